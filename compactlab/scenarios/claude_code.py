@@ -1,0 +1,299 @@
+"""Transcripts of Claude Code: one line per content block, hung in a tree by ``parentUuid``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from compactlab.scenarios import jsonl
+from compactlab.scenarios.attachments import attached_text
+from compactlab.scenarios.blocks import Block, Content, Tokens, listed, parts, result
+from compactlab.scenarios.script import Boundary, Draft, Script, seconds
+from compactlab.sim.conversation import Conversation
+from compactlab.sim.message import Call, Source, Usage, verbatim
+
+name = "claude-code"
+description = "transcripts of Claude Code (JSONL), each sidechain a conversation of its own"
+
+# What the client writes into the user's place: nobody typed it.
+_LOCAL = (
+    "<local-command-",
+    "<command-name>",
+    "<command-message>",
+    "<bash-input>",
+    "<bash-stdout>",
+    "<bash-stderr>",
+)
+_NOT_TYPED = (*_LOCAL, "<task-notification>", "<system-reminder>", "[Request interrupted by user")
+
+
+class _Written(msgspec.Struct):
+    ephemeral_5m_input_tokens: Tokens | None = None
+    ephemeral_1h_input_tokens: Tokens | None = None
+
+
+class _Counts(msgspec.Struct):
+    input_tokens: Tokens | None = None
+    output_tokens: Tokens | None = None
+    cache_read_input_tokens: Tokens | None = None
+    cache_creation_input_tokens: Tokens | None = None
+    cache_creation: _Written | None = None
+
+
+class _Body(msgspec.Struct):
+    id: str | None = None
+    model: str | None = None
+    content: Content = None
+    usage: _Counts | None = None
+
+
+class _Kept(msgspec.Struct, rename="camel"):
+    head_uuid: str | None = None
+
+
+class _Compacted(msgspec.Struct, rename="camel"):
+    trigger: str | None = None
+    pre_tokens: Tokens | None = None
+    preserved_segment: _Kept | None = None
+
+
+class _Node(msgspec.Struct, rename="camel"):
+    type: str = ""
+    uuid: str | None = None
+    parent_uuid: str | None = None
+    logical_parent_uuid: str | None = None
+    is_sidechain: bool | None = None
+    agent_id: str | None = None
+
+
+class _Line(_Node, rename="camel"):
+    subtype: str | None = None
+    timestamp: datetime | None = None
+    is_meta: bool | None = None
+    is_compact_summary: bool | None = None
+    is_visible_in_transcript_only: bool | None = None
+    is_api_error_message: bool | None = None
+    request_id: str | None = None
+    origin: Any = None
+    compact_metadata: _Compacted | None = None
+    message: _Body | None = None
+    attachment: dict[str, Any] | None = None
+
+
+_NODE, _LINE = msgspec.json.Decoder(_Node), msgspec.json.Decoder(_Line)
+_READ = {"user", "assistant", "attachment", "system"}
+
+
+def sniff(first: list[Any]) -> bool:
+    """Say whether the first values of a file look like this format."""
+    records = [value for value in first if isinstance(value, dict)]
+    typed = [record for record in records if "type" in record]
+    return any("parentUuid" in r or "leafUuid" in r or "sessionId" in r for r in typed)
+
+
+def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
+    """Yield the main conversation of a transcript, then its sidechains.
+
+    Raises
+    ------
+    InputError
+        If a line cannot be read, or there are no messages.
+    """
+    lines = jsonl.Lines(path, lenient)
+    threads = {"": _Thread()}
+    thread_of: dict[str, str] = {}
+    for number, data in lines:
+        with lines.at(number):
+            node = jsonl.decode(data, _NODE)
+            if not node.uuid or node.uuid in thread_of:
+                continue  # bookkeeping, or a line that a resumed session wrote again
+            line = jsonl.decode(data, _LINE) if node.type in _READ else node
+            key = _thread_key(node, thread_of)
+            threads.setdefault(key, _Thread()).take(line)
+            thread_of[node.uuid] = key
+    main = threads.pop("")
+    told = {f"#sidechain-{n}": thread for n, thread in enumerate(threads.values(), 1)}
+    for suffix, thread in {"": main, **told}.items():
+        if thread.script.path or not told:
+            inside = thread.first_parent is not None and thread.first_parent not in thread_of
+            id, skipped = path.stem + suffix, lines.skipped()
+            yield thread.script.conversation(id, name, path, inside=inside, skipped=skipped)
+
+
+def _thread_key(node: _Node, thread_of: dict[str, str]) -> str:
+    if not node.is_sidechain:
+        return ""
+    return node.agent_id or thread_of.get(node.parent_uuid or "") or node.uuid or ""
+
+
+class _Thread:
+    """One conversation of the file: where its lines hang, and what is still growing."""
+
+    def __init__(self) -> None:
+        self.script = Script()
+        self.first_parent: str | None = None
+        self._at: dict[str, Draft | None] = {}
+        self._replies: dict[tuple[str, str], Draft] = {}
+        self._boundary: Boundary | None = None
+
+    def take(self, line: _Node) -> None:
+        """Take the next line of this conversation."""
+        if not self._at:
+            self.first_parent = line.parent_uuid or line.logical_parent_uuid
+        parent = self._at.get(line.parent_uuid or "", self.script.last)
+        here = parent
+        if isinstance(line, _Line):
+            if line.type == "assistant":
+                here = self._assistant(line, parent)
+            elif line.type == "user":
+                here = self._user(line, parent)
+            elif line.type == "attachment":
+                here = self._attachment(line, parent)
+            elif line.subtype == "compact_boundary":
+                self._open_boundary(line)
+                here = self.script.last
+        self._at[line.uuid or ""] = here
+
+    def _assistant(self, line: _Line, parent: Draft | None) -> Draft | None:
+        body = line.message or _Body()
+        if line.is_api_error_message:
+            return parent  # shown to the user; never sent to the model
+        key = (body.id or line.uuid or "", line.request_id or "")
+        usage = _usage(body.usage or _Counts())
+        draft = self._replies.get(key)
+        if draft is None:
+            draft = self.script.draft("assistant", body.id or line.uuid)
+        said = parts(body.content, draft.id)
+        if body.model != "<synthetic>":
+            if draft.call and draft.call.usage:
+                usage = _largest(draft.call.usage, usage)
+            draft.call = Call(body.model or "", usage, _ttl(usage))
+        elif not said:
+            return parent
+        draft.parts += said
+        draft.time = max(draft.time, seconds(line.timestamp))
+        if key not in self._replies:
+            self._replies[key] = draft
+            self._boundary = None
+            self._go_to(parent, draft)
+            self.script.add(draft)
+        return draft
+
+    def _user(self, line: _Line, parent: Draft | None) -> Draft | None:
+        body, time = line.message or _Body(), seconds(line.timestamp)
+        blocks = listed(body.content)
+        if line.is_compact_summary:
+            self._summary(line, blocks, time)
+            return self.script.last
+        if line.is_visible_in_transcript_only:
+            return parent
+        here = parent
+        for block in blocks:
+            if block.type == "tool_result":
+                draft = self.script.draft("tool", line.uuid, time)
+                call_id = block.tool_use_id or ""
+                draft.parts = result(block.content, draft.id, call_id, error=bool(block.is_error))
+                here = self.script.add(draft)
+        rest = [block for block in blocks if block.type != "tool_result"]
+        return self._told(line, rest, here, time, answers=here is not parent) if rest else here
+
+    def _told(
+        self, line: _Line, blocks: list[Block], parent: Draft | None, time: float, answers: bool
+    ) -> Draft | None:
+        text = next((block.text for block in blocks if block.text), "")
+        meta = bool(line.is_meta) or text.startswith(_NOT_TYPED) or _sent_by_client(line.origin)
+        draft = self.script.draft("user", line.uuid, time, meta)
+        draft.parts = parts(blocks, draft.id)
+        if not draft.parts:
+            return parent
+        if self._boundary and meta and not text.startswith(_LOCAL):
+            self._boundary.inserted.append(draft)
+            return parent
+        if not meta:
+            self._boundary = None
+        if not answers:
+            self._go_to(parent, draft, root=line.parent_uuid is None and not meta)
+        return self.script.add(draft)
+
+    def _attachment(self, line: _Line, parent: Draft | None) -> Draft | None:
+        text, typed = attached_text(line.attachment or {})
+        if not text:
+            return parent
+        meta = not typed or text.startswith(_NOT_TYPED)
+        draft = self.script.draft("user", line.uuid, seconds(line.timestamp), meta)
+        draft.parts = [verbatim(draft.id, "text", text)]
+        if self._boundary and meta:
+            self._boundary.inserted.append(draft)
+            return parent
+        return self.script.add(draft)
+
+    def _go_to(self, parent: Draft | None, draft: Draft, root: bool = False) -> None:
+        """Rewind if a line continues from further back than parallel tool calls explain.
+
+        The lines of one call and its results hang from each other in any order; all of that,
+        and what came after it, is the group in which hanging further back means nothing.
+        """
+        last = self.script.last
+        if last is None or parent is last and not root:
+            return
+        depth = parent.depth if parent and not root else -1
+        newest = last.reply if draft.role == "assistant" else max(last.reply, last.turn)
+        if depth >= newest and self.script.has(parent):
+            return
+        to = None if root else parent
+        self.script.rewind(self._with_results(to))
+
+    def _with_results(self, to: Draft | None) -> Draft | None:
+        path = self.script.path
+        if to and to.role != "user" and self.script.has(to):
+            while to.depth + 1 < len(path) and path[to.depth + 1].role == "tool":
+                to = path[to.depth + 1]
+        return to
+
+    def _open_boundary(self, line: _Line) -> None:
+        about = line.compact_metadata or _Compacted()
+        head = about.preserved_segment.head_uuid if about.preserved_segment else None
+        kept = self._at.get(head or "")
+        self._boundary = self.script.compact(
+            seconds(line.timestamp),
+            kept=kept if kept and self.script.has(kept) else None,
+            trigger=about.trigger or "",
+            tokens_before=about.pre_tokens or 0,
+        )
+
+    def _summary(self, line: _Line, blocks: list[Block], time: float) -> None:
+        if self._boundary is None:
+            self._boundary = self.script.compact(time)
+        draft = self.script.draft("user", line.uuid, time, meta=True)
+        covered = self._boundary.covered or (Source(draft.id),)
+        for part in parts(blocks, draft.id):
+            draft.parts.append(msgspec.structs.replace(part, kind="summary", sources=covered))
+        if draft.parts:
+            self._boundary.inserted.insert(0, draft)
+
+
+def _sent_by_client(origin: object) -> bool:
+    return isinstance(origin, dict) and origin.get("kind") not in (None, "human")
+
+
+def _usage(counts: _Counts) -> Usage:
+    written = counts.cache_creation or _Written()
+    hour, minutes = written.ephemeral_1h_input_tokens or 0, written.ephemeral_5m_input_tokens or 0
+    # Old versions give the total alone; then the lifetime was five minutes.
+    rest = max(0, (counts.cache_creation_input_tokens or 0) - hour - minutes)
+    fresh, read = counts.input_tokens or 0, counts.cache_read_input_tokens or 0
+    return Usage(fresh, read, minutes + rest, hour, counts.output_tokens or 0)
+
+
+def _ttl(usage: Usage) -> Literal["", "5m", "1h"]:
+    if usage.cache_write_1h:
+        return "1h"
+    return "5m" if usage.cache_write_5m else ""
+
+
+def _largest(one: Usage, other: Usage) -> Usage:
+    return Usage(*map(max, msgspec.structs.astuple(one), msgspec.structs.astuple(other)))

@@ -1,0 +1,286 @@
+"""Rollouts of Codex: items of a thread, and counts of tokens between them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from compactlab.scenarios import jsonl
+from compactlab.scenarios.blocks import Block, Tokens, compact, listed, opaque, parts, result
+from compactlab.scenarios.script import SYSTEM, Boundary, Draft, Script, seconds
+from compactlab.sim.conversation import Conversation
+from compactlab.sim.message import Call, Part, Usage, verbatim
+
+name = "codex"
+description = "rollouts of Codex (JSONL)"
+
+_COUNT = re.compile(rb'"type"\s*:\s*"token_count"')
+_LINES = {"session_meta", "turn_context", "response_item", "event_msg", "compacted"}
+_EVENTS = {"token_count", "task_started", "turn_aborted", "thread_rolled_back"}
+# What the client writes into the user's place: nobody typed it.
+_NOT_TYPED = (
+    "# AGENTS.md instructions",
+    "<INSTRUCTIONS>",
+    "<environment_context>",
+    "<skill>",
+    "<subagent_notification>",
+    "<turn_aborted>",
+    "<user_instructions>",
+    "<user_shell_command>",
+)
+
+
+class _Counts(msgspec.Struct):
+    input_tokens: Tokens = 0
+    cached_input_tokens: Tokens = 0
+    output_tokens: Tokens = 0
+    reasoning_output_tokens: Tokens = 0
+    total_tokens: Tokens = 0
+
+
+class _Info(msgspec.Struct):
+    total_token_usage: _Counts | None = None
+    last_token_usage: _Counts | None = None
+
+
+class _Instructions(msgspec.Struct):
+    text: str | None = None
+
+
+class _Output(msgspec.Struct):
+    content: str | list[Block] | None = None
+    success: bool | None = None
+
+
+class _Item(msgspec.Struct):
+    """What a line carries: an item of the thread, an event, or facts about the turn."""
+
+    type: str = ""
+    role: str | None = None
+    id: str | None = None
+    content: str | list[Block] | None = None
+    summary: Any = None
+    encrypted_content: str | None = None
+    name: str | None = None
+    call_id: str | None = None
+    arguments: Any = None
+    input: str | None = None
+    action: Any = None
+    output: str | list[Block] | _Output | None = None
+    tools: Any = None
+    info: _Info | None = None
+    num_turns: int | None = None
+    model: str | None = None
+    base_instructions: _Instructions | None = None
+    instructions: str | None = None
+    message: str | None = None
+    replacement_history: list[_Item] | None = None
+
+
+class _Kind(msgspec.Struct):
+    type: str = ""
+
+
+class _Head(msgspec.Struct):
+    type: str = ""
+    payload: _Kind | None = None
+
+
+class _Line(msgspec.Struct):
+    type: str
+    payload: _Item
+    timestamp: datetime | None = None
+
+
+_HEAD, _LINE = msgspec.json.Decoder(_Head), msgspec.json.Decoder(_Line)
+
+
+def sniff(first: list[Any]) -> bool:
+    """Say whether the first values of a file look like this format."""
+    records = [value for value in first if isinstance(value, dict) and "payload" in value]
+    return any(record.get("type") in _LINES for record in records)
+
+
+def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
+    """Yield the conversation of a rollout.
+
+    Raises
+    ------
+    InputError
+        If a line cannot be read, or there are no messages.
+    """
+    lines = jsonl.Lines(path, lenient)
+    rollout = _Rollout(counts=any(_COUNT.search(data) for _, data in lines))
+    for number, data in lines:
+        with lines.at(number):
+            head = jsonl.decode(data, _HEAD)
+            if _is_read(head):
+                rollout.take(jsonl.decode(data, _LINE))
+            rollout.lines += 1
+    inside, skipped = not rollout.has_start, lines.skipped()
+    yield rollout.script.conversation(path.stem, name, path, inside=inside, skipped=skipped)
+
+
+def _is_read(head: _Head) -> bool:
+    is_event = head.type == "event_msg"
+    return head.type in _LINES and (not is_event or (head.payload or _Kind()).type in _EVENTS)
+
+
+class _Rollout:
+    """A thread. An answer grows until its tokens are counted.
+
+    In a rollout that counts nothing (``counts=False``) it grows until a tool answers.
+    """
+
+    def __init__(self, counts: bool) -> None:
+        self.script = Script()
+        self.has_start = False
+        self.lines = 0
+        self._counts = counts
+        self._model = ""
+        self._total: _Counts | None = None
+        self._answer: Draft | None = None
+        self._asked = False  # whether a user message came after the answer began
+
+    def take(self, line: _Line) -> None:
+        """Take the next line."""
+        item, time = line.payload, seconds(line.timestamp)
+        if line.type == "session_meta":
+            self._start(item)
+        elif line.type == "response_item":
+            self._item(item, time)
+        elif item.type == "token_count" and line.type == "event_msg":
+            self._count(item.info or _Info(), time)
+        else:
+            self._answer = None  # what was not counted by now is not counted at all
+            if line.type == "turn_context":
+                self._model = item.model or self._model
+            elif line.type == "compacted":
+                self._compaction(item, time)
+            elif item.type == "thread_rolled_back":
+                self._roll_back(item.num_turns or 0)
+
+    def _start(self, item: _Item) -> None:
+        if self.lines:
+            return  # a fork repeats the header of what it was forked from
+        self.has_start = True
+        given = item.base_instructions.text if item.base_instructions else item.instructions
+        if given:
+            self.script.system.append(verbatim(SYSTEM, "text", given))
+
+    def _item(self, item: _Item, time: float) -> None:
+        if item.type.endswith("_output"):
+            self.script.add(_output(self.script, item, time))
+            if not self._counts:
+                self._answer = None
+        elif item.type == "message" and item.role != "assistant":
+            draft = _told(self.script, item, time)
+            if draft.parts:
+                self.script.add(draft)
+                self._asked = True
+        elif item.type in ("message", "reasoning") or item.type.endswith("_call"):
+            if self._answer is None or self._asked:
+                self._answer = self._begin(item.id, time)
+            self._answer.parts += _said(item, self._answer.id)
+            self._answer.time = max(self._answer.time, time)
+
+    def _begin(self, id: str | None, time: float) -> Draft:
+        self._asked = False
+        answer = self.script.draft("assistant", id, time)
+        answer.call = None if self._counts else Call(self._model)
+        return self.script.add(answer)
+
+    def _count(self, info: _Info, time: float) -> None:
+        total, last = info.total_token_usage, info.last_token_usage
+        if total is None or total == self._total:
+            return
+        self._total = total
+        answer = self._answer or self._begin(None, time)
+        self._answer = None
+        if last is None:
+            answer.call = Call(self._model)
+            return
+        read = min(last.cached_input_tokens, last.input_tokens)
+        usage = Usage(last.input_tokens - read, read, output=last.output_tokens)
+        answer.call = Call(self._model, usage)
+        answer.parts = _sized(answer, last)
+
+    def _compaction(self, item: _Item, time: float) -> None:
+        boundary = self.script.compact(time, restored="verbatim")
+        history = item.replacement_history
+        if history is None:
+            history = [_Item("message", role="user", content=item.message)]
+        for one in history:
+            draft = _told(self.script, one, time)
+            draft.meta = True
+            if one.type == "compaction":
+                part = opaque(draft.id, "text", "compaction")
+                draft.parts = [msgspec.structs.replace(part, sources=boundary.covered)]
+            elif one.role == "assistant":
+                draft.role = "assistant"
+            draft.parts = [_as_summary(p, item.message, boundary) for p in draft.parts]
+            if draft.parts:
+                boundary.inserted.append(draft)
+
+    def _roll_back(self, turns: int) -> None:
+        to = self.script.last
+        while to and turns > 0:
+            turns -= to.role == "user" and not to.meta
+            to = to.before
+        if to is not self.script.last:
+            self.script.rewind(to)
+
+
+def _told(script: Script, item: _Item, time: float) -> Draft:
+    draft = script.draft("user", item.id, time)
+    draft.parts = parts(item.content, draft.id)
+    text = draft.parts[0].text if draft.parts else ""
+    draft.meta = item.role != "user" or text.startswith(_NOT_TYPED)
+    return draft
+
+
+def _said(item: _Item, id: str) -> list[Part]:
+    if item.type == "message":
+        return parts(item.content, id)
+    if item.type == "reasoning":
+        text = "\n".join(block.text for block in listed(item.content) if block.text)
+        # What goes back to the model is the encrypted text, of which only the size is known.
+        return [verbatim(id, "thinking", text) if text else opaque(id, "thinking", "reasoning")]
+    given = next((x for x in (item.arguments, item.input, item.action) if x is not None), None)
+    tool, call_id = item.name or item.type.removesuffix("_call"), item.call_id or item.id or ""
+    return [verbatim(id, "tool_call", compact(given), name=tool, call_id=call_id)]
+
+
+def _output(script: Script, item: _Item, time: float) -> Draft:
+    draft = script.draft("tool", item.id, time)
+    content, failed = item.output, False
+    if isinstance(content, _Output):
+        content, failed = content.content, content.success is False
+    if item.tools is not None:
+        content = compact(item.tools)
+    draft.parts = result(content, draft.id, item.call_id or "", error=failed)
+    return draft
+
+
+def _sized(answer: Draft, counts: _Counts) -> list[Part]:
+    """Tell the opaque part of an answer how many tokens it stands for."""
+    if not answer.parts:
+        return [opaque(answer.id, "text", "empty", counts.output_tokens)]
+    sized, size = [], counts.reasoning_output_tokens
+    for part in answer.parts:
+        if part.kind == "opaque" and size:
+            part, size = msgspec.structs.replace(part, size=size), 0
+        sized.append(part)
+    return sized
+
+
+def _as_summary(part: Part, summary: str | None, boundary: Boundary) -> Part:
+    if not summary or summary not in part.text:
+        return part
+    sources = boundary.covered or part.sources
+    return msgspec.structs.replace(part, kind="summary", sources=sources)

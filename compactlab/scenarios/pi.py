@@ -1,0 +1,217 @@
+"""Sessions of pi and OpenClaw, versions 1 to 3: entries in a tree by ``parentId``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from compactlab.scenarios import jsonl
+from compactlab.scenarios.blocks import Content, Tokens, parts, result
+from compactlab.scenarios.script import Boundary, Draft, Script, seconds
+from compactlab.sim.conversation import Conversation
+from compactlab.sim.errors import InputError
+from compactlab.sim.message import Call, Part, Source, Usage, verbatim
+
+name = "pi"
+description = "sessions of pi and OpenClaw (JSONL, versions 1 to 3)"
+
+# How pi 0.49 to 0.73 hand a summary to the model.
+_COMPACTED = "The conversation history before this point was compacted into the following summary:"
+_BRANCHED = "The following is a summary of a branch that this conversation came back from:"
+
+
+class _Counts(msgspec.Struct, rename="camel"):
+    input: Tokens | None = None
+    output: Tokens | None = None
+    cache_read: Tokens | None = None
+    cache_write: Tokens | None = None
+
+
+class _Said(msgspec.Struct, rename="camel"):
+    role: str
+    content: Content = None
+    model: str | None = None
+    usage: _Counts | None = None
+    tool_call_id: str | None = None
+    tool_name: str | None = None
+    is_error: bool | None = None
+    command: str | None = None
+    output: str | None = None
+    exit_code: int | None = None
+    cancelled: bool | None = None
+    truncated: bool | None = None
+    full_output_path: str | None = None
+    exclude_from_context: bool | None = None
+    summary: str | None = None
+
+
+class _Entry(msgspec.Struct, rename="camel"):
+    type: str = ""
+    version: int | None = None
+    id: str | None = None
+    parent_id: str | None = None
+    timestamp: datetime | None = None
+
+
+class _Full(_Entry, rename="camel"):
+    message: _Said | None = None
+    content: Content = None
+    summary: str | None = None
+    first_kept_entry_id: str | None = None
+    first_kept_entry_index: int | None = None
+    tokens_before: Tokens | None = None
+
+
+class _Place(NamedTuple):
+    """Where a branch stands after an entry: its last message and its last compaction."""
+
+    last: Draft | None = None
+    boundary: Boundary | None = None
+
+
+_ENTRY, _FULL = msgspec.json.Decoder(_Entry), msgspec.json.Decoder(_Full)
+_READ = {"message", "custom_message", "compaction", "branch_summary"}
+
+
+def sniff(first: list[Any]) -> bool:
+    """Say whether the first values of a file look like this format."""
+    head = first[0]
+    return isinstance(head, dict) and head.get("type") == "session" and "id" in head
+
+
+def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
+    """Yield the conversation of a session.
+
+    Raises
+    ------
+    InputError
+        If a line cannot be read, the header is missing, or there are no messages.
+    """
+    lines = jsonl.Lines(path, lenient)
+    session = _Session()
+    for number, data in lines:
+        with lines.at(number):
+            entry = jsonl.decode(data, _ENTRY)
+            session.take(jsonl.decode(data, _FULL) if entry.type in _READ else entry)
+    inside, skipped = session.starts_inside, lines.skipped()
+    yield session.script.conversation(path.stem, name, path, inside=inside, skipped=skipped)
+
+
+class _Session:
+    """The tree of entries; where the script stands, and where the newest entry does."""
+
+    def __init__(self) -> None:
+        self.script = Script()
+        self.starts_inside = False
+        self._now = self._newest = _Place()
+        self._places: dict[str | None, _Place] = {None: _Place()}
+        self._drafts: list[Draft] = []
+        self._before: dict[str | int, int] = {}  # messages before an entry, by its id or index
+        self._entries = 0
+
+    def take(self, entry: _Entry) -> None:
+        """Take the next line; the first must be the header."""
+        if (self._entries == 0) != (entry.type == "session"):
+            raise InputError("a session has one header, in its first line")
+        place = self._newest  # version 1 has no ids: each entry follows the one before
+        if self._entries and entry.id is not None:
+            self.starts_inside |= not self._drafts and entry.parent_id not in self._places
+            place = self._places.get(entry.parent_id, self._newest)
+            self._before[entry.id] = len(self._drafts)
+        self._before[self._entries] = len(self._drafts)
+        if isinstance(entry, _Full):
+            place = self._read(entry, place)
+        self._entries += 1
+        self._newest = place
+        if entry.id is not None:
+            self._places[entry.id] = place
+
+    def _read(self, entry: _Full, place: _Place) -> _Place:
+        if entry.type == "compaction":
+            self._go_to(place)
+            self._now = _Place(place.last, self._compaction(entry))
+            return self._now
+        draft = _draft(self.script, entry)
+        if not draft.parts and not draft.call:
+            return place
+        self._go_to(place)
+        self._drafts.append(self.script.add(draft))
+        self._now = _Place(draft, place.boundary)
+        return self._now
+
+    def _go_to(self, place: _Place) -> None:
+        if place != self._now:
+            self.script.rewind(place.last)
+
+    def _compaction(self, entry: _Full) -> Boundary:
+        key = entry.first_kept_entry_id or entry.first_kept_entry_index
+        start = self._before.get(-1 if key is None else key, len(self._drafts))
+        kept = next((d for d in self._drafts[start:] if self.script.has(d)), None)
+        time, before = seconds(entry.timestamp), entry.tokens_before or 0
+        boundary = self.script.compact(time, kept=kept, tokens_before=before)
+        summary = self.script.draft("user", entry.id, time, meta=True)
+        text, covered = _wrapped(_COMPACTED, entry.summary), boundary.covered
+        sources = covered or (Source(summary.id),)
+        summary.parts = [Part("text", text, "summary", sources)]
+        boundary.inserted.append(summary)
+        return boundary
+
+
+def _draft(script: Script, entry: _Full) -> Draft:
+    """Make a message of an entry; it has no parts if the model does not see the entry."""
+    time, said = seconds(entry.timestamp), entry.message or _Said("")
+    if entry.type == "branch_summary" or said.role == "branchSummary":
+        draft = script.draft("user", entry.id, time, meta=True)
+        text = _wrapped(_BRANCHED, entry.summary or said.summary)
+        draft.parts = [verbatim(draft.id, "text", text)]
+    elif entry.type == "custom_message" or said.role in ("custom", "hookMessage"):
+        draft = script.draft("user", entry.id, time, meta=True)
+        draft.parts = parts(said.content or entry.content, draft.id)
+    elif said.role == "user":
+        draft = script.draft("user", entry.id, time)
+        draft.parts = parts(said.content, draft.id)
+    elif said.role == "assistant":
+        draft = script.draft("assistant", entry.id, time)
+        draft.parts, draft.call = parts(said.content, draft.id), _call(said)
+    elif said.role == "toolResult":
+        draft = script.draft("tool", entry.id, time)
+        call_id, tool = said.tool_call_id or "", said.tool_name or ""
+        failed = bool(said.is_error)
+        draft.parts = result(said.content, draft.id, call_id, name=tool, error=failed)
+    else:
+        draft = script.draft("user", entry.id, time, meta=True)
+        if said.role == "bashExecution" and not said.exclude_from_context:
+            draft.parts = [verbatim(draft.id, "text", _shell(said))]
+    return draft
+
+
+def _call(said: _Said) -> Call | None:
+    counts = said.usage or _Counts()
+    usage = Usage(
+        counts.input or 0,
+        counts.cache_read or 0,
+        cache_write_5m=counts.cache_write or 0,
+        output=counts.output or 0,
+    )
+    return Call(said.model or "", usage) if usage != Usage() else None
+
+
+def _wrapped(lead: str, summary: str | None) -> str:
+    return f"{lead}\n\n<summary>\n{summary or ''}\n</summary>"
+
+
+def _shell(said: _Said) -> str:
+    """Tell of a command that the user ran, as pi tells the model."""
+    text = f"Ran `{said.command or ''}`\n"
+    text += f"```\n{said.output}\n```" if said.output else "(no output)"
+    if said.cancelled:
+        text += "\n\n(command cancelled)"
+    elif said.exit_code:
+        text += f"\n\nCommand exited with code {said.exit_code}"
+    if said.truncated and said.full_output_path:
+        text += f"\n\n[Output truncated. Full output: {said.full_output_path}]"
+    return text

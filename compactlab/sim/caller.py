@@ -1,0 +1,199 @@
+"""Makes the calls of a replay: asks the strategy, sends the prompt, bills it, writes the step."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field, replace
+
+import msgspec
+
+from compactlab.sim.conversation import Conversation, Rewind
+from compactlab.sim.errors import ModelError
+from compactlab.sim.host import Host
+from compactlab.sim.message import Call, Message, Part, Role, verbatim
+from compactlab.sim.meter import Meter
+from compactlab.sim.model import Model, find_model, replayable
+from compactlab.sim.phase import Phase
+from compactlab.sim.recording import Unseen, unseen
+from compactlab.sim.session import Session, loses
+from compactlab.sim.strategy import Strategy
+from compactlab.sim.stream import stream
+from compactlab.sim.summarize import Summarizer, SummaryRequest
+from compactlab.sim.trace import SideCall, Step
+from compactlab.sim.view import Messages, View
+
+RECORDED = "recorded"
+
+
+@dataclass
+class Caller:
+    """One replay in progress; the parameters are those of :func:`compactlab.sim.replay.replay`."""
+
+    conversation: Conversation
+    strategy: Strategy
+    model: str
+    summarizer: Summarizer | None
+    window: int | None
+    seed: int
+    overhead: Unseen | None
+    meter: Meter = field(default_factory=Meter)
+
+    def __post_init__(self) -> None:
+        first = next((m.call for m in self.conversation.calls), Call())
+        self.ttl = next((m.call.ttl for m in self.conversation.calls if m.call and m.call.ttl), "")
+        self.models: dict[str, Model] = {}
+        self.host = Host(
+            self.model_of(first or Call()),
+            _summarize=self.summarize,
+            _run_turn=self.run_turn,
+            _rng=self.rng,
+        )
+        hidden = unseen(self.conversation) if self.overhead is None else self.overhead
+        system = (*hidden.blocks, *self.conversation.system)
+        rewinds = (event for event in self.conversation.events if isinstance(event, Rewind))
+        targets = frozenset(event.to for event in rewinds)
+        self.session = Session(self.strategy.parts, View(system), self.host, targets)
+        self.side: list[SideCall] = []
+        self.last = Messages()
+        self.last_model = ""
+        self.born = 0
+        if hidden.opening is not None:
+            self.session.append(hidden.opening)
+
+    def model_of(self, call: Call) -> Model:
+        """The model that a call goes to."""
+        name = call.model if self.model == RECORDED else self.model
+        if not name:
+            raise ModelError("the recording does not say which model it used; name one: --model")
+        if name not in self.models:
+            model, _ = replayable(find_model(name))
+            self.models[name] = model.narrowed(self.window)
+        return self.models[name]
+
+    def call(self, answer: Message) -> Step:
+        """Make the request that a script's assistant message answers."""
+        call = answer.call or Call()
+        self.ttl = call.ttl or self.ttl
+        self._look_around(self.model_of(call))
+        prompt, tokens = self._prompt()
+        step = self._send(prompt, answer.id, overflow=tokens > self.host.window)
+        output = self._output(answer, call)
+        usage = msgspec.structs.replace(step.usage, output=output)
+        self.host.reported = usage
+        self.session.append(answer)
+        self.session.compact(Phase.AFTER_CALL)
+        if not any(part.type == "tool_call" for part in answer.parts):
+            self.session.compact(Phase.AFTER_TURN)
+        side, self.side = tuple(self.side), []
+        return replace(step, usage=usage, side=side)
+
+    def _look_around(self, model: Model) -> None:
+        host, session = self.host, self.session
+        host.idle = session.now - host.now if host.reported else 0.0
+        host.model, host.now = model, session.now
+        policy = replayable(model)[1]
+        host.cache_lifetime = policy.lifetime(self.ttl)
+
+    def _prompt(self) -> tuple[View, int]:
+        session, model = self.session, self.host.model
+        if session.new_turn:
+            session.compact(Phase.BEFORE_TURN)
+        session.compact(Phase.BEFORE_CALL)
+        prompt = session.project()
+        tokens = self.meter.tokens(model, prompt)
+        if tokens > model.window:
+            before = session.state.view
+            session.compact(Phase.ON_OVERFLOW)
+            if session.state.view is not before:
+                prompt = session.project()
+                tokens = self.meter.tokens(model, prompt)
+        session.new_turn = False
+        return prompt, tokens
+
+    def _send(self, prompt: View, answer: str, overflow: bool) -> Step:
+        state, model = self.session.state, self.host.model
+        arrived = {message.id for message in state.log[state.heard :]}
+        reason, rewrite, compaction = self._change(state.sent, prompt)
+        bill = self.meter.request(model, self.host.now, self.ttl, arrived, reason)
+        shared = self.last.shared(prompt.messages)
+        added = prompt.messages[shared:]
+        if shared and not added.stored_with(state.view.messages):
+            added = Messages(added)  # else the trace would keep a whole prompt for its tail
+        state.sent, state.heard = prompt, len(state.log)
+        self.last, self.last_model = prompt.messages, model.name
+        return Step(
+            answer=answer,
+            model=model.name,
+            time=self.host.now,
+            system=prompt.system,
+            shared=shared,
+            added=added,
+            log=state.log,
+            usage=bill.usage,
+            causes=bill.causes,
+            rewrite=rewrite,
+            compaction=compaction,
+            overflow=overflow,
+        )
+
+    def _change(self, sent: View | None, prompt: View) -> tuple[str, bool, bool]:
+        """Why a prompt is not the last one; whether that is a rewrite, and a compaction."""
+        if sent is None:
+            return "cold_start", False, False
+        shared = sent.messages.shared(prompt.messages)
+        cut = shared < len(sent.messages)
+        compaction = cut and loses(sent.messages[shared:], prompt.messages[shared:])
+        edited = cut or sent.system != prompt.system
+        if self.host.model.name != self.last_model:
+            reason = "model_switch"
+        elif sent.system != prompt.system:
+            reason = "system_changed"
+        else:
+            reason = "compaction" if compaction else "history_edit" if cut else "append"
+        return reason, edited, compaction
+
+    def _output(self, answer: Message, call: Call) -> int:
+        """Tokens of an answer: logs of streamed answers undercount, and texts lack thinking."""
+        counted = self.host.count(answer)
+        if self.model == RECORDED and call.usage is not None:
+            return max(counted, call.usage.output)
+        return counted
+
+    def summarize(self, view: View, request: SummaryRequest) -> tuple[Part, ...]:
+        """Make a summary and bill the request for it."""
+        if self.summarizer is None:
+            raise ModelError(f"{self.strategy.spec} asks for summaries; name a summariser")
+        told = f"{request.transcript}\n\n{request.instructions}".strip()
+        if request.rides == "live":
+            prompt = View(view.system, Messages([*view.messages, _said("request", "user", told)]))
+        else:
+            prompt = View((), Messages([_said("request", "user", told)]))
+        parts = self.summarizer.summarize(request, self.host.model.tokenizer.text)
+        self._bill_side("summary", prompt, "compaction_call", sum(map(self.host.count, parts)))
+        return parts
+
+    def run_turn(self, view: View, prompt: str, reply: str, system: str) -> View:
+        """Let the agent take an extra turn and bill it."""
+        self.born += 1
+        told = _said(f"born-{self.born}-prompt", "user", prompt)
+        said = _said(f"born-{self.born}-reply", "assistant", reply)
+        blocks = (*view.system, Part("text", system, "synthetic", ())) if system else view.system
+        live = View(blocks, Messages([*view.messages, told]))
+        self._bill_side("turn", live, "extra_turn", self.host.count(said))
+        state = self.session.state
+        state.log = state.log.append(told, said)
+        return view.append(told, said)
+
+    def _bill_side(self, purpose: str, prompt: View, cause: str, output: int) -> None:
+        model, now = self.host.model, self.host.now
+        bill = self.meter.side(model, prompt, now, self.ttl, cause)
+        usage = msgspec.structs.replace(bill.usage, output=output)
+        self.side.append(SideCall(purpose, model.name, now, usage, bill.causes))
+
+    def rng(self, purpose: str) -> random.Random:
+        """The stream of the asking strategy for a purpose."""
+        return stream(self.seed, self.conversation.id, self.host.asking, purpose)
+
+
+def _said(id: str, role: Role, text: str) -> Message:
+    return Message(id, role, (verbatim(id, "text", text),), meta=True)

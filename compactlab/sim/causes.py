@@ -1,0 +1,72 @@
+"""Why tokens were fresh: every token of a prompt that was not read has exactly one cause.
+
+The names follow section "how other tools classify rebuilds" of the project's notes on prompt
+caching; ``docs/metrics.md`` explains each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container
+
+from compactlab.sim.cache import Lookup
+from compactlab.sim.prompt import Prompt
+
+CAUSES = {
+    "cold_start": "the session's first request",
+    "append": "new since the last request",
+    "compaction": "content that had been sent is gone or shortened, so what follows moved",
+    "history_edit": "messages that had been sent were changed without loss",
+    "system_changed": "the system blocks changed",
+    "model_switch": "another model than at the last request",
+    "ttl_expired": "the stored prefix had outlived its lifetime",
+    "below_minimum": "the prefix was too short to be stored",
+    "lookback_miss": "the stored prefix lay further back than a read walks",
+    "no_cache": "the provider stores nothing",
+    "compaction_call": "the request that makes a summary",
+    "extra_turn": "a turn of the agent that the strategy asked for",
+    "unexplained": "none of the others; a fault of the model, if it occurs",
+}
+
+
+def explain(
+    prompt: Prompt, lookup: Lookup, arrived: Container[str], reason: str
+) -> dict[str, int]:
+    """Give every fresh token of a prompt its cause.
+
+    Parameters
+    ----------
+    prompt
+        The prompt.
+    lookup
+        What the cache did for it.
+    arrived
+        Ids of the messages that are new since the last request.
+    reason
+        Why this prompt is not the last one: ``append`` if it is, with more after it.
+
+    Returns
+    -------
+    dict
+        Tokens by cause; they add up to the prompt less what was read.
+    """
+    tokens: dict[str, int] = {}
+    edge = lookup.read
+
+    def charge(cause: str, upto: int) -> None:
+        nonlocal edge
+        if upto > edge:
+            tokens[cause] = tokens.get(cause, 0) + upto - edge
+            edge = upto
+
+    if reason == "cold_start":
+        charge(reason, prompt.tokens)
+    for cause, upto in lookup.missed:
+        charge(cause, upto)
+    charge("unexplained" if reason == "append" else reason, prompt.sent)
+    if reason == "append":
+        charge(reason, prompt.tokens)
+    first, messages = prompt.messages_from(edge)
+    charge(reason, prompt.end_of(first - 1))
+    for index, message in enumerate(messages, first):
+        charge("append" if message.id in arrived else reason, prompt.end_of(index))
+    return tokens

@@ -1,0 +1,142 @@
+"""The only door through which a strategy reaches what costs or lies outside the view."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from compactlab.sim.conversation import Compaction
+from compactlab.sim.message import Message, Part, Usage
+from compactlab.sim.model import Model
+from compactlab.sim.phase import Phase
+from compactlab.sim.summarize import SummaryRequest
+from compactlab.sim.view import Messages, View
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """A compaction of the session's view that has happened in this replay.
+
+    Parameters
+    ----------
+    before, after
+        Tokens of the view before and after.
+    last
+        Id of the newest message in the log at that time.
+    """
+
+    before: int
+    after: int
+    last: str
+
+
+@dataclass
+class Host:
+    """What a strategy may know and do at the moment at which it is asked.
+
+    Attributes
+    ----------
+    model
+        The model of the next call: its window, its tokenizer.
+    phase
+        Which moment it is.
+    now
+        Seconds since 1970: the time of the newest message, or of the idle moment.
+    idle
+        Seconds since the last request started; 0 before the first.
+    cache_lifetime
+        Seconds that a cache entry lives unread.
+    log
+        All that has been said so far. The future is out of reach.
+    reported
+        Usage of the last call as the provider reported it; None before the first.
+    compactions
+        What this replay's strategies have compacted so far.
+    recorded
+        What the recorded agent had compacted by now.
+    notes
+        The asking strategy's own JSON state. A rewind takes it back.
+    files
+        What a real agent would keep in files: path to text. No rewind touches it.
+    asking
+        Spec of the strategy that is asked.
+    """
+
+    model: Model
+    phase: Phase = Phase.BEFORE_CALL
+    now: float = 0.0
+    idle: float = 0.0
+    cache_lifetime: float = 0.0
+    log: Messages = field(default_factory=Messages)
+    reported: Usage | None = None
+    compactions: Sequence[Compacted] = ()
+    recorded: Sequence[Compaction] = ()
+    notes: dict[str, Any] = field(default_factory=dict)
+    files: dict[str, str] = field(default_factory=dict)
+    asking: str = ""
+    _summarize: Callable[[View, SummaryRequest], tuple[Part, ...]] | None = None
+    _run_turn: Callable[[View, str, str, str], View] | None = None
+    _rng: Callable[[str], random.Random] | None = None
+
+    @property
+    def window(self) -> int:
+        """Tokens that the model can take."""
+        return self.model.window
+
+    def count(self, what: View | Messages | Message | Part | str) -> int:
+        """Count tokens as the model does. What was counted before costs nothing."""
+        tokenizer = self.model.tokenizer
+        if isinstance(what, View):
+            return sum(map(tokenizer.part, what.system)) + what.messages.total(tokenizer.message)
+        if isinstance(what, Messages):
+            return what.total(tokenizer.message)
+        if isinstance(what, Message):
+            return tokenizer.message(what)
+        return tokenizer.part(what) if isinstance(what, Part) else tokenizer.text(what)
+
+    def rng(self, purpose: str) -> random.Random:
+        """A stream of random numbers of its own for each purpose, the same at every ask."""
+        assert self._rng is not None
+        return self._rng(purpose)
+
+    def summarize(self, view: View, request: SummaryRequest) -> tuple[Part, ...]:
+        """Have something summarised; the request is billed.
+
+        Parameters
+        ----------
+        view
+            The live prompt, which the request rides on if it says so.
+        request
+            What is to be summarised.
+
+        Returns
+        -------
+        tuple of Part
+            The summary; empty if the summariser had nothing to say.
+        """
+        assert self._summarize is not None
+        return self._summarize(view, request)
+
+    def run_turn(self, view: View, prompt: str, reply: str, system: str = "") -> View:
+        """Let the agent take an extra turn; the request is billed, prompt and reply stay.
+
+        Parameters
+        ----------
+        view
+            The live prompt.
+        prompt
+            What the agent is told, as a user message.
+        reply
+            What it answers. There is no model, so the strategy says it.
+        system
+            Text that is added to the system prompt for this turn.
+
+        Returns
+        -------
+        View
+            The view with both messages.
+        """
+        assert self._run_turn is not None
+        return self._run_turn(view, prompt, reply, system)

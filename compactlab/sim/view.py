@@ -1,0 +1,183 @@
+"""What the model would be sent now.
+
+A replay of a long session makes thousands of views, each of which differs from the last by a
+message or two. So the messages of a view are a window on a list that only ever grows at its end:
+appending, cutting off the front, and finding what two views share cost nothing that grows with
+the session, and sums over messages are kept beside the list and extended, never made anew.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import overload
+
+from compactlab.sim.message import Message, Part
+
+Weight = Callable[[Message], int]
+
+
+@dataclass(slots=True)
+class _Buffer:
+    """A list that grows at its end, and running sums over it by weight."""
+
+    items: list[Message]
+    sums: dict[Weight, list[int]] = field(default_factory=dict)
+
+    def running(self, weight: Weight) -> list[int]:
+        """Sums of the first 0, 1, 2, ... items."""
+        sums = self.sums.setdefault(weight, [0])
+        for item in self.items[len(sums) - 1 :]:
+            sums.append(sums[-1] + weight(item))
+        return sums
+
+
+class Messages(Sequence[Message]):
+    """An immutable sequence of messages that shares its storage with those it was made from.
+
+    Parameters
+    ----------
+    items
+        The messages.
+
+    Examples
+    --------
+    >>> hello, bye = (Message(i, "user", ()) for i in ("hello", "bye"))
+    >>> one = Messages([hello])
+    >>> two = one.append(bye)
+    >>> len(one), len(two), one.shared(two), two[1:].shared(two)
+    (1, 2, 1, 0)
+    """
+
+    __slots__ = ("_buffer", "_start", "_stop")
+
+    def __init__(self, items: Iterable[Message] = ()) -> None:
+        self._buffer = _Buffer(list(items))
+        self._start, self._stop = 0, len(self._buffer.items)
+
+    def _window(self, start: int, stop: int) -> Messages:
+        window = object.__new__(Messages)
+        window._buffer, window._start, window._stop = self._buffer, start, max(start, stop)
+        return window
+
+    def __len__(self) -> int:
+        return self._stop - self._start
+
+    def __iter__(self) -> Iterator[Message]:
+        return iter(self._buffer.items[self._start : self._stop])
+
+    def __reversed__(self) -> Iterator[Message]:
+        items = self._buffer.items
+        return (items[i] for i in range(self._stop - 1, self._start - 1, -1))
+
+    @overload
+    def __getitem__(self, index: int) -> Message: ...
+    @overload
+    def __getitem__(self, index: slice) -> Messages: ...
+    def __getitem__(self, index: int | slice) -> Message | Messages:
+        if isinstance(index, slice):
+            start, stop, step = index.indices(len(self))
+            if step != 1:
+                raise ValueError("messages are sliced in order")
+            return self._window(self._start + start, self._start + stop)
+        if not -len(self) <= index < len(self):
+            raise IndexError("no such message")
+        return self._buffer.items[index + (self._start if index >= 0 else self._stop)]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Messages) and list(self) == list(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return f"Messages({[message.id for message in self]})"
+
+    def append(self, *messages: Message) -> Messages:
+        """These messages and then those."""
+        items, stop = self._buffer.items, self._stop + len(messages)
+        if self._stop == len(items):
+            items.extend(messages)
+        elif [*map(id, items[self._stop : stop])] != [*map(id, messages)]:
+            # Somebody else has gone on from here with other messages.
+            return Messages([*self, *messages])
+        return self._window(self._start, stop)
+
+    def shared(self, other: Messages) -> int:
+        """How many leading messages are the same objects in both."""
+        if self._buffer is other._buffer and self._start == other._start:
+            return min(len(self), len(other))
+        count = 0
+        for mine, its in zip(self._walk(), other._walk(), strict=False):
+            if mine is not its:
+                break
+            count += 1
+        return count
+
+    def _walk(self) -> Iterator[Message]:
+        items = self._buffer.items
+        return (items[i] for i in range(self._start, self._stop))
+
+    def stored_with(self, other: Messages) -> bool:
+        """Whether both are windows on the same list."""
+        return self._buffer is other._buffer
+
+    def difference(self, other: Messages) -> tuple[Messages | list[Message], Messages | list[Message]]:
+        """What must leave this sequence, and what must come to it, to make the other.
+
+        Returns
+        -------
+        tuple
+            The messages that are only here, and those that are only there, by identity.
+        """
+        if self._buffer is other._buffer and self._start <= other._start <= self._stop <= other._stop:
+            return (
+                self._window(self._start, other._start),
+                self._window(self._stop, other._stop),
+            )
+        here, there = {id(m) for m in self}, {id(m) for m in other}
+        return [m for m in self if id(m) not in there], [m for m in other if id(m) not in here]
+
+    def total(self, weight: Weight) -> int:
+        """Sum of a weight over all messages; what was summed before is not summed again."""
+        sums = self._buffer.running(weight)
+        return sums[self._stop] - sums[self._start]
+
+    def tail_from(self, weight: Weight, budget: int) -> int:
+        """Index from which on the messages weigh no more than a budget."""
+        sums = self._buffer.running(weight)
+        first = bisect_left(sums, sums[self._stop] - budget, self._start, self._stop)
+        return first - self._start
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """System blocks and messages: what the model would be sent.
+
+    Parameters
+    ----------
+    system
+        Parts of the system prompt and tool definitions.
+    messages
+        The messages, oldest first.
+    """
+
+    system: tuple[Part, ...] = ()
+    messages: Messages = field(default_factory=Messages)
+
+    def append(self, *messages: Message) -> View:
+        """This view with messages after its last."""
+        return View(self.system, self.messages.append(*messages))
+
+    def with_messages(self, messages: Iterable[Message]) -> View:
+        """This view with other messages; itself, if they are the same ones."""
+        if not isinstance(messages, Messages):
+            messages = Messages(messages)
+        if len(messages) == len(self.messages) == messages.shared(self.messages):
+            return self
+        return View(self.system, messages)
+
+    def with_system(self, *parts: Part) -> View:
+        """This view with other system blocks."""
+        return View(parts, self.messages)
