@@ -31,7 +31,7 @@ _INSIDE = ("content", "text", "file", "blockingError")
 
 
 def attached_text(attachment: dict[str, Any]) -> tuple[str, bool]:
-    """Find the text of an attachment, and say whether a person typed it.
+    r"""Find the text of an attachment, and say whether a person typed it.
 
     A prompt typed while the agent was at work comes as an attachment of type ``queued_command``.
     Client texts around the content are not recorded, and hence not in it.
@@ -39,7 +39,7 @@ def attached_text(attachment: dict[str, Any]) -> tuple[str, bool]:
     Examples
     --------
     >>> attached_text({"type": "edited_text_file", "filename": "a.py", "snippet": "1 pass"})
-    ('a.py\\n1 pass', False)
+    ('a.py\n1 pass', False)
     >>> attached_text({"type": "hook_system_message", "content": "linked"})
     ('', False)
     """

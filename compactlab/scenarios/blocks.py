@@ -77,7 +77,7 @@ def result(
     blocks = listed(content)
     text = "\n".join(block.text or block.tool_name or "" for block in blocks)
     main = verbatim(id, "tool_result", text, name=name, call_id=call_id, is_error=error)
-    return [main, *(part for block in blocks if block.type in _IMAGES if (part := _part(block, id)))]
+    return [main, *(_image(block, id) for block in blocks if block.type in _IMAGES)]
 
 
 def opaque(id: str, type: Any, name: str, size: int = 0) -> Part:
@@ -97,10 +97,14 @@ def _part(block: Block, id: str) -> Part | None:
         name, call_id = block.name or "", block.id or ""
         return verbatim(id, "tool_call", arguments, name=name, call_id=call_id)
     if block.type in _IMAGES:
-        return verbatim(id, "image", "", size=image_tokens(_image_data(block)))
+        return _image(block, id)
     if block.type.endswith("_tool_result"):
         return result(block.content, id, block.tool_use_id or "")[0]
     return verbatim(id, "text", block.text) if block.text else opaque(id, "text", block.type)
+
+
+def _image(block: Block, id: str) -> Part:
+    return verbatim(id, "image", "", size=image_tokens(_image_data(block)))
 
 
 def _image_data(block: Block) -> str:

@@ -54,8 +54,9 @@ class _Envelope(msgspec.Struct):
 def is_anthropic(value: Any) -> bool | None:
     """Tell the two kinds of messages apart by content; None if it is neither."""
     found = list(_recognised(value))
-    messages = [message for listing, _ in found for message in listing]
-    if not messages or not all(isinstance(m, dict) and "role" in m for m in messages):
+    listed_ones = [message for listing, _ in found for message in listing]
+    messages = [m for m in listed_ones if isinstance(m, dict) and "role" in m]
+    if not messages:
         return None
     if any("system" in envelope for _, envelope in found):
         return True
@@ -81,16 +82,16 @@ def read(path: Path, lenient: bool, format: str) -> Iterator[Conversation]:
                 _take(alone, msgspec.convert(value, _Message), "")
             continue
         for item in _items(value):
-            script = Script()
+            script = None
             with lines.at(number):
-                _conversation(script, item)
-            if script.events:
+                script = _conversation(item)
+            if script and script.events:
                 count += 1
-                id, skipped = _numbered(path.stem, count), lines.skipped()
-                yield script.conversation(id, format, path, skipped=skipped)
+                numbered = _numbered(path.stem, count)
+                yield script.conversation(numbered, format, path, skipped=lines.skipped())
     if alone.events or not count:
-        id, skipped = _numbered(path.stem, count + 1), lines.skipped()
-        yield alone.conversation(id, format, path, skipped=skipped)
+        numbered = _numbered(path.stem, count + 1)
+        yield alone.conversation(numbered, format, path, skipped=lines.skipped())
 
 
 def _items(value: Any) -> list[Any]:
@@ -119,17 +120,18 @@ def _opened(item: Any) -> tuple[list[Any] | None, dict[str, Any]]:
     return None, {}
 
 
-def _conversation(script: Script, item: Any) -> None:
+def _conversation(item: Any) -> Script:
     messages, outside = _opened(item)
     if messages is None:
         raise InputError(f"a conversation needs a list under one of {', '.join(KEYS)}")
     envelope = msgspec.convert(outside, _Envelope)
+    script = Script()
     script.system += parts(envelope.system, SYSTEM)
     if envelope.tools:
         script.system.append(verbatim(SYSTEM, "text", compact(envelope.tools), name="tools"))
-    read = msgspec.convert(messages, list[_Message])
-    for message in read:
+    for message in msgspec.convert(messages, list[_Message]):
         _take(script, message, envelope.model or "")
+    return script
 
 
 def _take(script: Script, message: _Message, model: str) -> None:

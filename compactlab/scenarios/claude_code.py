@@ -120,8 +120,9 @@ def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
     for suffix, thread in {"": main, **told}.items():
         if thread.script.path or not told:
             inside = thread.first_parent is not None and thread.first_parent not in thread_of
-            id, skipped = path.stem + suffix, lines.skipped()
-            yield thread.script.conversation(id, name, path, inside=inside, skipped=skipped)
+            yield thread.script.conversation(
+                path.stem + suffix, name, path, inside=inside, skipped=lines.skipped()
+            )
 
 
 def _thread_key(node: _Node, thread_of: dict[str, str]) -> str:
@@ -238,7 +239,7 @@ class _Thread:
         and what came after it, is the group in which hanging further back means nothing.
         """
         last = self.script.last
-        if last is None or parent is last and not root:
+        if last is None or (parent is last and not root):
             return
         depth = parent.depth if parent and not root else -1
         newest = last.reply if draft.role == "assistant" else max(last.reply, last.turn)

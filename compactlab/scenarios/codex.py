@@ -258,11 +258,9 @@ def _said(item: _Item, id: str) -> list[Part]:
 
 def _output(script: Script, item: _Item, time: float) -> Draft:
     draft = script.draft("tool", item.id, time)
-    content, failed = item.output, False
-    if isinstance(content, _Output):
-        content, failed = content.content, content.success is False
-    if item.tools is not None:
-        content = compact(item.tools)
+    told = item.output if isinstance(item.output, _Output) else _Output(item.output)
+    content = told.content if item.tools is None else compact(item.tools)
+    failed = told.success is False
     draft.parts = result(content, draft.id, item.call_id or "", error=failed)
     return draft
 
@@ -273,9 +271,11 @@ def _sized(answer: Draft, counts: _Counts) -> list[Part]:
         return [opaque(answer.id, "text", "empty", counts.output_tokens)]
     sized, size = [], counts.reasoning_output_tokens
     for part in answer.parts:
-        if part.kind == "opaque" and size:
-            part, size = msgspec.structs.replace(part, size=size), 0
-        sized.append(part)
+        if part.kind == "opaque":
+            sized.append(msgspec.structs.replace(part, size=size))
+            size = 0
+        else:
+            sized.append(part)
     return sized
 
 

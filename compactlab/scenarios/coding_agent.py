@@ -12,8 +12,8 @@ from compactlab.sim.scenario import Scenario
 from compactlab.sim.stream import stream
 
 _NAME = "coding_agent"
-# Tools and system prompt: a median of 16.5 K Claude tokens is what first calls of 202 recorded
-# sessions already found in the cache; 1.32 of them are one token of o200k.
+# Tools and system prompt: of 202 first calls that were recorded, 125 found a median of 16.5 K
+# Claude tokens in the cache, 1.32 to a token of o200k. How they divide into two is a guess.
 _SYSTEM = {"system prompt": 2_500, "tools": 10_000}
 # Calls per turn in the eight recorded sessions: median 4, mean 9.5, ninth decile 21.
 _SIGMA = 1.29
@@ -36,8 +36,8 @@ class CodingAgent(Scenario):
         How often the user speaks, at least once. How long turns are is very uneven.
     tokens
         About how many tokens (o200k) all messages have together, thinking among them: within a
-        tenth from 20,000 tokens on. A turn has at least one call, so that many turns may need
-        more tokens than that.
+        quarter from 20,000 tokens on, within a twentieth from 100,000 on. A turn has at least one
+        call, so that many turns may need more tokens than that.
 
     Examples
     --------
@@ -46,7 +46,7 @@ class CodingAgent(Scenario):
     ('coding_agent-7', 2, ['test snapshot', 'frozen file', 'commit trailer'])
     """
 
-    turns: int = 16
+    turns: int = 20
     tokens: int = 120_000
 
     def __post_init__(self) -> None:

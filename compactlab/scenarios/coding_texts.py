@@ -36,7 +36,7 @@ _SHORT = (
 _FINDINGS = (
     "`{f}` in {p}:{l} only checks the {n}, not the {m}",
     "the {n} is read before somebody has to {v} it ({p}:{l})",
-    "{p} still calls `{f}` with the old {n}",
+    "the {m} in {p} still goes through `{f}` with the old {n}",
     "the {m} of `{f}` is shared between two callers",
     "nothing in {p} guards the {n} against a second {v}",
     "`{f}` raises from {p}:{l} when the {m} has expired",
@@ -44,7 +44,7 @@ _FINDINGS = (
 _PLANS = (
     "I {v} the {n} first and call `{f}` afterwards",
     "the check moves into `{f}`",
-    "{p} needs the same change",
+    "the same change is due in {p}",
     "I add a guard at line {l} and a test for the {m}",
     "it is enough to {v} the {m} once, at the end",
     "next I look at who else calls `{f}`",

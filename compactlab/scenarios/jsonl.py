@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
@@ -153,15 +153,16 @@ def peek(path: Path) -> list[Any]:
 
 
 def _document(path: Path) -> Any:
+    """Read the one document that a file is, or None if it is lines."""
     _, first = next(iter(Lines(path)))
+    if first.strip() in (b"[", b"{"):
+        return load(path)
     try:
         decode(first, _ANY)
     except _UNREADABLE:
         if first.lstrip()[:1] in (b"[", b"{"):
-            try:
+            with suppress(InputError):
                 return load(path)
-            except InputError:
-                return None
     return None
 
 

@@ -19,6 +19,7 @@ from compactlab.sim.message import Call, Part, Source, Usage, verbatim
 name = "pi"
 description = "sessions of pi and OpenClaw (JSONL, versions 1 to 3)"
 
+NEWEST = 3  # version of the format
 # How pi 0.49 to 0.73 hand a summary to the model.
 _COMPACTED = "The conversation history before this point was compacted into the following summary:"
 _BRANCHED = "The following is a summary of a branch that this conversation came back from:"
@@ -117,6 +118,8 @@ class _Session:
         """Take the next line; the first must be the header."""
         if (self._entries == 0) != (entry.type == "session"):
             raise InputError("a session has one header, in its first line")
+        if (entry.version or 1) > NEWEST:
+            raise InputError(f"sessions of version {entry.version} are not known, only to {NEWEST}")
         place = self._newest  # version 1 has no ids: each entry follows the one before
         if self._entries and entry.id is not None:
             self.starts_inside |= not self._drafts and entry.parent_id not in self._places

@@ -65,7 +65,9 @@ class Script:
         """The newest message of the branch."""
         return self.path[-1] if self.path else None
 
-    def draft(self, role: Role, id: str | None = "", time: float = 0.0, meta: bool = False) -> Draft:
+    def draft(
+        self, role: Role, id: str | None = "", time: float = 0.0, meta: bool = False
+    ) -> Draft:
         """Begin a message, with an id of its own."""
         self._drafts += 1
         return Draft(self._unique(id or f"m{self._drafts}"), role, time, meta)
@@ -83,9 +85,7 @@ class Script:
 
     def has(self, draft: Draft | None) -> bool:
         """Say whether a message is on the branch; the start always is."""
-        return draft is None or (
-            draft.depth < len(self.path) and self.path[draft.depth] is draft
-        )
+        return draft is None or (draft.depth < len(self.path) and self.path[draft.depth] is draft)
 
     def rewind(self, to: Draft | None) -> None:
         """Go back to a message, on this branch or another."""

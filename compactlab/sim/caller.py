@@ -192,7 +192,9 @@ class Caller:
 
     def rng(self, purpose: str) -> random.Random:
         """The stream of the asking strategy for a purpose."""
-        return stream(self.seed, self.conversation.id, self.host.asking, purpose)
+        asking = self.host.asking
+        spec = asking.spec if isinstance(asking, Strategy) else ""
+        return stream(self.seed, self.conversation.id, spec, purpose)
 
 
 def _said(id: str, role: Role, text: str) -> Message:

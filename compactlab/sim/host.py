@@ -32,6 +32,14 @@ class Compacted:
     last: str
 
 
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A compaction that the recorded agent made, and the newest message at that time."""
+
+    compaction: Compaction
+    last: str
+
+
 @dataclass
 class Host:
     """What a strategy may know and do at the moment at which it is asked.
@@ -61,7 +69,7 @@ class Host:
     files
         What a real agent would keep in files: path to text. No rewind touches it.
     asking
-        Spec of the strategy that is asked.
+        The strategy that is asked.
     """
 
     model: Model
@@ -72,10 +80,10 @@ class Host:
     log: Messages = field(default_factory=Messages)
     reported: Usage | None = None
     compactions: Sequence[Compacted] = ()
-    recorded: Sequence[Compaction] = ()
+    recorded: Sequence[Recorded] = ()
     notes: dict[str, Any] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)
-    asking: str = ""
+    asking: object = None
     _summarize: Callable[[View, SummaryRequest], tuple[Part, ...]] | None = None
     _run_turn: Callable[[View, str, str, str], View] | None = None
     _rng: Callable[[str], random.Random] | None = None

@@ -57,7 +57,7 @@ def replay(
         if isinstance(event, Rewind):
             caller.session.rewind(event.to)
         elif isinstance(event, Compaction):
-            caller.session.recorded.append(event)
+            caller.session.note(event)
         elif event.call is None:
             caller.session.append(event)
         else:

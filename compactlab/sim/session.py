@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from compactlab.sim.conversation import Compaction
 from compactlab.sim.errors import ContractError
-from compactlab.sim.host import Compacted, Host
+from compactlab.sim.host import Compacted, Host, Recorded
 from compactlab.sim.message import Message
 from compactlab.sim.phase import Phase
 from compactlab.sim.strategy import Lifetime, Strategy
@@ -38,6 +38,7 @@ class _State:
     sent: View | None = None
     heard: int = 0
     compactions: tuple[Compacted, ...] = ()
+    recorded: tuple[Recorded, ...] = ()
 
     def snapshot(self) -> _State:
         return replace(self, notes=copy.deepcopy(self.notes))
@@ -63,7 +64,6 @@ class Session:
     view: View
     host: Host
     targets: frozenset[str] = frozenset()
-    recorded: list[Compaction] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         notes: list[dict[str, Any]] = [{} for _ in self.parts]
@@ -80,7 +80,6 @@ class Session:
         }
         self._turns = any(part.lifetime is Lifetime.TURN for part in self.parts)
         self._idle = sorted({p.idle_after for p in self.parts if Phase.ON_IDLE in p.phases})
-        self.host.recorded = self.recorded
         self.now = 0.0
         self.new_turn = False
 
@@ -98,6 +97,11 @@ class Session:
             self.new_turn = True
         if message.id in self.targets:
             self._snapshots[message.id] = state.snapshot()
+
+    def note(self, compaction: Compaction) -> None:
+        """The recorded agent compacted its context here."""
+        last = self.state.log[-1].id if self.state.log else ""
+        self.state.recorded = (*self.state.recorded, Recorded(compaction, last))
 
     def rewind(self, to: str) -> None:
         """Go back to the moment after a message was said."""
@@ -126,11 +130,11 @@ class Session:
         """What is to be sent now: the session's view as turn and request parts change it."""
         view = self.state.view
         if self._turns:
-            if self.new_turn or self.state.turn is None:
-                self.state.turn = self._ask(Phase.BEFORE_TURN, Lifetime.TURN, view)
-            view = self.state.turn = self._ask(
-                Phase.BEFORE_CALL, Lifetime.TURN, self.state.turn
-            )
+            if self.new_turn:
+                view = self._ask(Phase.BEFORE_TURN, Lifetime.TURN, view)
+            elif self.state.turn is not None:
+                view = self.state.turn
+            view = self.state.turn = self._ask(Phase.BEFORE_CALL, Lifetime.TURN, view)
         if self.new_turn:
             view = self._ask(Phase.BEFORE_TURN, Lifetime.REQUEST, view)
         return self._ask(Phase.BEFORE_CALL, Lifetime.REQUEST, view)
@@ -144,7 +148,7 @@ class Session:
                 continue
             host.phase, host.log = phase, state.log
             host.notes, host.compactions = state.notes[index], state.compactions
-            host.asking = part.spec
+            host.recorded, host.asking = state.recorded, part
             view = part.compact(view, host)
             if not isinstance(view, View):
                 raise ContractError(f"{part.spec} returned {type(view).__name__}, not a View")

@@ -33,8 +33,19 @@ def spec_of(obj: Any) -> str:
     Fields marked ``field(repr=False)`` are left out.
     """
     fields = [f for f in dataclasses.fields(obj) if f.repr and f.init]
-    inside = ", ".join(f"{f.name}={getattr(obj, f.name)!r}" for f in fields)
-    return f"{snake_case(type(obj).__name__)}({inside})"
+    return _write(obj, [f.name for f in fields], always=True)
+
+
+def label_of(obj: Any) -> str:
+    """Write a spec without the fields that stand at their defaults."""
+    fields = [f for f in dataclasses.fields(obj) if f.repr and f.init]
+    return _write(obj, [f.name for f in fields if getattr(obj, f.name) != f.default], always=False)
+
+
+def _write(obj: Any, names: list[str], *, always: bool) -> str:
+    inside = ", ".join(f"{name}={getattr(obj, name)!r}" for name in names)
+    name = snake_case(type(obj).__name__)
+    return f"{name}({inside})" if inside or always else name
 
 
 def parse_spec(text: str) -> tuple[str, dict[str, Any]]:

@@ -12,7 +12,7 @@ from typing import ClassVar
 from compactlab.sim.errors import UsageError
 from compactlab.sim.host import Host
 from compactlab.sim.phase import Phase
-from compactlab.sim.spec import spec_of
+from compactlab.sim.spec import label_of, spec_of
 from compactlab.sim.view import View
 
 
@@ -68,6 +68,11 @@ class Strategy(ABC):
         return spec_of(self)
 
     @property
+    def label(self) -> str:
+        """The spec without what stands at its default: for tables, where room is scarce."""
+        return label_of(self)
+
+    @property
     def parts(self) -> tuple[Strategy, ...]:
         """What the loop folds: the strategy itself, or the parts of a pipeline."""
         return (self,)
@@ -115,6 +120,11 @@ class Pipeline(Strategy):
     def spec(self) -> str:
         """The specs of its parts, with a plus between two."""
         return " + ".join(step.spec for step in self.steps)
+
+    @property
+    def label(self) -> str:
+        """The labels of its parts, with a plus between two."""
+        return " + ".join(step.label for step in self.steps)
 
     @property
     def parts(self) -> tuple[Strategy, ...]:

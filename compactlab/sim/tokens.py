@@ -13,7 +13,6 @@ import hashlib
 import importlib.resources
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 
 from compactlab.sim.errors import CompactlabError, UsageError, unknown
 from compactlab.sim.message import Message, Part
@@ -88,14 +87,18 @@ class Encoding:
             tokens = self.counts[text] = self.encode(text)
         return tokens
 
-    def forget(self) -> None:
-        """Drop the memory of counted texts, between two conversations."""
-        self.counts.clear()
+
+_loaded: dict[str, Encoding] = {}
 
 
-@cache
+def forget_counts() -> None:
+    """Drop the memory of counted texts, so that it does not grow from conversation to conversation."""
+    for known in _loaded.values():
+        known.counts.clear()
+
+
 def encoding(name: str) -> Encoding:
-    """Load an encoding by name.
+    """An encoding by name, loaded once.
 
     Raises
     ------
@@ -104,8 +107,14 @@ def encoding(name: str) -> Encoding:
     CompactlabError
         If the vocabulary's file is damaged or missing.
     """
+    if name not in _loaded:
+        _loaded[name] = Encoding(name, _load(name), {})
+    return _loaded[name]
+
+
+def _load(name: str) -> Callable[[str], int]:
     if name == "chars4":
-        return Encoding(name, chars4, {})
+        return chars4
     if name not in _VOCABULARIES:
         raise UsageError(unknown("encoding", name, ENCODINGS))
     import tiktoken
@@ -113,7 +122,7 @@ def encoding(name: str) -> Encoding:
     pattern, sha256 = _VOCABULARIES[name]
     ranks = _ranks(name, sha256)
     bpe = tiktoken.Encoding(name, pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
-    return Encoding(name, lambda text: len(bpe.encode_ordinary(text)), {})
+    return lambda text: len(bpe.encode_ordinary(text))
 
 
 def _ranks(name: str, sha256: str) -> dict[bytes, int]:

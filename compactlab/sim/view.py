@@ -8,7 +8,7 @@ the session, and sums over messages are kept beside the list and extended, never
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import overload
@@ -145,10 +145,16 @@ class Messages(Sequence[Message]):
         return sums[self._stop] - sums[self._start]
 
     def tail_from(self, weight: Weight, budget: int) -> int:
-        """Index from which on the messages weigh no more than a budget."""
+        """Index of the first message from which on they weigh no more than a budget."""
         sums = self._buffer.running(weight)
         first = bisect_left(sums, sums[self._stop] - budget, self._start, self._stop)
         return first - self._start
+
+    def last_holding(self, weight: Weight, amount: int) -> int | None:
+        """Index of the last message from which on they weigh at least so much; None if none is."""
+        sums = self._buffer.running(weight)
+        last = bisect_right(sums, sums[self._stop] - amount, self._start, self._stop) - 1
+        return last - self._start if last >= self._start else None
 
 
 @dataclass(frozen=True, slots=True)

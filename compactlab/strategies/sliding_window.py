@@ -7,14 +7,31 @@ from dataclasses import dataclass
 from compactlab.sim.host import Host
 from compactlab.sim.strategy import Strategy
 from compactlab.sim.view import View
+from compactlab.strategies.mechanisms.cut import after_results
 
 
 @dataclass(frozen=True)
 class SlidingWindow(Strategy):
-    """Send only the newest messages."""
+    """Send the newest messages only.
+
+    Cheap in tokens and unkind to the cache: from the moment that the window is full, the prompt
+    begins with another message at every call, so nothing of it can be read.
+
+    Parameters
+    ----------
+    keep
+        How many messages at most; fewer where the first would be a result without its call.
+    """
 
     keep: int = 20
 
+    def __post_init__(self) -> None:
+        if self.keep < 1:
+            raise ValueError(f"keep must be at least 1, not {self.keep}")
+
     def compact(self, view: View, host: Host) -> View:
         """Cut off the front."""
-        return view.with_messages(view.messages[-self.keep :])
+        messages = view.messages
+        if len(messages) <= self.keep:
+            return view
+        return view.with_messages(messages[after_results(messages, len(messages) - self.keep) :])

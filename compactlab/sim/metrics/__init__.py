@@ -1,0 +1,115 @@
+"""The figures of a run: pure functions of a trace and its conversation, in one table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from compactlab.sim.conversation import Conversation
+from compactlab.sim.metrics import behaviour, continuity, cost
+from compactlab.sim.metrics.reading import Reading
+from compactlab.sim.trace import Trace
+
+__all__ = ["METRICS", "Metric", "Reading", "measure"]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One figure of a run.
+
+    Parameters
+    ----------
+    unit
+        What it is counted in.
+    better
+        Which direction is good; ``neither`` for what only describes.
+    meaning
+        What it says, in one line.
+    of_run
+        How the figure of a run is put together from its calls and compactions.
+    compute
+        The function; None where it has no value.
+    """
+
+    unit: str
+    better: Literal["lower", "higher", "neither"]
+    meaning: str
+    of_run: str
+    compute: Callable[[Reading], float | None]
+
+    @property
+    def name(self) -> str:
+        """Its name in tables and files: that of its function."""
+        return self.compute.__name__
+
+
+_SUM = "sum over calls and side calls"
+_CALLS = "sum over calls"
+
+METRICS: dict[str, Metric] = {
+    metric.name: metric
+    for metric in (
+        Metric("USD", "lower", "what it costs", _SUM, cost.cost_usd),
+        Metric("USD", "lower", "the part of it that side calls cost", "sum over side calls",
+               cost.side_cost_usd),
+        Metric("tokens", "lower", "prompt tokens at the plain input price", _SUM,
+               cost.tokens_uncached),
+        Metric("tokens", "neither", "prompt tokens read from the cache", _SUM,
+               cost.tokens_cache_read),
+        Metric("tokens", "lower", "prompt tokens written to the cache", _SUM,
+               cost.tokens_cache_write),
+        Metric("tokens", "neither", "tokens that the model wrote", _SUM, cost.tokens_output),
+        Metric("tokens", "lower", "size of the largest prompt", "maximum over calls",
+               cost.prompt_tokens_peak),
+        Metric("share", "higher", "prompt tokens that were read from the cache",
+               "one less fresh tokens over prompt tokens, each summed over calls",
+               cost.prefix_reuse),
+        Metric("tokens", "lower", "fresh tokens that the prompt before had held already", _CALLS,
+               cost.tokens_rewritten),
+        Metric("tokens", "lower", "fresh tokens of a compaction's call above the five calls before",
+               "median over compactions", cost.write_spike),
+        Metric("tokens", "lower", "the same, at its worst", "maximum over compactions",
+               cost.write_spike_max),
+        Metric("ratio", "lower", "fresh tokens of a compaction's call over the five calls before",
+               "median over compactions whose base is not 0", cost.write_spike_ratio),
+        Metric("ratio", "lower", "the same, at its worst",
+               "maximum over compactions whose base is not 0", cost.write_spike_ratio_max),
+        Metric("calls", "neither", "requests of the script", "count", behaviour.calls),
+        Metric("calls", "lower", "calls whose prompt is not the last one plus what is new", _CALLS,
+               behaviour.rewrites),
+        Metric("calls", "neither", "calls whose prompt lacks content that had been sent", _CALLS,
+               behaviour.compactions),
+        Metric("calls", "lower", "calls whose prompt is larger than the window", _CALLS,
+               behaviour.overflows),
+        Metric("share", "lower", "calls whose prompt is larger than the window",
+               "overflows over calls", behaviour.over_window),
+        Metric("share", "higher", "of the last ten messages, what the prompt ends with (VRC@10)",
+               "mean over compactions", continuity.verbatim_recency),
+        Metric("share", "higher", "of what the next five actions use, what is in context (FNC@5)",
+               "sum of what is in context over sum of what is used, of all calls",
+               continuity.forward_need),
+        Metric("share", "higher", "messages without a fault that a provider would reject",
+               "one less faults over messages, each summed over calls",
+               continuity.structural_validity),
+    )
+}  # fmt: skip
+
+
+def measure(trace: Trace, conversation: Conversation) -> dict[str, float | None]:
+    """Compute all figures of a run.
+
+    Parameters
+    ----------
+    trace
+        What happened.
+    conversation
+        The script that was replayed.
+
+    Returns
+    -------
+    dict
+        Value by metric; None where it has none.
+    """
+    reading = Reading(trace, conversation)
+    return {name: metric.compute(reading) for name, metric in METRICS.items()}

@@ -1,0 +1,40 @@
+# All set-up happens by itself: .venv is made from pyproject.toml and constraints.txt,
+# and brought up to date when one of the two changes.
+
+PYTHON ?= $(shell command -v python3.11 || echo python3)
+BIN := .venv/bin
+READY := .venv/ready
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-slow check bench clean
+
+help: ## say what there is to make
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
+
+demo: $(READY) ## replay the built-in scenario under every built-in strategy, into compactlab-out/
+	$(BIN)/compactlab run
+
+test: $(READY) ## run the fast tests
+	$(BIN)/pytest -m "not slow"
+
+test-slow: $(READY) ## run the tests that take their time
+	$(BIN)/pytest -m slow
+
+check: $(READY) ## lint, formatting and types
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+# The benchmarks are skipped by pyproject.toml's addopts, which cannot be taken back, only replaced.
+bench: $(READY) ## measure speed
+	$(BIN)/pytest tests/benchmarks -o addopts=--import-mode=importlib --benchmark-only
+
+clean: ## remove whatever was made here, .venv included
+	rm -rf .venv compactlab-out build dist
+	rm -rf .benchmarks .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find compactlab tests examples -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
+	touch $@

@@ -1,0 +1,171 @@
+"""The two functions that most people need, which take names where the engine takes objects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+
+from compactlab.scenarios.catalogue import DEFAULT, sources
+from compactlab.sim import replay as engine
+from compactlab.sim.conversation import Conversation
+from compactlab.sim.errors import UsageError
+from compactlab.sim.results import Results, Run
+from compactlab.sim.strategy import Strategy
+from compactlab.sim.summarize import Summarizer
+from compactlab.sim.sweep import DEFAULT_MODEL, Experiment, Source
+from compactlab.sim.trace import Step
+from compactlab.strategies.catalogue import LINE_UP, find_strategy
+from compactlab.summarizers.catalogue import find_summarizer
+
+
+def replay(
+    conversation: Conversation,
+    strategy: Strategy | str,
+    model: str = "",
+    *,
+    summarizer: Summarizer | str = "lexrank",
+    window: int | None = None,
+    seed: int = 0,
+) -> Iterator[Step]:
+    """Take a conversation through a strategy, call by call.
+
+    Parameters
+    ----------
+    conversation
+        What to replay, e.g. of :func:`compactlab.read`.
+    strategy
+        A strategy or its spec.
+    model
+        A model's name. By default the one that was recorded, call by call; for conversations that
+        were made up, a current one.
+    summarizer
+        Makes the summaries that strategies ask for; a summariser or its spec.
+    window
+        Narrows the model's context window to so many tokens.
+    seed
+        Root of all random draws.
+
+    Yields
+    ------
+    Step
+        One for every call: its prompt, its usage by billing class, why tokens were fresh.
+
+    Raises
+    ------
+    ModelError, UsageError
+        If a name is unknown, or something needed is not known of the model.
+    """
+    return engine.replay(
+        conversation,
+        _strategy(strategy),
+        model or (engine.RECORDED if conversation.recorded else DEFAULT_MODEL),
+        summarizer=_summarizer(summarizer),
+        window=window,
+        seed=seed,
+    )
+
+
+def run(
+    conversations: Iterable[Conversation | str | Path] = (DEFAULT,),
+    strategies: Iterable[Strategy | str] = LINE_UP,
+    models: Sequence[str] = (),
+    *,
+    summarizer: Summarizer | str = "lexrank",
+    window: int | None = None,
+    seeds: int = 1,
+    jobs: int = 1,
+    lenient: bool = False,
+    progress: Callable[[Source, list[Run]], None] | None = None,
+) -> Results:
+    """Replay strategies over conversations and measure them.
+
+    Parameters
+    ----------
+    conversations
+        Conversations, files, directories, specs of scenarios.
+    strategies
+        Strategies or their specs; by default all that are built in.
+    models
+        Names of models; ``recorded`` is the one that each recorded call went to.
+    summarizer
+        Makes the summaries that strategies ask for.
+    window
+        Narrows every model's context window to so many tokens.
+    seeds
+        How many conversations of each scenario, how many replays of each recording.
+    jobs
+        Number of workers; the results do not depend on it.
+    lenient
+        Whether lines of transcripts that cannot be read are passed over.
+    progress
+        Told of every source that is done.
+
+    Returns
+    -------
+    Results
+        ``results.frame()`` is a pandas DataFrame with one row a run.
+
+    Raises
+    ------
+    InputError, UsageError
+        If a file is no transcript, or a name is unknown.
+    """
+    return plan(
+        conversations,
+        strategies,
+        models,
+        summarizer=summarizer,
+        window=window,
+        seeds=seeds,
+        lenient=lenient,
+    ).run(jobs, progress)
+
+
+def plan(
+    conversations: Iterable[Conversation | str | Path] = (DEFAULT,),
+    strategies: Iterable[Strategy | str] = LINE_UP,
+    models: Sequence[str] = (),
+    *,
+    summarizer: Summarizer | str = "lexrank",
+    window: int | None = None,
+    seeds: int = 1,
+    lenient: bool = False,
+) -> Experiment:
+    """Put an experiment together without running it; the parameters are those of :func:`run`."""
+    if seeds < 1 or (window is not None and window < 1):
+        raise UsageError("seeds and window must be at least 1")
+    given = list(conversations)
+    named = [each for each in given if not isinstance(each, Conversation)]
+    found, skipped = sources(named, seeds, lenient=lenient)
+    held = [
+        Source(each.id, _Held(each), seed)
+        for each in given
+        if isinstance(each, Conversation)
+        for seed in range(seeds)
+    ]
+    return Experiment(
+        (*held, *found),
+        tuple(_strategy(strategy) for strategy in strategies),
+        tuple(models),
+        _summarizer(summarizer),
+        window,
+        skipped,
+    )
+
+
+class _Held:
+    """Loads a conversation that is there already."""
+
+    def __init__(self, conversation: Conversation) -> None:
+        self._conversation = conversation
+
+    def __call__(self) -> list[Conversation]:
+        return [self._conversation]
+
+
+def _strategy(strategy: Strategy | str) -> Strategy:
+    return find_strategy(strategy) if isinstance(strategy, str) else strategy
+
+
+def _summarizer(summarizer: Summarizer | str) -> Summarizer:
+    return find_summarizer(summarizer) if isinstance(summarizer, str) else summarizer

@@ -1,0 +1,110 @@
+"""Conversations by name: scenarios, files and directories, as sources of an experiment."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from functools import partial
+from pathlib import Path
+
+from compactlab.scenarios.coding_agent import CodingAgent
+from compactlab.scenarios.transcript import find, read
+from compactlab.sim.conversation import Conversation
+from compactlab.sim.errors import UsageError, unknown
+from compactlab.sim.scenario import Scenario
+from compactlab.sim.spec import build, parse_spec, snake_case
+from compactlab.sim.sweep import Source
+
+SCENARIOS: dict[str, type[Scenario]] = {
+    snake_case(scenario.__name__): scenario for scenario in (CodingAgent,)
+}
+# Long enough that a window of 200,000 tokens fills twice.
+DEFAULT = "coding_agent(turns=40, tokens=300000)"
+
+
+def find_scenario(text: str) -> Scenario:
+    """Build the scenario that a spec names.
+
+    Raises
+    ------
+    UsageError
+        If the name is unknown, or an argument does not fit.
+
+    Examples
+    --------
+    >>> find_scenario("coding_agent(turns=3)").turns
+    3
+    """
+    name, arguments = parse_spec(text)
+    if name not in SCENARIOS:
+        raise UsageError(unknown("scenario", name, SCENARIOS))
+    return build(SCENARIOS[name], arguments)
+
+
+def sources(
+    names: Iterable[str | Path], seeds: int = 1, *, lenient: bool = False
+) -> tuple[list[Source], int]:
+    """List the sources that names stand for.
+
+    Parameters
+    ----------
+    names
+        Paths of files and directories, and specs of scenarios.
+    seeds
+        How often each is taken, with seeds from 0 on: so many conversations of each scenario, so
+        many replays of each recording.
+    lenient
+        Whether lines of transcripts that cannot be read are passed over.
+
+    Returns
+    -------
+    tuple
+        The sources, and how many files of the directories were passed over.
+
+    Raises
+    ------
+    InputError, UsageError
+        If a file that is named is no transcript, or a name is neither file nor scenario.
+    """
+    paths: list[str | Path] = []
+    scenarios: list[Scenario] = []
+    for name in names:
+        if Path(name).exists() or _looks_like_path(str(name)):
+            paths.append(name)
+        else:
+            scenarios.append(find_scenario(str(name)))
+    files, skipped = find(paths)
+    made = [_made(scenario, seed) for scenario in scenarios for seed in range(seeds)]
+    read_in = [
+        Source(name, partial(_read, file, lenient), seed, file.stem)
+        for file, name in zip(files, _names(files), strict=True)
+        for seed in range(seeds)
+    ]
+    return made + read_in, skipped
+
+
+def _looks_like_path(name: str) -> bool:
+    head = name.partition("(")[0]
+    return "/" in head or "\\" in head or "." in head
+
+
+def _made(scenario: Scenario, seed: int) -> Source:
+    return Source(f"{scenario.spec}-{seed}", partial(_make, scenario, seed), seed)
+
+
+def _make(scenario: Scenario, seed: int) -> list[Conversation]:
+    return [scenario.conversation(seed)]
+
+
+def _read(file: Path, lenient: bool) -> Iterator[Conversation]:
+    return read(file, lenient=lenient)
+
+
+def _names(files: list[Path]) -> list[str]:
+    """Shortest endings of the paths, from the stem on, that tell the files apart."""
+    depth = 1
+    while True:
+        names = ["/".join(file.with_suffix("").parts[-depth:]) for file in files]
+        if max(Counter(names).values(), default=1) == 1 or depth > 50:
+            return names
+        depth += 1

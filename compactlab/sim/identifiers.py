@@ -1,0 +1,79 @@
+"""Identifiers: the words of a text that name something in particular.
+
+What counts as one is written down in ``docs/metrics.md``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+from compactlab.sim.message import Message, Part
+
+# A run of what paths, symbols, addresses, versions and numbers are made of. Punctuation at its
+# ends is taken off afterwards: a pattern that did both would be slow on a megabyte of dots.
+_RUN = re.compile(r"[\w$~+@#%/.:\-]+")
+_LEADING, _TRAILING = "+@#%:-", "+@#%:-./~"
+# What makes a word the name of something: a separator or a change of case inside, or three digits.
+_NAMES = re.compile(r"[\w~][_/@#\\]|[A-Za-z0-9][.:\-][A-Za-z0-9]|[a-z0-9][A-Z]|\d{3}|^[~/]")
+_LONGEST = 200  # characters; what is longer is data, not a name
+
+
+def words(text: str) -> frozenset[str]:
+    """All words of a text that could be identifiers or arguments.
+
+    Examples
+    --------
+    >>> sorted(words("open src/main.py, then HATHAT."))
+    ['HATHAT', 'open', 'src/main.py', 'then']
+    """
+    found = (run.lstrip(_LEADING).rstrip(_TRAILING) for run in _RUN.findall(text))
+    return frozenset(word for word in found if 1 < len(word) <= _LONGEST)
+
+
+def identifiers(text: str) -> frozenset[str]:
+    """The words of a text that name something: paths, symbols, addresses, hashes, numbers.
+
+    Examples
+    --------
+    >>> sorted(identifiers("run parse_args in src/cli.py:120, ticket AB-12, take 1500 not 15"))
+    ['1500', 'AB-12', 'parse_args', 'src/cli.py:120']
+    """
+    return frozenset(word for word in words(text) if _NAMES.search(word))
+
+
+def used(message: Message) -> frozenset[str]:
+    """What an assistant's action uses: identifiers in its words, and arguments of its calls.
+
+    An argument that is a single word counts whatever it looks like; of longer ones, the
+    identifiers in it count.
+    """
+    found: set[str] = set()
+    for part in message.parts:
+        if part.type == "text":
+            found |= identifiers(part.text)
+        elif part.type == "tool_call":
+            for value in _arguments(part):
+                found |= words(value) if _RUN.fullmatch(value) else identifiers(value)
+    return frozenset(found)
+
+
+def _arguments(part: Part) -> Iterator[str]:
+    """All values in a call's arguments, as text."""
+    try:
+        waiting = [msgspec.json.decode(part.text)]
+    except (msgspec.DecodeError, RecursionError):
+        yield part.text
+        return
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
+        elif isinstance(value, str):
+            yield value
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            yield str(value)

@@ -1,0 +1,112 @@
+"""How smoothly the work goes on: what the next actions need, what the tail still says."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from compactlab.sim.message import Message
+from compactlab.sim.metrics.reading import Reading
+from compactlab.sim.model import find_model
+from compactlab.sim.needs import forward_needs
+from compactlab.sim.trace import Step, Trace
+from compactlab.sim.view import Messages
+
+_RECENT = 10
+
+Change = tuple[Step, Messages, Iterable[Message], Iterable[Message]]
+
+
+def changes(trace: Trace) -> Iterator[Change]:
+    """For each step: its prompt, what has left it since the last, and what has come to it."""
+    before = Messages()
+    for step, prompt in zip(trace.steps, trace.prompts(), strict=True):
+        gone, come = before[step.shared :].difference(prompt[step.shared :])
+        yield step, prompt, gone, come
+        before = prompt
+
+
+def forward_need(reading: Reading) -> float | None:
+    """Share of the words that the next five actions use, and that had appeared, in context."""
+    needs = forward_needs(reading.conversation)
+    held = [0] * needs.size
+    met = wanted = 0
+    system: object = None
+    for step, _, gone, come in changes(reading.trace):
+        for message in gone:
+            for number in needs.held_in(message):
+                held[number] -= 1
+        for message in come:
+            for number in needs.held_in(message):
+                held[number] += 1
+        if step.system is not system:
+            fixed = frozenset(needs.held_by(step.system))
+            system = step.system
+        needed = needs.needed[step.answer]
+        wanted += len(needed)
+        met += sum(1 for number in needed if held[number] or number in fixed)
+    return met / wanted if wanted else None
+
+
+def verbatim_recency(reading: Reading) -> float | None:
+    """Mean over compactions of the share of the last ten messages that the prompt ends with."""
+    shares = [
+        _tail_share(step, prompt)
+        for step, prompt in zip(reading.trace.steps, reading.trace.prompts(), strict=True)
+        if step.compaction
+    ]
+    return sum(shares) / len(shares) if shares else None
+
+
+def _tail_share(step: Step, prompt: Messages) -> float:
+    count = find_model(step.model).tokenizer.message
+    recent = step.log[-_RECENT:]
+    kept = 0
+    for said, sent in zip(reversed(recent), reversed(prompt), strict=False):
+        if said is not sent and said != sent:
+            break
+        kept += count(said)
+    total = recent.total(count)
+    return kept / total if total else 1.0
+
+
+def structural_validity(reading: Reading) -> float | None:
+    """One less the faults per message, over all prompts: what a provider would reject."""
+    faults = _Faults()
+    found = messages = 0
+    for _, prompt, gone, come in changes(reading.trace):
+        for message in gone:
+            faults.update(message, -1)
+        for message in come:
+            faults.update(message, 1)
+        found += faults.count + bool(prompt and prompt[0].role != "user")
+        messages += len(prompt)
+    return 1 - found / messages if messages else None
+
+
+class _Faults:
+    """Counts faults in a prompt from which messages go and to which they come."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._pairs: Counter[str] = Counter()
+        self._ids: Counter[str] = Counter()
+
+    def update(self, message: Message, by: int) -> None:
+        """Count a message in (1) or out (-1)."""
+        self._ids[message.id] += by
+        if self._ids[message.id] > (by > 0):
+            self.count += by
+        if not any(part.text or part.size for part in message.parts):
+            self.count += by
+        for part in message.parts:
+            if part.type == "tool_call":
+                self._pair(part.call_id, by)
+            elif part.type == "tool_result":
+                self._pair(part.call_id, -by)
+
+    def _pair(self, call_id: str, by: int) -> None:
+        """A call without result, or a result without call, is one fault."""
+        before = self._pairs[call_id]
+        self._pairs[call_id] = before + by
+        self.count += abs(before + by) - abs(before)

@@ -1,0 +1,67 @@
+"""A trace with its conversation, and what several metrics need of both, made once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from compactlab.sim.conversation import Conversation
+from compactlab.sim.message import Usage
+from compactlab.sim.model import find_model
+from compactlab.sim.pricing import price_sheet
+from compactlab.sim.trace import SideCall, Step, Trace
+
+
+def cost(call: Step | SideCall) -> float:
+    """Dollars for a request, at the prices of its date and size."""
+    sheet = price_sheet(find_model(call.model).price)
+    return sheet.rates(call.time, call.usage.prompt).cost(call.usage)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a metric is computed from.
+
+    Parameters
+    ----------
+    trace
+        What happened.
+    conversation
+        What it happened to.
+    """
+
+    trace: Trace
+    conversation: Conversation
+
+    @cached_property
+    def costs(self) -> list[float]:
+        """Dollars of each call, without its side calls."""
+        return [cost(step) for step in self.trace.steps]
+
+    @cached_property
+    def side_calls(self) -> list[SideCall]:
+        """All side calls in order."""
+        return [call for step in self.trace.steps for call in step.side]
+
+    @cached_property
+    def usage(self) -> Usage:
+        """Tokens of all calls and side calls together."""
+        calls = [step.usage for step in self.trace.steps] + [c.usage for c in self.side_calls]
+        return Usage(
+            sum(u.uncached for u in calls),
+            sum(u.cache_read for u in calls),
+            sum(u.cache_write_5m for u in calls),
+            sum(u.cache_write_1h for u in calls),
+            sum(u.output for u in calls),
+        )
+
+    @cached_property
+    def prompts(self) -> list[int]:
+        """Tokens of each call's prompt."""
+        return [step.usage.prompt for step in self.trace.steps]
+
+    @cached_property
+    def fresh(self) -> list[int]:
+        """Tokens of each call's prompt that were not read from the cache."""
+        steps = self.trace.steps
+        return [n - step.usage.cache_read for n, step in zip(self.prompts, steps, strict=True)]

@@ -1,0 +1,218 @@
+"""The store: what an experiment found, one row a run and one row a call, with its provenance.
+
+A directory with ``runs.parquet``, ``calls.parquet`` and ``manifest.json``. Each file is written
+under a temporary name and renamed, so a store is whole or not there; nothing in it depends on the
+machine, the number of workers or the time of day.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from compactlab.sim.errors import InputError
+from compactlab.sim.metrics import METRICS
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+STORE_VERSION = 1
+IDENTITY = ("conversation", "scenario", "strategy", "model", "window", "seed")
+_PROVENANCE = ("digest", "summarizer")
+_OUTCOME = ("status", "error")
+
+
+@dataclass
+class Run:
+    """One conversation under one strategy.
+
+    Parameters
+    ----------
+    conversation, scenario, strategy, model, window, seed
+        What was replayed: ids and specs; ``scenario`` is the format, of a recording.
+    status
+        ``ok``, ``failed``, or ``unreadable`` for a source without conversations.
+    error
+        What went wrong; "" if nothing did.
+    digest, summarizer
+        Of the conversation, and the summariser's spec.
+    metrics
+        Value by metric.
+    calls
+        A row a call: see :data:`CALL_COLUMNS`.
+    """
+
+    conversation: str
+    scenario: str
+    strategy: str
+    model: str
+    window: int
+    seed: int
+    status: str = "ok"
+    error: str = ""
+    digest: str = ""
+    summarizer: str = ""
+    metrics: dict[str, float | None] = field(default_factory=dict)
+    calls: list[tuple[Any, ...]] = field(default_factory=list, repr=False)
+
+
+CALL_COLUMNS = {
+    "answer": "string",
+    "model": "string",
+    "time": "float64",
+    "uncached": "int64",
+    "cache_read": "int64",
+    "cache_write_5m": "int64",
+    "cache_write_1h": "int64",
+    "output": "int64",
+    "cost_usd": "float64",
+    "side_calls": "int64",
+    "side_tokens": "int64",
+    "side_cost_usd": "float64",
+    "rewrite": "bool",
+    "compaction": "bool",
+    "overflow": "bool",
+    "causes": "string",
+}
+
+
+@dataclass
+class Results:
+    """All runs of an experiment.
+
+    Parameters
+    ----------
+    runs
+        The runs, in the experiment's own order.
+    manifest
+        Provenance: versions, price list, tokenizer, what was skipped.
+    """
+
+    runs: list[Run]
+    manifest: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def failed(self) -> list[Run]:
+        """The runs that failed."""
+        return [run for run in self.runs if run.status != "ok"]
+
+    def frame(self) -> pd.DataFrame:
+        """One row a run, metrics as columns."""
+        import pandas as pd
+
+        rows = [{**_identity(run), **dict.fromkeys(METRICS), **run.metrics} for run in self.runs]
+        frame = pd.DataFrame(rows, columns=[*IDENTITY, *_PROVENANCE, *_OUTCOME, *METRICS])
+        return frame.astype(dict.fromkeys(METRICS, "float64"))
+
+    def calls(self) -> pd.DataFrame:
+        """One row a call, with the identity of its run."""
+        import pandas as pd
+
+        head = ("run", "conversation", "strategy")
+        rows = [
+            (number, run.conversation, run.strategy, *call)
+            for number, run in enumerate(self.runs)
+            for call in run.calls
+        ]
+        columns = [*head, *(f"call_{c}" if c == "model" else c for c in CALL_COLUMNS)]
+        return pd.DataFrame(rows, columns=columns)
+
+    def save(self, folder: Path) -> None:
+        """Write the store.
+
+        Parameters
+        ----------
+        folder
+            Where to; made if it is not there.
+        """
+        import pyarrow as pa
+
+        folder.mkdir(parents=True, exist_ok=True)
+        runs = [{**_identity(run), **run.metrics} for run in self.runs]
+        schema = pa.schema([(name, pa.string()) for name in (*_texts(),)])
+        for name in ("window", "seed"):
+            schema = schema.append(pa.field(name, pa.int64()))
+        for name in METRICS:
+            schema = schema.append(pa.field(name, pa.float64()))
+        _write(pa.Table.from_pylist(runs, schema=schema), folder / "runs.parquet")
+        _write(_calls_table(self.runs), folder / "calls.parquet")
+        manifest = json.dumps({"store": STORE_VERSION, **self.manifest}, indent=2, sort_keys=True)
+        replace_file(folder / "manifest.json", f"{manifest}\n".encode())
+
+    @classmethod
+    def load(cls, folder: Path) -> Results:
+        """Read a store.
+
+        Raises
+        ------
+        InputError
+            If there is none, or it is damaged or of another version.
+        """
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        try:
+            manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
+            rows = pq.read_table(folder / "runs.parquet").to_pylist()
+            calls = pq.read_table(folder / "calls.parquet").to_pydict()
+        except (OSError, ValueError, pa.ArrowException) as error:
+            raise InputError(f"no store of results: {error}", str(folder)) from None
+        if manifest.pop("store", None) != STORE_VERSION:
+            raise InputError("a store of another version; run the experiment again", str(folder))
+        runs = [_run(row) for row in rows]
+        columns = [calls[name] for name in CALL_COLUMNS]
+        for number, *call in zip(calls["run"], *columns, strict=True):
+            runs[number].calls.append(tuple(call))
+        return cls(runs, manifest)
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Write a file under a temporary name and rename it, so that it is whole or not there."""
+    temporary = path.with_name(f".{path.name}.tmp")
+    temporary.write_bytes(content)
+    os.replace(temporary, path)
+
+
+def _texts() -> Iterable[str]:
+    return (name for name in (*IDENTITY, *_PROVENANCE, *_OUTCOME) if name not in ("window", "seed"))
+
+
+def _identity(run: Run) -> dict[str, Any]:
+    return {name: getattr(run, name) for name in (*IDENTITY, *_PROVENANCE, *_OUTCOME)}
+
+
+def _run(row: Mapping[str, Any]) -> Run:
+    named = {name: row[name] for name in (*IDENTITY, *_PROVENANCE, *_OUTCOME)}
+    return Run(**named, metrics={name: row.get(name) for name in METRICS})
+
+
+def _calls_table(runs: Sequence[Run]) -> pa.Table:
+    import pyarrow as pa
+
+    types = {
+        "string": pa.string(),
+        "float64": pa.float64(),
+        "int64": pa.int64(),
+        "bool": pa.bool_(),
+    }
+    rows = [(number, *call) for number, run in enumerate(runs) for call in run.calls]
+    columns = zip(*rows, strict=True) if rows else [[]] * (len(CALL_COLUMNS) + 1)
+    schema = pa.schema([("run", pa.int64()), *((n, types[t]) for n, t in CALL_COLUMNS.items())])
+    return pa.Table.from_arrays(
+        [pa.array(column, type=f.type) for column, f in zip(columns, schema, strict=True)],
+        schema=schema,
+    )
+
+
+def _write(table: pa.Table, path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, compression="zstd")
+    replace_file(path, sink.getvalue().to_pybytes())

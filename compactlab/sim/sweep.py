@@ -1,0 +1,218 @@
+"""An experiment: every strategy over every conversation, on one worker or several."""
+
+from __future__ import annotations
+
+import json
+import math
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from compactlab.sim.conversation import Conversation
+from compactlab.sim.errors import CompactlabError, InputError
+from compactlab.sim.metrics import measure
+from compactlab.sim.metrics.reading import cost
+from compactlab.sim.pricing import price_list
+from compactlab.sim.replay import RECORDED, record
+from compactlab.sim.results import Results, Run
+from compactlab.sim.strategy import Strategy
+from compactlab.sim.summarize import Remembering, Summarizer
+from compactlab.sim.tokens import forget_counts
+from compactlab.sim.trace import Step
+
+DEFAULT_MODEL = "claude-sonnet-4-5"
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where conversations come from; small, so that it travels to a worker in their place.
+
+    Parameters
+    ----------
+    name
+        Unique in the experiment; begins the ids of its conversations.
+    load
+        Reads or makes them. Must be picklable: a function of a module, or a partial of one.
+    seed
+        The seed of the replays.
+    stem
+        With what the ids of its conversations begin as they are loaded.
+    """
+
+    name: str
+    load: Callable[[], Iterable[Conversation]]
+    seed: int = 0
+    stem: str = ""
+
+    def named(self, conversation: Conversation) -> Conversation:
+        """A conversation of this source, with an id that begins with the source's name."""
+        if not self.stem or self.name == self.stem:
+            return conversation
+        return replace(conversation, id=self.name + conversation.id.removeprefix(self.stem))
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """What is to be run: every strategy, under every model, over every source.
+
+    Parameters
+    ----------
+    sources
+        Where the conversations come from.
+    strategies
+        The strategies.
+    models
+        Names of models, or ``recorded``. Empty: ``recorded`` for recordings, and
+        :data:`DEFAULT_MODEL` for conversations that were made up.
+    summarizer
+        Makes the summaries that strategies ask for.
+    window
+        Narrows every model's window to so many tokens.
+    skipped
+        Files that were passed over because they are no transcripts.
+    """
+
+    sources: tuple[Source, ...]
+    strategies: tuple[Strategy, ...]
+    models: tuple[str, ...] = ()
+    summarizer: Summarizer | None = None
+    window: int | None = None
+    skipped: int = 0
+
+    def run(
+        self, jobs: int = 1, progress: Callable[[Source, list[Run]], None] | None = None
+    ) -> Results:
+        """Run everything.
+
+        Parameters
+        ----------
+        jobs
+            Number of workers; the results do not depend on it.
+        progress
+            Told of every source that is done, in the order in which they are.
+
+        Returns
+        -------
+        Results
+            All runs, in the order of sources, models and strategies.
+        """
+        done: dict[int, list[Run]] = {}
+        for number, runs in self._shards(jobs):
+            done[number] = runs
+            if progress is not None:
+                progress(self.sources[number], runs)
+        runs = [run for number in sorted(done) for run in done[number]]
+        return Results(runs, self.manifest())
+
+    def _shards(self, jobs: int) -> Iterator[tuple[int, list[Run]]]:
+        if jobs == 1 or len(self.sources) < 2:
+            yield from ((n, self.run_source(source)) for n, source in enumerate(self.sources))
+            return
+        from joblib import Parallel, delayed
+
+        workers = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
+        numbered = enumerate(self.sources)
+        yield from workers(delayed(self._shard)(number, source) for number, source in numbered)
+
+    def _shard(self, number: int, source: Source) -> tuple[int, list[Run]]:
+        return number, self.run_source(source)
+
+    def run_source(self, source: Source) -> list[Run]:
+        """Run everything over the conversations of one source, in order."""
+        runs: list[Run] = []
+        try:
+            for conversation in source.load():
+                runs += self._run_conversation(source.named(conversation), source.seed)
+                forget_counts()
+        except InputError as error:
+            unread = Run(source.name, "", "", "", self.window or 0, source.seed)
+            runs.append(replace(unread, status="unreadable", error=str(error)))
+        return runs
+
+    def _run_conversation(self, conversation: Conversation, seed: int) -> Iterator[Run]:
+        summarizer = Remembering(self.summarizer) if self.summarizer else None
+        fallback = RECORDED if conversation.recorded else DEFAULT_MODEL
+        for model in self.models or (fallback,):
+            for strategy in self.strategies:
+                run = Run(
+                    conversation=conversation.id,
+                    scenario=conversation.format,
+                    strategy=strategy.spec,
+                    model=model,
+                    window=self.window or 0,
+                    seed=seed,
+                    digest=conversation.digest,
+                    summarizer=summarizer.spec if summarizer else "",
+                )
+                yield run_one(run, conversation, strategy, summarizer)
+
+    def manifest(self) -> dict[str, Any]:
+        """Where the results come from."""
+        return {
+            "compactlab": version("compactlab"),
+            "prices": price_list(),
+            "tokenizer": f"tiktoken {version('tiktoken')}",
+            "summarizer": self.summarizer.spec if self.summarizer else "",
+            "strategies": {strategy.spec: strategy.label for strategy in self.strategies},
+            "sees_future": [s.spec for s in self.strategies if s.sees_future],
+            "breaks": {s.spec: dict(s.breaks) for s in self.strategies if s.breaks},
+            "models": list(self.models),
+            "window": self.window or 0,
+            "skipped_files": self.skipped,
+            "sources": [source.name for source in self.sources],
+            "seeds": sorted({source.seed for source in self.sources}),
+        }
+
+
+def run_one(
+    run: Run, conversation: Conversation, strategy: Strategy, summarizer: Summarizer | None
+) -> Run:
+    """Replay and measure once; whatever goes wrong fails this run alone."""
+    try:
+        trace = record(
+            conversation,
+            strategy,
+            run.model,
+            summarizer=summarizer,
+            window=run.window or None,
+            seed=run.seed,
+        )
+        metrics = measure(trace, conversation)
+    except CompactlabError as error:
+        return replace(run, status="failed", error=str(error))
+    except Exception as error:
+        return replace(run, status="failed", error=_traceback(error))
+    return replace(run, metrics=metrics, calls=[_call(step) for step in trace.steps])
+
+
+def _traceback(error: Exception) -> str:
+    """An error with where it came from, without the paths of this machine."""
+    frames = traceback.extract_tb(error.__traceback__)
+    where = [f"{Path(f.filename).name}:{f.lineno} in {f.name}" for f in frames[-3:]]
+    return f"{type(error).__name__}: {error} ({'; '.join(where)})"
+
+
+def _call(step: Step) -> tuple[Any, ...]:
+    """A row of the table of calls, see :data:`compactlab.sim.results.CALL_COLUMNS`."""
+    usage = step.usage
+    return (
+        step.answer,
+        step.model,
+        step.time,
+        usage.uncached,
+        usage.cache_read,
+        usage.cache_write_5m,
+        usage.cache_write_1h,
+        usage.output,
+        cost(step),
+        len(step.side),
+        sum(call.usage.prompt + call.usage.output for call in step.side),
+        math.fsum(map(cost, step.side)),
+        step.rewrite,
+        step.compaction,
+        step.overflow,
+        json.dumps(step.causes, sort_keys=True),
+    )

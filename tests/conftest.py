@@ -1,0 +1,27 @@
+"""What every test may ask for."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+ROOT = Path(__file__).resolve().parents[1]
+SHARED = ROOT.parent / "shared"
+
+# The same examples on every machine, and no failure because one of them is slow.
+settings.register_profile("ci", derandomize=True, deadline=None)
+settings.load_profile("ci")
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """The checkout."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder `shared` beside the checkout: recordings and vectors to test against."""
+    if not SHARED.is_dir():
+        pytest.skip("the recordings are not here: no folder `shared` beside the checkout")
+    return SHARED

@@ -1,0 +1,30 @@
+"""What the stories about transcripts have in common: a place to write them, and the recordings."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Transcript = Callable[..., Path]
+
+
+@pytest.fixture
+def transcript(tmp_path: Path) -> Transcript:
+    """Write records as JSON Lines, and give the path."""
+
+    def write(*records: Any, name: str = "story.jsonl") -> Path:
+        path = tmp_path / name
+        path.write_text("".join(json.dumps(record) + "\n" for record in records))
+        return path
+
+    return write
+
+
+@pytest.fixture(scope="session")
+def recorded(shared: Path) -> Path:
+    """The recorded sessions, which are no part of this repository."""
+    return shared / "recorded"
