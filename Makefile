@@ -32,7 +32,7 @@ bench: $(READY) ## measure speed
 clean: ## remove whatever was made here, .venv included
 	rm -rf .venv compactlab-out build dist
 	rm -rf .benchmarks .hypothesis .mypy_cache .pytest_cache .ruff_cache
-	find compactlab tests examples -name __pycache__ -type d -prune -exec rm -rf {} +
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv

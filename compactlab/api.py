@@ -7,6 +7,7 @@ from pathlib import Path
 
 from compactlab.scenarios.catalogue import DEFAULT, sources
 from compactlab.sim import replay as engine
+from compactlab.sim.caller import RECORDED
 from compactlab.sim.conversation import Conversation
 from compactlab.sim.errors import UsageError
 from compactlab.sim.results import Results, Run
@@ -58,7 +59,7 @@ def replay(
     return engine.replay(
         conversation,
         _strategy(strategy),
-        model or (engine.RECORDED if conversation.recorded else DEFAULT_MODEL),
+        model or (RECORDED if conversation.recorded else DEFAULT_MODEL),
         summarizer=_summarizer(summarizer),
         window=window,
         seed=seed,

@@ -30,7 +30,10 @@ ORDER = [
 FAMILIES = {"strategies", "summarizers", "scenarios", "reports"}
 
 # What a user meets: it may import everything.
-FACE = {"", "__main__", "cli"}
+FACE = {"", "__main__", "api", "cli"}
+
+# In strategies/, the places that are no strategy and know them all.
+INDEX = {"", "catalogue"}
 
 # Slow to load, so imported in the function that uses it. The modules behind a name may do so at
 # their top, because they are themselves imported in a function.
@@ -151,7 +154,7 @@ def families_keep_apart(package: Package) -> Iterator[str]:
 
 def strategies_are_strangers(package: Package) -> Iterator[str]:
     for name in package.paths:
-        if folder(name) != "strategies" or not entry(name):
+        if folder(name) != "strategies" or entry(name) in INDEX:
             continue
         for target, where in package.own(name):
             known = entry(target) in {"mechanisms", entry(name)}

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 # Shown to the user, or kept for the client; never sent to the model.
-_UNSEEN = {
+_UNSEEN = (
     "command_permissions",
     "hook_system_message",
     "hook_cancelled",
     "hook_non_blocking_error",
     "hook_error_during_execution",
     "dynamic_skill",
-}
+)
 # Where the various types keep their text; the first that is there is taken.
 _FIELDS = (
     "content",

@@ -17,7 +17,7 @@ from compactlab.sim.message import Call, verbatim
 
 KEYS = ("messages", "traj", "history")  # under which a conversation keeps its messages
 _SYSTEM_ROLES = ("system", "developer")
-_BLOCKS = {"tool_use", "tool_result", "thinking", "redacted_thinking"}
+_BLOCKS = ("tool_use", "tool_result", "thinking", "redacted_thinking")
 
 
 class _Function(msgspec.Struct):

@@ -20,7 +20,7 @@ name = "codex"
 description = "rollouts of Codex (JSONL)"
 
 _COUNT = re.compile(rb'"type"\s*:\s*"token_count"')
-_LINES = {"session_meta", "turn_context", "response_item", "event_msg", "compacted"}
+_LINES = ("session_meta", "turn_context", "response_item", "event_msg", "compacted")
 _EVENTS = {"token_count", "task_started", "turn_aborted", "thread_rolled_back"}
 # What the client writes into the user's place: nobody typed it.
 _NOT_TYPED = (

@@ -200,9 +200,9 @@ def _header(fields: dict[str, Any]) -> Header:
 
 
 def _line(fields: dict[str, Any]) -> Any:
-    kind = fields.get("type")
+    kind = str(fields.get("type"))
     if kind not in _LINES:
-        raise InputError(unknown("type of line", str(kind), _LINES))
+        raise InputError(unknown("type of line", kind, _LINES))
     for message in (fields, *_dicts(fields.get("inserted"))):
         _fill_sources(message.get("parts"), message.get("id"))
     _check(fields, _LINES[kind])

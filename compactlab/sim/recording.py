@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from compactlab.sim.conversation import Compaction, Conversation, Rewind
 from compactlab.sim.message import Message, Part
@@ -78,26 +79,43 @@ class Unseen:
 def unseen(conversation: Conversation) -> Unseen:
     """Estimate what a recording's prompts held beside its messages.
 
-    The always-present part is the smallest difference, over all calls, of the recorded prompt and
-    the estimate of the messages then in context. Where a compaction was followed by a read, that
-    read is what stood before everything that the compaction replaced, so it is the part that
-    clients mark for the cache on its own.
+    The always-present part is the smallest difference, over the calls, of the recorded prompt and
+    the estimate of the messages then in context. An estimate is off by a share of itself, so only
+    prompts that are mostly unseen are asked, where there are any. Where a compaction was followed
+    by a read, that read is what stood before everything that the compaction replaced, so it is the
+    part that clients mark for the cache on its own.
     """
-    gaps: list[tuple[float, int]] = []
-    reads: list[float] = []
-    for answer, context, compactions in recorded_contexts(conversation):
-        call = answer.call
-        if call is None or call.usage is None or not call.usage.prompt:
-            continue
-        tokenizer = tokenizer_of(call.model)
-        estimate = context.total(tokenizer.message) + sum(map(tokenizer.part, conversation.system))
-        if gaps and compactions > gaps[-1][1] and call.usage.cache_read:
-            reads.append(call.usage.cache_read / tokenizer.factor)
-        gaps.append(((call.usage.prompt - estimate) / tokenizer.factor, compactions))
+    gaps, reads = _gaps(conversation)
     if not gaps:
         return Unseen()
-    always = max(0, int(min(gap for gap, _ in gaps)))
-    before = [gap for gap, compactions in gaps if not compactions]
+    telling = [gap for gap in gaps if gap.unseen >= gap.estimate] or gaps
+    always = max(0, int(min(gap.unseen for gap in telling)))
+    before = [gap.unseen for gap in gaps if not gap.compactions]
     head = int(min(before)) - always if conversation.starts_inside and before else 0
     system = min(always, int(min(reads))) if reads else always
     return Unseen(system, always - system, max(0, head))
+
+
+class _Gap(NamedTuple):
+    """For one call: recorded prompt less estimate, the estimate (o200k), compactions so far."""
+
+    unseen: float
+    estimate: float
+    compactions: int
+
+
+def _gaps(conversation: Conversation) -> tuple[list[_Gap], list[float]]:
+    """The gaps of all calls with usage, and what was read right after each compaction."""
+    gaps: list[_Gap] = []
+    reads: list[float] = []
+    for answer, context, compactions in recorded_contexts(conversation):
+        usage = answer.call.usage if answer.call else None
+        if usage is None or not usage.prompt:
+            continue
+        tokenizer = tokenizer_of(answer.call.model if answer.call else "")
+        estimate = context.total(tokenizer.message) + sum(map(tokenizer.part, conversation.system))
+        if gaps and compactions > gaps[-1].compactions and usage.cache_read:
+            reads.append(usage.cache_read / tokenizer.factor)
+        unseen = (usage.prompt - estimate) / tokenizer.factor
+        gaps.append(_Gap(unseen, estimate / tokenizer.factor, compactions))
+    return gaps, reads

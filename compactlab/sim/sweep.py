@@ -16,7 +16,8 @@ from compactlab.sim.errors import CompactlabError, InputError
 from compactlab.sim.metrics import measure
 from compactlab.sim.metrics.reading import cost
 from compactlab.sim.pricing import price_list
-from compactlab.sim.replay import RECORDED, record
+from compactlab.sim.caller import RECORDED
+from compactlab.sim.replay import record
 from compactlab.sim.results import Results, Run
 from compactlab.sim.strategy import Strategy
 from compactlab.sim.summarize import Remembering, Summarizer

@@ -197,47 +197,36 @@ def test_a_compaction_that_keeps_the_end(transcript: Transcript) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "more"),
+    "words",
     [
-        ("<local-command-caveat>mind</local-command-caveat>", {}),
-        ("<command-name>/clear</command-name>", {}),
-        ("<bash-input>ls</bash-input>", {}),
-        ("<bash-stdout>readme</bash-stdout>", {}),
-        ("<task-notification>done</task-notification>", {}),
-        ("[Request interrupted by user]", {}),
-        ("Base directory of this skill", {"isMeta": True}),
-        ("wake up", {"origin": {"kind": "scheduler"}}),
+        "<local-command-caveat>mind</local-command-caveat>",
+        "<command-name>/clear</command-name>",
+        "<bash-input>ls</bash-input>",
+        "<task-notification>done</task-notification>",
+        "[Request interrupted by user]",
     ],
 )
-def test_what_nobody_typed_starts_no_turn(transcript: Transcript, words: str, more: Record) -> None:
+def test_what_nobody_typed_starts_no_turn(transcript: Transcript, words: str) -> None:
+    assert read(transcript(typed("u1", None, words))).turns == 0
+
+
+def test_the_client_may_say_that_nobody_typed_it(transcript: Transcript) -> None:
     path = transcript(
-        typed("u1", None, "hi", origin={"kind": "human"}), typed("u2", "u1", words, **more)
+        typed("u1", None, "hi", origin={"kind": "human"}),
+        typed("u2", "u1", "wake up", origin={"kind": "scheduler"}),
+        typed("u3", "u2", "Base directory of this skill", isMeta=True),
     )
-    hi, other = read(path).messages
-    assert hi.starts_turn
-    assert not other.starts_turn
+    assert [message.meta for message in read(path).messages] == [False, True, True]
 
 
-def test_attachments_say_what_the_model_saw(transcript: Transcript) -> None:
+def test_attachments_with_text_are_messages(transcript: Transcript) -> None:
     path = transcript(
-        attached("x1", None, type="hook_success", content="be kind", stdout="x"),
-        attached("x2", "x1", type="hook_system_message", content="linked"),
-        attached("x3", "x2", type="edited_text_file", filename="a.py", snippet="1 pass"),
-        attached("x4", "x3", type="deferred_tools_delta", addedLines=["Cron", "Web"]),
-        attached("x5", "x4", type="task_reminder", content=[], itemCount=0),
-        attached("x6", "x5", type="command_permissions", allowedTools=[]),
-        attached("x7", "x6", type="queued_command", prompt="and in green"),
-        typed("u8", "x7", "go"),
+        attached("x1", None, type="hook_success", content="be kind"),
+        attached("x2", "x1", type="task_reminder", content=[]),
+        attached("x3", "x2", type="queued_command", prompt="and in green"),
     )
     messages = read(path).messages
-    assert [m.text for m in messages] == [
-        "be kind",
-        "a.py\n1 pass",
-        "Cron\nWeb",
-        "and in green",
-        "go",
-    ]
-    assert [m.meta for m in messages] == [True, True, True, False, False]
+    assert [(m.text, m.meta) for m in messages] == [("be kind", True), ("and in green", False)]
 
 
 def test_each_sidechain_is_a_conversation(transcript: Transcript) -> None:
@@ -250,11 +239,8 @@ def test_each_sidechain_is_a_conversation(transcript: Transcript) -> None:
         said("a6", "u1", "o", text("done")),
     )
     main, left, right = transcripts.read(path)
-    assert [c.id for c in (main, left, right)] == [
-        "story",
-        "story#sidechain-1",
-        "story#sidechain-2",
-    ]
+    names = ["story", "story#sidechain-1", "story#sidechain-2"]
+    assert [c.id for c in (main, left, right)] == names
     assert shape(main) == ["u1", "o"]
     assert shape(left) == ["u2", "m"]
     assert shape(right) == ["u3", "n"]

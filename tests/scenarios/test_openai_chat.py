@@ -138,6 +138,6 @@ def test_a_bad_message_is_named_or_counted(transcript: Transcript, bad: Any, rea
 
 def test_one_bad_conversation_among_many(tmp_path: Path) -> None:
     path = document(tmp_path / "many.json", [CHAT, [{"role": "user", "content": 5}], CHAT])
-    with pytest.raises(InputError, match=r"many\.json: not as expected"):
+    with pytest.raises(InputError, match=r"many\.json:1: not as expected"):
         read(path)
     assert [c.skipped for c in read(path, lenient=True)] == [0, 1]

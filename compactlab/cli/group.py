@@ -1,0 +1,25 @@
+"""The group of all commands."""
+
+from __future__ import annotations
+
+import click
+
+from compactlab import __version__
+from compactlab.cli.inspect import inspect
+from compactlab.cli.list import list_
+from compactlab.cli.report import report
+from compactlab.cli.run import run
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="compactlab", message="%(prog)s %(version)s")
+def cli() -> None:
+    """Replay context-compaction strategies of LLM agents over conversations, and measure what each
+    one costs, what the prompt cache makes of it, and what stays in context.
+
+    Exit codes: 0 fine, 1 something failed and is named, 2 bad usage or input.
+    """  # noqa: D205
+
+
+for command in (run, report, inspect, list_):
+    cli.add_command(command)

@@ -1,0 +1,89 @@
+"""``compactlab inspect``: what a transcript is."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from typing import Any
+
+import click
+import msgspec
+
+from compactlab.sim.anatomy import Anatomy, anatomy
+from compactlab.sim.errors import InputError
+
+
+@click.command()
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.option("--json", "as_json", is_flag=True, help="All figures, as JSON.")
+@click.option("--lenient", is_flag=True, help="Pass over lines that cannot be read.")
+def inspect(paths: tuple[str, ...], as_json: bool, lenient: bool) -> None:
+    """Say what transcripts are: format, calls, turns, tokens by role and tool, gaps, compactions,
+    recorded usage and cost. A scenario's spec may stand for a path.
+    """  # noqa: D205
+    from compactlab.scenarios.catalogue import sources
+
+    found, skipped = sources(paths, lenient=lenient)
+    anatomies: list[Anatomy] = []
+    errors: list[InputError] = []
+    for source in found:
+        try:
+            anatomies += (anatomy(source.named(each)) for each in source.load())
+        except InputError as fault:
+            errors.append(fault)
+    if as_json:
+        click.echo(json.dumps([_plain(each) for each in anatomies], indent=2))
+    else:
+        click.echo("\n\n".join(map(_text, anatomies)))
+    if skipped:
+        click.echo(f"{skipped} files of no known format were passed over", err=True)
+    for error in errors:
+        click.echo(f"compactlab: {error}", err=True)
+    if errors:
+        sys.exit(1 if anatomies else 2)
+
+
+def _plain(figures: Anatomy) -> dict[str, Any]:
+    return {**asdict(figures), "usage": msgspec.to_builtins(figures.usage)}
+
+
+def _text(figures: Anatomy) -> str:
+    usage, hidden = figures.usage, figures.unseen
+    rows = [
+        ("format", figures.format),
+        ("calls", f"{figures.calls:,} in {figures.turns:,} turns, {figures.messages:,} messages"),
+        ("models", _listed(figures.models)),
+        ("compactions", _compactions(figures)),
+        ("rewinds", f"{figures.rewinds:,}"),
+        ("tokens by role", f"{_listed(figures.tokens_by_role)} (o200k)"),
+        ("tokens by tool", _listed(figures.tokens_by_tool) or "none"),
+        ("images", f"{figures.images:,}"),
+        ("gaps", _gaps(figures.gaps)),
+        ("recorded input", f"{usage.uncached:,} uncached, {usage.cache_read:,} read, "
+         f"{usage.cache_write:,} written ({usage.cache_write_5m:,} for 5 min, "
+         f"{usage.cache_write_1h:,} for 1 h)"),
+        ("recorded output", f"{usage.output:,}"),
+        ("cost", "no price" if figures.cost_usd is None else f"${figures.cost_usd:,.2f}"),
+        ("not in the log", f"{hidden.system:,} tools and system prompt, {hidden.context:,} client "
+         f"context, {hidden.head:,} before it begins (o200k, estimated)"),
+        ("lines passed over", f"{figures.skipped:,}"),
+    ]  # fmt: skip
+    name = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in figures.conversation)
+    return "\n".join([name, *(f"  {title:<18} {text}" for title, text in rows)])
+
+
+def _listed(counts: dict[str, int]) -> str:
+    shown = [f"{name or '(not named)'} {count:,}" for name, count in list(counts.items())[:8]]
+    return ", ".join(c for c in shown) + (", ..." if len(counts) > len(shown) else "")
+
+
+def _compactions(figures: Anatomy) -> str:
+    sizes = ", ".join(f"{size:,}" for size in figures.compactions)
+    return f"{len(figures.compactions)} (tokens before: {sizes})" if sizes else "none"
+
+
+def _gaps(gaps: tuple[float, ...]) -> str:
+    if not gaps:
+        return "no times recorded"
+    return "median {:,.1f} s, ninth decile {:,.1f} s, longest {:,.0f} s".format(*gaps)

@@ -1,0 +1,198 @@
+"""Transcripts with anything anywhere: a reader reads them or says where it cannot."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from compactlab.scenarios import transcript as transcripts
+from compactlab.scenarios.transcript import Format
+from compactlab.sim.errors import InputError
+
+NOON = "2026-01-01T12:00:00.000Z"
+
+
+def claude(type: str, uuid: str, parent: str | None, **more: Any) -> dict[str, Any]:
+    return {"type": type, "uuid": uuid, "parentUuid": parent, "timestamp": NOON, **more}
+
+
+def pi(type: str, id: str, parent: str | None, **more: Any) -> dict[str, Any]:
+    return {"type": type, "id": id, "parentId": parent, "timestamp": NOON, **more}
+
+
+def codex(type: str, /, **payload: Any) -> dict[str, Any]:
+    return {"type": type, "timestamp": NOON, "payload": payload}
+
+
+TEXT = {"type": "text", "text": "hi"}
+IMAGE = {"type": "image", "source": {"type": "base64", "data": "iVBORw0KGgo="}}
+USE = {"type": "tool_use", "id": "c1", "name": "ls", "input": {"at": [1, None]}}
+RESULT = {"type": "tool_result", "tool_use_id": "c1", "content": [TEXT, IMAGE], "is_error": True}
+WRITTEN = {"ephemeral_5m_input_tokens": 1, "ephemeral_1h_input_tokens": 2}
+COUNTED = {"input_tokens": 9, "cached_input_tokens": 3, "output_tokens": 1, "total_tokens": 10}
+BOUNDARY = {"trigger": "auto", "preTokens": 9, "preservedSegment": {"headUuid": "u"}}
+MEMORY = {"type": "nested_memory", "path": "R.md", "content": {"content": "tabs"}}
+ASKED = {"role": "user", "content": [TEXT, {"type": "image", "data": "AAAA"}]}
+REPLY = {
+    "role": "assistant",
+    "content": [{"type": "toolCall", "id": "c1", "name": "ls", "arguments": {}}],
+    "usage": {"input": 1, "output": 1, "cacheRead": 0, "cacheWrite": 0},
+}
+SHELL = {"role": "bashExecution", "command": "ls", "output": "x", "exitCode": 1}
+CALL = {"id": "c1", "type": "function", "function": {"name": "ls", "arguments": "{}"}}
+
+STORIES: dict[str, list[Any]] = {
+    "claude-code": [
+        claude("user", "u", None, message={"content": [TEXT, IMAGE]}, origin={"kind": "human"}),
+        claude(
+            "assistant",
+            "a",
+            "u",
+            requestId="r",
+            message={
+                "id": "m",
+                "model": "x",
+                "content": [{"type": "thinking", "thinking": ""}, USE],
+                "usage": {"input_tokens": 1, "output_tokens": 1, "cache_creation": WRITTEN},
+            },
+        ),
+        claude("user", "t", "a", message={"content": [RESULT]}),
+        claude("system", "b", None, subtype="compact_boundary", compactMetadata=BOUNDARY),
+        claude("user", "s", "b", isCompactSummary=True, message={"content": "so far"}),
+        claude("attachment", "x", "s", attachment=MEMORY),
+        claude("user", "v", "u", message={"content": "again"}),
+        claude("user", "w", None, isSidechain=True, agentId="g", message={"content": "aside"}),
+    ],
+    "pi": [
+        {"type": "session", "version": 3, "id": "s", "timestamp": NOON},
+        pi("message", "a", None, message=ASKED),
+        pi("message", "b", "a", message=REPLY),
+        pi("message", "c", "b", message={**RESULT, "role": "toolResult", "toolCallId": "c1"}),
+        pi("compaction", "d", "c", summary="s", firstKeptEntryId="b", tokensBefore=9),
+        pi("custom_message", "e", "d", content=[TEXT]),
+        pi("message", "f", "e", message=SHELL),
+        pi("branch_summary", "g", "b", summary="s"),
+    ],
+    "codex": [
+        codex("session_meta", base_instructions={"text": "code"}),
+        codex("turn_context", model="x"),
+        codex("response_item", type="message", role="user", content=[TEXT]),
+        codex("response_item", type="reasoning", summary=[], encrypted_content="x"),
+        codex("response_item", type="function_call", name="ls", arguments="{}", call_id="c1"),
+        codex("response_item", type="function_call_output", output={"content": [TEXT]}),
+        codex(
+            "event_msg",
+            type="token_count",
+            info={"total_token_usage": COUNTED, "last_token_usage": COUNTED},
+        ),
+        codex("compacted", message="s", replacement_history=[{"type": "message", "content": "s"}]),
+        codex("event_msg", type="thread_rolled_back", num_turns=1),
+    ],
+    "openai-chat": [
+        {"messages": [{"role": "system", "content": "s"}, {"role": "user", "content": [TEXT]}]},
+        {"role": "assistant", "tool_calls": [CALL], "function_call": {"name": "f"}},
+        {"role": "tool", "tool_call_ids": ["c1"], "content": "x"},
+    ],
+    "anthropic-messages": [
+        {
+            "system": [TEXT],
+            "tools": [{"name": "ls"}],
+            "messages": [
+                {"role": "assistant", "content": [USE]},
+                {"role": "user", "content": [RESULT, TEXT]},
+            ],
+        },
+    ],
+    "native": [
+        {"type": "conversation", "version": 1, "id": "c", "system": [TEXT], "seed": 3},
+        {"type": "message", "id": "u", "role": "user", "time": 1.0, "parts": [TEXT]},
+        {"type": "message", "id": "a", "role": "assistant", "parts": [TEXT], "call": {"usage": {}}},
+        {"type": "rewind", "to": "u"},
+        {"type": "compaction", "inserted": [{"id": "s", "role": "user", "parts": [TEXT]}]},
+        {
+            "type": "fact",
+            "id": "f",
+            "fact": "goal",
+            "key": "k",
+            "value": "v",
+            "origin": [{"id": "u"}],
+        },
+        {"type": "need", "fact": "f", "at": "a"},
+    ],
+}
+
+NUMBERS = st.integers(-5, 10**30) | st.floats(allow_nan=False, allow_infinity=False)
+LEAVES = st.none() | st.booleans() | NUMBERS | st.text(max_size=5) | st.just("u")
+ANYTHING = st.recursive(
+    LEAVES,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["type", "text", "content", "role"]), inner, max_size=3)
+    ),
+    max_leaves=4,
+)
+
+
+def places(value: Any) -> list[tuple[Any, Any]]:
+    """List every place in a value: its container, and its key or index there."""
+    if isinstance(value, dict | list):
+        keys = list(value) if isinstance(value, dict) else range(len(value))
+        return [place for key in keys for place in [(value, key), *places(value[key])]]
+    return []
+
+
+@st.composite
+def mutated(draw: st.DrawFn, story: list[Any]) -> list[Any]:
+    changed = copy.deepcopy(story)
+    for _ in range(draw(st.integers(1, 3))):
+        container, key = draw(st.sampled_from(places(changed)))
+        container[key] = draw(ANYTHING)
+        if not places(changed):
+            break
+    return changed
+
+
+READERS = {each.name: each for each in transcripts.FORMATS}
+
+
+def test_there_is_a_story_in_every_format(tmp_path: Path) -> None:
+    assert STORIES.keys() == READERS.keys()
+    for format, story in STORIES.items():
+        path = tmp_path / "story.jsonl"
+        path.write_text("".join(json.dumps(record) + "\n" for record in story))
+        conversations = list(transcripts.read(path))
+        assert {c.format for c in conversations} == {format}
+        assert not any(c.skipped for c in conversations)
+
+
+@pytest.mark.parametrize("reader", READERS.values(), ids=READERS.keys())
+@settings(max_examples=300)
+@given(data=st.data(), lenient=st.booleans())
+def test_anything_anywhere_is_read_or_refused(
+    tmp_path_factory: pytest.TempPathFactory, reader: Format, data: st.DataObject, lenient: bool
+) -> None:
+    records = data.draw(mutated(STORIES[reader.name]))
+    path = tmp_path_factory.mktemp("mutated") / "story.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    with suppress(InputError):
+        transcripts.find([path])
+    try:
+        conversations = list(reader.read(path, lenient))
+    except InputError as error:
+        whole = re.search(r"no (messages|conversation)", error.message)
+        assert error.path == str(path)  # noqa: PT017
+        assert error.line or whole  # noqa: PT017
+        return
+    for conversation in conversations:
+        ids = [m.id for m in conversation.messages]
+        assert len(set(ids)) == len(ids)
+        assert all(message.parts for message in conversation.messages)
+        assert conversation.digest

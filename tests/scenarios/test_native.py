@@ -1,0 +1,222 @@
+"""compactlab's own format: what is written is read again, and what is wrong is named."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from compactlab.scenarios import native
+from compactlab.scenarios import transcript as transcripts
+from compactlab.sim.conversation import Compaction, Conversation, Fact, Need, Rewind
+from compactlab.sim.errors import InputError
+from compactlab.sim.message import Call, Message, Part, Source, Usage, verbatim
+
+Transcript = Callable[..., Path]
+Record = dict[str, Any]
+
+HEADER = {"type": "conversation", "version": 1, "id": "c"}
+
+# ------------------------------------------------------------------ any conversation there may be
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
+COUNT = st.integers(0, 10**9)
+TIME = st.floats(0, 4e9)
+KIND = st.sampled_from(["truncated", "stub", "summary", "recovered", "memory", "opaque"])
+USAGE = st.builds(Usage, COUNT, COUNT, COUNT, COUNT, COUNT)
+CALL = st.builds(Call, TEXT, st.none() | USAGE, st.sampled_from(["", "5m", "1h"]))
+TYPE = st.sampled_from(["text", "thinking", "tool_call", "tool_result", "image"])
+SOURCE = st.builds(Source, TEXT, st.integers(-1, 5), COUNT, st.integers(-1, 99))
+MADE = st.builds(Part, TYPE, TEXT, KIND, st.lists(SOURCE, min_size=1).map(tuple), TEXT, size=COUNT)
+SYNTHETIC = st.builds(Part, TYPE, TEXT, st.just("synthetic"), st.just(()), handle=TEXT)
+
+
+def messages(id: str) -> st.SearchStrategy[Message]:
+    own = st.builds(verbatim, st.just(id), TYPE, TEXT, name=TEXT, is_error=st.booleans())
+    elsewhere = st.builds(verbatim, st.just("another"), TYPE, TEXT, call_id=TEXT)
+    parts = st.lists(own | elsewhere | MADE | SYNTHETIC, min_size=1, max_size=3).map(tuple)
+    role = st.sampled_from(["user", "assistant", "tool"])
+    return st.builds(Message, st.just(id), role, parts, TIME, st.booleans(), st.none() | CALL)
+
+
+@st.composite
+def conversations(draw: st.DrawFn) -> Conversation:
+    ids = draw(st.lists(TEXT.filter(bool), min_size=1, max_size=5, unique=True))
+    said = [draw(messages(id)) for id in ids]
+    events: list[Any] = []
+    for message in said:
+        events.append(message)
+        earlier = st.sampled_from(["", *(e.id for e in events if isinstance(e, Message))])
+        inserted = st.lists(messages("s"), max_size=2).map(tuple)
+        compaction = st.builds(Compaction, inserted, earlier, TIME, TEXT, COUNT)
+        events += draw(st.lists(st.builds(Rewind, earlier) | compaction, max_size=2))
+    id = st.sampled_from(ids)
+    origin = st.lists(st.builds(Source, id, COUNT), max_size=2).map(tuple)
+    more = {"scope": st.just("session") | id, "polarity": st.sampled_from(["is", "must_not"])}
+    fact = {"origin": origin, "deleted_at": st.just("") | id, "decoy": st.booleans(), **more}
+    first = draw(st.builds(Fact, st.just("f1"), st.just("decision"), TEXT, TEXT, **fact))
+    second = Fact("f2", "goal", "k", "v", supersedes=("f1",), depends_on=("f1", "f2"))
+    replies = [message.id for message in said if message.role == "assistant"]
+    needs = tuple(Need("f1", at, draw(TEXT)) for at in replies)
+    system = draw(st.lists(MADE | SYNTHETIC | messages("system").map(lambda m: m.parts[0])))
+    header = st.tuples(st.booleans(), TEXT, st.integers(-1, 99), COUNT)
+    labels = ((first, second), needs)
+    return Conversation(
+        draw(TEXT), draw(TEXT), tuple(events), tuple(system), *labels, *draw(header)
+    )
+
+
+@settings(max_examples=30)
+@given(first=conversations(), second=conversations())
+def test_what_is_written_is_read_again(
+    tmp_path_factory: pytest.TempPathFactory, first: Conversation, second: Conversation
+) -> None:
+    path = tmp_path_factory.mktemp("native") / "some.jsonl"
+    with path.open("wb") as stream:
+        native.write(first, stream)
+        native.write(second, stream)
+    assert list(native.read(path)) == [first, second]
+    native.write(second, path)
+    assert [c.digest for c in transcripts.read(path)] == [second.digest]
+
+
+# ------------------------------------------------------------------------------ what stands in docs
+
+
+def example(root: Path) -> str:
+    formats = (root / "docs" / "formats.md").read_text()
+    found = re.search(r"```jsonl\n(.*?)```", formats, re.DOTALL)
+    assert found
+    return found[1]
+
+
+def test_the_example_in_the_documents_is_read(root: Path, tmp_path: Path) -> None:
+    path = tmp_path / "example.jsonl"
+    path.write_text(example(root))
+    (conversation,) = transcripts.read(path)
+    assert (conversation.id, conversation.format) == ("deploy-1", "native")
+    assert conversation.source == str(path)
+    assert [m.id for m in conversation.messages] == ["u1", "a1", "t1", "a2", "u2", "u3", "a3"]
+    assert conversation.messages[0].parts[0].sources == (Source("u1"),)
+    assert conversation.system[0].sources == (Source("system"),)
+    target = conversation.facts[0]
+    (origin,) = target.origin
+    assert conversation.messages[0].text[origin.start : origin.end] == target.value
+    assert [need.at for need in conversation.needs] == ["a3"]
+    stream = io.BytesIO()
+    native.write(conversation, stream)
+    assert len(stream.getvalue().splitlines()) == len(example(root).splitlines())
+
+
+# ---------------------------------------------------------------------------------- what is refused
+
+
+def said(id: str = "a", role: str = "assistant", **more: Any) -> Record:
+    text = {"type": "text", "text": "hello"}
+    return {"type": "message", "id": id, "role": role, "parts": [text], **more}
+
+
+def fact(id: str = "f", **more: Any) -> Record:
+    return {"type": "fact", "id": id, "fact": "goal", "key": "k", "value": "v", **more}
+
+
+def need(fact: str = "f", at: str = "a") -> Record:
+    return {"type": "need", "fact": fact, "at": at}
+
+
+def part(**more: Any) -> Record:
+    return said("b", parts=[{"type": "text", "text": "x", **more}])
+
+
+def inserted(**more: Any) -> Record:
+    return {"type": "compaction", "inserted": [said("s", **more)]}
+
+
+BAD = [
+    (said(colour="red"), "unknown field 'colour'"),
+    (part(colour="red"), "unknown field 'colour'"),
+    (part(sources=[{"id": "a", "colour": 1}]), "unknown field 'colour'"),
+    (said("b", call={"model": "x", "usage": {"in": 1}}), "unknown field 'in'"),
+    (inserted(colour="red"), "unknown field 'colour'"),
+    (fact(origin=[{"id": "a", "stop": 3}]), "unknown field 'stop'"),
+    (fact(kind="goal"), "unknown field 'kind'"),
+    ({"type": "massage"}, "unknown type of line 'massage'; did you mean message"),
+    ({"text": "x"}, "unknown type of line 'None'"),
+    (said("b", parts=[]), "at least one part"),
+    (said("b", parts=5), "not as expected"),
+    (said("b", role="wizard"), "not as expected"),
+    (said("b", time="noon"), "not as expected"),
+    (part(kind="summary"), "not as expected"),
+    (part(type="poem"), "not as expected"),
+    (said("a"), "there is a message 'a' already"),
+    (fact(fact="rumour"), "not as expected"),
+    (fact(origin=[{"id": "z"}]), "unknown message 'z'"),
+    (fact(deleted_at="z"), "unknown message 'z'"),
+    (fact(scope="z"), "unknown message 'z'"),
+    (fact(supersedes=["z"]), "unknown fact 'z'"),
+    (need("z"), "unknown fact 'z'"),
+    ({"type": "rewind", "to": "z"}, "unknown message 'z'"),
+    ({"type": "compaction", "kept_from": "z"}, "unknown message 'z'"),
+]
+
+
+@pytest.mark.parametrize(("bad", "reason"), BAD)
+def test_a_bad_line_is_named_or_counted(transcript: Transcript, bad: Record, reason: str) -> None:
+    path = transcript(HEADER, said(), bad, said("u", role="user"))
+    with pytest.raises(InputError, match=rf"story\.jsonl:3: .*{re.escape(reason)}"):
+        list(transcripts.read(path))
+    (conversation,) = transcripts.read(path, lenient=True)
+    assert [m.id for m in conversation.messages] == ["a", "u"]
+    assert (conversation.skipped, conversation.facts) == (1, ())
+
+
+@pytest.mark.parametrize(
+    ("at", "reason"), [("u", "no message of the assistant"), ("", "unknown message")]
+)
+def test_a_need_is_at_a_call(transcript: Transcript, at: str, reason: str) -> None:
+    path = transcript(HEADER, said("u", role="user"), fact(), need(at=at))
+    with pytest.raises(InputError, match=f":4: .*{reason}"):
+        list(transcripts.read(path))
+
+
+def test_a_fact_is_known_once(transcript: Transcript) -> None:
+    with pytest.raises(InputError, match=":4: there is a fact 'f' already"):
+        list(transcripts.read(transcript(HEADER, said(), fact(), fact())))
+
+
+@pytest.mark.parametrize(
+    ("header", "reason"),
+    [
+        ({**HEADER, "version": 2}, "version 2 is not known"),
+        ({**HEADER, "colour": "red"}, "not as expected"),
+        ({"type": "conversation", "version": 1}, "not as expected"),
+        (
+            {**HEADER, "system": [{"type": "text", "text": "x", "tone": "y"}]},
+            "unknown field 'tone'",
+        ),
+        ({**HEADER, "system": 5}, "not as expected"),
+    ],
+)
+def test_a_bad_header_is_named(transcript: Transcript, header: Record, reason: str) -> None:
+    path = transcript(header, said())
+    with pytest.raises(InputError, match=rf"story\.jsonl:1: .*{reason}"):
+        list(transcripts.read(path))
+    with pytest.raises(InputError, match="no conversation in it"):
+        list(transcripts.read(path, lenient=True))
+
+
+def test_written_lines_leave_out_what_goes_without_saying() -> None:
+    stream = io.BytesIO()
+    message = Message("a", "user", (verbatim("a", "text", "hi"),))
+    native.write(Conversation("c", "native", (message,)), stream)
+    header, line = map(json.loads, stream.getvalue().splitlines())
+    assert header == {**HEADER, "source": ""}
+    text = {"type": "text", "text": "hi"}
+    assert line == {"type": "message", "id": "a", "role": "user", "parts": [text]}

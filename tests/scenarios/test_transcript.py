@@ -1,0 +1,82 @@
+"""Finding transcripts, and telling their formats apart."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from compactlab.scenarios import transcript as transcripts
+from compactlab.sim.errors import InputError
+
+Transcript = Callable[..., Path]
+
+HELLO = {"role": "user", "content": "hello"}
+
+
+def test_every_format_is_named_and_described() -> None:
+    names = [each.name for each in transcripts.FORMATS]
+    assert len(set(names)) == len(names)
+    assert all(each.description for each in transcripts.FORMATS)
+
+
+def test_the_name_of_a_file_means_nothing(transcript: Transcript) -> None:
+    (conversation,) = transcripts.read(transcript(HELLO, name="picture.png"))
+    assert conversation.format == "openai-chat"
+    assert conversation.id == "picture"
+
+
+@pytest.mark.parametrize("content", ["# A poem\n", "{}", "[]", "[1, 2]", '{"name": "x"}', "5"])
+def test_what_is_no_transcript_is_refused_by_name_only(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "other.json"
+    path.write_text(content)
+    with pytest.raises(InputError, match=r"other\.json"):
+        transcripts.read(path)
+    with pytest.raises(InputError, match=r"other\.json"):
+        transcripts.find([path])
+    assert transcripts.find([tmp_path]) == ([], 1)
+
+
+def test_an_unknown_format_is_told_the_known_ones(tmp_path: Path) -> None:
+    path = tmp_path / "package.json"
+    path.write_text('{"name": "x"}')
+    with pytest.raises(InputError, match="native, pi, codex, claude-code"):
+        transcripts.read(path)
+
+
+def test_a_folder_is_searched_in_order(transcript: Transcript, tmp_path: Path) -> None:
+    (tmp_path / "deep" / "er").mkdir(parents=True)
+    names = ["b.jsonl", "a.jsonl", "deep/er/c.jsonl"]
+    written = [transcript(HELLO, name=name) for name in names]
+    (tmp_path / "notes.md").write_text("# notes")
+    (tmp_path / "empty.jsonl").touch()
+    found, skipped = transcripts.find([tmp_path])
+    assert found == [tmp_path / name for name in ("a.jsonl", "b.jsonl", "deep/er/c.jsonl")]
+    assert skipped == 2
+    assert transcripts.find([written[0], tmp_path])[0] == [written[0], *found[:1], found[2]]
+
+
+def test_links_below_a_folder_are_not_followed(transcript: Transcript, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    inside = tmp_path / "inside"
+    outside.mkdir()
+    inside.mkdir()
+    secret = transcript(HELLO, name="outside/secret.jsonl")
+    real = transcript(HELLO, name="inside/real.jsonl")
+    (inside / "file.jsonl").symlink_to(secret)
+    (inside / "folder").symlink_to(outside)
+    (inside / "twice.jsonl").symlink_to(real)
+    (inside / "gone.jsonl").symlink_to(tmp_path / "nowhere")
+    assert transcripts.find([inside]) == ([real], 3)
+    assert transcripts.find([inside / "file.jsonl"])[0] == [inside / "file.jsonl"]
+
+
+def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    assert transcripts.find([tmp_path]) == ([], 1)
+    with pytest.raises(InputError, match="no regular file"):
+        transcripts.find([tmp_path / "pipe"])
+    with pytest.raises(InputError, match="No such file"):
+        transcripts.find([tmp_path / "missing"])
