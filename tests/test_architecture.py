@@ -22,8 +22,8 @@ ROOT = Path(__file__).resolve().parents[1]
 ORDER = [
     "errors", "spec", "stream", "message", "phase", "tokens", "conversation", "scenario", "view",
     "summarize", "prompt", "cache", "causes", "model", "pricing", "recording", "meter", "trace",
-    "host", "strategy", "session", "caller", "replay", "identifiers", "needs", "metrics", "results",
-    "sweep",
+    "host", "strategy", "session", "caller", "replay", "identifiers", "needs", "anatomy", "metrics",
+    "results", "sweep",
 ]  # fmt: skip
 
 # Each may import sim and itself, and never another.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import msgspec
 
@@ -74,18 +74,37 @@ class Caller:
         """Make the request that a script's assistant message answers."""
         call = answer.call or Call()
         self.ttl = call.ttl or self.ttl
+        host, session, state = self.host, self.session, self.session.state
         self._look_around(self.model_of(call))
         prompt, tokens = self._prompt()
-        step = self._send(prompt, answer.id, overflow=tokens > self.host.window)
-        output = self._output(answer, call)
-        usage = msgspec.structs.replace(step.usage, output=output)
-        self.host.reported = usage
-        self.session.append(answer)
-        self.session.compact(Phase.AFTER_CALL)
+        reason, rewrite, compaction = self._change(state.sent, prompt)
+        arrived = [message.id for message in state.log[state.heard :]]
+        bill = self.meter.request(host.model, host.now, self.ttl, arrived, reason)
+        usage = msgspec.structs.replace(bill.usage, output=self._output(answer, call))
+        shared, added = self._added(prompt.messages)
+        log, now, model = state.log, host.now, host.model.name
+        state.sent, state.heard, self.last_model = prompt, len(state.log), model
+        host.reported = usage
+        session.append(answer)
+        session.compact(Phase.AFTER_CALL)
         if not any(part.type == "tool_call" for part in answer.parts):
-            self.session.compact(Phase.AFTER_TURN)
+            session.compact(Phase.AFTER_TURN)
         side, self.side = tuple(self.side), []
-        return replace(step, usage=usage, side=side)
+        return Step(
+            answer=answer.id,
+            model=model,
+            time=now,
+            system=prompt.system,
+            shared=shared,
+            added=added,
+            log=log,
+            usage=usage,
+            causes=bill.causes,
+            rewrite=rewrite,
+            compaction=compaction,
+            overflow=tokens > host.window,
+            side=side,
+        )
 
     def _look_around(self, model: Model) -> None:
         host, session = self.host, self.session
@@ -110,31 +129,14 @@ class Caller:
         session.new_turn = False
         return prompt, tokens
 
-    def _send(self, prompt: View, answer: str, overflow: bool) -> Step:
-        state, model = self.session.state, self.host.model
-        arrived = {message.id for message in state.log[state.heard :]}
-        reason, rewrite, compaction = self._change(state.sent, prompt)
-        bill = self.meter.request(model, self.host.now, self.ttl, arrived, reason)
-        shared = self.last.shared(prompt.messages)
-        added = prompt.messages[shared:]
-        if shared and not added.stored_with(state.view.messages):
+    def _added(self, prompt: Messages) -> tuple[int, Messages]:
+        """What a prompt shares with the one sent before, and what comes after that."""
+        shared = self.last.shared(prompt)
+        added = prompt[shared:]
+        if shared and not added.stored_with(self.session.state.view.messages):
             added = Messages(added)  # else the trace would keep a whole prompt for its tail
-        state.sent, state.heard = prompt, len(state.log)
-        self.last, self.last_model = prompt.messages, model.name
-        return Step(
-            answer=answer,
-            model=model.name,
-            time=self.host.now,
-            system=prompt.system,
-            shared=shared,
-            added=added,
-            log=state.log,
-            usage=bill.usage,
-            causes=bill.causes,
-            rewrite=rewrite,
-            compaction=compaction,
-            overflow=overflow,
-        )
+        self.last = prompt
+        return shared, added
 
     def _change(self, sent: View | None, prompt: View) -> tuple[str, bool, bool]:
         """Why a prompt is not the last one; whether that is a rewrite, and a compaction."""

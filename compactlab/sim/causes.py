@@ -6,7 +6,7 @@ caching; ``docs/metrics.md`` explains each.
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Collection
 
 from compactlab.sim.cache import Lookup
 from compactlab.sim.prompt import Prompt
@@ -29,7 +29,7 @@ CAUSES = {
 
 
 def explain(
-    prompt: Prompt, lookup: Lookup, arrived: Container[str], reason: str
+    prompt: Prompt, lookup: Lookup, arrived: Collection[str], reason: str
 ) -> dict[str, int]:
     """Give every fresh token of a prompt its cause.
 
@@ -65,8 +65,21 @@ def explain(
     charge("unexplained" if reason == "append" else reason, prompt.sent)
     if reason == "append":
         charge(reason, prompt.tokens)
-    first, messages = prompt.messages_from(edge)
-    charge(reason, prompt.end_of(first - 1))
-    for index, message in enumerate(messages, first):
-        charge("append" if message.id in arrived else reason, prompt.end_of(index))
+    elif edge < prompt.tokens:
+        new = _new(prompt, arrived, edge)
+        charge(reason, prompt.tokens - new)
+        charge("append", prompt.tokens)
     return tokens
+
+
+def _new(prompt: Prompt, arrived: Collection[str], edge: int) -> int:
+    """Tokens beyond an edge that belong to messages that have arrived; those are near the end."""
+    new, left, end = 0, len(arrived), prompt.tokens
+    for index in range(len(prompt.starts) - 1, -1, -1):
+        if not left or end <= edge:
+            break
+        start = prompt.end_of(index - 1)
+        if prompt.view.messages[index].id in arrived:
+            new, left = new + end - max(start, edge), left - 1
+        end = start
+    return new

@@ -11,6 +11,7 @@ from compactlab.sim.conversation import Compaction
 from compactlab.sim.message import Message, Part, Usage
 from compactlab.sim.model import Model
 from compactlab.sim.phase import Phase
+from compactlab.sim.prompt import blocks_of
 from compactlab.sim.summarize import SummaryRequest
 from compactlab.sim.view import Messages, View
 
@@ -96,12 +97,13 @@ class Host:
     def count(self, what: View | Messages | Message | Part | str) -> int:
         """Count tokens as the model does. What was counted before costs nothing."""
         tokenizer = self.model.tokenizer
+        blocks = blocks_of(tokenizer)
         if isinstance(what, View):
-            return sum(map(tokenizer.part, what.system)) + what.messages.total(tokenizer.message)
+            return sum(map(tokenizer.part, what.system)) + what.messages.total(blocks.tokens)
         if isinstance(what, Messages):
-            return what.total(tokenizer.message)
+            return what.total(blocks.tokens)
         if isinstance(what, Message):
-            return tokenizer.message(what)
+            return blocks.tokens(what)
         return tokenizer.part(what) if isinstance(what, Part) else tokenizer.text(what)
 
     def rng(self, purpose: str) -> random.Random:

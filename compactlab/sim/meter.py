@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Collection
 from dataclasses import dataclass, field
+
+import msgspec
 
 from compactlab.sim.cache import Cache
 from compactlab.sim.causes import explain
@@ -13,8 +15,7 @@ from compactlab.sim.prompt import Prompt
 from compactlab.sim.view import View
 
 
-@dataclass(frozen=True, slots=True)
-class Bill:
+class Bill(msgspec.Struct, frozen=True):
     """What one request came to: tokens by billing class, and its fresh tokens by cause."""
 
     usage: Usage
@@ -54,7 +55,7 @@ class Meter:
         return prompt.tokens
 
     def request(
-        self, model: Model, at: float, ttl: str, arrived: Container[str], reason: str
+        self, model: Model, at: float, ttl: str, arrived: Collection[str], reason: str
     ) -> Bill:
         """Send the prompt that was last measured.
 
@@ -83,7 +84,7 @@ class Meter:
         return Bill(bill.usage, {cause: fresh} if fresh else {})
 
     def _bill(
-        self, line: _Line, prompt: Prompt, at: float, ttl: str, arrived: Container[str], reason: str
+        self, line: _Line, prompt: Prompt, at: float, ttl: str, arrived: Collection[str], reason: str
     ) -> Bill:
         # Recorded clocks may run back by a few milliseconds; a cache's clock never does.
         self._clock = max(self._clock, at)

@@ -38,6 +38,7 @@ class ForwardNeeds:
         self._numbers = {w: i for i, w in enumerate(sorted(frozenset().union(*uses)))}
         self.size = len(self._numbers)
         self._held: dict[str, tuple[int, ...]] = {}
+        self._held_in: dict[int, tuple[Message, tuple[int, ...]]] = {}
         self.needed: dict[str, tuple[int, ...]] = {}
         actions = [frozenset(self._numbers[w] for w in action) for action in uses]
         seen = {number for part in conversation.system for number in self.held(part)}
@@ -47,7 +48,7 @@ class ForwardNeeds:
                 wanted = frozenset().union(*actions[call : call + ahead])
                 self.needed[message.id] = tuple(sorted(wanted & seen))
                 call += 1
-            seen.update(self.held_by(message.parts))
+            seen.update(self.held_in(message))
 
     def held(self, part: Part) -> tuple[int, ...]:
         """Numbers of the words that stand in a part."""
@@ -62,9 +63,13 @@ class ForwardNeeds:
         """Numbers of the words that stand in parts, one as often as parts hold it."""
         return (number for part in parts for number in self.held(part))
 
-    def held_in(self, message: Message) -> Iterable[int]:
-        """Numbers of the words that stand in a message."""
-        return self.held_by(message.parts)
+    def held_in(self, message: Message) -> tuple[int, ...]:
+        """Numbers of the words that stand in a message, one as often as parts hold it."""
+        known = self._held_in.get(id(message))
+        if known is None:
+            # The message is held too: an id may be given again once its object is gone.
+            known = self._held_in[id(message)] = (message, tuple(self.held_by(message.parts)))
+        return known[1]
 
 
 _latest: dict[str, ForwardNeeds] = {}

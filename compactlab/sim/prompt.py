@@ -11,7 +11,7 @@ import hashlib
 
 from compactlab.sim.message import Message, Part
 from compactlab.sim.tokens import Tokenizer
-from compactlab.sim.view import Messages, View
+from compactlab.sim.view import View
 
 # Keys are values of a polynomial over a prime field: cheap to extend, and at a million blocks
 # two different prefixes collide with a probability below 1e-12.
@@ -23,6 +23,64 @@ _BASE = 0x1E3779B97F4A7C15
 CLIENT_CONTEXT = "client context"
 
 _Blocks = tuple[tuple[int, int], ...]
+
+
+class Blocks:
+    """Remembers what messages are made of, as a cache and a bill see it.
+
+    The same messages are sent again and again, by one strategy after the other.
+
+    Parameters
+    ----------
+    tokenizer
+        Counts the blocks.
+    """
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self.tokenizer = tokenizer
+        # The message is held too: an id may be given again once its object is gone.
+        self._known: dict[int, tuple[Message, _Blocks, int]] = {}
+
+    def of(self, message: Message) -> _Blocks:
+        """Symbol and tokens of each part of a message."""
+        return (self._known.get(id(message)) or self._learn(message))[1]
+
+    def tokens(self, message: Message) -> int:
+        """Tokens of a message."""
+        return (self._known.get(id(message)) or self._learn(message))[2]
+
+    def of_system(self, parts: tuple[Part, ...]) -> _Blocks:
+        """Symbol and tokens of each part of the system prompt."""
+        return tuple((_symbol("system", part), self.tokenizer.part(part)) for part in parts)
+
+    def _learn(self, message: Message) -> tuple[Message, _Blocks, int]:
+        role, count = message.role, self.tokenizer.part
+        blocks = tuple((_symbol(role, part), count(part)) for part in message.parts)
+        known = message, blocks, sum(tokens for _, tokens in blocks)
+        self._known[id(message)] = known
+        return known
+
+
+_blocks: dict[Tokenizer, Blocks] = {}
+
+
+def blocks_of(tokenizer: Tokenizer) -> Blocks:
+    """The memory of a tokenizer, shared by all replays until it is dropped."""
+    return _blocks.setdefault(tokenizer, Blocks(tokenizer))
+
+
+def forget_blocks() -> None:
+    """Drop the memory of messages, so that it does not grow from conversation to conversation."""
+    _blocks.clear()
+
+
+def _symbol(role: str, part: Part) -> int:
+    """Name what a model reads of a part; where there is no text, where it comes from."""
+    content = [role, part.type, part.name, part.call_id, str(part.is_error), part.text]
+    if part.size:
+        content += [str(part.size), *(source.id for source in part.sources)]
+    digest = hashlib.blake2b("\x1f".join(content).encode("utf-8", "surrogatepass"), digest_size=8)
+    return int.from_bytes(digest.digest(), "big") % (_PRIME - 1) + 1
 
 
 class Prompt:
@@ -51,14 +109,13 @@ class Prompt:
     """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
-        self.tokenizer = tokenizer
+        self.blocks = blocks_of(tokenizer)
         self.view = View()
         self.keys: list[int] = []
         self.totals: list[int] = []
         self.front = 0
         self.starts: list[int] = []
         self.sent = 0
-        self._memo: dict[int, tuple[Message, _Blocks]] = {}
 
     @property
     def tokens(self) -> int:
@@ -67,20 +124,20 @@ class Prompt:
 
     def move(self, view: View) -> None:
         """Become the prompt of another view."""
-        if view.system == self.view.system:
-            kept = self.view.messages.shared(view.messages)
-        else:
-            kept = -1
-        cut = self._cut(kept)
-        before = self.keys[cut:]
-        del self.keys[cut:], self.totals[cut:], self.starts[max(kept, 0) :]
-        if kept < 0:
-            self._push(tuple((self._symbol("system", p), self.tokenizer.part(p)) for p in view.system))
+        kept = self.view.messages.shared(view.messages)
+        before: list[int] = []
+        if view.system != self.view.system:
+            before, kept = self._cut(0), 0
+            self._push(self.blocks.of_system(view.system))
             names = [part.name for part in view.system]
             self.front = names.index(CLIENT_CONTEXT) if CLIENT_CONTEXT in names else len(names)
-        for message in view.messages[max(kept, 0) :]:
+        elif kept < len(self.starts):
+            before = self._cut(self.starts[kept])
+        cut = len(self.keys) if view.system == self.view.system else 0
+        del self.starts[kept:]
+        for message in view.messages[kept:]:
             self.starts.append(len(self.keys))
-            self._push(self._blocks(message))
+            self._push(self.blocks.of(message))
         self.view = view
         for old, new in zip(before, self.keys[cut : cut + len(before)], strict=False):
             if old != new:
@@ -88,52 +145,20 @@ class Prompt:
             cut += 1
         self.sent = self.totals[cut - 1] if cut else 0
 
-    def _cut(self, kept: int) -> int:
-        """Index of the first block that is not kept along with so many messages."""
-        if kept < 0:
-            return 0
-        return self.starts[kept] if kept < len(self.starts) else len(self.keys)
+    def _cut(self, block: int) -> list[int]:
+        """Forget all blocks from one on; return their keys."""
+        gone = self.keys[block:]
+        del self.keys[block:], self.totals[block:]
+        return gone
 
     def _push(self, blocks: _Blocks) -> None:
-        key = self.keys[-1] if self.keys else 0
-        total = self.tokens
+        keys, totals = self.keys, self.totals
+        key, total = (keys[-1], totals[-1]) if keys else (0, 0)
         for symbol, tokens in blocks:
             key = (key * _BASE + symbol) % _PRIME
             total += tokens
-            self.keys.append(key)
-            self.totals.append(total)
-
-    def _blocks(self, message: Message) -> _Blocks:
-        known = self._memo.get(id(message))
-        if known is None:
-            count, symbol, role = self.tokenizer.part, self._symbol, message.role
-            blocks = tuple((symbol(role, part), count(part)) for part in message.parts)
-            # The message is held too: an id may be given again once its object is gone.
-            known = self._memo[id(message)] = (message, blocks)
-        return known[1]
-
-    @staticmethod
-    def _symbol(role: str, part: Part) -> int:
-        """Name what a model reads of a part; where there is no text, where it comes from."""
-        content = [role, part.type, part.name, part.call_id, str(part.is_error), part.text]
-        if part.size:
-            content += [str(part.size), *(source.id for source in part.sources)]
-        digest = hashlib.blake2b(
-            "\x1f".join(content).encode("utf-8", "surrogatepass"), digest_size=8
-        )
-        return int.from_bytes(digest.digest(), "big") % (_PRIME - 1) + 1
-
-    def messages_from(self, tokens: int) -> tuple[int, Messages]:
-        """Index of the first message that reaches beyond so many tokens, and those from there."""
-        low, high = 0, len(self.starts)
-        while low < high:
-            middle = (low + high) // 2
-            end = self.starts[middle + 1] if middle + 1 < len(self.starts) else len(self.keys)
-            if self.totals[end - 1] > tokens:
-                high = middle
-            else:
-                low = middle + 1
-        return low, self.view.messages[low:]
+            keys.append(key)
+            totals.append(total)
 
     def end_of(self, index: int) -> int:
         """Tokens up to and including the message of that index; of -1, the system blocks."""

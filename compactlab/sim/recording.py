@@ -108,6 +108,8 @@ def _gaps(conversation: Conversation) -> tuple[list[_Gap], list[float]]:
     """The gaps of all calls with usage, and what was read right after each compaction."""
     gaps: list[_Gap] = []
     reads: list[float] = []
+    if not any(answer.call and answer.call.usage for answer in conversation.calls):
+        return gaps, reads
     for answer, context, compactions in recorded_contexts(conversation):
         usage = answer.call.usage if answer.call else None
         if usage is None or not usage.prompt:

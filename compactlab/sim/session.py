@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from compactlab.sim.conversation import Compaction
@@ -37,11 +37,12 @@ class _State:
     turn: View | None = None
     sent: View | None = None
     heard: int = 0
-    compactions: tuple[Compacted, ...] = ()
+    compactions: list[Compacted] = field(default_factory=list)
     recorded: tuple[Recorded, ...] = ()
 
     def snapshot(self) -> _State:
-        return replace(self, notes=copy.deepcopy(self.notes))
+        notes, compactions = copy.deepcopy(self.notes), list(self.compactions)
+        return replace(self, notes=notes, compactions=compactions)
 
 
 @dataclass
@@ -85,7 +86,7 @@ class Session:
 
     def append(self, message: Message) -> None:
         """Something was said."""
-        if self.state.log and message.time:
+        if self._idle and self.state.log and message.time:
             self._wait(message.time)
         self.now = max(self.now, message.time)
         state = self.state
@@ -116,6 +117,8 @@ class Session:
 
     def compact(self, phase: Phase, idle_after: float | None = None) -> None:
         """Ask those strategies that change the session's view."""
+        if not self._asked[phase, Lifetime.SESSION]:
+            return
         before = self.state.view
         after = self._ask(phase, Lifetime.SESSION, before, idle_after)
         if after is before:
@@ -123,7 +126,7 @@ class Session:
         if loses(before.messages, after.messages):
             tokens = self.host.count(before), self.host.count(after)
             last = self.state.log[-1].id if self.state.log else ""
-            self.state.compactions = (*self.state.compactions, Compacted(*tokens, last))
+            self.state.compactions.append(Compacted(*tokens, last))
         self.state.view, self.state.turn = after, None
 
     def project(self) -> View:

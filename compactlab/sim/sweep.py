@@ -17,6 +17,8 @@ from compactlab.sim.metrics import measure
 from compactlab.sim.metrics.reading import cost
 from compactlab.sim.pricing import price_list
 from compactlab.sim.caller import RECORDED
+from compactlab.sim.prompt import forget_blocks
+from compactlab.sim.recording import Unseen, unseen
 from compactlab.sim.replay import record
 from compactlab.sim.results import Results, Run
 from compactlab.sim.strategy import Strategy
@@ -128,6 +130,7 @@ class Experiment:
             for conversation in source.load():
                 runs += self._run_conversation(source.named(conversation), source.seed)
                 forget_counts()
+                forget_blocks()
         except InputError as error:
             unread = Run(source.name, "", "", "", self.window or 0, source.seed)
             runs.append(replace(unread, status="unreadable", error=str(error)))
@@ -136,6 +139,7 @@ class Experiment:
     def _run_conversation(self, conversation: Conversation, seed: int) -> Iterator[Run]:
         summarizer = Remembering(self.summarizer) if self.summarizer else None
         fallback = RECORDED if conversation.recorded else DEFAULT_MODEL
+        overhead = unseen(conversation)
         for model in self.models or (fallback,):
             for strategy in self.strategies:
                 run = Run(
@@ -148,7 +152,7 @@ class Experiment:
                     digest=conversation.digest,
                     summarizer=summarizer.spec if summarizer else "",
                 )
-                yield run_one(run, conversation, strategy, summarizer)
+                yield run_one(run, conversation, strategy, summarizer, overhead)
 
     def manifest(self) -> dict[str, Any]:
         """Where the results come from."""
@@ -169,7 +173,11 @@ class Experiment:
 
 
 def run_one(
-    run: Run, conversation: Conversation, strategy: Strategy, summarizer: Summarizer | None
+    run: Run,
+    conversation: Conversation,
+    strategy: Strategy,
+    summarizer: Summarizer | None,
+    overhead: Unseen,
 ) -> Run:
     """Replay and measure once; whatever goes wrong fails this run alone."""
     try:
@@ -180,6 +188,7 @@ def run_one(
             summarizer=summarizer,
             window=run.window or None,
             seed=run.seed,
+            overhead=overhead,
         )
         metrics = measure(trace, conversation)
     except CompactlabError as error:

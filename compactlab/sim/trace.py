@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+import msgspec
+
 from compactlab.sim.message import Part, Usage
 from compactlab.sim.view import Messages
 
 
-@dataclass(frozen=True, slots=True)
-class SideCall:
+class SideCall(msgspec.Struct, frozen=True):
     """A request that the strategy itself caused.
 
     Parameters
@@ -34,8 +35,7 @@ class SideCall:
     causes: dict[str, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(msgspec.Struct, frozen=True):
     """One call of a replay.
 
     Parameters

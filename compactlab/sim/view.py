@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import overload
 
+import msgspec
+
 from compactlab.sim.message import Message, Part
 
 Weight = Callable[[Message], int]
@@ -58,7 +60,8 @@ class Messages(Sequence[Message]):
 
     def _window(self, start: int, stop: int) -> Messages:
         window = object.__new__(Messages)
-        window._buffer, window._start, window._stop = self._buffer, start, max(start, stop)
+        window._buffer, window._start = self._buffer, start
+        window._stop = stop if stop > start else start
         return window
 
     def __len__(self) -> int:
@@ -77,13 +80,14 @@ class Messages(Sequence[Message]):
     def __getitem__(self, index: slice) -> Messages: ...
     def __getitem__(self, index: int | slice) -> Message | Messages:
         if isinstance(index, slice):
-            start, stop, step = index.indices(len(self))
+            start, stop, step = index.indices(self._stop - self._start)
             if step != 1:
                 raise ValueError("messages are sliced in order")
             return self._window(self._start + start, self._start + stop)
-        if not -len(self) <= index < len(self):
+        place = index + (self._start if index >= 0 else self._stop)
+        if not self._start <= place < self._stop:
             raise IndexError("no such message")
-        return self._buffer.items[index + (self._start if index >= 0 else self._stop)]
+        return self._buffer.items[place]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Messages) and list(self) == list(other)
@@ -157,8 +161,7 @@ class Messages(Sequence[Message]):
         return last - self._start if last >= self._start else None
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(msgspec.Struct, frozen=True):
     """System blocks and messages: what the model would be sent.
 
     Parameters
@@ -170,7 +173,7 @@ class View:
     """
 
     system: tuple[Part, ...] = ()
-    messages: Messages = field(default_factory=Messages)
+    messages: Messages = msgspec.field(default_factory=Messages)
 
     def append(self, *messages: Message) -> View:
         """This view with messages after its last."""

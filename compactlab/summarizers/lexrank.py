@@ -69,6 +69,9 @@ class Lexrank(Summarizer):
     units
         At most that many units enter the ranking: of more, those are taken that are long, have
         identifiers in them, and stand near the beginning or the end.
+    tokens
+        Length that is aimed at; a request for less gets less. A model does not fill its budget:
+        the eleven summaries in the recorded sessions have 1,300 to 5,540 tokens, median 3,900.
 
     Examples
     --------
@@ -80,18 +83,20 @@ class Lexrank(Summarizer):
     """
 
     units: int = 1000
+    tokens: int = 3900
 
     def __post_init__(self) -> None:
-        if self.units < 1:
-            raise ValueError("units must be at least 1")
+        if self.units < 1 or self.tokens < 1:
+            raise ValueError("units and tokens must be at least 1")
 
     def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
         """Summarise; see :meth:`compactlab.sim.summarize.Summarizer.summarize`."""
         units = _prefilter(_units(request), self.units)
-        chosen = _choose(units, request.max_tokens, count)
+        budget = min(request.max_tokens, self.tokens)
+        chosen = _choose(units, budget, count)
         parts = _parts(units, chosen)
         # Tokens of lines need not add up to tokens of the whole: the whole decides.
-        while sum(count(part.text) for part in parts) > request.max_tokens:
+        while sum(count(part.text) for part in parts) > budget:
             chosen.pop()
             parts = _parts(units, chosen)
         return parts

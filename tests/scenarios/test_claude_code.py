@@ -196,39 +196,6 @@ def test_a_compaction_that_keeps_the_end(transcript: Transcript) -> None:
     assert [source.id for source in sources] == ["u1", "m"]
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        "<local-command-caveat>mind</local-command-caveat>",
-        "<command-name>/clear</command-name>",
-        "<bash-input>ls</bash-input>",
-        "<task-notification>done</task-notification>",
-        "[Request interrupted by user]",
-    ],
-)
-def test_what_nobody_typed_starts_no_turn(transcript: Transcript, words: str) -> None:
-    assert read(transcript(typed("u1", None, words))).turns == 0
-
-
-def test_the_client_may_say_that_nobody_typed_it(transcript: Transcript) -> None:
-    path = transcript(
-        typed("u1", None, "hi", origin={"kind": "human"}),
-        typed("u2", "u1", "wake up", origin={"kind": "scheduler"}),
-        typed("u3", "u2", "Base directory of this skill", isMeta=True),
-    )
-    assert [message.meta for message in read(path).messages] == [False, True, True]
-
-
-def test_attachments_with_text_are_messages(transcript: Transcript) -> None:
-    path = transcript(
-        attached("x1", None, type="hook_success", content="be kind"),
-        attached("x2", "x1", type="task_reminder", content=[]),
-        attached("x3", "x2", type="queued_command", prompt="and in green"),
-    )
-    messages = read(path).messages
-    assert [(m.text, m.meta) for m in messages] == [("be kind", True), ("and in green", False)]
-
-
 def test_each_sidechain_is_a_conversation(transcript: Transcript) -> None:
     path = transcript(
         typed("u1", None, "split up"),

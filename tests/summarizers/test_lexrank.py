@@ -204,7 +204,7 @@ def test_memory_stays_small() -> None:
 
 
 def test_spec_round_trips_and_nonsense_is_refused() -> None:
-    assert Lexrank().spec == "lexrank(units=1000)"
+    assert Lexrank().spec == "lexrank(units=1000, tokens=3900)"
     assert build(Lexrank, parse_spec("lexrank(units=5)")[1]) == Lexrank(5)
     with pytest.raises(ValueError, match="at least 1"):
         Lexrank(units=0)

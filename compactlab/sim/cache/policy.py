@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+
+import msgspec
 
 from compactlab.sim.prompt import Prompt
 from compactlab.sim.spec import spec_of
 
 
-@dataclass(frozen=True, slots=True)
-class Lookup:
+class Lookup(msgspec.Struct, frozen=True):
     """What a cache did for one request.
 
     Parameters

@@ -3,78 +3,86 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from compactlab.sim.message import Message
 from compactlab.sim.metrics.reading import Reading
 from compactlab.sim.model import find_model
-from compactlab.sim.needs import forward_needs
-from compactlab.sim.trace import Step, Trace
+from compactlab.sim.needs import ForwardNeeds, forward_needs
+from compactlab.sim.prompt import blocks_of
+from compactlab.sim.trace import Step
 from compactlab.sim.view import Messages
 
 _RECENT = 10
 
-Change = tuple[Step, Messages, Iterable[Message], Iterable[Message]]
-
-
-def changes(trace: Trace) -> Iterator[Change]:
-    """For each step: its prompt, what has left it since the last, and what has come to it."""
-    before = Messages()
-    for step, prompt in zip(trace.steps, trace.prompts(), strict=True):
-        gone, come = before[step.shared :].difference(prompt[step.shared :])
-        yield step, prompt, gone, come
-        before = prompt
+Moved = Iterable[Message]
 
 
 def forward_need(reading: Reading) -> float | None:
     """Share of the words that the next five actions use, and that had appeared, in context."""
     needs = forward_needs(reading.conversation)
-    held = [0] * needs.size
+    held = _Held(needs)
     met = wanted = 0
-    system: object = None
-    for step, _, gone, come in changes(reading.trace):
-        for message in gone:
-            for number in needs.held_in(message):
-                held[number] -= 1
-        for message in come:
-            for number in needs.held_in(message):
-                held[number] += 1
-        if step.system is not system:
-            fixed = frozenset(needs.held_by(step.system))
-            system = step.system
+    for step, _, gone, come in reading.changes():
+        held.move(step, gone, come)
         needed = needs.needed[step.answer]
         wanted += len(needed)
-        met += sum(1 for number in needed if held[number] or number in fixed)
+        met += sum(map(held.holds, needed))
     return met / wanted if wanted else None
+
+
+class _Held:
+    """Which words stand in a prompt from which messages go and to which they come."""
+
+    def __init__(self, needs: ForwardNeeds) -> None:
+        self._needs = needs
+        self._counts = [0] * needs.size
+        self._system: object = None
+        self._fixed: frozenset[int] = frozenset()
+
+    def move(self, step: Step, gone: Moved, come: Moved) -> None:
+        """Become the prompt of the next step."""
+        counts, held_in = self._counts, self._needs.held_in
+        for message in gone:
+            for number in held_in(message):
+                counts[number] -= 1
+        for message in come:
+            for number in held_in(message):
+                counts[number] += 1
+        if step.system is not self._system:
+            self._system = step.system
+            self._fixed = frozenset(self._needs.held_by(step.system))
+
+    def holds(self, number: int) -> bool:
+        """Whether a word stands in the prompt."""
+        return self._counts[number] > 0 or number in self._fixed
 
 
 def verbatim_recency(reading: Reading) -> float | None:
     """Mean over compactions of the share of the last ten messages that the prompt ends with."""
     shares = [
-        _tail_share(step, prompt)
-        for step, prompt in zip(reading.trace.steps, reading.trace.prompts(), strict=True)
-        if step.compaction
+        _tail_share(step, prompt) for step, prompt, _, _ in reading.changes() if step.compaction
     ]
     return sum(shares) / len(shares) if shares else None
 
 
 def _tail_share(step: Step, prompt: Messages) -> float:
-    count = find_model(step.model).tokenizer.message
+    tokens = blocks_of(find_model(step.model).tokenizer).tokens
     recent = step.log[-_RECENT:]
     kept = 0
     for said, sent in zip(reversed(recent), reversed(prompt), strict=False):
         if said is not sent and said != sent:
             break
-        kept += count(said)
-    total = recent.total(count)
-    return kept / total if total else 1.0
+        kept += 1
+    total = recent.total(tokens)
+    return recent[len(recent) - kept :].total(tokens) / total if total else 1.0
 
 
 def structural_validity(reading: Reading) -> float | None:
     """One less the faults per message, over all prompts: what a provider would reject."""
     faults = _Faults()
     found = messages = 0
-    for _, prompt, gone, come in changes(reading.trace):
+    for _, prompt, gone, come in reading.changes():
         for message in gone:
             faults.update(message, -1)
         for message in come:

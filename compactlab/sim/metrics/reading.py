@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 from compactlab.sim.conversation import Conversation
-from compactlab.sim.message import Usage
+from compactlab.sim.message import Message, Usage
 from compactlab.sim.model import find_model
 from compactlab.sim.pricing import price_sheet
 from compactlab.sim.trace import SideCall, Step, Trace
+from compactlab.sim.view import Messages
+
+
+Change = tuple[Step, Messages, Iterable[Message], Iterable[Message]]
 
 
 def cost(call: Step | SideCall) -> float:
@@ -65,3 +70,14 @@ class Reading:
         """Tokens of each call's prompt that were not read from the cache."""
         steps = self.trace.steps
         return [n - step.usage.cache_read for n, step in zip(self.prompts, steps, strict=True)]
+
+    def changes(self) -> Iterator[Change]:
+        """For each step: its prompt, what has left it since the last, and what has come to it."""
+        before = Messages()
+        for step, prompt in zip(self.trace.steps, self.trace.prompts(), strict=True):
+            if step.shared:
+                gone, come = before[step.shared :].difference(prompt[step.shared :])
+            else:
+                gone, come = before.difference(prompt)
+            yield step, prompt, gone, come
+            before = prompt

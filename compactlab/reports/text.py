@@ -1,0 +1,68 @@
+"""Foreign text made harmless: ids come from strangers' file names, errors quote their lines."""
+
+from __future__ import annotations
+
+import unicodedata
+
+# Controls (terminal escapes, NUL), invisible and bidirectional marks, surrogates, private use.
+_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co"})
+_BREAKS = frozenset("\t\n\r\v\f\x85\u2028\u2029")
+_REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+
+
+def clean(text: str) -> str:
+    """Put a replacement character for all that is not seen, and spaces for line breaks.
+
+    What is left has no power over a terminal, over the direction of the text around it, or over
+    an XML parser. Escaping for a format is the business of that format.
+
+    Examples
+    --------
+    >>> clean("a\\x1b[31mb\\nc")
+    'a\N{REPLACEMENT CHARACTER}[31mb c'
+    """
+    return "".join(map(_shown, text))
+
+
+def _shown(char: str) -> str:
+    if char in _BREAKS:
+        return " "
+    never_a_character = ord(char) & 0xFFFE == 0xFFFE
+    return _REPLACEMENT if never_a_character or unicodedata.category(char) in _UNSEEN else char
+
+
+def shorten(text: str, size: int) -> str:
+    """Cut the middle out of a text that is longer than it may be.
+
+    Examples
+    --------
+    >>> shorten("conversation-17", 9)
+    'conv…n-17'
+    """
+    if len(text) <= size:
+        return text
+    tail = (size - 1) // 2
+    return f"{text[: size - 1 - tail]}…{text[len(text) - tail :]}"
+
+
+def listed(names: list[str]) -> str:
+    """Join names as one says them.
+
+    Examples
+    --------
+    >>> listed(["a", "b", "c"])
+    'a, b and c'
+    """
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun.
+
+    Examples
+    --------
+    >>> counted(1, "call"), counted(2000, "call")
+    ('1 call', '2,000 calls')
+    """
+    plural = f"{noun[:-1]}ies" if noun.endswith("gy") else f"{noun}s"
+    return f"{number:,} {noun if number == 1 else plural}"
