@@ -1,4 +1,4 @@
-"""The two functions that most people need, which take names where the engine takes objects."""
+"""The functions that most people need, which take names where the engine takes objects."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from compactlab.scenarios.catalogue import DEFAULT, sources
+from compactlab.scenarios.transcript import read
 from compactlab.sim import replay as engine
 from compactlab.sim.caller import RECORDED
 from compactlab.sim.conversation import Conversation
@@ -17,6 +18,8 @@ from compactlab.sim.sweep import DEFAULT_MODEL, Experiment, Source
 from compactlab.sim.trace import Step
 from compactlab.strategies.catalogue import LINE_UP, find_strategy
 from compactlab.summarizers.catalogue import find_summarizer
+
+__all__ = ["plan", "read", "replay", "run"]
 
 
 def replay(

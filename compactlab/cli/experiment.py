@@ -60,7 +60,9 @@ class Settings(BaseModel):
                 f"{'.'.join(map(str, fault['loc'])) or 'file'}: {fault['msg'].lower()}"
                 for fault in error.errors()
             ]
-            raise InputError("\n  ".join(["settings are wrong:", *lines]), str(path or "")) from None
+            raise InputError(
+                "\n  ".join(["settings are wrong:", *lines]), str(path or "")
+            ) from None
 
 
 def _beside(path: Path, names: Any) -> Any:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-import msgspec
 
-from compactlab.sim.anatomy import Anatomy, anatomy
 from compactlab.sim.errors import InputError
+
+if TYPE_CHECKING:
+    from compactlab.sim.anatomy import Anatomy
 
 
 @click.command()
@@ -23,6 +24,7 @@ def inspect(paths: tuple[str, ...], as_json: bool, lenient: bool) -> None:
     recorded usage and cost. A scenario's spec may stand for a path.
     """  # noqa: D205
     from compactlab.scenarios.catalogue import sources
+    from compactlab.sim.anatomy import anatomy
 
     found, skipped = sources(paths, lenient=lenient)
     anatomies: list[Anatomy] = []
@@ -45,6 +47,8 @@ def inspect(paths: tuple[str, ...], as_json: bool, lenient: bool) -> None:
 
 
 def _plain(figures: Anatomy) -> dict[str, Any]:
+    import msgspec
+
     return {**asdict(figures), "usage": msgspec.to_builtins(figures.usage)}
 
 
@@ -69,7 +73,9 @@ def _text(figures: Anatomy) -> str:
          f"context, {hidden.head:,} before it begins (o200k, estimated)"),
         ("lines passed over", f"{figures.skipped:,}"),
     ]  # fmt: skip
-    name = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in figures.conversation)
+    name = "".join(
+        c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in figures.conversation
+    )
     return "\n".join([name, *(f"  {title:<18} {text}" for title, text in rows)])
 
 

@@ -57,6 +57,7 @@ def _metrics() -> list[Row]:
             "unit": metric.unit,
             "better": metric.better,
             "of_run": metric.of_run,
+            "source": metric.source,
         }
         for name, metric in METRICS.items()
     ]

@@ -6,8 +6,6 @@ from pathlib import Path
 
 import click
 
-from compactlab.sim.results import Results
-
 _FORMATS = ("table", "md", "csv", "json", "html")
 
 
@@ -17,5 +15,6 @@ _FORMATS = ("table", "md", "csv", "json", "html")
 def report(folder: str, form: str) -> None:
     """Show the results that are stored in FOLDER."""
     from compactlab.reports.catalogue import render
+    from compactlab.sim.results import Results
 
     click.echo(render(Results.load(Path(folder)), form), nl=form != "csv")

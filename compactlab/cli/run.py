@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from compactlab.cli.progress import Progress
 from compactlab.sim.errors import UsageError
-from compactlab.sim.results import Results
-from compactlab.sim.sweep import Experiment
+
+if TYPE_CHECKING:
+    from compactlab.sim.results import Results
+    from compactlab.sim.sweep import Experiment
 
 
 @click.command()
@@ -37,12 +38,17 @@ from compactlab.sim.sweep import Experiment
     metavar="NAME",
     help="A model, NAME@none for no cache, or 'recorded' (the default for recordings). Repeatable.",
 )
-@click.option("--window", type=click.IntRange(1), help="Narrow the context window to so many tokens.")
+@click.option(
+    "--window", type=click.IntRange(1), help="Narrow the context window to so many tokens."
+)
 @click.option("--summarizer", metavar="SPEC", help="Who makes the summaries.  [default: lexrank]")
 @click.option("--seeds", type=click.IntRange(1), help="Seeds of each conversation.  [default: 1]")
 @click.option("--jobs", type=click.IntRange(1), help="Workers.  [default: one a core]")
-@click.option("--out", type=click.Path(file_okay=False), help="Folder of the results.  "
-              "[default: compactlab-out]")
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False),
+    help="Folder of the results.  [default: compactlab-out]",
+)
 @click.option("--lenient", is_flag=True, default=None, help="Pass over lines that cannot be read.")
 @click.option("--dry-run", is_flag=True, help="Say what would run, and stop.")
 def run(experiment: str | None, dry_run: bool, **options: Any) -> None:
@@ -53,6 +59,7 @@ def run(experiment: str | None, dry_run: bool, **options: Any) -> None:
     """
     from compactlab.api import plan
     from compactlab.cli.experiment import Settings
+    from compactlab.cli.progress import Progress
 
     given = {name: value for name, value in options.items() if value not in (None, ())}
     settings = Settings.load(Path(experiment) if experiment else None, given)
@@ -104,7 +111,9 @@ def _finish(results: Results, folder: Path) -> None:
     click.echo(f"report: {folder / 'report.html'}")
     failed = results.failed
     if failed:
-        click.echo(f"{len(failed)} of {len(results.runs)} runs failed; they are named above", err=True)
+        click.echo(
+            f"{len(failed)} of {len(results.runs)} runs failed; they are named above", err=True
+        )
         sys.exit(1)
 
 

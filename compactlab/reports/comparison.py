@@ -73,7 +73,9 @@ class Row:
     def acted(self) -> int:
         """In how many runs it changed a prompt or asked for something."""
         return sum(
-            1 for run in self.runs if run.metrics["rewrites"] or run.metrics["side_cost_usd"]
+            1
+            for run in self.runs
+            if run.metrics.get("rewrites") or run.metrics.get("side_cost_usd")
         )
 
     def value(self, metric: str) -> float:
@@ -164,9 +166,7 @@ def _compare(results: Results, model: str, window: int, runs: Sequence[Run]) -> 
         common = _common(cases, done, compared)
     figures = {spec: _figures([done[spec][case] for case in common]) for spec in compared}
     _relate(figures)
-    rows = [
-        _row(results, spec, tuple(done[spec][c] for c in common), figures) for spec in compared
-    ]
+    rows = [_row(results, spec, tuple(done[spec][c] for c in common), figures) for spec in compared]
     return Comparison(
         model,
         window,
@@ -231,11 +231,10 @@ def _reuse(runs: Iterable[Run]) -> float | None:
 
 def _relate(figures: dict[str, dict[str, float | None]]) -> None:
     for reference in ("keep_all", "as_recorded"):
-        costs = [f["cost_usd"] for spec, f in figures.items() if _name(spec) == reference]
+        found = [f["cost_usd"] for spec, f in figures.items() if _name(spec) == reference]
+        cost = found[0] if found else None
         for own in figures.values():
-            cost = own["cost_usd"]
-            known = costs and costs[0] and cost is not None
-            own[f"of_{reference}"] = cost / costs[0] if known else None  # type: ignore[operator]
+            own[f"of_{reference}"] = (own["cost_usd"] or 0.0) / cost if cost else None
 
 
 def _name(spec: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-NONE = "–"
+NONE = "\N{EN DASH}"
 
 
 def show(value: float | None, unit: str) -> str:
@@ -21,8 +21,8 @@ def show(value: float | None, unit: str) -> str:
     --------
     >>> show(1234.5, "USD"), show(0.00123, "USD"), show(44_725, "tokens"), show(0.98106, "share")
     ('1,234.50', '0.0012', '44.7k', '98.1%')
-    >>> show(0.99999, "share"), show(None, "share"), show(17.0, "calls"), show(0.333, "ratio")
-    ('>99.9%', '–', '17', '0.33')
+    >>> show(0.99999, "share"), show(17.0, "calls"), show(0.333, "ratio")
+    ('>99.9%', '17', '0.33')
     """
     if value is None or not math.isfinite(value):
         return NONE

@@ -11,15 +11,15 @@ _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 
 def clean(text: str) -> str:
-    """Put a replacement character for all that is not seen, and spaces for line breaks.
+    r"""Put a replacement character for all that is not seen, and spaces for line breaks.
 
     What is left has no power over a terminal, over the direction of the text around it, or over
     an XML parser. Escaping for a format is the business of that format.
 
     Examples
     --------
-    >>> clean("a\\x1b[31mb\\nc")
-    'a\N{REPLACEMENT CHARACTER}[31mb c'
+    >>> clean("a\x00b\nc") == "a\N{REPLACEMENT CHARACTER}b c"
+    True
     """
     return "".join(map(_shown, text))
 
@@ -66,3 +66,8 @@ def counted(number: int, noun: str) -> str:
     """
     plural = f"{noun[:-1]}ies" if noun.endswith("gy") else f"{noun}s"
     return f"{number:,} {noun if number == 1 else plural}"
+
+
+def capitalised(text: str) -> str:
+    """A sentence with a large first letter, and the rest as it is."""
+    return text[:1].upper() + text[1:]

@@ -61,7 +61,7 @@ class Part(msgspec.Struct, frozen=True):
     handle
         By what the content can be fetched again, if it can.
     size
-        Tokens (o200k) of what has no text: an image, an opaque part.
+        Tokens of what has no text: of an opaque part in o200k, of an image as models count it.
     """
 
     type: PartType

@@ -73,18 +73,25 @@ class Meter:
             Why the prompt is not the last one, see :func:`compactlab.sim.causes.explain`.
         """
         line = self._line(model)
-        return self._bill(line, line.main, at, ttl, arrived, reason)
+        return self._bill(line, line.main, at=at, ttl=ttl, arrived=arrived, reason=reason)
 
     def side(self, model: Model, view: View, at: float, ttl: str, cause: str) -> Bill:
         """Send a view as a side call; all its fresh tokens have the same cause."""
         line = self._line(model)
         line.side.move(view)
-        bill = self._bill(line, line.side, at, ttl, (), cause)
+        bill = self._bill(line, line.side, at=at, ttl=ttl, arrived=(), reason=cause)
         fresh = sum(bill.causes.values())
         return Bill(bill.usage, {cause: fresh} if fresh else {})
 
     def _bill(
-        self, line: _Line, prompt: Prompt, at: float, ttl: str, arrived: Collection[str], reason: str
+        self,
+        line: _Line,
+        prompt: Prompt,
+        *,
+        at: float,
+        ttl: str,
+        arrived: Collection[str],
+        reason: str,
     ) -> Bill:
         # Recorded clocks may run back by a few milliseconds; a cache's clock never does.
         self._clock = max(self._clock, at)

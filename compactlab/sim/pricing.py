@@ -15,6 +15,8 @@ from compactlab.sim.errors import ModelError
 from compactlab.sim.message import Usage
 
 _MILLION = 1_000_000
+# Calls without a time are priced as of the day on which the price list was last looked at.
+_UNDATED = datetime(2026, 11, 21, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +77,12 @@ class PriceSheet:
         Parameters
         ----------
         time
-            When it starts, in seconds since 1970.
+            When it starts, in seconds since 1970; 0 if that is not known.
         prompt
             Tokens of its whole prompt, cached ones included: size tiers go by that.
         """
-        prices = self._model.get_prices(datetime.fromtimestamp(time, UTC))
+        moment = datetime.fromtimestamp(time, UTC) if time else _UNDATED
+        prices = self._model.get_prices(moment)
         # The list's own objects live as long as the list, so their ids name them.
         key = id(prices), _tier(prices.input_mtok, prompt)
         if key not in self._known:

@@ -8,6 +8,7 @@ not shared, so a session that only grows costs the same at every call.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 
 from compactlab.sim.message import Message, Part
 from compactlab.sim.tokens import Tokenizer
@@ -70,7 +71,7 @@ def blocks_of(tokenizer: Tokenizer) -> Blocks:
 
 
 def forget_blocks() -> None:
-    """Drop the memory of messages, so that it does not grow from conversation to conversation."""
+    """Drop the memory of messages, so that it does not grow with every conversation."""
     _blocks.clear()
 
 
@@ -128,16 +129,16 @@ class Prompt:
         before: list[int] = []
         if view.system != self.view.system:
             before, kept = self._cut(0), 0
-            self._push(self.blocks.of_system(view.system))
+            self._push([self.blocks.of_system(view.system)])
             names = [part.name for part in view.system]
             self.front = names.index(CLIENT_CONTEXT) if CLIENT_CONTEXT in names else len(names)
-        elif kept < len(self.starts):
-            before = self._cut(self.starts[kept])
-        cut = len(self.keys) if view.system == self.view.system else 0
+            cut = 0
+        else:
+            if kept < len(self.starts):
+                before = self._cut(self.starts[kept])
+            cut = len(self.keys)
         del self.starts[kept:]
-        for message in view.messages[kept:]:
-            self.starts.append(len(self.keys))
-            self._push(self.blocks.of(message))
+        self.starts += self._push(map(self.blocks.of, view.messages[kept:]))
         self.view = view
         for old, new in zip(before, self.keys[cut : cut + len(before)], strict=False):
             if old != new:
@@ -151,14 +152,19 @@ class Prompt:
         del self.keys[block:], self.totals[block:]
         return gone
 
-    def _push(self, blocks: _Blocks) -> None:
+    def _push(self, groups: Iterable[_Blocks]) -> list[int]:
+        """Add groups of blocks; return the index at which each begins."""
         keys, totals = self.keys, self.totals
         key, total = (keys[-1], totals[-1]) if keys else (0, 0)
-        for symbol, tokens in blocks:
-            key = (key * _BASE + symbol) % _PRIME
-            total += tokens
-            keys.append(key)
-            totals.append(total)
+        starts = []
+        for group in groups:
+            starts.append(len(keys))
+            for symbol, tokens in group:
+                key = (key * _BASE + symbol) % _PRIME
+                total += tokens
+                keys.append(key)
+                totals.append(total)
+        return starts
 
     def end_of(self, index: int) -> int:
         """Tokens up to and including the message of that index; of -1, the system blocks."""

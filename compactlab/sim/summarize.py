@@ -52,9 +52,7 @@ class Summarizer(ABC):
         return spec_of(self)
 
     @abstractmethod
-    def summarize(
-        self, request: SummaryRequest, count: Callable[[str], int]
-    ) -> tuple[Part, ...]:
+    def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
         """Summarise.
 
         Parameters
@@ -95,9 +93,7 @@ class Remembering(Summarizer):
         """The inner summariser's spec: remembering changes no result."""
         return self.inner.spec
 
-    def summarize(
-        self, request: SummaryRequest, count: Callable[[str], int]
-    ) -> tuple[Part, ...]:
+    def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
         """Answer from memory, or ask."""
         key = (request.messages, request.max_tokens, request.previous, count)
         if key not in self.known:

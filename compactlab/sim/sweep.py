@@ -11,12 +11,12 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from compactlab.sim.caller import RECORDED
 from compactlab.sim.conversation import Conversation
 from compactlab.sim.errors import CompactlabError, InputError
 from compactlab.sim.metrics import measure
 from compactlab.sim.metrics.reading import cost
 from compactlab.sim.pricing import price_list
-from compactlab.sim.caller import RECORDED
 from compactlab.sim.prompt import forget_blocks
 from compactlab.sim.recording import Unseen, unseen
 from compactlab.sim.replay import record

@@ -92,7 +92,7 @@ _loaded: dict[str, Encoding] = {}
 
 
 def forget_counts() -> None:
-    """Drop the memory of counted texts, so that it does not grow from conversation to conversation."""
+    """Drop the memory of counted texts, so that it does not grow with every conversation."""
     for known in _loaded.values():
         known.counts.clear()
 
@@ -163,7 +163,12 @@ class Tokenizer:
         return int(encoding(self.encoding).count(text) * self.factor + 0.5) if text else 0
 
     def part(self, part: Part) -> int:
-        """Count a part: its tool's name and text, or the size of what has none."""
+        """Count a part: its tool's name and text, or the size of what has none.
+
+        An image's size is already in tokens of the model.
+        """
+        if part.type == "image":
+            return part.size
         count = encoding(self.encoding).count
         tokens = part.size + (count(part.text) if part.text else 0)
         if part.type == "tool_call":

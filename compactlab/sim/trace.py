@@ -130,5 +130,8 @@ class Trace:
         """The messages of every prompt, put together again step by step."""
         prompt = Messages()
         for step in self.steps:
-            prompt = prompt[: step.shared].append(*step.added) if step.shared else step.added
+            if step.shared == len(prompt):
+                prompt = prompt.append(*step.added)
+            else:
+                prompt = prompt[: step.shared].append(*step.added) if step.shared else step.added
             yield prompt

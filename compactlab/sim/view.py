@@ -11,6 +11,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from operator import is_not
 from typing import overload
 
 import msgspec
@@ -100,13 +101,13 @@ class Messages(Sequence[Message]):
 
     def append(self, *messages: Message) -> Messages:
         """These messages and then those."""
-        items, stop = self._buffer.items, self._stop + len(messages)
-        if self._stop == len(items):
+        items, stop = self._buffer.items, self._stop
+        if stop == len(items):
             items.extend(messages)
-        elif [*map(id, items[self._stop : stop])] != [*map(id, messages)]:
+        elif any(map(is_not, messages, [*items[stop : stop + len(messages)], None])):
             # Somebody else has gone on from here with other messages.
             return Messages([*self, *messages])
-        return self._window(self._start, stop)
+        return self._window(self._start, stop + len(messages))
 
     def shared(self, other: Messages) -> int:
         """How many leading messages are the same objects in both."""
@@ -127,7 +128,9 @@ class Messages(Sequence[Message]):
         """Whether both are windows on the same list."""
         return self._buffer is other._buffer
 
-    def difference(self, other: Messages) -> tuple[Messages | list[Message], Messages | list[Message]]:
+    def difference(
+        self, other: Messages
+    ) -> tuple[Messages | list[Message], Messages | list[Message]]:
         """What must leave this sequence, and what must come to it, to make the other.
 
         Returns
@@ -135,7 +138,10 @@ class Messages(Sequence[Message]):
         tuple
             The messages that are only here, and those that are only there, by identity.
         """
-        if self._buffer is other._buffer and self._start <= other._start <= self._stop <= other._stop:
+        if (
+            self._buffer is other._buffer
+            and self._start <= other._start <= self._stop <= other._stop
+        ):
             return (
                 self._window(self._start, other._start),
                 self._window(self._stop, other._stop),

@@ -57,9 +57,7 @@ class RecencyBuffer(Strategy):
         old = messages[:cut]
         first = cut - buffered(old, self.keep_messages, self.keep_tokens)
         max_tokens = int(0.8 * self.reserve_tokens)
-        summary = summarise(
-            view, host, old[:first], previous=previous, max_tokens=max_tokens
-        )
+        summary = summarise(view, host, old[:first], previous=previous, max_tokens=max_tokens)
         return summary_first(view, host, summary + _section(old[first:]), messages[cut:])
 
 
@@ -83,7 +81,11 @@ def _said(message: Message) -> list[Part]:
     """The words of a message, with who said them."""
     words = [p for p in message.parts if p.text and p.type in ("text", "tool_result")]
     label = Part("text", f"**{message.role.capitalize()}:**", "synthetic", ())
-    return [
-        label,
-        *(Part("text", part.text, "verbatim", part.sources) for part in words),
-    ] if words else []
+    return (
+        [
+            label,
+            *(Part("text", part.text, "verbatim", part.sources) for part in words),
+        ]
+        if words
+        else []
+    )

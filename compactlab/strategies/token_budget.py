@@ -59,5 +59,3 @@ class TokenBudget(Strategy):
         last_turn = history.last_holding(starts_turn, 1)
         mandatory = len(history) - 1 if last_turn is None else last_turn
         return min(mandatory, history.tail_from(estimate, budget.tokens))
-
-

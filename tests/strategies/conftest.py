@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from hypothesis import strategies as st
 
 from compactlab.sim.conversation import Conversation, Event, Rewind
 from compactlab.sim.host import Host
@@ -25,8 +26,8 @@ ROLES = {"u": "user", "m": "user", "a": "assistant", "c": "assistant", "r": "too
 
 
 def _text(id: str, size: int) -> str:
-    words = " ".join(f"{id}.{n}" for n in range(size // (len(id) + 2) + 1))
-    return words[:size]
+    """So many characters, four of which are about a token of the model."""
+    return (f"{id} says: " + "time work plan file test " * (size // 25 + 1))[:size]
 
 
 def _tell(
@@ -40,13 +41,17 @@ def _tell(
     """Tell a conversation in letters.
 
     `u` a user, `m` a message that no person typed, `a` an answer, `c` one that calls a tool (`c3`:
-    three calls), `r` the result of the oldest open call, `o` a result of no call, `<2` a rewind to
-    the second message. Ids are letter and number: "uca" is u1, c2 and a3.
+    three calls), `r` the result of its next call, `o` a result of no call, `<2` a rewind to the second
+    message, `~` an hour in which nothing is said. Ids are letter and number: "uca" is u1, c2, a3.
     """
     events: list[Event] = []
     ids = [""]
     calls: list[str] = []
-    for letter, number in re.findall(r"([umacro<])(\d*)", script):
+    now = 1_760_000_000.0
+    for letter, number in re.findall(r"([umacro<~])(\d*)", script):
+        if letter == "~":
+            now += 3600.0
+            continue
         if letter == "<":
             events.append(Rewind(ids[int(number)]))
             continue
@@ -54,7 +59,7 @@ def _tell(
         text = _text(id, sizes.get(id, size))
         if letter == "c":
             opened = [f"{id}/{n}" for n in range(int(number or 1))]
-            calls += opened
+            calls = opened[:]
             parts = [verbatim(id, "tool_call", text, name="read", call_id=c) for c in opened]
         elif letter in "ro":
             call = calls.pop(0) if letter == "r" else f"{id}/lost"
@@ -62,8 +67,8 @@ def _tell(
         else:
             parts = [verbatim(id, "text", text)]
         answers = Call() if letter in "ac" else None
-        time = 1_760_000_000.0 + gap * len(ids)
-        events.append(Message(id, ROLES[letter], tuple(parts), time, letter == "m", answers))
+        now += gap
+        events.append(Message(id, ROLES[letter], tuple(parts), now, letter == "m", answers))
         ids.append(id)
     opaque = (Part("text", "", "opaque", (), name="system prompt", size=system),)
     return Conversation("told", "told", tuple(events), opaque if system else (), seed=0)
@@ -138,3 +143,30 @@ def moment() -> Callable[..., Any]:
 def ids() -> Callable[[Messages], str]:
     """The ids of messages, a space between two."""
     return lambda messages: " ".join(message.id for message in messages)
+
+
+BLOCKS = ["u", "m", "a", "cr", "c2rr", "c3rrr", "c2r", "c", "o", "ua", "ucra", "~"]
+
+
+@st.composite
+def _conversations(draw: st.DrawFn, *, rewinds: bool = True) -> Conversation:
+    """Whatever an agent's log may hold, in messages of some 10, 100 or 5000 tokens."""
+    script, said = "", 0
+    for block in draw(st.lists(st.sampled_from([*BLOCKS, "<"] if rewinds else BLOCKS), max_size=14)):
+        script += f"<{draw(st.integers(0, said))}" if block == "<" else block
+        said += sum(letter in ROLES for letter in block)
+    sizes = draw(st.dictionaries(st.integers(1, 30), st.sampled_from([0, 400, 20_000]), max_size=6))
+    named = {f"{letter}{n}": size for n, size in sizes.items() for letter in "uma"}
+    return _tell(script, size=400, sizes={**named, "r3": 9000}, system=draw(st.just(300)))
+
+
+@pytest.fixture(scope="session")
+def conversations() -> st.SearchStrategy[Conversation]:
+    """Conversations with everything that may happen in one."""
+    return _conversations()
+
+
+@pytest.fixture(scope="session")
+def straight() -> st.SearchStrategy[Conversation]:
+    """Conversations in which the user never goes back."""
+    return _conversations(rewinds=False)

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import msgspec
 import pytest
 
 from compactlab.sim.conversation import Compaction
@@ -54,10 +55,7 @@ def test_a_rewind_to_after_it_does_not(compacted, sent):
 
 def test_two_compactions_between_two_calls_are_both_repeated(compacted, sent):
     story = compacted(4)
-    second = Compaction((replace_id(NOTES, "s2"),), "s1")
+    second = Compaction((msgspec.structs.replace(NOTES, id="s2"),), "s1")
     events = (*story.events[:5], second, *story.events[5:])
     assert sent(replace(story, events=events), AsRecorded())[2] == "s2 s1 u3 a4 u5"
 
-
-def replace_id(message: Message, id: str) -> Message:
-    return Message(id, message.role, message.parts, meta=True)

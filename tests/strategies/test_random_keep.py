@@ -5,10 +5,6 @@ import pytest
 from compactlab.strategies import RandomKeep
 
 
-def test_a_share_of_one_keeps_everything(moment):
-    assert RandomKeep(share=1.0).spec == "random_keep(share=1.0)"
-
-
 def test_a_share_of_one_keeps_everything_and_of_zero_the_current_turn(tell, sent):
     story = tell("ucra ucra ucra")
     assert sent(story, RandomKeep(share=1))[-1] == "u1 c2 r3 a4 u5 c6 r7 a8 u9 c10 r11"

@@ -23,7 +23,13 @@ def test_what_no_person_typed_is_no_turn(tell, sent):
 
 
 def test_no_more_turns_than_that_is_left_alone(moment):
-    now = moment("aucra u")
+    now = moment("ucra u")
+    assert TurnSlice(turns=2).compact(now.view, now.host) is now.view
+
+
+def test_with_no_more_turns_than_that_what_came_before_the_first_stays_too(moment):
+    """The original gives the same array back: a summary in front is not lost so early."""
+    now = moment("a u a u")
     assert TurnSlice(turns=2).compact(now.view, now.host) is now.view
 
 
@@ -40,6 +46,12 @@ def test_it_acts_once_a_turn_so_the_rest_of_the_turn_only_grows(tell, play):
 def test_the_session_goes_on_beneath_it(tell, sent):
     """It is a projection: after a turn the history is whole again, and is sliced anew."""
     assert sent(tell("ua ua ua <4 ua"), TurnSlice(turns=2))[-1] == "u3 a4 u7"
+
+
+def test_an_answer_asked_for_again_gets_the_same_turns(tell, sent):
+    """A rewind to a user's message, from which the script goes straight on with an answer."""
+    prompts = sent(tell("ua ua ua <5 a"), TurnSlice(turns=2))
+    assert prompts[-1] == prompts[-2] == "u3 a4 u5"
 
 
 @pytest.mark.parametrize("turns", [0, -1])

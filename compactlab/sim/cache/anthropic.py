@@ -114,9 +114,7 @@ class _Entries(Cache):
                 missed.append((far[0], prompt.totals[far[1]]))
         return tuple(sorted(missed, key=lambda pair: pair[1]))
 
-    def _far(
-        self, keys: Sequence[int], hit: int, start: int, at: float
-    ) -> tuple[str, int] | None:
+    def _far(self, keys: Sequence[int], hit: int, start: int, at: float) -> tuple[str, int] | None:
         """The longest entry beyond the look-back, and why it was not read."""
         for index in range(start, hit, -1):
             entry = self._touched.get(keys[index])

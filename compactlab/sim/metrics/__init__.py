@@ -28,6 +28,8 @@ class Metric:
         What it says, in one line.
     of_run
         How the figure of a run is put together from its calls and compactions.
+    source
+        Whose definition it is.
     compute
         The function; None where it has no value.
     """
@@ -36,6 +38,7 @@ class Metric:
     better: Literal["lower", "higher", "neither"]
     meaning: str
     of_run: str
+    source: str
     compute: Callable[[Reading], float | None]
 
     @property
@@ -44,54 +47,60 @@ class Metric:
         return self.compute.__name__
 
 
+_OWN = "own, docs/metrics.md"
+_ANTHROPIC = "usage fields as Anthropic bills them, 2026-08-21"
+_PAPER = "share of cached prompt tokens, arXiv 2601.06007"
+_AUDIT = "rebuilt tokens of claude-cache-audit 0.1, on fresh tokens"
+_SLIPSTREAM = "the recorded future as ground truth, arXiv 2605.08580"
+
 _SUM = "sum over calls and side calls"
 _CALLS = "sum over calls"
 
 METRICS: dict[str, Metric] = {
     metric.name: metric
     for metric in (
-        Metric("USD", "lower", "what it costs", _SUM, cost.cost_usd),
+        Metric("USD", "lower", "what it costs", _SUM, _ANTHROPIC, cost.cost_usd),
         Metric("USD", "lower", "the part of it that side calls cost", "sum over side calls",
-               cost.side_cost_usd),
+               _ANTHROPIC, cost.side_cost_usd),
         Metric("tokens", "lower", "prompt tokens at the plain input price", _SUM,
-               cost.tokens_uncached),
+               _ANTHROPIC, cost.tokens_uncached),
         Metric("tokens", "neither", "prompt tokens read from the cache", _SUM,
-               cost.tokens_cache_read),
+               _ANTHROPIC, cost.tokens_cache_read),
         Metric("tokens", "lower", "prompt tokens written to the cache", _SUM,
-               cost.tokens_cache_write),
-        Metric("tokens", "neither", "tokens that the model wrote", _SUM, cost.tokens_output),
+               _ANTHROPIC, cost.tokens_cache_write),
+        Metric("tokens", "neither", "tokens that the model wrote", _SUM, _ANTHROPIC, cost.tokens_output),
         Metric("tokens", "lower", "size of the largest prompt", "maximum over calls",
-               cost.prompt_tokens_peak),
+               _OWN, cost.prompt_tokens_peak),
         Metric("share", "higher", "prompt tokens that were read from the cache",
                "one less fresh tokens over prompt tokens, each summed over calls",
-               cost.prefix_reuse),
+               _PAPER, cost.prefix_reuse),
         Metric("tokens", "lower", "fresh tokens that the prompt before had held already", _CALLS,
-               cost.tokens_rewritten),
+               _AUDIT, cost.tokens_rewritten),
         Metric("tokens", "lower", "fresh tokens of a compaction's call above the five calls before",
-               "median over compactions", cost.write_spike),
+               "median over compactions", _OWN, cost.write_spike),
         Metric("tokens", "lower", "the same, at its worst", "maximum over compactions",
-               cost.write_spike_max),
+               _OWN, cost.write_spike_max),
         Metric("ratio", "lower", "fresh tokens of a compaction's call over the five calls before",
-               "median over compactions whose base is not 0", cost.write_spike_ratio),
+               "median over compactions whose base is not 0", _OWN, cost.write_spike_ratio),
         Metric("ratio", "lower", "the same, at its worst",
-               "maximum over compactions whose base is not 0", cost.write_spike_ratio_max),
-        Metric("calls", "neither", "requests of the script", "count", behaviour.calls),
+               "maximum over compactions whose base is not 0", _OWN, cost.write_spike_ratio_max),
+        Metric("calls", "neither", "requests of the script", "count", _OWN, behaviour.calls),
         Metric("calls", "lower", "calls whose prompt is not the last one plus what is new", _CALLS,
-               behaviour.rewrites),
+               _OWN, behaviour.rewrites),
         Metric("calls", "neither", "calls whose prompt lacks content that had been sent", _CALLS,
-               behaviour.compactions),
+               _OWN, behaviour.compactions),
         Metric("calls", "lower", "calls whose prompt is larger than the window", _CALLS,
-               behaviour.overflows),
+               _OWN, behaviour.overflows),
         Metric("share", "lower", "calls whose prompt is larger than the window",
-               "overflows over calls", behaviour.over_window),
+               "overflows over calls", _OWN, behaviour.over_window),
         Metric("share", "higher", "of the last ten messages, what the prompt ends with (VRC@10)",
-               "mean over compactions", continuity.verbatim_recency),
+               "mean over compactions", _OWN, continuity.verbatim_recency),
         Metric("share", "higher", "of what the next five actions use, what is in context (FNC@5)",
                "sum of what is in context over sum of what is used, of all calls",
-               continuity.forward_need),
+               _SLIPSTREAM, continuity.forward_need),
         Metric("share", "higher", "messages without a fault that a provider would reject",
                "one less faults over messages, each summed over calls",
-               continuity.structural_validity),
+               _OWN, continuity.structural_validity),
     )
 }  # fmt: skip
 

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 
 from compactlab.sim.message import Message
-from compactlab.sim.metrics.reading import Reading
+from compactlab.sim.metrics.reading import RECENT, Change, Reading
 from compactlab.sim.model import find_model
 from compactlab.sim.needs import ForwardNeeds, forward_needs
 from compactlab.sim.prompt import blocks_of
 from compactlab.sim.trace import Step
 from compactlab.sim.view import Messages
-
-_RECENT = 10
-
-Moved = Iterable[Message]
 
 
 def forward_need(reading: Reading) -> float | None:
@@ -23,9 +18,9 @@ def forward_need(reading: Reading) -> float | None:
     needs = forward_needs(reading.conversation)
     held = _Held(needs)
     met = wanted = 0
-    for step, _, gone, come in reading.changes():
-        held.move(step, gone, come)
-        needed = needs.needed[step.answer]
+    for change in reading.changes:
+        held.move(change)
+        needed = needs.needed[change.step.answer]
         wanted += len(needed)
         met += sum(map(held.holds, needed))
     return met / wanted if wanted else None
@@ -40,18 +35,18 @@ class _Held:
         self._system: object = None
         self._fixed: frozenset[int] = frozenset()
 
-    def move(self, step: Step, gone: Moved, come: Moved) -> None:
-        """Become the prompt of the next step."""
+    def move(self, change: Change) -> None:
+        """Become the next prompt."""
         counts, held_in = self._counts, self._needs.held_in
-        for message in gone:
+        for message in change.gone:
             for number in held_in(message):
                 counts[number] -= 1
-        for message in come:
+        for message in change.come:
             for number in held_in(message):
                 counts[number] += 1
-        if step.system is not self._system:
-            self._system = step.system
-            self._fixed = frozenset(self._needs.held_by(step.system))
+        if change.step.system is not self._system:
+            self._system = change.step.system
+            self._fixed = frozenset(self._needs.held_by(change.step.system))
 
     def holds(self, number: int) -> bool:
         """Whether a word stands in the prompt."""
@@ -61,16 +56,18 @@ class _Held:
 def verbatim_recency(reading: Reading) -> float | None:
     """Mean over compactions of the share of the last ten messages that the prompt ends with."""
     shares = [
-        _tail_share(step, prompt) for step, prompt, _, _ in reading.changes() if step.compaction
+        _tail_share(change.step, change.tail)
+        for change in reading.changes
+        if change.step.compaction
     ]
     return sum(shares) / len(shares) if shares else None
 
 
-def _tail_share(step: Step, prompt: Messages) -> float:
+def _tail_share(step: Step, tail: Messages) -> float:
     tokens = blocks_of(find_model(step.model).tokenizer).tokens
-    recent = step.log[-_RECENT:]
+    recent = step.log[-RECENT:]
     kept = 0
-    for said, sent in zip(reversed(recent), reversed(prompt), strict=False):
+    for said, sent in zip(reversed(recent), reversed(tail), strict=False):
         if said is not sent and said != sent:
             break
         kept += 1
@@ -82,13 +79,13 @@ def structural_validity(reading: Reading) -> float | None:
     """One less the faults per message, over all prompts: what a provider would reject."""
     faults = _Faults()
     found = messages = 0
-    for _, prompt, gone, come in reading.changes():
-        for message in gone:
+    for change in reading.changes:
+        for message in change.gone:
             faults.update(message, -1)
-        for message in come:
+        for message in change.come:
             faults.update(message, 1)
-        found += faults.count + bool(prompt and prompt[0].role != "user")
-        messages += len(prompt)
+        found += faults.count + bool(change.first and change.first.role != "user")
+        messages += change.length
     return 1 - found / messages if messages else None
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from compactlab.sim.conversation import Conversation
 from compactlab.sim.message import Message, Usage
@@ -13,8 +14,36 @@ from compactlab.sim.pricing import price_sheet
 from compactlab.sim.trace import SideCall, Step, Trace
 from compactlab.sim.view import Messages
 
+RECENT = 10
+EMPTY = Messages()
 
-Change = tuple[Step, Messages, Iterable[Message], Iterable[Message]]
+
+class Change(NamedTuple):
+    """How a prompt differs from the one before.
+
+    Whole prompts are not kept: under a strategy that makes each anew, all of them together grow
+    with the square of the session.
+
+    Parameters
+    ----------
+    step
+        The call.
+    gone, come
+        The messages that left, and those that came.
+    length
+        How many messages the prompt has.
+    first
+        The first of them.
+    tail
+        After a compaction, the last ten of them.
+    """
+
+    step: Step
+    gone: Iterable[Message]
+    come: Iterable[Message]
+    length: int
+    first: Message | None
+    tail: Messages
 
 
 def cost(call: Step | SideCall) -> float:
@@ -71,13 +100,20 @@ class Reading:
         steps = self.trace.steps
         return [n - step.usage.cache_read for n, step in zip(self.prompts, steps, strict=True)]
 
-    def changes(self) -> Iterator[Change]:
-        """For each step: its prompt, what has left it since the last, and what has come to it."""
+    @cached_property
+    def changes(self) -> list[Change]:
+        """How the prompt changed from each call to the next."""
+        changes = []
         before = Messages()
         for step, prompt in zip(self.trace.steps, self.trace.prompts(), strict=True):
-            if step.shared:
-                gone, come = before[step.shared :].difference(prompt[step.shared :])
-            else:
-                gone, come = before.difference(prompt)
-            yield step, prompt, gone, come
+            shared = step.shared
+            gone: Iterable[Message] = EMPTY
+            come: Iterable[Message] = step.added
+            if shared < len(before):
+                gone, come = before[shared:].difference(prompt[shared:])
+            tail = prompt[-RECENT:] if step.compaction else EMPTY
+            changes.append(
+                Change(step, gone, come, len(prompt), prompt[0] if prompt else None, tail)
+            )
             before = prompt
+        return changes

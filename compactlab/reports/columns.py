@@ -1,0 +1,91 @@
+"""The columns of the comparison, the same on the terminal, in Markdown and on the page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from compactlab.reports.comparison import Comparison, Row
+from compactlab.reports.figures import show
+from compactlab.sim.metrics import METRICS
+
+ARROWS = {"lower": "↓", "higher": "↑", "neither": ""}
+TIMES = "\N{MULTIPLICATION SIGN}"
+ARROWS_MEAN = "↓ lower is better, ↑ higher is better"
+
+# Marks behind a strategy's name; MARKS_MEAN says what they stand for.
+OVER, NULL, FAULTY, FUTURE, BREAKS = "○", "◇", "□", "☆", "‡"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of figures.
+
+    Parameters
+    ----------
+    key
+        Which figure: a metric, ``of_keep_all`` or ``of_as_recorded``.
+    title
+        What stands above it.
+    unit, better
+        As in the table of metrics.
+    rank
+        Where room is scarce, columns with a high one go first.
+    """
+
+    key: str
+    title: str
+    unit: str
+    better: str
+    rank: int
+
+    @property
+    def heading(self) -> str:
+        """The title with its unit, where cells do not show it, and its arrow."""
+        unit = self.unit if self.unit in ("USD", "tokens") else ""
+        return " ".join(word for word in (self.title, unit, ARROWS[self.better]) if word)
+
+    def cell(self, figures: Mapping[str, float | None]) -> str:
+        """The figure as it is shown."""
+        return show(figures.get(self.key), self.unit)
+
+
+def _metric(key: str, title: str, rank: int) -> Column:
+    return Column(key, title, METRICS[key].unit, METRICS[key].better, rank)
+
+
+COLUMNS = (
+    _metric("cost_usd", "cost", 0),
+    Column("of_keep_all", f"{TIMES} keep_all", "ratio", "lower", 2),
+    Column("of_as_recorded", f"{TIMES} as_recorded", "ratio", "lower", 5),
+    _metric("side_cost_usd", "side calls", 8),
+    _metric("prefix_reuse", "prefix reuse", 3),
+    _metric("tokens_rewritten", "rewritten", 6),
+    _metric("write_spike", "write spike", 10),
+    _metric("compactions", "compactions", 7),
+    _metric("over_window", "over window", 4),
+    _metric("forward_need", "forward need", 1),
+    _metric("verbatim_recency", "verbatim recency", 11),
+    _metric("structural_validity", "validity", 9),
+)
+
+
+def columns(comparison: Comparison) -> list[Column]:
+    """The columns that say something: relations need what they relate to."""
+    useful = {
+        "of_keep_all": comparison.row("keep_all") is not None,
+        "of_as_recorded": comparison.recorded,
+    }
+    return [column for column in COLUMNS if useful.get(column.key, True)]
+
+
+def marks(row: Row) -> str:
+    """The marks that a strategy carries."""
+    carried = {
+        OVER: row.hollow,
+        NULL: row.null,
+        FAULTY: row.faulty,
+        FUTURE: row.sees_future,
+        BREAKS: row.breaks,
+    }
+    return "".join(mark for mark, carries in carried.items() if carries)

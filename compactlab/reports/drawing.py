@@ -1,0 +1,120 @@
+"""From matplotlib to SVG that can stand inside a page: small, without scripts, in its colours."""
+
+from __future__ import annotations
+
+import html
+import re
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import StringIO
+from typing import TYPE_CHECKING
+
+from compactlab.reports.figures import show
+from compactlab.reports.palette import COLOURS, light
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_STYLE = {
+    "svg.fonttype": "none",  # text stays text: it can be searched, and takes the page's font
+    "text.parse_math": False,  # a dollar sign in a name is a dollar sign
+    "text.usetex": False,
+    "font.family": "DejaVu Sans",
+    "font.size": 9,
+    "text.color": light("ink"),
+    "axes.labelcolor": light("muted"),
+    "axes.edgecolor": light("grid"),
+    "axes.facecolor": "none",
+    "axes.axisbelow": True,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": light("grid"),
+    "grid.linewidth": 0.6,
+    "xtick.color": light("grid"),
+    "ytick.color": light("grid"),
+    "xtick.labelcolor": light("muted"),
+    "ytick.labelcolor": light("muted"),
+    "xtick.labelsize": 8,
+    "ytick.labelsize": 8,
+    "hatch.linewidth": 1.5,
+}
+
+_COMMENT = re.compile(r"<!--.*?-->|<metadata>.*?</metadata>|<style.*?</style>", re.DOTALL)
+_NAMESPACE = re.compile(r' xmlns(?::\w+)?="[^"]*"')
+_GROUP_ID = re.compile(r'<g id="[^"]*"')
+_NUMBERS = re.compile(r'( (?:d|x|y|points|transform|width|height)=")([^"]*)"')
+_LONG = re.compile(r"\d+\.\d\d+")
+_FONT = re.compile(r"font-family: [^;\"]*;? ?|font: ([\d.]+px) [^;\"]*")
+
+
+@contextmanager
+def canvas() -> Iterator[None]:
+    """Draw by our rules, whatever matplotlib is told on this machine."""
+    from matplotlib import rc_context, style
+
+    with warnings.catch_warnings(), rc_context():
+        # The page's fonts have signs that matplotlib's own lacks: no news for anybody.
+        warnings.simplefilter("ignore")
+        style.use(["default", _STYLE])
+        yield
+
+
+def figure(width: float, height: float) -> Figure:
+    """An empty figure of a size in inches; nothing is shared with others or kept."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), facecolor="none")
+
+
+def svg(drawn: Figure, name: str, description: str) -> str:
+    """Write a figure as an element of a page.
+
+    Parameters
+    ----------
+    drawn
+        The figure.
+    name
+        Unique in the page: ids within the drawing begin with it.
+    description
+        What it shows, for those who do not see it.
+
+    Returns
+    -------
+    str
+        Markup: whatever text stands in the figure is escaped.
+    """
+    from matplotlib import rc_context
+
+    out = StringIO()
+    with rc_context({"svg.hashsalt": name}):
+        drawn.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
+    text = out.getvalue()
+    text = _NAMESPACE.sub("", _COMMENT.sub("", text[text.index("<svg") :]))
+    text = _GROUP_ID.sub("<g", text.replace(" xlink:href=", " href="))
+    text = _NUMBERS.sub(lambda found: f'{found[1]}{_LONG.sub(_rounded, found[2])}"', text)
+    text = _FONT.sub(lambda found: f"font-size: {found[1]}" if found[1] else "", text)
+    for colour, (hexadecimal, _) in COLOURS.items():
+        text = text.replace(f": {hexadecimal}", f": var(--{colour})")
+    label = html.escape(description)
+    head = f'<svg role="img" aria-label="{label}" '
+    return re.sub(r'<svg (?:width|height)="[^"]*" |<svg ', head, text, count=1).strip()
+
+
+def _rounded(found: re.Match[str]) -> str:
+    return f"{float(found[0]):.1f}".removesuffix(".0")
+
+
+def in_tokens(axes: Axes, axis: str) -> None:
+    """Write the ticks of an axis in tokens."""
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+    chosen = axes.xaxis if axis == "x" else axes.yaxis
+    chosen.set_major_locator(MaxNLocator(4 if axis == "y" else 6, steps=[1, 2, 5, 10]))
+    chosen.set_major_formatter(FuncFormatter(lambda value, _: _tick(value)))
+
+
+def _tick(value: float) -> str:
+    return re.sub(r"\.?0+(?=\D|$)", "", show(value, "tokens")) if value >= 1000 else f"{value:.0f}"

@@ -1,0 +1,72 @@
+"""The comparison in Markdown, for pull requests and notes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from compactlab.reports.columns import columns, marks
+from compactlab.reports.comparison import Comparison, comparisons
+from compactlab.reports.notes import failures, legend, notes, scope, summaries
+from compactlab.reports.text import capitalised, clean, counted
+from compactlab.reports.verdict import verdict
+from compactlab.sim.results import Results
+
+
+def markdown(results: Results) -> str:
+    """Write all comparisons as GitHub's Markdown.
+
+    Names that come from outside stand in code spans, where nothing is a link, an image, a mention
+    or HTML.
+    """
+    if not results.runs:
+        return "No runs: there is nothing to compare."
+    compared = comparisons(results)
+    lines = [line for each in compared for line in _comparison(each)]
+    lines += [f"- {sentence}" for sentence in legend(compared, code)]
+    lines += [f"- {capitalised(summaries(results, code))}."] if compared else []
+    return "\n".join([*lines, *_failed(results)]).strip("\n")
+
+
+def code(text: str) -> str:
+    r"""A code span, also in a cell of a table; a backtick in it becomes an accent that looks alike.
+
+    Examples
+    --------
+    >>> print(code("a|b"))
+    `a\|b`
+    """
+    held = clean(text).replace("`", "\N{MODIFIER LETTER GRAVE ACCENT}").replace("|", "\\|")
+    return f"`{held}`" if held.strip() else ""
+
+
+def _comparison(comparison: Comparison) -> Iterator[str]:
+    yield f"### {capitalised(scope(comparison, code))}"
+    yield ""
+    if comparison.rows:
+        shown = columns(comparison)
+        yield _line(["strategy", *(column.heading for column in shown)])
+        yield _line([":--", *("--:" for _ in shown)])
+        for row in comparison.rows:
+            name = f"{code(row.label)} {marks(row)}".strip()
+            yield _line([name, *(column.cell(row.figures) for column in shown)])
+        yield ""
+    for sentence in (*verdict(comparison, code), *notes(comparison, code)):
+        yield f"- {sentence}"
+    yield ""
+
+
+def _failed(results: Results) -> Iterator[str]:
+    failed = failures(results)
+    if not failed:
+        return
+    yield ""
+    yield f"### {counted(len(failed), 'run')} failed"
+    yield ""
+    yield _line(["conversation", "strategy", "model", "error"])
+    yield _line([":--"] * 4)
+    for each in failed:
+        yield _line(map(code, (each.conversation, each.strategy, each.model, each.error)))
+
+
+def _line(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"

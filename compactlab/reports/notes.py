@@ -1,0 +1,174 @@
+"""What must be said beside a comparison, in sentences that every format uses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from compactlab.reports.calls import models
+from compactlab.reports.columns import ARROWS_MEAN, BREAKS, FAULTY, FUTURE, NULL, OVER, marks
+from compactlab.reports.comparison import FAULT_MARGIN, Comparison, Row, label
+from compactlab.reports.text import clean, counted, listed
+from compactlab.sim.errors import ModelError
+from compactlab.sim.model import find_model
+from compactlab.sim.results import Results
+
+# Writes a name that comes from outside as a format wants it.
+Name = Callable[[str], str]
+
+# Summarisers that copy lines: nothing of them was written by a model.
+_EXTRACTIVE = ("lexrank",)
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A run that failed, or a source that could not be read."""
+
+    conversation: str
+    strategy: str
+    model: str
+    error: str
+
+
+def failures(results: Results) -> list[Failure]:
+    """All runs that failed, with texts that can be shown."""
+    return [
+        Failure(
+            clean(run.conversation),
+            label(results, run.strategy) if run.strategy else "(unreadable)",
+            clean(run.model),
+            clean(run.error) or "no reason given",
+        )
+        for run in results.failed
+    ]
+
+
+def scope(comparison: Comparison, name: Name = str) -> str:
+    """What a comparison is over, in one line."""
+    conversations = len({case[:2] for case in comparison.cases})
+    replays = len(comparison.cases)
+    over = counted(conversations, "conversation")
+    if replays > conversations:
+        over += f" in {counted(replays, 'replay')}"
+    strategies = counted(len(comparison.rows), "strategy")
+    return f"model {model_names(comparison, name)}; {window(comparison)}; {strategies} over {over}"
+
+
+def model_names(comparison: Comparison, name: Name = str) -> str:
+    """The model; for recordings, the models that their calls went to."""
+    if comparison.model != "recorded" or not comparison.rows:
+        return name(clean(comparison.model))
+    used = models(comparison.rows[0].runs)
+    names = [f"{name(clean(each))} ({counted(n, 'call')})" for each, n in used.most_common()]
+    return f"as recorded: {listed(names)}"
+
+
+def window(comparison: Comparison) -> str:
+    """The context window that prompts were held against."""
+    if comparison.window:
+        return f"window narrowed to {comparison.window:,} tokens"
+    used = models(run for row in comparison.rows[:1] for run in row.runs) or {comparison.model: 0}
+    sizes = sorted({size for each in used if (size := window_of(each, 0))})
+    if not sizes:
+        return "window: the model's own"
+    return f"window {listed([f'{size:,}' for size in sizes])} tokens"
+
+
+def window_of(model: str, narrowed: int) -> int:
+    """Tokens of a model's window, as a run narrows it; 0 if the model is not known."""
+    try:
+        return find_model(model).narrowed(narrowed or None).window
+    except ModelError:
+        return narrowed
+
+
+def summaries(results: Results, name: Name = str) -> str:
+    """Who made the summaries, and that it was no model."""
+    spec = clean(results.manifest.get("summarizer", ""))
+    if not spec:
+        return "no summariser"
+    if spec.startswith(_EXTRACTIVE):
+        told = "lines picked by rule, a simulation, not a model's writing"
+        return f"summaries by {name(spec)}: {told}"
+    return f"summaries by {name(spec)}"
+
+
+def notes(comparison: Comparison, name: Name = str) -> list[str]:
+    """What a reader of this table must know and cannot see in it.
+
+    Parameters
+    ----------
+    comparison
+        What the table shows.
+    name
+        Writes a name that comes from outside.
+    """
+    return [*_missing(comparison, name), *_idle(comparison, name)]
+
+
+def legend(compared: Sequence[Comparison], name: Name = str) -> list[str]:
+    """How the tables are to be read: once for all of them.
+
+    Parameters
+    ----------
+    compared
+        What the tables show.
+    name
+        Writes a name that comes from outside.
+    """
+    rows = [row for comparison in compared for row in comparison.rows]
+    if not rows:
+        return []
+    broken = {row.label: _broken(row) for row in rows if row.breaks}
+    listing = "; ".join(f"{name(label)}, {name(rules)}" for label, rules in broken.items())
+    meanings = {
+        OVER: "over the window on some calls, which a provider would refuse: such a bill and such "
+        "a memory cannot be had.",
+        NULL: "a yardstick, not a proposal.",
+        FAULTY: "its prompts have more faults that a provider would reject than those of keep_all, "
+        f"by more than {100 * FAULT_MARGIN:.0f} in 100 messages.",
+        FUTURE: "knows what comes; nothing real does.",
+        BREAKS: f"breaks a rule, as the system does that it follows: {listing}.",
+    }
+    carried = "".join(map(marks, rows))
+    return [
+        f"{ARROWS_MEAN}. Dollars, tokens and counts are sums over conversations; prefix reuse and "
+        "over window are shares of all tokens and calls; write spike is a median; the other "
+        "shares are means over conversations.",
+        *(f"{mark} {meaning}" for mark, meaning in meanings.items() if mark in carried),
+    ]
+
+
+def _missing(comparison: Comparison, name: Name) -> Iterator[str]:
+    if comparison.left_out:
+        yield (
+            f"Left out: {counted(len(comparison.left_out), 'conversation')} where not every "
+            "strategy in the table succeeded."
+        )
+    if comparison.dropped:
+        yield (
+            "Not compared, because too few of their runs succeeded: "
+            f"{listed([name(each) for each in comparison.dropped])}."
+        )
+
+
+def _broken(row: Row) -> str:
+    return clean(", ".join(f"{rule}: {why}" for rule, why in sorted(row.breaks.items())))
+
+
+def _idle(comparison: Comparison, name: Name) -> Iterator[str]:
+    """Strategies that did nothing look alike; say so before somebody wonders."""
+    asked = [row for row in comparison.rows if row.name != "keep_all"]
+    never = [name(row.label) for row in asked if not row.acted]
+    some = [
+        f"{name(row.label)} in {row.acted} of {len(row.runs)}"
+        for row in asked
+        if 0 < row.acted < len(row.runs)
+    ]
+    if never:
+        yield (
+            f"Never acted: {listed(never)}. No prompt was changed and nothing asked for, most "
+            "often because the window never filled; the figures are those of keeping everything."
+        )
+    if some:
+        yield f"Acted only in some conversations: {listed(some)}."

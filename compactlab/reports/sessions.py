@@ -1,0 +1,158 @@
+"""The context over a session, a panel a strategy: how large it is, and what was fresh of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from compactlab.reports.calls import binned, column, fresh, sizes
+from compactlab.reports.drawing import canvas, figure, in_tokens, svg
+from compactlab.reports.figures import show
+from compactlab.reports.notes import window_of
+from compactlab.reports.palette import light
+from compactlab.reports.text import counted, shorten
+from compactlab.sim.results import Run
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+BINS = 240
+_COLUMNS = 3
+_WIDTH, _HEIGHT = 3.5, 1.5
+_LEFT, _BOTTOM, _TOP, _GAP = 0.55, 0.5, 0.42, 0.62
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A run, and how it is drawn.
+
+    Parameters
+    ----------
+    label, colour
+        Of its strategy.
+    run
+        The run.
+    """
+
+    label: str
+    colour: str
+    run: Run
+
+
+def session(panels: Sequence[Panel], name: str) -> str:
+    """Draw small multiples that share their axes.
+
+    Parameters
+    ----------
+    panels
+        What is drawn, in order.
+    name
+        Of the drawing, unique in the page.
+
+    Returns
+    -------
+    str
+        SVG markup; "" if no run has calls.
+    """
+    panels = [panel for panel in panels if panel.run.calls]
+    if not panels:
+        return ""
+    peak = max(max(sizes(panel.run)) for panel in panels)
+    longest = max(len(panel.run.calls) for panel in panels)
+    rows = math.ceil(len(panels) / _COLUMNS)
+    width = _LEFT + _COLUMNS * _WIDTH + 0.1
+    height = _BOTTOM + rows * _HEIGHT + (rows - 1) * _GAP + _TOP
+    with canvas():
+        drawn = figure(width, height)
+        for number, panel in enumerate(panels):
+            row, place = divmod(number, _COLUMNS)
+            bottom = height - _TOP - _HEIGHT - row * (_HEIGHT + _GAP)
+            corner = ((_LEFT + place * _WIDTH) / width, bottom / height)
+            axes = drawn.add_axes((*corner, (_WIDTH - 0.22) / width, _HEIGHT / height))
+            axes.set_xlim(0.5, longest + 0.5)
+            axes.set_ylim(0, peak * 1.05)
+            _draw(axes, panel, longest)
+            _label(axes, first=place == 0, last=number + _COLUMNS >= len(panels))
+        return svg(drawn, name, "size of the context and fresh tokens at every call, by strategy")
+
+
+def _draw(axes: Axes, panel: Panel, longest: int) -> None:
+    run, colour = panel.run, light(panel.colour)
+    size, new = binned(sizes(run), BINS), binned(fresh(run), BINS)
+    width = len(run.calls) / len(size)
+    at = [(number + 0.5) * width + 0.5 for number in range(len(size))]
+    edges = [at[0] - width / 2, *at, at[-1] + width / 2]
+    axes.fill_between(
+        edges, [size[0], *size, size[-1]], step="mid", color=colour, alpha=0.28, linewidth=0
+    )
+    bar = 72 * (_WIDTH - 0.22) * width / longest * 0.85
+    axes.plot(*_sticks(at, new), color=colour, linewidth=max(bar, 0.5), solid_capstyle="butt")
+    _window(axes, run)
+    _rug(axes, run, "compaction", "ink", 1.015, 1.075)
+    _rug(axes, run, "overflow", "alarm", 1.09, 1.15)
+    axes.text(0, 1.31, shorten(panel.label, 44), transform=axes.transAxes, fontsize=9, va="center")
+    axes.text(
+        1,
+        1.31 if len(panel.label) < 26 else 0.93,
+        _told(run),
+        transform=axes.transAxes,
+        fontsize=7.5,
+        ha="right",
+        va="center",
+        color=light("muted"),
+    )
+
+
+def _told(run: Run) -> str:
+    cost = show(run.metrics.get("cost_usd"), "USD")
+    return f"{cost} USD, {counted(sum(column(run, 'compaction')), 'compaction')}"
+
+
+def _sticks(at: Sequence[float], heights: Sequence[float]) -> tuple[list[float], list[float]]:
+    """Bars as one broken line: a drawing of a tenth of the size."""
+    xs: list[float] = []
+    ys: list[float] = []
+    for x, height in zip(at, heights, strict=True):
+        if height:
+            xs += (x, x, math.nan)
+            ys += (0, height, math.nan)
+    return xs, ys
+
+
+def _window(axes: Axes, run: Run) -> None:
+    """The window of the model of each call, where it lies within the panel."""
+    known = {model: window_of(model, run.window) for model in set(column(run, "model"))}
+    windows = [known[model] or math.nan for model in column(run, "model")]
+    if min(windows) != max(windows) or math.isnan(windows[0]):
+        at = range(1, len(windows) + 1)
+        axes.step(at, windows, where="mid", color=light("alarm"), linewidth=0.8, linestyle="--")
+    else:
+        axes.axhline(windows[0], color=light("alarm"), linewidth=0.8, linestyle="--")
+
+
+def _rug(axes: Axes, run: Run, what: str, colour: str, low: float, high: float) -> None:
+    """A tick above the panel for every call of a kind."""
+    marked = binned(column(run, what), BINS)
+    width = len(run.calls) / len(marked)
+    xs = [(number + 0.5) * width + 0.5 for number, hit in enumerate(marked) if hit]
+    axes.plot(
+        [x for at in xs for x in (at, at, math.nan)],
+        [low, high, math.nan] * len(xs),
+        transform=axes.get_xaxis_transform(),
+        color=light(colour),
+        linewidth=0.9,
+        solid_capstyle="butt",
+        clip_on=False,
+    )
+
+
+def _label(axes: Axes, *, first: bool, last: bool) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    in_tokens(axes, "y")
+    axes.xaxis.set_major_locator(MaxNLocator(5, integer=True, steps=[1, 2, 5, 10]))
+    axes.tick_params(length=0, labelleft=first, labelbottom=last)
+    axes.set_ylabel("tokens" if first else "")
+    axes.set_xlabel("call number" if last else "")

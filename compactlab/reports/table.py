@@ -1,0 +1,128 @@
+"""The comparison on a terminal: as wide as it is, in colour where there is colour."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from compactlab.reports.columns import ARROWS, TIMES, Column, columns, marks
+from compactlab.reports.comparison import Comparison, Row, comparisons
+from compactlab.reports.notes import failures, legend, notes, scope, summaries
+from compactlab.reports.text import capitalised, counted
+from compactlab.reports.verdict import verdict
+from compactlab.sim.results import Results
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+# What is not a terminal has no width: wide enough for every column.
+_UNBOUNDED = 400
+_GAP = 2
+_NAME = 24
+
+
+def table(results: Results) -> str:
+    """Draw all comparisons, with what must be said about them.
+
+    Parameters
+    ----------
+    results
+        What to show.
+
+    Returns
+    -------
+    str
+        Plain text; with colours, and fitted to the width, if standard output is a terminal.
+    """
+    import os
+
+    from rich.console import Console
+
+    console = Console(markup=False, highlight=False, emoji=False)
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = _UNBOUNDED
+    with console.capture() as capture:
+        if not results.runs:
+            console.print("No runs: there is nothing to compare.")
+        compared = comparisons(results)
+        for comparison in compared:
+            _comparison(console, comparison)
+        if compared:
+            _say(console, *legend(compared), f"{capitalised(summaries(results))}.", style="dim")
+        _failed(console, results)
+    lines = capture.get().splitlines()
+    return "\n".join(line.rstrip() for line in lines).strip("\n")
+
+
+def _comparison(console: Console, comparison: Comparison) -> None:
+    _say(console, capitalised(scope(comparison)), style="bold")
+    shown = columns(comparison)
+    left: list[str] = []
+    if comparison.rows:
+        while _width(comparison, shown) > console.width and len(shown) > 1:
+            last = max(shown, key=lambda column: column.rank)
+            shown.remove(last)
+            left.append(last.title)
+        console.print()
+        console.print(_grid(comparison, shown))
+        console.print()
+    if left:
+        _say(console, f"Too narrow for: {', '.join(left)}.", style="dim")
+    _say(console, verdict(comparison)[0], *notes(comparison))
+    console.print()
+
+
+def _grid(comparison: Comparison, shown: list[Column]) -> Table:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, _GAP, 0, 0))
+    grid.add_column("\n\nstrategy", overflow="fold")
+    for column in shown:
+        grid.add_column(Text(_stacked(column)), justify="right", no_wrap=True)
+    for row in comparison.rows:
+        name = Text(_name(row), style="" if row.valid and not row.null else "dim")
+        grid.add_row(name, *(Text(column.cell(row.figures)) for column in shown))
+    return grid
+
+
+def _name(row: Row) -> str:
+    return f"{row.label} {marks(row)}".strip()
+
+
+def _stacked(column: Column) -> str:
+    """A heading of three short lines, so that columns are as narrow as their figures."""
+    words = column.heading.replace(f"{TIMES} ", TIMES).split(" ")
+    if words[-1] in ARROWS.values():
+        words[-2:] = [f"{words[-2]} {words[-1]}"]
+    return "\n".join([""] * (3 - len(words)) + words)
+
+
+def _width(comparison: Comparison, shown: list[Column]) -> int:
+    """The least width that shows every figure whole and no name on many lines."""
+    from rich.cells import cell_len
+
+    names = max(cell_len(_name(row)) for row in comparison.rows)
+    widths = [min(names, _NAME)]
+    for column in shown:
+        cells = [column.cell(row.figures) for row in comparison.rows]
+        widths.append(max(map(cell_len, [*cells, *_stacked(column).split("\n")])))
+    return sum(widths) + (_GAP + 1) * len(shown)
+
+
+def _failed(console: Console, results: Results) -> None:
+    failed = failures(results)
+    if failed:
+        console.print()
+        _say(console, f"{counted(len(failed), 'run')} failed:", style="bold red")
+    for each in failed:
+        model = f" under {each.model}" if each.model else ""
+        _say(console, f"  {each.conversation}, {each.strategy}{model}: {each.error}")
+
+
+def _say(console: Console, *texts: str, style: str = "") -> None:
+    from rich.text import Text
+
+    for text in texts:
+        console.print(Text(text, style=style), soft_wrap=not console.is_terminal)

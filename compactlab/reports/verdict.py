@@ -1,0 +1,153 @@
+"""The comparison in plain words, from its figures alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from compactlab.reports.calls import sizes
+from compactlab.reports.comparison import Comparison, Row
+from compactlab.reports.figures import dollars, show
+from compactlab.reports.notes import Name
+from compactlab.reports.text import counted, listed
+
+# A figure that differs by less is called the same.
+_SAME = 0.005
+
+
+def verdict(comparison: Comparison, name: Name = str) -> list[str]:
+    """Say what a comparison shows, sentence by sentence.
+
+    There are no statistics in it yet, so it speaks of these conversations and of no others.
+
+    Parameters
+    ----------
+    comparison
+        What is compared.
+    name
+        Writes a name that comes from outside.
+    """
+    if not comparison.rows:
+        return ["There is nothing to compare: no conversation went well under any strategy."]
+    return list(_Verdict(comparison, name).sentences())
+
+
+@dataclass(frozen=True)
+class _Verdict:
+    comparison: Comparison
+    name: Name
+
+    def sentences(self) -> Iterator[str]:
+        usable = [row for row in self.proposals if row.valid]
+        if usable:
+            yield f"In {self.these}, the cheapest usable strategy is {self.offer(usable[0])}."
+            yield from self.cheaper_on_paper(usable[0])
+            yield from self.line()
+        else:
+            yield self.nearest()
+        yield from self.window_against_all()
+        yield from self.beaten_by_chance()
+        yield (
+            f"These are figures of {self.these}, without intervals: small differences may be "
+            "chance, and other conversations may turn out otherwise."
+        )
+
+    @property
+    def proposals(self) -> list[Row]:
+        """What one might choose: no yardstick, and not what is in use already."""
+        rows = self.comparison.rows
+        return [row for row in rows if not row.null and row.name != "as_recorded"]
+
+    @property
+    def these(self) -> str:
+        number = len({case[:2] for case in self.comparison.cases})
+        return "this one conversation" if number == 1 else f"these {number:,} conversations"
+
+    def offer(self, row: Row) -> str:
+        """A strategy with its price and what one gets."""
+        words = f"{self.name(row.label)}: {dollars(row.value('cost_usd'))} USD"
+        for reference in ("keep_all", "as_recorded"):
+            share = row.figures[f"of_{reference}"]
+            if share is not None and (reference == "keep_all" or self.comparison.recorded):
+                words += f", {_times(share)} {reference}"
+        need = show(row.figures["forward_need"], "share")
+        return f"{words}; of what the next five actions use, {need} is in context"
+
+    def nearest(self) -> str:
+        """Where nobody kept to the rules, who came nearest to it."""
+        none = f"In {self.these}, no strategy kept every prompt sound and within the window"
+        sound = [row for row in self.proposals if not (row.faulty or row.sees_future)]
+        if not sound:
+            return f"{none}."
+        best = min(sound, key=lambda row: (row.value("over_window"), row.value("cost_usd")))
+        calls = counted(int(best.value("calls")), "call")
+        over = f"{best.value('overflows'):,.0f} of {calls}"
+        return f"{none}. The nearest to it is {self.offer(best)} ({over} over the window)."
+
+    def cheaper_on_paper(self, best: Row) -> Iterator[str]:
+        cheaper = [
+            f"{self.name(row.label)} ({dollars(row.value('cost_usd'))} USD, {_fault(row)})"
+            for row in self.proposals
+            if not row.valid and row.value("cost_usd") < best.value("cost_usd")
+        ]
+        if cheaper:
+            yield f"Cheaper on paper, but not to be had like this: {listed(cheaper)}."
+
+    def line(self) -> Iterator[str]:
+        front = self.comparison.front
+        if len(front) > 1:
+            steps = [
+                f"{self.name(row.label)} ({dollars(row.value('cost_usd'))} USD, "
+                f"{show(row.figures['forward_need'], 'share')})"
+                for row in front
+            ]
+            yield f"More money buys more of what is needed in context along {listed(steps)} only."
+
+    def window_against_all(self) -> Iterator[str]:
+        """The point of it all: fewer tokens are not less money."""
+        kept, slid = self.comparison.row("keep_all"), self.comparison.row("sliding_window")
+        if kept is None or slid is None or not kept.value("cost_usd"):
+            return
+        everything = _prompts(kept)
+        tokens = _prompts(slid) / everything if everything else 1.0
+        money = slid.value("cost_usd") / kept.value("cost_usd")
+        yield (
+            f"{self.name(slid.label)} sent {_times(tokens)} keep_all in prompt tokens and cost "
+            f"{_times(money)} it: the cache held "
+            f"{show(slid.figures['prefix_reuse'], 'share')} of its prompt tokens, and "
+            f"{show(kept.figures['prefix_reuse'], 'share')} of keep_all's."
+        )
+
+    def beaten_by_chance(self) -> Iterator[str]:
+        chance = self.comparison.row("random_keep")
+        if chance is None:
+            return
+        beaten = [
+            self.name(row.label)
+            for row in self.proposals
+            if row.value("cost_usd") > chance.value("cost_usd")
+            and row.value("forward_need") < chance.value("forward_need")
+        ]
+        if beaten:
+            yield (
+                "Dearer than keeping a random part, and with less of what is needed in context: "
+                f"{listed(beaten)}."
+            )
+
+
+def _times(share: float) -> str:
+    if abs(share - 1) < _SAME:
+        return "as much as"
+    return f"{abs(share - 1):.0%} {'less' if share < 1 else 'more'} than"
+
+
+def _fault(row: Row) -> str:
+    if row.sees_future:
+        return "knows the future"
+    if row.hollow:
+        return f"{show(row.figures['over_window'], 'share')} of its calls over the window"
+    return f"only {show(row.figures['structural_validity'], 'share')} of its messages sound"
+
+
+def _prompts(row: Row) -> int:
+    return sum(sum(sizes(run)) for run in row.runs)

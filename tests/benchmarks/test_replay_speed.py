@@ -1,0 +1,55 @@
+"""How many calls a second a replay makes, cost metrics and forward need included.
+
+Aims, a core: 20,000 calls a second on 500 messages of realistic sizes, 10,000 on 10,000 messages
+for strategies that leave the prefix alone. Run by ``make bench``.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+from pytest_benchmark.fixture import BenchmarkFixture
+
+from compactlab.scenarios.coding_agent import CodingAgent
+from compactlab.sim.conversation import Conversation
+from compactlab.sim.metrics import measure
+from compactlab.sim.recording import Unseen
+from compactlab.sim.replay import record
+from compactlab.strategies.catalogue import find_strategy
+
+RULES = ("keep_all", "keep_none", "random_keep", "sliding_window", "turn_slice", "token_budget")
+KEEP_THE_PREFIX = ("keep_all", "as_recorded")
+
+
+@cache
+def session(messages: int) -> Conversation:
+    """A made-up session cut to so many messages; about 270 tokens (o200k) each."""
+    script = CodingAgent(turns=messages // 20, tokens=messages * 400).conversation(seed=0)
+    return Conversation("bench", script.format, script.events[:messages], script.system, seed=0)
+
+
+def replay_and_measure(conversation: Conversation, spec: str) -> None:
+    trace = record(conversation, find_strategy(spec), "claude-sonnet-4-5", overhead=Unseen())
+    measure(trace, conversation)
+
+
+def run(benchmark: BenchmarkFixture, messages: int, spec: str) -> None:
+    conversation = session(messages)
+    assert len(conversation.messages) == messages
+    replay_and_measure(conversation, spec)  # counts tokens once, as an experiment does
+    benchmark.extra_info["calls"] = len(conversation.calls)
+    benchmark(replay_and_measure, conversation, spec)
+    rate = len(conversation.calls) / benchmark.stats.stats.median
+    benchmark.extra_info["calls_per_second"] = round(rate)
+    print(f"\n{spec}, {messages:,} messages: {rate:,.0f} calls a second")
+
+
+@pytest.mark.parametrize("spec", RULES)
+def test_five_hundred_messages(benchmark: BenchmarkFixture, spec: str) -> None:
+    run(benchmark, 500, spec)
+
+
+@pytest.mark.parametrize("spec", KEEP_THE_PREFIX)
+def test_ten_thousand_messages(benchmark: BenchmarkFixture, spec: str) -> None:
+    run(benchmark, 10_000, spec)

@@ -1,0 +1,145 @@
+"""What the laws are tried on: sessions that grow, shrink, change, jump back and fall asleep."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from hypothesis import strategies as st
+
+from compactlab.sim.cache import CachePolicy
+from compactlab.sim.message import Message, Part, Role, Source
+from compactlab.sim.meter import Bill, Meter
+from compactlab.sim.model import Model
+from compactlab.sim.prompt import CLIENT_CONTEXT
+from compactlab.sim.tokens import Tokenizer
+from compactlab.sim.view import Messages, View
+
+QUICK = Tokenizer("chars4")
+
+ROLES: list[Role] = ["user", "assistant", "tool"]
+WORDS = ["a", "hello", "hello world", "x" * 50, "\N{ROCKET} lift-off", "\ud800 alone"]
+CROWDS = [1, 2, 5, 10, 15, 19, 20, 21, 35]
+CHANGES = ["append", "append", "append", "cut", "edit", "system", "copy", "back"]
+
+CHANGE = st.sampled_from(CHANGES)
+ROLE = st.sampled_from(ROLES)
+SMALL = st.integers(0, 3)
+GAP = st.sampled_from([0.0, 1.0, 60.0, 299.0, 300.0, 301.0, 1800.0, 3600.0, 3601.0])
+LIFE = st.sampled_from(["", "", "5m", "1h"])
+
+
+@dataclass(frozen=True)
+class Request:
+    """A prompt, the seconds since the last one, and the lifetime that the client asks for."""
+
+    view: View
+    after: float = 0.0
+    ttl: str = ""
+
+
+def model_under(policy: CachePolicy, name: str = "toy") -> Model:
+    """A model that counts quickly."""
+    return Model(name, 200_000, 0, QUICK, "anthropic/claude-sonnet-4-5", policy)
+
+
+def text(words: str, *, size: int = 0, name: str = "", origin: str = "m") -> Part:
+    return Part("text", words, "verbatim", (Source(origin),), name, size=size)
+
+
+def sized(id: str, *sizes: int, role: Role = "user") -> Message:
+    """A message with a part of that many tokens for each size."""
+    return Message(id, role, tuple(text("", size=size, origin=id) for size in sizes))
+
+
+PARTS_OF_SYSTEM = st.lists(st.sampled_from(WORDS).map(text), max_size=2).map(tuple)
+CONTEXT = (text("cwd: /", name=CLIENT_CONTEXT),)
+# System blocks, with or without what a client adds to each session.
+SYSTEMS = st.builds(operator.add, PARTS_OF_SYSTEM, st.sampled_from([(), CONTEXT]))
+
+PART = st.builds(
+    text,
+    st.sampled_from(WORDS),
+    size=st.sampled_from([0, 0, 0, 7, 300]),
+    origin=st.sampled_from(["m", "n"]),
+)
+FEW = st.lists(PART, min_size=1, max_size=3).map(tuple)
+CROWD = st.builds(lambda part, count: (part,) * count, PART, st.sampled_from(CROWDS))
+PARTS = FEW | CROWD
+MESSAGES = st.builds(Message, st.just("m"), ROLE, PARTS)
+
+
+def copied(message: Message) -> Message:
+    """Another message of the same content."""
+    return Message(message.id, message.role, message.parts)
+
+
+def changed(draw: st.DrawFn, view: View, past: list[View], ids: Iterator[int]) -> View:
+    """The next view of a session."""
+    change, old = draw(CHANGE), view.messages
+    if change == "back":
+        return draw(st.sampled_from([*past, view]))
+    if change == "system":
+        return view.with_system(*draw(SYSTEMS))
+    if change == "cut":
+        return view.with_messages(old[draw(SMALL) :])
+    if change == "copy":
+        return View(view.system, Messages(map(copied, old)))
+    new = Message(f"m{next(ids)}", draw(ROLE), draw(PARTS))
+    if change == "edit" and old:
+        at = draw(SMALL) % len(old)
+        return view.with_messages([*old[:at], new, *old[at + 1 :]])
+    return view.append(new)
+
+
+@st.composite
+def views(draw: st.DrawFn, most: int = 10) -> list[View]:
+    """Views of one session, one after the other."""
+    view, past, ids = View(draw(SYSTEMS)), [], itertools.count()
+    for _ in range(draw(st.integers(1, most))):
+        view = changed(draw, view, past, ids)
+        past.append(view)
+    return past
+
+
+@st.composite
+def requests(draw: st.DrawFn, most: int = 10) -> list[Request]:
+    """A session: what is sent, when, and for how long it is to be kept."""
+    return [Request(view, draw(GAP), draw(LIFE)) for view in draw(views(most))]
+
+
+@st.composite
+def growing(draw: st.DrawFn, most_blocks: int = 19, most: int = 12) -> list[View]:
+    """Views of a session that only ever grows, by a bounded number of blocks a call."""
+    view, grown = View((text("You are an agent."),)), []
+    for call in range(draw(st.integers(1, most))):
+        sizes = draw(st.lists(st.sampled_from([1, 7, 300]), min_size=1, max_size=most_blocks))
+        view = view.append(sized(f"m{call}", *sizes))
+        grown.append(view)
+    return grown
+
+
+def reason_of(last: View | None, view: View) -> str:
+    """Why a view is not the last one, as a replay would say it."""
+    if last is None:
+        return "cold_start"
+    if last.system != view.system:
+        return "system_changed"
+    kept = last.messages.shared(view.messages)
+    return "append" if kept == len(last.messages) else "history_edit"
+
+
+def billed(model: Model, session: list[Request], meter: Meter | None = None) -> list[Bill]:
+    """What each request of a session comes to."""
+    meter, now, last, bills = meter or Meter(), 0.0, None, []
+    seen: set[str] = set()
+    for request in session:
+        now += request.after
+        meter.tokens(model, request.view)
+        ids = {message.id for message in request.view.messages}
+        reason = reason_of(last, request.view)
+        bills.append(meter.request(model, now, request.ttl, ids - seen, reason))
+        last, seen = request.view, seen | ids
+    return bills

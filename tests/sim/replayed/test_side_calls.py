@@ -1,0 +1,228 @@
+"""What a strategy has done for it is billed: summaries, turns of the agent, when and how."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from compactlab.sim.errors import ModelError
+from compactlab.sim.message import Part
+from compactlab.sim.phase import Phase
+from compactlab.sim.summarize import Remembering, SummaryRequest
+
+
+def summing(
+    kit: Any, log: int, phase: Phase = Phase.BEFORE_CALL, idle: float = 60.0, **how: Any
+) -> Any:
+    """A strategy that has everything summarised when the log is so long, and changes nothing."""
+
+    def ask(view: Any, host: Any) -> Any:
+        if len(host.log) == log:
+            host.summarize(view, SummaryRequest(tuple(view.messages), 100, **how))
+        return view
+
+    return kit.act(ask, phases=[phase], idle_after=idle)
+
+
+def chat(kit: Any) -> Any:
+    story = kit.Story().user(kit.prose(2000)).answer(kit.prose(100)).user(kit.prose(30)).answer("ok")
+    return story.user("x", after=100.0).answer("y").script()
+
+
+def test_a_fresh_request_is_a_prompt_of_its_own(kit: Any) -> None:
+    ask = summing(kit, 3, transcript=kit.prose(1500), instructions="sum up")
+    steps = kit.replayed(chat(kit), ask, summarizer=kit.Echo()).steps
+    assert [len(step.side) for step in steps] == [0, 1, 0]
+    (call,) = steps[1].side
+    told = 1500 + 3  # the transcript, an empty line and the instructions
+    assert (call.purpose, call.model, call.time) == ("summary", kit.model, steps[1].time)
+    assert call.usage.prompt == pytest.approx(told, abs=2)
+    assert call.usage.cache_read == 0
+    assert call.causes == {"compaction_call": call.usage.prompt}
+    assert call.usage.output > 0
+
+
+def test_a_live_request_reads_the_cache_of_the_session(kit: Any) -> None:
+    ask = summing(kit, 3, rides="live", instructions="sum up")
+    steps = kit.replayed(chat(kit), ask, summarizer=kit.Echo()).steps
+    (call,) = steps[1].side
+    assert call.usage.cache_read == 2000
+    assert call.usage.prompt == 2130 + 2
+    assert call.causes == {"compaction_call": 130 + 2}
+
+
+@pytest.mark.parametrize(("rides", "read"), [("live", 2000), ("fresh", 0)])
+def test_a_live_request_keeps_the_cache_of_the_session_warm(
+    rides: str, read: int, kit: Any, story: Any
+) -> None:
+    """An entry lives five minutes; the request in the silence comes after a good four."""
+    script = story.user(kit.prose(2000)).answer("ok").user("x", after=400.0).answer("y").script()
+    ask = summing(kit, 2, Phase.ON_IDLE, idle=240.0, rides=rides)
+    assert kit.replayed(script, ask, summarizer=kit.Echo()).steps[1].usage.cache_read == read
+
+
+def test_a_fresh_request_leaves_the_session_as_it_was(kit: Any) -> None:
+    ask = summing(kit, 3, transcript=kit.prose(1500))
+    asked = kit.replayed(chat(kit), ask, summarizer=kit.Echo()).steps
+    alone = kit.replayed(chat(kit), kit.keep).steps
+    assert [(s.usage, s.causes) for s in asked] == [(s.usage, s.causes) for s in alone]
+
+
+@pytest.mark.parametrize(
+    ("phase", "log", "step"),
+    [
+        (Phase.BEFORE_CALL, 3, 1),
+        (Phase.BEFORE_TURN, 3, 1),
+        (Phase.AFTER_CALL, 2, 0),
+        (Phase.AFTER_TURN, 4, 1),
+        (Phase.ON_IDLE, 4, 2),
+    ],
+)
+def test_a_side_call_belongs_to_the_step_at_which_it_was_made(
+    phase: Phase, log: int, step: int, kit: Any
+) -> None:
+    steps = kit.replayed(chat(kit), summing(kit, log, phase), summarizer=kit.Echo()).steps
+    assert [len(each.side) for each in steps] == [int(number == step) for number in range(3)]
+
+
+def test_a_side_call_in_the_silence_has_the_time_of_the_silence(kit: Any) -> None:
+    steps = kit.replayed(chat(kit), summing(kit, 4, Phase.ON_IDLE), summarizer=kit.Echo()).steps
+    assert steps[2].side[0].time == kit.start + 30 + 60
+
+
+def test_a_side_call_after_an_answer_has_the_time_of_the_answer(kit: Any, story: Any) -> None:
+    script = story.user("hi").answer("ho", after=900.0).script()
+    (step,) = kit.replayed(script, summing(kit, 2, Phase.AFTER_CALL), summarizer=kit.Echo()).steps
+    assert step.side[0].time == kit.start + 900.0
+
+
+def test_what_the_silence_after_the_last_call_costs_is_billed(kit: Any, story: Any) -> None:
+    script = story.user("hi").answer("ho").user("nobody answers", after=1000.0).script()
+    steps = kit.replayed(script, summing(kit, 2, Phase.ON_IDLE), summarizer=kit.Echo()).steps
+    assert sum(len(step.side) for step in steps) == 1
+
+
+def test_without_a_summariser_the_strategy_is_named(kit: Any) -> None:
+    with pytest.raises(ModelError, match=r"act\(\) asks for summaries"):
+        kit.replayed(chat(kit), summing(kit, 1))
+
+
+def test_the_parts_of_a_summary_reach_the_prompt(kit: Any, story: Any) -> None:
+    from compactlab.sim.message import Message
+
+    def compact(view: Any, host: Any) -> Any:
+        if len(host.log) != 3:
+            return view
+        parts = host.summarize(view, SummaryRequest(tuple(view.messages[:2]), 100))
+        return view.with_messages([Message("sum", "user", parts, meta=True), view.messages[2]])
+
+    script = story.user("1").answer("1").user("2").answer("2").script()
+    trace = kit.replayed(script, kit.act(compact), summarizer=kit.Echo())
+    assert kit.prompts_of(trace) == ["u1", "sum u2"]
+    assert list(trace.prompts())[1][0].text == "summary of u1 a1"
+
+
+# --------------------------------------------------------------------------- the same request twice
+
+
+def asking(kit: Any, name: str, **how: Any) -> Any:
+    def ask(view: Any, host: Any) -> Any:
+        host.summarize(view, SummaryRequest(tuple(view.messages), 100, **how))
+        return view
+
+    return kit.act(ask, name=name)
+
+
+def test_the_same_request_of_two_strategies_is_made_once_and_billed_twice(kit: Any) -> None:
+    spy = kit.Echo()
+    remembering = Remembering(spy)
+    one = kit.replayed(chat(kit), asking(kit, "One"), summarizer=remembering)
+    assert len(spy.asked) == 3
+    two = kit.replayed(chat(kit), asking(kit, "Two"), summarizer=remembering)
+    assert len(spy.asked) == 3
+    assert [step.side for step in one.steps] == [step.side for step in two.steps]
+    assert all(step.side for step in two.steps)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"max_tokens": 7},
+        {"previous": (Part("text", "before", "synthetic", ()),)},
+        {"instructions": "only the names"},
+    ],
+)
+def test_another_request_is_made_anew(other: dict[str, Any], kit: Any) -> None:
+    spy = kit.Echo()
+    remembering = Remembering(spy)
+    request = {"messages": tuple(chat(kit).messages), "max_tokens": 100, "instructions": "all"}
+    for each in (request, request, {**request, **other}):
+        remembering.summarize(SummaryRequest(**each), len)
+    assert len(spy.asked) == 2
+
+
+def test_other_messages_are_summarised_anew(kit: Any) -> None:
+    spy = kit.Echo()
+    remembering = Remembering(spy)
+    messages = tuple(chat(kit).messages)
+    said = [remembering.summarize(SummaryRequest(messages[:n], 100), len) for n in (2, 3, 2)]
+    assert [parts[0].text for parts in said] == ["summary of u1 a1", "summary of u1 a1 u2", "summary of u1 a1"]
+    assert len(spy.asked) == 2
+
+
+def test_remembering_changes_no_name(kit: Any) -> None:
+    assert Remembering(kit.Echo()).spec == "echo()"
+
+
+# ------------------------------------------------------------------------------ an extra turn
+
+
+def flushing(kit: Any, seen: list[str]) -> Any:
+    def flush(view: Any, host: Any) -> Any:
+        if len(host.log) != 3:
+            return view
+        view = host.run_turn(view, "write it down", "written", system="now flush")
+        seen.append(kit.ids_of(host.log))
+        return view
+
+    return kit.act(flush)
+
+
+BORN = "born-1-prompt born-1-reply"
+
+
+def test_an_extra_turn_is_in_the_prompt_and_in_the_log(kit: Any) -> None:
+    trace = kit.replayed(chat(kit), flushing(kit, []))
+    assert kit.prompts_of(trace)[1:] == [f"u1 a1 u2 {BORN}", f"u1 a1 u2 {BORN} a2 u3"]
+    assert [kit.ids_of(step.log) for step in trace.steps][1:] == [
+        f"u1 a1 u2 {BORN}",
+        f"u1 a1 u2 {BORN} a2 u3",
+    ]
+    assert not any(step.rewrite for step in trace.steps)
+
+
+def test_whoever_takes_an_extra_turn_finds_it_in_the_log_at_once(kit: Any) -> None:
+    seen: list[str] = []
+    kit.replayed(chat(kit), flushing(kit, seen))
+    assert seen == [f"u1 a1 u2 {BORN}"]
+
+
+def test_an_extra_turn_is_billed_and_starts_no_turn_of_the_user(kit: Any) -> None:
+    trace = kit.replayed(chat(kit), flushing(kit, []))
+    (call,) = trace.steps[1].side
+    assert call.purpose == "turn"
+    assert call.usage.prompt == 2000 + 100 + 30 + 3 + 2
+    assert set(call.causes) == {"extra_turn"}
+    assert call.usage.output == 1
+    born = [message for message in trace.steps[1].log if message.id.startswith("born")]
+    assert [(message.role, message.starts_turn) for message in born] == [
+        ("user", False),
+        ("assistant", False),
+    ]
+
+
+def test_extra_turns_of_two_branches_have_ids_of_their_own(kit: Any, story: Any) -> None:
+    script = story.user("1").answer("1").user("2").answer("2").rewind("a1").user("3").answer("3")
+    last = kit.replayed(script.script(), flushing(kit, [])).steps[-1]
+    assert kit.ids_of(last.log) == "u1 a1 u3 born-2-prompt born-2-reply"

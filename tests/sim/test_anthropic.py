@@ -1,0 +1,206 @@
+"""Anthropic's cache: it agrees with a naive one everywhere, and with the documented examples."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from compactlab.sim.cache import Anthropic, Lookup
+from compactlab.sim.message import Message, Usage
+from compactlab.sim.prompt import CLIENT_CONTEXT, Prompt
+from compactlab.sim.view import View
+from tests.sim.drawn import QUICK, Request, billed, model_under, requests, sized, text
+from tests.sim.reference_cache import ReferenceCache
+
+POLICIES = st.builds(
+    Anthropic,
+    minimum=st.sampled_from([0, 1, 15, 60, 700]),
+    ttl=st.sampled_from(["5m", "1h"]),
+    lookback=st.sampled_from([1, 2, 5, 20]),
+    mark_system=st.booleans(),
+)
+
+
+class Session:
+    """A client that sends one view after the other to one cache."""
+
+    def __init__(self, **figures: object) -> None:
+        self.policy = Anthropic(**{"minimum": 0, **figures})  # type: ignore[arg-type]
+        self.cache, self.prompt = self.policy.open(), Prompt(QUICK)
+
+    def send(self, view: View, at: float = 0.0, ttl: str = "") -> Lookup:
+        self.prompt.move(view)
+        return self.cache.request(self.prompt, at, ttl)
+
+
+def crowd(id: str, blocks: int) -> Message:
+    return sized(id, *[10] * blocks)
+
+
+START = View().append(sized("start", 1000))
+
+
+@given(POLICIES, requests())
+def test_it_agrees_with_a_naive_cache_at_every_call(
+    policy: Anthropic, session: list[Request]
+) -> None:
+    naive, now = ReferenceCache(policy, QUICK), 0.0
+    for request, bill in zip(session, billed(model_under(policy), session), strict=True):
+        now += request.after
+        said = naive.request(request.view, now, request.ttl)
+        tokens = sum(map(QUICK.message, request.view.messages))
+        tokens += sum(map(QUICK.part, request.view.system))
+        rest = tokens - said.read - said.write_5m - said.write_1h
+        assert bill.usage == Usage(rest, said.read, said.write_5m, said.write_1h)
+
+
+# What one marker finds
+
+
+@pytest.mark.parametrize(("added", "read"), [(10, 1000), (15, 1000), (19, 1000), (20, 0), (35, 0)])
+def test_a_read_walks_twenty_positions_the_mark_included(added: int, read: int) -> None:
+    session = Session()
+    session.send(START)
+    assert session.send(START.append(crowd("new", added))).read == read
+
+
+def test_the_documented_example_of_10_then_15_then_35_blocks() -> None:
+    session = Session()
+    ten = View().append(crowd("ten", 10))
+    fifteen = ten.append(crowd("five", 5))
+    assert session.send(ten) == Lookup(0, 100)
+    assert session.send(fifteen) == Lookup(100, 50)
+    far = session.send(fifteen.append(crowd("twenty", 20)))
+    assert far == Lookup(0, 350, missed=(("lookback_miss", 150),))
+
+
+def test_an_entry_at_the_system_prompt_is_found_however_much_is_added() -> None:
+    session = Session()
+    system = View((text("", size=500),))
+    session.send(system.append(sized("start", 100)))
+    far = session.send(system.append(sized("start", 100), crowd("new", 30)))
+    assert far == Lookup(500, 400, missed=(("lookback_miss", 600),))
+
+
+def test_nothing_is_stored_between_the_marks() -> None:
+    session = Session()
+    session.send(START.append(sized("a", 50), sized("b", 60)))
+    assert session.send(START.append(sized("a", 50))).read == 0
+
+
+# Lifetimes
+
+
+@pytest.mark.parametrize(("ttl", "life"), [("5m", 300.0), ("1h", 3600.0)])
+def test_an_entry_is_alive_to_the_second_and_dead_after(ttl: str, life: float) -> None:
+    for wait, read in [(life, 1000), (life + 0.001, 0)]:
+        session = Session()
+        session.send(START, 50.0, ttl)
+        assert session.send(START, 50.0 + wait, ttl).read == read
+
+
+def test_a_dead_entry_is_the_cause_and_is_written_anew() -> None:
+    session = Session()
+    session.send(START)
+    late = session.send(START, 301)
+    assert late == Lookup(0, 1000, missed=(("ttl_expired", 1000),))
+    assert session.send(START, 601).read == 1000
+
+
+def test_every_hit_gives_five_more_minutes() -> None:
+    session = Session()
+    for call in range(10):
+        read = session.send(START, call * 300.0).read
+        assert read == (1000 if call else 0)
+
+
+def test_a_hit_keeps_only_what_it_hits() -> None:
+    session, longer = Session(), START.append(sized("more", 10))
+    session.send(START)
+    session.send(longer, 200)  # hits START
+    session.send(longer, 400)  # hits itself
+    assert session.send(START, 501).read == 0
+
+
+def test_the_lifetime_is_that_of_the_request_that_wrote() -> None:
+    session = Session()
+    assert session.send(START, 0, "1h") == Lookup(0, 0, 1000)
+    assert session.send(START, 3000, "5m") == Lookup(1000)
+    assert session.send(START, 6000, "5m") == Lookup(1000)
+
+
+def test_both_lifetimes_in_one_session() -> None:
+    session, longer = Session(), START.append(sized("more", 10))
+    session.send(START, 0, "1h")
+    assert session.send(longer, 0, "5m") == Lookup(1000, 10)
+    assert session.send(longer, 301, "5m") == Lookup(1000, 10, 0, (("ttl_expired", 1010),))
+
+
+def test_the_policy_says_how_long_entries_live() -> None:
+    policy = Anthropic(ttl="1h")
+    assert (policy.lifetime(), policy.lifetime("5m"), policy.lifetime("1h")) == (3600, 300, 3600)
+
+
+# Short prefixes
+
+
+def test_a_short_prefix_is_not_stored_until_it_is_long_enough() -> None:
+    session = Session(minimum=1000)
+    short = View().append(sized("a", 600))
+    enough = short.append(sized("b", 400))
+    assert session.send(short) == Lookup(0, 0, 0, (("below_minimum", 0),))
+    assert session.send(enough) == Lookup(0, 1000, 0, (("below_minimum", 600),))
+    assert session.send(enough.append(sized("c", 5))) == Lookup(1000, 5)
+
+
+def test_one_token_short_is_too_short() -> None:
+    session = Session(minimum=1001)
+    assert session.send(START).write_5m == session.send(START).read == 0
+
+
+def test_a_short_system_prompt_is_not_stored_though_the_whole_is() -> None:
+    session = Session(minimum=1000)
+    system = View((text("", size=999),))
+    assert session.send(system.append(sized("old", 10))).write_5m == 1009
+    assert session.send(system.append(sized("summary", 10))).read == 0
+
+
+# What a client marks
+
+
+def test_the_system_prompt_survives_a_compaction() -> None:
+    session = Session()
+    system = View((text("", size=400), text("", size=100)))
+    session.send(system.append(crowd("old", 10)))
+    after = system.append(sized("summary", 50))
+    assert session.send(after) == Lookup(500, 50)
+
+
+def test_what_the_client_adds_behind_the_system_prompt_is_not_marked() -> None:
+    session = Session()
+    tools, context = text("", size=400), text("", size=30, name=CLIENT_CONTEXT)
+    system = View((tools, context))
+    session.send(system.append(sized("old", 10)))
+    assert session.send(system.append(sized("summary", 50))) == Lookup(400, 80)
+
+
+def test_without_that_mark_a_compaction_costs_the_system_prompt_too() -> None:
+    session = Session(mark_system=False)
+    system = View((text("", size=500),))
+    session.send(system.append(sized("old", 10)))
+    assert session.send(system.append(sized("summary", 50))) == Lookup(0, 550)
+
+
+def test_an_empty_prompt_costs_nothing() -> None:
+    assert Session().send(View()) == Lookup()
+
+
+def test_a_miss_behind_dead_system_blocks_names_the_rest_too() -> None:
+    """The system's entry is dead, and so is that of the last prompt, 25 positions back."""
+    session = Session()
+    before = View((text("", size=500),)).append(sized("start", 100))
+    session.send(before)
+    late = session.send(before.append(crowd("new", 25)), 301)
+    assert late.write_5m == 850
+    assert late.missed[-1] == ("ttl_expired", 600)

@@ -1,0 +1,231 @@
+"""The meter: the laws of every bill, and what becomes of a session under two models."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from compactlab.sim.cache import Anthropic, CachePolicy, NoCache
+from compactlab.sim.causes import CAUSES
+from compactlab.sim.errors import ModelError
+from compactlab.sim.meter import Bill, Meter
+from compactlab.sim.model import Model, find_model
+from compactlab.sim.view import View
+from tests.sim.drawn import QUICK, Request, billed, growing, model_under, requests, sized, text
+from tests.sim.reference_cache import blocks_of, shared_blocks, sizes_of
+
+LIVELY = Anthropic(minimum=0)
+ANY_POLICY: st.SearchStrategy[CachePolicy] = st.just(NoCache()) | st.builds(
+    Anthropic,
+    minimum=st.sampled_from([0, 15, 700]),
+    lookback=st.sampled_from([1, 5, 20]),
+    mark_system=st.booleans(),
+)
+TOY, OTHER = model_under(LIVELY), model_under(LIVELY, "other")
+SYSTEM = View((text("", size=500),))
+
+
+def send(meter: Meter, model: Model, view: View, at: float, why: str) -> Bill:
+    """Send a view; why it is not the last one, and then the ids of what is new."""
+    reason, *arrived = why.split()
+    meter.tokens(model, view)
+    return meter.request(model, at, "", arrived, reason)
+
+
+# The laws
+
+
+@given(ANY_POLICY, requests())
+def test_fresh_and_read_make_up_the_prompt(policy: CachePolicy, session: list[Request]) -> None:
+    for request, bill in zip(session, billed(model_under(policy), session), strict=True):
+        assert bill.usage.prompt == sum(sizes_of(request.view, QUICK))
+        assert bill.usage.uncached >= 0
+        assert bill.usage.cache_write >= 0
+        assert bill.usage.output == 0
+
+
+@given(ANY_POLICY, requests())
+def test_causes_add_up_to_the_fresh_tokens(policy: CachePolicy, session: list[Request]) -> None:
+    for bill in billed(model_under(policy), session):
+        assert sum(bill.causes.values()) == bill.usage.prompt - bill.usage.cache_read
+        assert all(tokens > 0 for tokens in bill.causes.values())
+        assert set(bill.causes) <= set(CAUSES)
+
+
+@given(
+    growing(most_blocks=6, most=5),
+    st.lists(st.tuples(st.sampled_from([1.0, 301.0]), st.sampled_from(["", "1h"]))),
+    st.sampled_from([1, 2, 5]),
+    st.sampled_from([0, 15, 700]),
+)
+@settings(max_examples=200)
+def test_of_what_only_grows_nothing_is_unexplained(
+    grown: list[View], when: list[tuple[float, str]], lookback: int, minimum: int
+) -> None:
+    model = model_under(Anthropic(minimum=minimum, lookback=lookback))
+    session = [Request(view, *at) for view, at in zip(grown, when, strict=False)]
+    assert not any("unexplained" in bill.causes for bill in billed(model, session))
+
+
+@given(ANY_POLICY, requests())
+def test_what_is_read_is_a_prefix_of_something_sent_before(
+    policy: CachePolicy, session: list[Request]
+) -> None:
+    bills = billed(model_under(policy), session)
+    for index, request in enumerate(session):
+        mine = blocks_of(request.view)
+        shared = max((shared_blocks(mine, blocks_of(r.view)) for r in session[:index]), default=0)
+        assert bills[index].usage.cache_read <= sum(sizes_of(request.view, QUICK)[:shared])
+
+
+@given(growing(most_blocks=19), st.sampled_from([0.0, 1.0, 300.0]))
+def test_who_keeps_everything_pays_for_no_token_twice(grown: list[View], gap: float) -> None:
+    bills = billed(TOY, [Request(view, gap) for view in grown])
+    fresh = sum(bill.usage.prompt - bill.usage.cache_read for bill in bills)
+    assert fresh == bills[-1].usage.prompt
+    assert {cause for bill in bills for cause in bill.causes} <= {"cold_start", "append"}
+
+
+@given(growing(most_blocks=19), st.sampled_from([100, 1000]))
+def test_but_for_what_was_too_short_to_store(grown: list[View], minimum: int) -> None:
+    model = model_under(Anthropic(minimum=minimum))
+    bills = billed(model, [Request(view) for view in grown])
+    fresh = sum(bill.usage.prompt - bill.usage.cache_read for bill in bills)
+    short = sum(bill.causes.get("below_minimum", 0) for bill in bills)
+    assert fresh - short == bills[-1].usage.prompt
+    before = itertools.pairwise(bill.usage.prompt for bill in bills)
+    assert short == sum(earlier for earlier, _ in before if earlier < minimum)
+
+
+@given(ANY_POLICY, requests())
+def test_the_same_session_comes_to_the_same(policy: CachePolicy, session: list[Request]) -> None:
+    assert billed(model_under(policy), session) == billed(model_under(policy), session)
+
+
+@given(st.lists(st.sampled_from([0.0, 100.0, 301.0, 5000.0, -50.0]), min_size=1, max_size=8))
+def test_time_never_runs_back(times: list[float]) -> None:
+    view = SYSTEM.append(sized("a", 10))
+    late = itertools.accumulate(times, max)
+    one, other = Meter(), Meter()
+    for as_recorded, as_passed in zip(times, late, strict=True):
+        bill = send(one, TOY, view, as_recorded, "append")
+        assert bill == send(other, TOY, view, max(as_passed, 0.0), "append")
+
+
+# Measuring is not sending
+
+
+def test_a_view_can_be_measured_before_it_is_sent() -> None:
+    meter = Meter()
+    assert meter.tokens(TOY, SYSTEM.append(sized("a", 10))) == 510
+    assert meter.tokens(TOY, SYSTEM) == 500
+    assert meter.request(TOY, 0, "", (), "cold_start").usage.cache_write_5m == 500
+
+
+@pytest.mark.parametrize("measured", [1, 2])
+def test_what_was_only_measured_has_not_been_sent(measured: int) -> None:
+    """As when a prompt is too large, is measured, and is then shortened behind what is new."""
+    meter, new, large = Meter(), sized("new", 30), sized("large", 4000)
+    send(meter, TOY, SYSTEM, 0, "cold_start")
+    for _ in range(measured):
+        meter.tokens(TOY, SYSTEM.append(new, large))
+    bill = send(meter, TOY, SYSTEM.append(new, sized("large", 40)), 1, "append new large")
+    assert bill.causes == {"append": 70}
+
+
+def test_measuring_twice_changes_nothing() -> None:
+    meter, view = Meter(), SYSTEM.append(sized("new", 30))
+    send(meter, TOY, SYSTEM, 0, "cold_start")
+    meter.tokens(TOY, view)
+    assert send(meter, TOY, view, 1, "append new").causes == {"append": 30}
+
+
+# Stories
+
+
+def test_a_compaction_pays_for_the_summary_and_reads_the_system_prompt() -> None:
+    meter = Meter()
+    send(meter, TOY, SYSTEM.append(sized("old", 4000)), 0, "cold_start")
+    after = SYSTEM.append(sized("summary", 50), sized("new", 7))
+    bill = send(meter, TOY, after, 1, "compaction new")
+    assert (bill.usage.cache_read, bill.causes) == (500, {"compaction": 50, "append": 7})
+
+
+def test_a_window_that_slides_pays_for_all_it_keeps() -> None:
+    meter, view = Meter(), SYSTEM.append(*(sized(f"m{i}", 10) for i in range(8)))
+    send(meter, TOY, view, 0, "cold_start")
+    slid = view.with_messages(view.messages[1:]).append(sized("m8", 10))
+    bill = send(meter, TOY, slid, 1, "compaction m8")
+    assert (bill.usage.cache_read, bill.causes) == (500, {"compaction": 70, "append": 10})
+
+
+def test_an_idle_hour_is_not_the_strategys_fault() -> None:
+    meter, view = Meter(), SYSTEM.append(sized("a", 10))
+    send(meter, TOY, view, 0, "cold_start")
+    bill = send(meter, TOY, view.append(sized("b", 5)), 4000, "append b")
+    assert bill.causes == {"ttl_expired": 510, "append": 5}
+
+
+def test_another_model_knows_nothing_and_the_first_still_remembers() -> None:
+    meter, view = Meter(), SYSTEM.append(sized("a", 10))
+    send(meter, TOY, view, 0, "cold_start")
+    more = view.append(sized("b", 5))
+    away = send(meter, OTHER, more, 1, "model_switch b")
+    assert (away.usage.cache_read, away.causes) == (0, {"model_switch": 510, "append": 5})
+    back = send(meter, TOY, more.append(sized("c", 3)), 2, "model_switch c")
+    assert (back.usage.cache_read, back.causes) == (510, {"model_switch": 5, "append": 3})
+
+
+def test_a_model_under_another_policy_has_a_line_of_its_own() -> None:
+    meter, view = Meter(), View().append(sized("a", 9000))
+    for name, read in [("claude-sonnet-4-5", 11880), ("claude-sonnet-4-5@none", 0)]:
+        model = find_model(name)
+        send(meter, model, view, 0, "cold_start")
+        assert send(meter, model, view, 1, "append").usage.cache_read == read
+
+
+def test_a_model_without_a_policy_cannot_be_billed() -> None:
+    with pytest.raises(ModelError, match="gpt-5@none"):
+        Meter().tokens(find_model("gpt-5"), SYSTEM)
+
+
+# Side calls
+
+
+def test_a_side_call_that_rides_on_the_live_prompt_reads_it() -> None:
+    meter, view = Meter(), SYSTEM.append(sized("old", 4000))
+    send(meter, TOY, view, 0, "cold_start")
+    bill = meter.side(TOY, view.append(sized("ask", 20)), 1, "", "compaction_call")
+    assert (bill.usage.cache_read, bill.causes) == (4500, {"compaction_call": 20})
+
+
+def test_a_fresh_side_call_pays_for_everything() -> None:
+    meter = Meter()
+    send(meter, TOY, SYSTEM.append(sized("old", 4000)), 0, "cold_start")
+    bill = meter.side(TOY, View().append(sized("old", 4000, 20)), 1, "1h", "compaction_call")
+    assert (bill.usage.cache_write_1h, bill.causes) == (4020, {"compaction_call": 4020})
+
+
+def test_a_side_call_read_whole_has_no_cause() -> None:
+    meter = Meter()
+    send(meter, TOY, SYSTEM, 0, "cold_start")
+    assert meter.side(TOY, SYSTEM, 1, "", "extra_turn").causes == {}
+
+
+def test_a_side_call_does_not_disturb_what_is_known_of_the_main_prompt() -> None:
+    meter, view = Meter(), SYSTEM.append(sized("old", 4000))
+    send(meter, TOY, view, 0, "cold_start")
+    meter.side(TOY, View().append(sized("ask", 20)), 1, "", "compaction_call")
+    bill = send(meter, TOY, view.append(sized("new", 7)), 301, "append new")
+    assert bill.causes == {"ttl_expired": 4500, "append": 7}
+
+
+def test_a_side_call_keeps_the_live_prompt_alive() -> None:
+    meter, view = Meter(), SYSTEM.append(sized("old", 4000))
+    send(meter, TOY, view, 0, "cold_start")
+    meter.side(TOY, view.append(sized("ask", 20)), 250, "", "compaction_call")
+    bill = send(meter, TOY, view.append(sized("new", 7)), 500, "append new")
+    assert bill.usage.cache_read == 4500

@@ -1,0 +1,176 @@
+"""A prompt that moves from view to view is the prompt that would be built anew."""
+
+from __future__ import annotations
+
+import itertools
+from typing import ClassVar
+
+import msgspec
+from hypothesis import given
+
+from compactlab.sim.message import Message, Part
+from compactlab.sim.prompt import CLIENT_CONTEXT, Prompt, forget_blocks
+from compactlab.sim.prompt import blocks_of as memory_of
+from compactlab.sim.tokens import Tokenizer
+from compactlab.sim.view import View
+from tests.sim.drawn import MESSAGES, QUICK, copied, sized, text, views
+from tests.sim.reference_cache import blocks_of, shared_blocks, sizes_of
+
+
+def prompt_of(*steps: View, tokenizer: Tokenizer = QUICK) -> Prompt:
+    prompt = Prompt(tokenizer)
+    for view in steps:
+        prompt.move(view)
+    return prompt
+
+
+def shape(prompt: Prompt) -> tuple[object, ...]:
+    return (prompt.view, prompt.keys, prompt.totals, prompt.starts, prompt.front, prompt.tokens)
+
+
+@given(views())
+def test_moving_step_by_step_equals_building_anew(steps: list[View]) -> None:
+    moved = Prompt(QUICK)
+    for view in steps:
+        moved.move(view)
+        assert shape(moved) == shape(prompt_of(view))
+
+
+@given(views())
+def test_totals_add_up_and_messages_start_where_they_start(steps: list[View]) -> None:
+    view = steps[-1]
+    prompt, lengths = prompt_of(*steps), [len(m.parts) for m in view.messages]
+    assert prompt.totals == list(itertools.accumulate(sizes_of(view, QUICK)))
+    assert [*prompt.starts, len(prompt.keys)] == list(
+        itertools.accumulate(lengths, initial=len(view.system))
+    )
+
+
+@given(views())
+def test_sent_is_what_is_shared_with_the_prompt_before(steps: list[View]) -> None:
+    prompt, last = Prompt(QUICK), View()
+    for view in steps:
+        prompt.move(view)
+        shared = shared_blocks(blocks_of(last), blocks_of(view))
+        assert prompt.sent == sum(sizes_of(view, QUICK)[:shared])
+        last = view
+
+
+@given(views())
+def test_keys_are_equal_exactly_as_far_as_the_contents_are(steps: list[View]) -> None:
+    prompt = Prompt(QUICK)
+    for view, other in itertools.pairwise(steps):
+        mine, its = prompt_of(view), prompt_of(other)
+        equal = [a == b for a, b in zip(mine.keys, its.keys, strict=False)]
+        shared = shared_blocks(blocks_of(view), blocks_of(other))
+        assert equal == [True] * shared + [False] * (len(equal) - shared)
+        prompt.move(view)
+
+
+@given(MESSAGES)
+def test_messages_of_equal_content_share_the_prefix(message: Message) -> None:
+    prompt = prompt_of(View().append(message), View().append(copied(message), sized("b", 1)))
+    assert prompt.sent == QUICK.message(message)
+
+
+def test_provenance_and_time_are_not_part_of_what_is_read() -> None:
+    part = Part("text", "so far so good", "synthetic", ())
+    one, other = (
+        View().append(Message("a", "user", (text("so far so good"),))),
+        View().append(Message("b", "user", (part,), time=9.0, meta=True)),
+    )
+    assert prompt_of(one).keys == prompt_of(other).keys
+
+
+def test_everything_that_is_read_makes_a_difference() -> None:
+    plain = Part("tool_result", "ok", "synthetic", (), "ls", "c1")
+    changes: list[dict[str, object]] = [
+        {"type": "text"}, {"text": "no"}, {"name": "cat"}, {"call_id": "c2"},
+        {"is_error": True}, {"size": 3},
+    ]  # fmt: skip
+    parts = [plain, *(msgspec.structs.replace(plain, **change) for change in changes)]
+    prompts = [prompt_of(View().append(Message("m", "tool", (part,)))) for part in parts]
+    prompts.append(prompt_of(View().append(Message("m", "user", (plain,)))))
+    prompts.append(prompt_of(View((plain,))))
+    assert len({prompt.keys[0] for prompt in prompts}) == len(prompts) == 9
+
+
+def test_what_has_no_text_is_named_by_where_it_comes_from() -> None:
+    here, there = (prompt_of(View().append(sized(id, 40))) for id in ("a", "b"))
+    assert here.totals == there.totals
+    assert here.keys != there.keys
+
+
+def test_parts_that_only_look_alike_when_written_in_a_row_are_different() -> None:
+    """Whatever separates the fields of a block can occur in a text, too."""
+    one = Part("tool_result", "t", "synthetic", (), "ls", "c\x1fFalse")
+    other = Part("tool_result", "False\x1ft", "synthetic", (), "ls", "c")
+    keys = [prompt_of(View().append(Message("m", "tool", (part,)))).keys for part in (one, other)]
+    assert keys[0] != keys[1]
+
+
+# What a client adds to each session
+
+
+def test_the_front_ends_where_the_clients_context_starts() -> None:
+    tools, own, more = text("tools"), text("cwd: /", name=CLIENT_CONTEXT), text("date")
+    assert prompt_of(View((tools, tools))).front == 2
+    assert prompt_of(View((tools, own, more))).front == 1
+    assert prompt_of(View((own,))).front == 0
+    assert prompt_of(View((tools,)), View()).front == 0
+
+
+def test_another_name_is_no_clients_context() -> None:
+    assert prompt_of(View((text("tools", name="client"),))).front == 1
+
+
+# Where things are
+
+
+@given(views())
+def test_a_message_ends_with_all_that_came_before_it(steps: list[View]) -> None:
+    view, prompt = steps[-1], prompt_of(*steps)
+    end = sum(map(QUICK.part, view.system))
+    assert prompt.end_of(-1) == end
+    for index, message in enumerate(view.messages):
+        end += QUICK.message(message)
+        assert prompt.end_of(index) == end
+
+
+# Cost
+
+
+class Spy(Tokenizer):
+    """A tokenizer that tells what it was asked to count."""
+
+    asked: ClassVar[list[str]] = []
+
+    def part(self, part: Part) -> int:
+        self.asked.append(part.text)
+        return super().part(part)
+
+
+def test_a_message_is_counted_once_however_often_and_by_whomever_it_is_sent() -> None:
+    texts = [f"text {call}" for call in range(20)]
+    one, other, view = Prompt(Spy()), Prompt(Spy()), View((text("system"),))
+    for words in texts:
+        view = view.append(Message(words, "user", (text(words),)))
+        for prompt, first in [(one, 0), (one, 3), (other, 1)]:
+            prompt.move(View(view.system, view.messages[first:]))
+    assert sorted(Spy.asked) == sorted(["system", "system", *texts])
+    forget_blocks()
+
+
+def test_what_was_forgotten_is_counted_again_and_comes_to_the_same() -> None:
+    view = View().append(sized("a", 10), Message("b", "user", (text("hello world"),)))
+    before = prompt_of(view)
+    forget_blocks()
+    assert shape(prompt_of(view)) == shape(before)
+
+
+@given(MESSAGES)
+def test_the_memory_of_blocks_says_what_the_tokenizer_says(message: Message) -> None:
+    blocks = memory_of(QUICK)
+    for _ in range(2):
+        assert blocks.tokens(message) == QUICK.message(message)
+        assert [tokens for _, tokens in blocks.of(message)] == [*map(QUICK.part, message.parts)]
