@@ -35,12 +35,14 @@ def breakdown(labels: Sequence[str], causes: Sequence[Mapping[str, int]], name: 
     height = 0.6 + _ROW * len(labels)
     with canvas():
         drawn = figure(_WIDTH, height)
-        axes = drawn.add_axes((
-            _LEFT / _WIDTH,
-            0.5 / height,
-            (_WIDTH - _LEFT - 0.15) / _WIDTH,
-            (height - 0.6) / height,
-        ))
+        axes = drawn.add_axes(
+            (
+                _LEFT / _WIDTH,
+                0.5 / height,
+                (_WIDTH - _LEFT - 0.15) / _WIDTH,
+                (height - 0.6) / height,
+            )
+        )
         starts = [0] * len(labels)
         for cause in ordered(causes):
             colour, striped = cause_colours()[cause]

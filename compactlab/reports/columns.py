@@ -56,8 +56,8 @@ def _metric(key: str, title: str, rank: int) -> Column:
 
 COLUMNS = (
     _metric("cost_usd", "cost", 0),
-    Column("of_keep_all", f"{TIMES} keep_all", "ratio", "lower", 2),
-    Column("of_as_recorded", f"{TIMES} as_recorded", "ratio", "lower", 5),
+    Column("of_keep_all", f"{TIMES}keep_all", "ratio", "lower", 2),
+    Column("of_as_recorded", f"{TIMES}as_recorded", "ratio", "lower", 5),
     _metric("side_cost_usd", "side calls", 8),
     _metric("prefix_reuse", "prefix reuse", 3),
     _metric("tokens_rewritten", "rewritten", 6),

@@ -42,10 +42,11 @@ _STYLE = {
     "hatch.linewidth": 1.5,
 }
 
-_COMMENT = re.compile(r"<!--.*?-->|<metadata>.*?</metadata>|<style.*?</style>", re.DOTALL)
-_NAMESPACE = re.compile(r' xmlns(?::\w+)?="[^"]*"')
-_GROUP_ID = re.compile(r'<g id="[^"]*"')
-_NUMBERS = re.compile(r'( (?:d|x|y|points|transform|width|height)=")([^"]*)"')
+_DROPPED = re.compile(r"<!--.*?-->|<metadata>.*?</metadata>|<style.*?</style>", re.DOTALL)
+# No text and no attribute holds a bare angle bracket, so this finds tags and nothing else.
+_TAG = re.compile(r"<[^>]+>")
+_SURPLUS = re.compile(r' xmlns(?::\w+)?="[^"]*"|(?<=<g) id="[^"]*"')
+_NUMBERS = re.compile(r'(?<= )(?:d|x|y|points|transform|width|height)="[^"]*"')
 _LONG = re.compile(r"\d+\.\d\d+")
 _FONT = re.compile(r"font-family: [^;\"]*;? ?|font: ([\d.]+px) [^;\"]*")
 
@@ -66,7 +67,8 @@ def figure(width: float, height: float) -> Figure:
     """An empty figure of a size in inches; nothing is shared with others or kept."""
     from matplotlib.figure import Figure
 
-    return Figure(figsize=(width, height), facecolor="none")
+    # At 72 dots an inch, a pixel is a point: what SVG counts in as well.
+    return Figure(figsize=(width, height), dpi=72, facecolor="none")
 
 
 def svg(drawn: Figure, name: str, description: str) -> str:
@@ -92,15 +94,20 @@ def svg(drawn: Figure, name: str, description: str) -> str:
     with rc_context({"svg.hashsalt": name}):
         drawn.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
     text = out.getvalue()
-    text = _NAMESPACE.sub("", _COMMENT.sub("", text[text.index("<svg") :]))
-    text = _GROUP_ID.sub("<g", text.replace(" xlink:href=", " href="))
-    text = _NUMBERS.sub(lambda found: f'{found[1]}{_LONG.sub(_rounded, found[2])}"', text)
+    text = _TAG.sub(_tidied, _DROPPED.sub("", text[text.index("<svg") :])).strip()
+    head = f'<svg role="img" aria-label="{html.escape(description)}"'
+    return re.sub(r'<svg(?: (?:width|height)="[^"]*")*', head, text, count=1)
+
+
+def _tidied(tag: re.Match[str]) -> str:
+    """A tag without what a page does not need, and in its colours and fonts."""
+    text = _SURPLUS.sub("", tag[0]).replace(" xlink:href=", " href=")
+    text = _NUMBERS.sub(lambda found: _LONG.sub(_rounded, found[0]), text)
     text = _FONT.sub(lambda found: f"font-size: {found[1]}" if found[1] else "", text)
     for colour, (hexadecimal, _) in COLOURS.items():
         text = text.replace(f": {hexadecimal}", f": var(--{colour})")
-    label = html.escape(description)
-    head = f'<svg role="img" aria-label="{label}" '
-    return re.sub(r'<svg (?:width|height)="[^"]*" |<svg ', head, text, count=1).strip()
+        text = text.replace(f' fill="{hexadecimal}"', f' style="fill: var(--{colour})"')
+    return text
 
 
 def _rounded(found: re.Match[str]) -> str:
@@ -117,4 +124,4 @@ def in_tokens(axes: Axes, axis: str) -> None:
 
 
 def _tick(value: float) -> str:
-    return re.sub(r"\.?0+(?=\D|$)", "", show(value, "tokens")) if value >= 1000 else f"{value:.0f}"
+    return re.sub(r"\.0+(?=\D)|(?<=\.\d)0+(?=\D)", "", show(value, "tokens"))

@@ -68,9 +68,7 @@ def strategy_colours(results: Results) -> dict[str, str]:
 def cause_colours() -> Mapping[str, tuple[str, bool]]:
     """Colour of each cause, and whether it is striped."""
     causes = dict.fromkeys([*_SEEN_FIRST, *CAUSES])
-    return {
-        cause: (_CAUSES[n % len(_CAUSES)], n >= len(_CAUSES)) for n, cause in enumerate(causes)
-    }
+    return {cause: (_CAUSES[n % len(_CAUSES)], n >= len(_CAUSES)) for n, cause in enumerate(causes)}
 
 
 def _run_specs(results: Results) -> list[str]:

@@ -41,7 +41,7 @@ def place(dots: Sequence[Point], widths: Sequence[float], height: float, frame: 
     places: list[Point] = []
     for dot, width in zip(dots, widths, strict=True):
         boxes = [box for box in _around(dot, width, height) if _within(box, frame)]
-        free = (box for box in boxes if not any(_touch(box, other) for other in taken))
+        free = (box for box in boxes if _free(box, dot, taken))
         fallback = boxes[0] if boxes else (dot[0] + _NEAR, dot[1], 0.0, 0.0)
         box = next(free, fallback)
         taken.append(box)
@@ -61,9 +61,18 @@ def _around(dot: Point, width: float, height: float) -> Iterator[Box]:
 
 
 def _within(box: Box, frame: Box) -> bool:
-    return (
-        box[0] >= frame[0] and box[1] >= frame[1] and box[2] <= frame[2] and box[3] <= frame[3]
-    )
+    return box[0] >= frame[0] and box[1] >= frame[1] and box[2] <= frame[2] and box[3] <= frame[3]
+
+
+def _free(box: Box, dot: Point, taken: Sequence[Box]) -> bool:
+    """Whether a place covers nothing, and neither does the line from it to its dot."""
+    end = max(box[0], min(dot[0], box[2])), max(box[1], min(dot[1], box[3]))
+    others = [other for other in taken if not _touch(other, (*dot, *dot))]
+    along = [
+        (dot[0] + (end[0] - dot[0]) * k / 8, dot[1] + (end[1] - dot[1]) * k / 8) for k in range(9)
+    ]
+    crossed = any(_touch(other, (*point, *point)) for other in others for point in along)
+    return not crossed and not any(_touch(box, other) for other in taken)
 
 
 def _touch(a: Box, b: Box) -> bool:

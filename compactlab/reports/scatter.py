@@ -15,7 +15,7 @@ from compactlab.reports.text import shorten
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_SIZE = (9.2, 4.6)
+_SIZE = (9.2, 5.2)
 _MARGIN = {"left": 0.075, "right": 0.985, "bottom": 0.115, "top": 0.975}
 _FONT = 9.0
 # Mean width of a letter over its height: pages set names in a narrower font, so there is room.
@@ -44,12 +44,14 @@ def scatter(comparison: Comparison, colours: Mapping[str, str], name: str) -> st
         return ""
     with canvas():
         drawn = figure(*_SIZE)
-        axes = drawn.add_axes((
-            _MARGIN["left"],
-            _MARGIN["bottom"],
-            _MARGIN["right"] - _MARGIN["left"],
-            _MARGIN["top"] - _MARGIN["bottom"],
-        ))
+        axes = drawn.add_axes(
+            (
+                _MARGIN["left"],
+                _MARGIN["bottom"],
+                _MARGIN["right"] - _MARGIN["left"],
+                _MARGIN["top"] - _MARGIN["bottom"],
+            )
+        )
         _frame(axes, rows)
         front = comparison.front
         axes.step(
@@ -105,20 +107,21 @@ def _dot(axes: Axes, row: Row, colour: str) -> None:
 
 
 def _names(axes: Axes, rows: list[Row]) -> None:
-    points = 72 / axes.figure.dpi
+    # The dearest first: to their right there is nothing yet, so lines seldom cross.
+    rows = sorted(rows, key=lambda row: -row.value("cost_usd"))
     values = [(row.value("cost_usd"), row.value("forward_need")) for row in rows]
-    dots = [(x * points, y * points) for x, y in axes.transData.transform(values)]
+    dots = [(float(x), float(y)) for x, y in axes.transData.transform(values)]
     texts = [shorten(row.label, 48) for row in rows]
-    (left, low), (right, high) = axes.transAxes.transform([(0, 0), (1, 1)]) * points
+    (left, low), (right, high) = axes.transAxes.transform([(0, 0), (1, 1)])
     widths = [len(text) * _FONT * _LETTER for text in texts]
     places = place(dots, widths, _FONT + 2, (left + 2, low + 2, right, high))
     for text, (x, y), (dot_x, dot_y), width in zip(texts, places, dots, widths, strict=True):
         end = x + width if x + width < dot_x else max(x, min(dot_x, x + width))
-        middle = y + _FONT / 2
-        if abs(end - dot_x) + abs(middle - dot_y) > 18:
+        edge = max(y + 1, min(dot_y, y + _FONT))
+        if abs(end - dot_x) + abs(edge - dot_y) > 11:
             axes.plot(
-                [dot_x / points, end / points],
-                [dot_y / points, middle / points],
+                [dot_x, end],
+                [dot_y, edge],
                 transform=None,
                 color=light("muted"),
                 linewidth=0.6,
@@ -126,8 +129,8 @@ def _names(axes: Axes, rows: list[Row]) -> None:
             )
         aligned = x + width < dot_x
         axes.text(
-            (x + width * aligned) / points,
-            y / points,
+            x + width * aligned,
+            y,
             text,
             transform=None,
             ha="right" if aligned else "left",

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from compactlab.reports.calls import binned, column, fresh, sizes
 from compactlab.reports.drawing import canvas, figure, in_tokens, svg
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 BINS = 240
 _COLUMNS = 3
 _WIDTH, _HEIGHT = 3.5, 1.5
-_LEFT, _BOTTOM, _TOP, _GAP = 0.55, 0.5, 0.42, 0.62
+_LEFT, _BOTTOM, _TOP, _GAP = 0.55, 0.5, 0.7, 0.9
 
 
 @dataclass(frozen=True)
@@ -90,19 +90,11 @@ def _draw(axes: Axes, panel: Panel, longest: int) -> None:
     bar = 72 * (_WIDTH - 0.22) * width / longest * 0.85
     axes.plot(*_sticks(at, new), color=colour, linewidth=max(bar, 0.5), solid_capstyle="butt")
     _window(axes, run)
-    _rug(axes, run, "compaction", "ink", 1.015, 1.075)
-    _rug(axes, run, "overflow", "alarm", 1.09, 1.15)
-    axes.text(0, 1.31, shorten(panel.label, 44), transform=axes.transAxes, fontsize=9, va="center")
-    axes.text(
-        1,
-        1.31 if len(panel.label) < 26 else 0.93,
-        _told(run),
-        transform=axes.transAxes,
-        fontsize=7.5,
-        ha="right",
-        va="center",
-        color=light("muted"),
-    )
+    _rug(axes, run, "compaction", light("ink"), 1.015)
+    _rug(axes, run, "overflow", light("alarm"), 1.09)
+    above: dict[str, Any] = {"transform": axes.transAxes, "va": "center"}
+    axes.text(0, 1.38, shorten(panel.label, 44), fontsize=9.5, **above)
+    axes.text(0, 1.24, _told(run), fontsize=7.5, color=light("muted"), **above)
 
 
 def _told(run: Run) -> str:
@@ -132,16 +124,16 @@ def _window(axes: Axes, run: Run) -> None:
         axes.axhline(windows[0], color=light("alarm"), linewidth=0.8, linestyle="--")
 
 
-def _rug(axes: Axes, run: Run, what: str, colour: str, low: float, high: float) -> None:
+def _rug(axes: Axes, run: Run, what: str, colour: str, low: float) -> None:
     """A tick above the panel for every call of a kind."""
     marked = binned(column(run, what), BINS)
     width = len(run.calls) / len(marked)
     xs = [(number + 0.5) * width + 0.5 for number, hit in enumerate(marked) if hit]
     axes.plot(
         [x for at in xs for x in (at, at, math.nan)],
-        [low, high, math.nan] * len(xs),
+        [low, low + 0.06, math.nan] * len(xs),
         transform=axes.get_xaxis_transform(),
-        color=light(colour),
+        color=colour,
         linewidth=0.9,
         solid_capstyle="butt",
         clip_on=False,

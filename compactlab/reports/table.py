@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compactlab.reports.columns import ARROWS, TIMES, Column, columns, marks
+from compactlab.reports.columns import ARROWS, Column, columns, marks
 from compactlab.reports.comparison import Comparison, Row, comparisons
 from compactlab.reports.notes import failures, legend, notes, scope, summaries
 from compactlab.reports.text import capitalised, counted
@@ -93,7 +93,7 @@ def _name(row: Row) -> str:
 
 def _stacked(column: Column) -> str:
     """A heading of three short lines, so that columns are as narrow as their figures."""
-    words = column.heading.replace(f"{TIMES} ", TIMES).split(" ")
+    words = column.heading.split(" ")
     if words[-1] in ARROWS.values():
         words[-2:] = [f"{words[-2]} {words[-1]}"]
     return "\n".join([""] * (3 - len(words)) + words)

@@ -111,9 +111,12 @@ class _Verdict:
         everything = _prompts(kept)
         tokens = _prompts(slid) / everything if everything else 1.0
         money = slid.value("cost_usd") / kept.value("cost_usd")
+        pairs = zip(slid.runs, kept.runs, strict=True)
+        dearer = sum((a.metrics["cost_usd"] or 0) > (b.metrics["cost_usd"] or 0) for a, b in pairs)
+        where = f", more than it in {dearer} of {len(kept.runs)}" if len(kept.runs) > 1 else ""
         yield (
             f"{self.name(slid.label)} sent {_times(tokens)} keep_all in prompt tokens and cost "
-            f"{_times(money)} it: the cache held "
+            f"{_times(money)} it{where}: the cache held "
             f"{show(slid.figures['prefix_reuse'], 'share')} of its prompt tokens, and "
             f"{show(kept.figures['prefix_reuse'], 'share')} of keep_all's."
         )

@@ -78,7 +78,8 @@ class Caller:
         self._look_around(self.model_of(call))
         prompt, tokens = self._prompt()
         reason, rewrite, compaction = self._change(state.sent, prompt)
-        arrived = [message.id for message in state.log[state.heard :]]
+        new = state.log[state.heard :] if rewrite or reason == "model_switch" else ()
+        arrived = [message.id for message in new]
         bill = self.meter.request(host.model, host.now, self.ttl, arrived, reason)
         usage = msgspec.structs.replace(bill.usage, output=self._output(answer, call))
         shared, added = self._added(prompt.messages)
@@ -110,8 +111,7 @@ class Caller:
         host, session = self.host, self.session
         host.idle = session.now - host.now if host.reported else 0.0
         host.model, host.now = model, session.now
-        policy = replayable(model)[1]
-        host.cache_lifetime = policy.lifetime(self.ttl)
+        host.ttl = self.ttl
 
     def _prompt(self) -> tuple[View, int]:
         session, model = self.session, self.host.model

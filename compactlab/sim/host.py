@@ -9,7 +9,7 @@ from typing import Any
 
 from compactlab.sim.conversation import Compaction
 from compactlab.sim.message import Message, Part, Usage
-from compactlab.sim.model import Model
+from compactlab.sim.model import Model, replayable
 from compactlab.sim.phase import Phase
 from compactlab.sim.prompt import blocks_of
 from compactlab.sim.summarize import SummaryRequest
@@ -55,8 +55,8 @@ class Host:
         Seconds since 1970: the time of the newest message, or of the idle moment.
     idle
         Seconds since the last request started; 0 before the first.
-    cache_lifetime
-        Seconds that a cache entry lives unread.
+    ttl
+        The lifetime of cache entries that the client asks for; "" for the provider's own.
     log
         All that has been said so far. The future is out of reach.
     reported
@@ -77,7 +77,7 @@ class Host:
     phase: Phase = Phase.BEFORE_CALL
     now: float = 0.0
     idle: float = 0.0
-    cache_lifetime: float = 0.0
+    ttl: str = ""
     log: Messages = field(default_factory=Messages)
     reported: Usage | None = None
     compactions: Sequence[Compacted] = ()
@@ -93,6 +93,11 @@ class Host:
     def window(self) -> int:
         """Tokens that the model can take."""
         return self.model.window
+
+    @property
+    def cache_lifetime(self) -> float:
+        """Seconds that a cache entry lives unread."""
+        return replayable(self.model)[1].lifetime(self.ttl)
 
     def count(self, what: View | Messages | Message | Part | str) -> int:
         """Count tokens as the model does. What was counted before costs nothing."""

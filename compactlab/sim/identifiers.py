@@ -16,8 +16,12 @@ from compactlab.sim.message import Message, Part
 # ends is taken off afterwards: a pattern that did both would be slow on a megabyte of dots.
 _RUN = re.compile(r"[\w$~+@#%/.:\-]+")
 _LEADING, _TRAILING = "+@#%:-", "+@#%:-./~"
-# What makes a word the name of something: a separator or a change of case inside, or three digits.
-_NAMES = re.compile(r"[\w~][_/@#\\]|[A-Za-z0-9][.:\-][A-Za-z0-9]|[a-z0-9][A-Z]|\d{3}|^[~/]")
+# What makes a word the name of something: a separator or a change of case inside, three digits in
+# a row, a beginning as of a path, or the look of a hash.
+_NAMES = re.compile(
+    r"[\w~][_/@#\\]|[A-Za-z0-9][.:\-][A-Za-z0-9]|[a-z0-9][A-Z]|\d{3}|^[~/]"
+    r"|^(?=[a-f]*\d)[0-9a-f]{7,64}$"
+)
 _LONGEST = 200  # characters; what is longer is data, not a name
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import math
 import traceback
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -181,21 +183,34 @@ def run_one(
 ) -> Run:
     """Replay and measure once; whatever goes wrong fails this run alone."""
     try:
-        trace = record(
-            conversation,
-            strategy,
-            run.model,
-            summarizer=summarizer,
-            window=run.window or None,
-            seed=run.seed,
-            overhead=overhead,
-        )
-        metrics = measure(trace, conversation)
+        with _uncollected():
+            trace = record(
+                conversation,
+                strategy,
+                run.model,
+                summarizer=summarizer,
+                window=run.window or None,
+                seed=run.seed,
+                overhead=overhead,
+            )
+            metrics = measure(trace, conversation)
     except CompactlabError as error:
         return replace(run, status="failed", error=str(error))
     except Exception as error:
         return replace(run, status="failed", error=_traceback(error))
     return replace(run, metrics=metrics, calls=[_call(step) for step in trace.steps])
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Pause the cyclic collector: a replay makes many objects that live, and no cycles."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
 
 
 def _traceback(error: Exception) -> str:

@@ -13,9 +13,9 @@ from pytest_benchmark.fixture import BenchmarkFixture
 
 from compactlab.scenarios.coding_agent import CodingAgent
 from compactlab.sim.conversation import Conversation
-from compactlab.sim.metrics import measure
 from compactlab.sim.recording import Unseen
-from compactlab.sim.replay import record
+from compactlab.sim.results import Run
+from compactlab.sim.sweep import run_one
 from compactlab.strategies.catalogue import find_strategy
 
 RULES = ("keep_all", "keep_none", "random_keep", "sliding_window", "turn_slice", "token_budget")
@@ -30,8 +30,8 @@ def session(messages: int) -> Conversation:
 
 
 def replay_and_measure(conversation: Conversation, spec: str) -> None:
-    trace = record(conversation, find_strategy(spec), "claude-sonnet-4-5", overhead=Unseen())
-    measure(trace, conversation)
+    blank = Run(conversation.id, conversation.format, spec, "claude-sonnet-4-5", 0, 0)
+    assert run_one(blank, conversation, find_strategy(spec), None, Unseen()).status == "ok"
 
 
 def run(benchmark: BenchmarkFixture, messages: int, spec: str) -> None:

@@ -41,7 +41,7 @@ def _tell(
     """Tell a conversation in letters.
 
     `u` a user, `m` a message that no person typed, `a` an answer, `c` one that calls a tool (`c3`:
-    three calls), `r` the result of its next call, `o` a result of no call, `<2` a rewind to the second
+    three calls), `r` the result of its next call, `o` a result of no call, `<2` a rewind to the 2nd
     message, `~` an hour in which nothing is said. Ids are letter and number: "uca" is u1, c2, a3.
     """
     events: list[Event] = []
@@ -152,7 +152,9 @@ BLOCKS = ["u", "m", "a", "cr", "c2rr", "c3rrr", "c2r", "c", "o", "ua", "ucra", "
 def _conversations(draw: st.DrawFn, *, rewinds: bool = True) -> Conversation:
     """Whatever an agent's log may hold, in messages of some 10, 100 or 5000 tokens."""
     script, said = "", 0
-    for block in draw(st.lists(st.sampled_from([*BLOCKS, "<"] if rewinds else BLOCKS), max_size=14)):
+    for block in draw(
+        st.lists(st.sampled_from([*BLOCKS, "<"] if rewinds else BLOCKS), max_size=14)
+    ):
         script += f"<{draw(st.integers(0, said))}" if block == "<" else block
         said += sum(letter in ROLES for letter in block)
     sizes = draw(st.dictionaries(st.integers(1, 30), st.sampled_from([0, 400, 20_000]), max_size=6))

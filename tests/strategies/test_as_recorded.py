@@ -31,7 +31,12 @@ def test_a_made_up_conversation_is_kept(tell, sent):
 
 
 def test_it_compacts_where_the_agent_did_to_what_was_left(compacted, sent):
-    assert sent(compacted(4), AsRecorded()) == ["u1", "u1 a2 u3", "s1 u3 a4 u5", "s1 u3 a4 u5 a6 u7"]
+    assert sent(compacted(4), AsRecorded()) == [
+        "u1",
+        "u1 a2 u3",
+        "s1 u3 a4 u5",
+        "s1 u3 a4 u5 a6 u7",
+    ]
 
 
 def test_nothing_may_have_been_kept(compacted, sent):
@@ -58,4 +63,3 @@ def test_two_compactions_between_two_calls_are_both_repeated(compacted, sent):
     second = Compaction((msgspec.structs.replace(NOTES, id="s2"),), "s1")
     events = (*story.events[:5], second, *story.events[5:])
     assert sent(replace(story, events=events), AsRecorded())[2] == "s2 s1 u3 a4 u5"
-

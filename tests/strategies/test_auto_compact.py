@@ -71,7 +71,7 @@ def test_a_summary_of_its_own_prompt_reads_nothing_and_one_on_the_live_prompt_do
     traces = (
         play(story, AutoCompact(5000, 2000, rides), window=20_000) for rides in ("live", "fresh")
     )
-    live, fresh = ([c for s in trace.steps for c in s.side][0].usage for trace in traces)
+    live, fresh = (next(c for s in trace.steps for c in s.side).usage for trace in traces)
     assert live.cache_read > live.prompt / 2
     assert fresh.cache_read == 0
     assert live.prompt - live.cache_read < fresh.prompt
@@ -94,7 +94,7 @@ def test_a_message_of_the_script_is_no_summary_whatever_its_id(story, play):
 
 
 def test_without_a_summariser_it_says_what_is_missing(story, play):
-    with pytest.raises(ModelError, match="auto_compact.* asks for summaries; name a summariser"):
+    with pytest.raises(ModelError, match=r"auto_compact.* asks for summaries; name a summariser"):
         play(story("ua" * 6), SMALL, window=2000, summarizer=None)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from compactlab.sim.message import Message
+from compactlab.sim.message import Message, Part
 from compactlab.sim.metrics.reading import RECENT, Change, Reading
 from compactlab.sim.model import find_model
 from compactlab.sim.needs import ForwardNeeds, forward_needs
@@ -22,7 +22,7 @@ def forward_need(reading: Reading) -> float | None:
         held.move(change)
         needed = needs.needed[change.step.answer]
         wanted += len(needed)
-        met += sum(map(held.holds, needed))
+        met += held.count(needed)
     return met / wanted if wanted else None
 
 
@@ -32,8 +32,7 @@ class _Held:
     def __init__(self, needs: ForwardNeeds) -> None:
         self._needs = needs
         self._counts = [0] * needs.size
-        self._system: object = None
-        self._fixed: frozenset[int] = frozenset()
+        self._system: tuple[Part, ...] = ()
 
     def move(self, change: Change) -> None:
         """Become the next prompt."""
@@ -45,12 +44,15 @@ class _Held:
             for number in held_in(message):
                 counts[number] += 1
         if change.step.system is not self._system:
+            for number in self._needs.held_by(self._system):
+                counts[number] -= 1
             self._system = change.step.system
-            self._fixed = frozenset(self._needs.held_by(change.step.system))
+            for number in self._needs.held_by(self._system):
+                counts[number] += 1
 
-    def holds(self, number: int) -> bool:
-        """Whether a word stands in the prompt."""
-        return self._counts[number] > 0 or number in self._fixed
+    def count(self, numbers: tuple[int, ...]) -> int:
+        """How many of some words stand in the prompt."""
+        return len(numbers) - [*map(self._counts.__getitem__, numbers)].count(0)
 
 
 def verbatim_recency(reading: Reading) -> float | None:

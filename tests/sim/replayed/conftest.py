@@ -17,8 +17,8 @@ from compactlab.sim.phase import Phase
 from compactlab.sim.replay import record
 from compactlab.sim.strategy import Lifetime, Strategy
 from compactlab.sim.summarize import Summarizer, SummaryRequest
-from compactlab.sim.trace import Trace
-from compactlab.sim.view import View
+from compactlab.sim.trace import Header, Step, Trace
+from compactlab.sim.view import Messages, View
 
 # Counts as o200k does, caches as Anthropic does: prefixes from 1024 tokens on, for five minutes.
 MODEL = "gpt-5@anthropic"
@@ -226,6 +226,30 @@ def usage_of(*, fresh: int = 0, read: int = 0, output: int = 0) -> Usage:
     return Usage(cache_write_5m=fresh, cache_read=read, output=output)
 
 
+def trace_of(
+    *usages: Usage, compactions: Collection[int] = (), model: str = MODEL, **more: Any
+) -> Trace:
+    """A trace of calls with these usages; those of some numbers, from 0, are compactions."""
+    steps = [
+        Step(
+            answer=f"a{number + 1}",
+            model=model,
+            time=START,
+            system=(),
+            shared=0,
+            added=Messages(),
+            log=Messages(),
+            usage=usage,
+            causes={},
+            rewrite=number in compactions,
+            compaction=number in compactions,
+            **{name: values[number] for name, values in more.items()},
+        )
+        for number, usage in enumerate(usages)
+    ]
+    return Trace(Header("story", "", "act()", "", model, 0, 0), steps)
+
+
 class Kit:
     """Everything above, under one name."""
 
@@ -238,6 +262,7 @@ class Kit:
         staticmethod(ids_of),
     )
     prose, usage = staticmethod(prose), staticmethod(usage_of)
+    trace_of = staticmethod(trace_of)
     stories = staticmethod(stories)
     keep = act(lambda view, host: view, name="Keep")
 

@@ -26,7 +26,6 @@ NAMES = [
     "module.Class.method",
     "https://example.org/a?b",
     "user@example.org",
-    "a1b2c3d4e5f6",
     "deadbeef1234567",
     "AB-1200",
     "#4797",
@@ -51,10 +50,17 @@ def test_this_does_not(word: str) -> None:
     assert not identifiers(f"say {word} again")
 
 
-@pytest.mark.parametrize("around", ["{}.", "({})", "'{}'", "`{}`,", "{}:", "{}?", '"{}";', "[{}]", "**{}**"])
+@pytest.mark.parametrize(
+    "around", ["{}.", "({})", "'{}'", "`{}`,", "{}:", "{}?", '"{}";', "[{}]", "**{}**"]
+)
 @pytest.mark.parametrize("name", ["src/main.py", "parse_args", "AB-1200", "1500"])
 def test_punctuation_around_a_name_is_no_part_of_it(name: str, around: str) -> None:
     assert identifiers(around.format(name)) == {name}
+
+
+@pytest.mark.parametrize("hash", ["3f2a9bc", "a1b2c3d4e5f6", "e83c5163316f89bf"])
+def test_a_hash_names_something_however_its_digits_fall(hash: str) -> None:
+    assert identifiers(f"fixed in {hash} already") == {hash}
 
 
 def test_a_number_of_two_digits_is_no_name_and_one_of_three_is() -> None:
@@ -89,7 +95,9 @@ def test_two_lines_have_the_words_of_both(one: str, two: str) -> None:
 
 def action(arguments: str, text: str = "") -> frozenset[str]:
     said = [verbatim("a", "text", text)] if text else []
-    return used(Message("a", "assistant", (*said, verbatim("a", "tool_call", arguments, name="read"))))
+    return used(
+        Message("a", "assistant", (*said, verbatim("a", "tool_call", arguments, name="read")))
+    )
 
 
 @pytest.mark.parametrize(
@@ -128,7 +136,7 @@ def test_what_is_no_action_uses_nothing(type: Any) -> None:
 
 @given(st.text() | st.binary().map(repr))
 def test_any_text_can_stand_for_arguments(text: str) -> None:
-    assert all(word in text for word in action(text)) or text.strip()[:1] in "[{\"-0123456789"
+    assert all(word in text for word in action(text)) or text.strip()[:1] in '[{"-0123456789'
 
 
 def test_half_a_character_can_stand_in_arguments() -> None:

@@ -70,7 +70,9 @@ def test_only_what_is_kept_for_the_session_counts_as_its_compaction(kit: Any) ->
 
 
 def first_asked(cut: Any, witness: Any) -> Pipeline:
-    return Pipeline(tuple(sorted((witness, cut), key=lambda part: list(Lifetime).index(part.lifetime))))
+    return Pipeline(
+        tuple(sorted((witness, cut), key=lambda part: list(Lifetime).index(part.lifetime)))
+    )
 
 
 def test_a_compaction_is_told_with_its_sizes(kit: Any, story: Any) -> None:
@@ -99,9 +101,9 @@ def test_a_projection_of_each_request_costs_what_it_rewrites(kit: Any) -> None:
 
     def fresh(lifetime: Lifetime) -> int:
         cut = kit.act(
-            lambda view, host: view.with_messages(view.messages[-5:])
-            if host.count(view) > 4000
-            else view,
+            lambda view, host: (
+                view.with_messages(view.messages[-5:]) if host.count(view) > 4000 else view
+            ),
             lifetime=lifetime,
         )
         return sum(sum(step.causes.values()) for step in kit.replayed(script, cut).steps)

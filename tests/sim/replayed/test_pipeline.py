@@ -16,7 +16,9 @@ def note(id: str) -> Message:
     return Message(id, "user", (Part("text", f"I am {id}", "synthetic", ()),), meta=True)
 
 
-def adding(kit: Any, id: str, lifetime: Lifetime = Lifetime.SESSION, phase: str = "before_call") -> Any:
+def adding(
+    kit: Any, id: str, lifetime: Lifetime = Lifetime.SESSION, phase: str = "before_call"
+) -> Any:
     return kit.act(
         lambda view, host: view.with_messages([*view.messages, note(id)]),
         lifetime=lifetime,
@@ -103,7 +105,9 @@ def test_files_are_shared(kit: Any, story: Any) -> None:
         return view
 
     reader = kit.Witness(lambda view, host: host.files.get("shared.md"))
-    kit.replayed(story.user("hi").answer("ho").script(), Pipeline((kit.act(leave), reader.strategy)))
+    kit.replayed(
+        story.user("hi").answer("ho").script(), Pipeline((kit.act(leave), reader.strategy))
+    )
     assert reader.seen == ["from the first"]
 
 

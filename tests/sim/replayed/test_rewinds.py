@@ -16,7 +16,9 @@ from compactlab.strategies.turn_slice import TurnSlice
 
 
 def test_what_follows_goes_on_from_there(kit: Any, story: Any) -> None:
-    story.user("one").answer("ok").user("wrong").answer("no").rewind("a1").user("right").answer("yes")
+    story.user("one").answer("ok").user("wrong").answer("no").rewind("a1").user("right").answer(
+        "yes"
+    )
     assert kit.prompts_of(kit.replayed(story.script(), kit.keep)) == ["u1", "u1 a1 u2", "u1 a1 u3"]
 
 
@@ -33,7 +35,9 @@ def test_the_same_place_can_be_gone_back_to_again(kit: Any, story: Any) -> None:
     assert prompts == ["u1", "u1 a1 u2", "u1 a1 u3", "u1 a1 u4", "u1 a1 u5"]
 
 
-def test_the_view_is_as_it_stood_then_and_not_as_it_was_compacted_later(kit: Any, story: Any) -> None:
+def test_the_view_is_as_it_stood_then_and_not_as_it_was_compacted_later(
+    kit: Any, story: Any
+) -> None:
     cut = kit.act(
         lambda view, host: view.with_messages(view.messages[-1:]) if len(host.log) == 5 else view
     )
@@ -66,7 +70,12 @@ def test_notes_go_back_and_files_do_not(kit: Any, story: Any) -> None:
     witness = kit.Witness(remember)
     story.user("1").answer("1").user("2").answer("2").rewind("a1").user("3").answer("3")
     kit.replayed(story.rewind("").user("4").answer("4").script(), witness.strategy)
-    assert witness.seen == [("u1", "u1"), ("u1 u2", "u1u2"), ("u1 u3", "u1u2u3"), ("u4", "u1u2u3u4")]
+    assert witness.seen == [
+        ("u1", "u1"),
+        ("u1 u2", "u1u2"),
+        ("u1 u3", "u1u2u3"),
+        ("u4", "u1u2u3u4"),
+    ]
 
 
 def test_the_log_goes_back(kit: Any, story: Any) -> None:
@@ -103,12 +112,16 @@ def test_the_same_words_again_are_read_from_the_cache(kit: Any, story: Any) -> N
 
 def test_another_answer_to_the_same_words_is_the_first_call_of_a_turn(kit: Any, story: Any) -> None:
     witness = kit.Witness(lambda view, host: host.phase.value, phases=[Phase.BEFORE_TURN])
-    kit.replayed(story.user("one").answer("bad").rewind("u1").answer("good").script(), witness.strategy)
+    kit.replayed(
+        story.user("one").answer("bad").rewind("u1").answer("good").script(), witness.strategy
+    )
     assert len(witness.seen) == 2
 
 
 def test_another_answer_is_asked_for_with_the_same_prompt(kit: Any, story: Any) -> None:
-    story.user("1").answer("1").user("2").answer("2").user("3").answer("bad").rewind("u3").answer("3")
+    story.user("1").answer("1").user("2").answer("2").user("3").answer("bad").rewind("u3").answer(
+        "3"
+    )
     prompts = kit.prompts_of(kit.replayed(story.script(), TurnSlice(turns=1)))
     assert prompts == ["u1", "u2", "u3", "u3"]
 
@@ -121,11 +134,15 @@ def test_words_that_were_taken_back_start_no_turn(kit: Any, story: Any) -> None:
 
 
 @pytest.mark.parametrize("lifetime", list(Lifetime))
-def test_a_projection_does_not_outlive_the_turn_that_was_taken_back(lifetime: Any, kit: Any) -> None:
+def test_a_projection_does_not_outlive_the_turn_that_was_taken_back(
+    lifetime: Any, kit: Any
+) -> None:
     story = kit.Story().user("1").answer("1").user("2").acts().result("r").answer("2")
     script = story.rewind("a1").user("3").answer("3").script()
     cut = kit.act(
-        lambda view, host: view.with_messages(view.messages[-1:]) if host.log[-1].id == "u2" else view,
+        lambda view, host: (
+            view.with_messages(view.messages[-1:]) if host.log[-1].id == "u2" else view
+        ),
         lifetime=lifetime,
         phases=[Phase.BEFORE_TURN],
     )

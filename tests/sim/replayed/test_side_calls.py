@@ -26,7 +26,9 @@ def summing(
 
 
 def chat(kit: Any) -> Any:
-    story = kit.Story().user(kit.prose(2000)).answer(kit.prose(100)).user(kit.prose(30)).answer("ok")
+    story = (
+        kit.Story().user(kit.prose(2000)).answer(kit.prose(100)).user(kit.prose(30)).answer("ok")
+    )
     return story.user("x", after=100.0).answer("y").script()
 
 
@@ -167,7 +169,11 @@ def test_other_messages_are_summarised_anew(kit: Any) -> None:
     remembering = Remembering(spy)
     messages = tuple(chat(kit).messages)
     said = [remembering.summarize(SummaryRequest(messages[:n], 100), len) for n in (2, 3, 2)]
-    assert [parts[0].text for parts in said] == ["summary of u1 a1", "summary of u1 a1 u2", "summary of u1 a1"]
+    assert [parts[0].text for parts in said] == [
+        "summary of u1 a1",
+        "summary of u1 a1 u2",
+        "summary of u1 a1",
+    ]
     assert len(spy.asked) == 2
 
 

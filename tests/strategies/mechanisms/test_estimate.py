@@ -1,8 +1,11 @@
 """Tokens as agents estimate them: a quarter of the characters."""
 
+from dataclasses import dataclass
+
 import pytest
 
 from compactlab.sim.message import Message, Part, Source, Usage, verbatim
+from compactlab.strategies import KeepAll
 from compactlab.strategies.mechanisms.estimate import context_tokens, estimate, estimate_system
 
 
@@ -64,10 +67,6 @@ def test_after_it_the_report_counts_and_what_came_after_the_last_answer(moment):
 
 def test_after_a_rewind_the_report_of_the_branch_given_up_does_not_count(tell, play):
     """An agent knows the usage of the last answer that is in its context."""
-    from dataclasses import dataclass
-
-    from compactlab.strategies import KeepAll
-
     seen = []
 
     @dataclass(frozen=True)

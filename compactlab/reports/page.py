@@ -1,0 +1,99 @@
+"""The page for a design review: one file, with nothing in it from elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from compactlab.reports import provenance
+from compactlab.reports.columns import ARROWS
+from compactlab.reports.comparison import Comparison, comparisons, together
+from compactlab.reports.notes import failures, legend, model_names, summaries, window
+from compactlab.reports.palette import COLOURS, strategy_colours
+from compactlab.reports.sections import CHARTS, TABLES, charts, groups, section, tables
+from compactlab.reports.sessions import BINS
+from compactlab.sim.metrics import METRICS
+from compactlab.sim.results import Results, replace_file
+
+
+def page(results: Results) -> str:
+    """Set the page.
+
+    Parameters
+    ----------
+    results
+        What to show.
+
+    Returns
+    -------
+    str
+        HTML that refers to nothing outside itself and runs no script; the same results give the
+        same bytes.
+    """
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
+
+    environment = Environment(
+        loader=PackageLoader("compactlab.reports"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    # Drawings are markup of our own, in which all foreign text is escaped already.
+    environment.filters["drawing"] = Markup
+    return environment.get_template("report.html.j2").render(_content(results))
+
+
+def write(results: Results, path: Path) -> None:
+    """Write the page to a file, which is whole or not there.
+
+    Parameters
+    ----------
+    results
+        What to show.
+    path
+        The file; replaced if it is there.
+    """
+    replace_file(path, page(results).encode())
+
+
+def _facts(results: Results, compared: Sequence[Comparison]) -> list[tuple[str, str]]:
+    """What stands at the head of the page."""
+    models = dict.fromkeys(model_names(each) for each in compared)
+    windows = dict.fromkeys(window(each).removeprefix("window").strip(" :") for each in compared)
+    return [
+        *provenance.facts(results),
+        ("Models", "; ".join(models) or "none"),
+        ("Window", "; ".join(windows) or "none"),
+        ("Summaries", summaries(results).removeprefix("summaries ")),
+    ]
+
+
+def _content(results: Results) -> dict[str, Any]:
+    compared = comparisons(results)
+    colours = strategy_colours(results)
+    listing = groups(results, compared)
+    return {
+        "colours": COLOURS,
+        "arrows": ARROWS,
+        "facts": _facts(results, compared),
+        "sections": [
+            section(comparison, colours, f"part-{number}")
+            for number, comparison in enumerate(compared, 1)
+        ],
+        "legend": legend(compared),
+        "charts": list(charts(results, listing, colours)),
+        "tables": list(tables(results, listing, colours)),
+        "without_chart": max(0, len(listing) - CHARTS),
+        "without_table": max(0, len(listing) - TABLES),
+        "bins": BINS,
+        "failures": failures(results),
+        "metrics": [(name, metric, together(name)) for name, metric in METRICS.items()],
+        "manifest": provenance.provenance(results),
+        "specs": provenance.specs(results),
+        "digests": provenance.digests(results),
+        "command": provenance.command(results),
+        "recordings": provenance.recordings(results),
+    }

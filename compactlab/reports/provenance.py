@@ -1,0 +1,86 @@
+"""Where the results come from, and how to get them again."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections import Counter
+from typing import Any
+
+from compactlab.reports.comparison import label
+from compactlab.reports.text import clean, counted, listed
+from compactlab.sim.results import Results
+
+_GENERATED = re.compile(r"(.+\))-\d+")
+_OTHERWISE_SHOWN = frozenset({"strategies", "sources", "breaks", "sees_future"})
+
+
+def facts(results: Results) -> list[tuple[str, str]]:
+    """What was compared on what and with what, a line each."""
+    manifest = results.manifest
+    conversations = {(run.scenario, run.conversation) for run in results.runs if run.strategy}
+    formats = Counter(clean(scenario) for scenario, _ in conversations)
+    names = [f"{name} {number:,}" for name, number in formats.most_common()]
+    strategies = {run.strategy for run in results.runs if run.strategy}
+    lines = {
+        "Compared": counted(len(strategies), "strategy"),
+        "On": f"{counted(len(conversations), 'conversation')} ({', '.join(names)})",
+        "Made with": f"compactlab {manifest.get('compactlab', 'of an unknown version')}",
+        "Prices": manifest.get("prices", "not said"),
+        "Tokens counted by": manifest.get("tokenizer", "not said"),
+    }
+    return [(term, clean(str(text))) for term, text in lines.items()]
+
+
+def provenance(results: Results) -> list[tuple[str, str]]:
+    """The manifest, an entry a line."""
+    return [
+        (clean(key), clean(value if isinstance(value, str) else json.dumps(value, sort_keys=True)))
+        for key, value in sorted(results.manifest.items())
+        if key not in _OTHERWISE_SHOWN
+    ]
+
+
+def specs(results: Results) -> list[tuple[str, str]]:
+    """Label and full spec of every strategy."""
+    run = dict.fromkeys(run.strategy for run in results.runs if run.strategy)
+    return [(label(results, spec), clean(spec)) for spec in run]
+
+
+def digests(results: Results) -> list[tuple[str, str, str]]:
+    """Conversation, format and digest, by which one can tell whether it is the same."""
+    seen = {(run.conversation, run.scenario): run.digest for run in results.runs if run.strategy}
+    return [(clean(name), clean(form), clean(d)) for (name, form), d in seen.items()]
+
+
+def command(results: Results) -> str:
+    """What to type to run it again; recordings must be put where the command says."""
+    manifest = results.manifest
+    words: list[str] = []
+    for source in _conversations(manifest):
+        words.append(f"--conversations {source}")
+    specs = dict.fromkeys(run.strategy for run in results.runs if run.strategy)
+    words += [f"--strategies {shlex.quote(clean(spec))}" for spec in specs]
+    words += [f"--model {shlex.quote(clean(str(name)))}" for name in manifest.get("models", ())]
+    for option in ("window", "summarizer"):
+        if manifest.get(option):
+            words.append(f"--{option} {shlex.quote(clean(str(manifest[option])))}")
+    if len(manifest.get("seeds", ())) > 1:
+        words.append(f"--seeds {len(manifest['seeds'])}")
+    return " \\\n  ".join(["compactlab run", *words])
+
+
+def recordings(results: Results) -> str:
+    """The names of the transcripts that the command needs, in words."""
+    names = [clean(s) for s in results.manifest.get("sources", ()) if not _GENERATED.fullmatch(s)]
+    shown = names[:20] + ([f"{len(names) - 20:,} more"] if len(names) > 20 else [])
+    return listed(shown)
+
+
+def _conversations(manifest: dict[str, Any]) -> list[str]:
+    """Scenarios by their specs, and a place for all recordings together."""
+    sources = [clean(source) for source in manifest.get("sources", ())]
+    made = dict.fromkeys(found[1] for s in sources if (found := _GENERATED.fullmatch(s)))
+    others = [s for s in sources if not _GENERATED.fullmatch(s)]
+    return [*map(shlex.quote, made), *(["FOLDER_OF_RECORDINGS"] if others else [])]

@@ -1,0 +1,138 @@
+"""What the stories about the command line have in common: commands, and tiny transcripts."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from compactlab.__main__ import main
+
+TINY = "coding_agent(turns=2, tokens=2000)"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a command ended, and what it said."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def said(self) -> str:
+        return self.out + self.err
+
+
+def _code(error: SystemExit) -> int:
+    return error.code if isinstance(error.code, int) else int(error.code is not None)
+
+
+@pytest.fixture
+def compactlab(monkeypatch) -> Callable[..., Outcome]:
+    """Call the command line's own `main` in this process, under click's runner."""
+
+    def call(*arguments: object) -> Outcome:
+        with CliRunner().isolation() as (out, err, _):
+            monkeypatch.setattr(sys, "argv", ["compactlab", *map(str, arguments)])
+            code = 0
+            try:
+                main()
+            except SystemExit as error:
+                code = _code(error)
+            sys.stdout.flush()
+            sys.stderr.flush()
+            outcome = Outcome(code, out.getvalue().decode(), err.getvalue().decode())
+        assert "Traceback" not in outcome.said
+        return outcome
+
+    return call
+
+
+@pytest.fixture(scope="session")
+def process() -> Callable[..., Outcome]:
+    """Run the command line in a process of its own, whose sets have an order of their own."""
+
+    def call(*arguments: object, cwd: Path | None = None, hashes: int = 0) -> Outcome:
+        done = subprocess.run(
+            [sys.executable, "-m", "compactlab", *map(str, arguments)],
+            capture_output=True,
+            cwd=cwd,
+            env={**os.environ, "PYTHONHASHSEED": str(hashes)},
+            timeout=120,
+            check=False,
+        )
+        outcome = Outcome(done.returncode, done.stdout.decode(), done.stderr.decode())
+        assert "Traceback" not in outcome.said
+        return outcome
+
+    return call
+
+
+@pytest.fixture(scope="session")
+def chat() -> Callable[..., None]:
+    """Write a small conversation as messages of OpenAI's Chat Completions."""
+
+    def write(path: Path, turns: int = 3, tool: str = "read") -> Path:
+        call = {"id": "c1", "type": "function", "function": {"name": tool, "arguments": "{}"}}
+        messages: list[dict[str, object]] = [
+            {"role": "user", "content": "Read the file notes.txt."},
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": "c1", "content": "the port is 8080"},
+            {"role": "assistant", "content": "The port is 8080."},
+        ]
+        for turn in range(turns - 1):
+            messages += [
+                {"role": "user", "content": f"And now number {turn}?"},
+                {"role": "assistant", "content": f"Number {turn} is done."},
+            ]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(json.dumps(message) + "\n" for message in messages))
+        return path
+
+    return write
+
+
+@pytest.fixture(scope="session")
+def bad() -> Callable[[Path], Path]:
+    """Write a transcript whose third line is broken."""
+
+    def write(path: Path) -> Path:
+        lines = (
+            '{"role": "user", "content": "hello"}',
+            '{"role": "assistant", "content": "yes?"}',
+            '{"role": "user", "content": ',
+        )
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("\n".join(lines) + "\n")
+        return path
+
+    return write
+
+
+@pytest.fixture(scope="session")
+def store(tmp_path_factory, process) -> Path:
+    """The results of a tiny run."""
+    folder = tmp_path_factory.mktemp("store") / "out"
+    options = ("--strategies", "keep_all", "--strategies", "sliding_window(keep=4)", "--jobs", 1)
+    done = process("run", "--conversations", TINY, *options, "--out", folder)
+    assert done.code == 0, done.said
+    return folder
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """What is in a folder: bytes by name."""
+    return {str(f.relative_to(folder)): f.read_bytes() for f in folder.rglob("*") if f.is_file()}
+
+
+@pytest.fixture(scope="session")
+def contents() -> Callable[[Path], dict[str, bytes]]:
+    """What is in a folder: bytes by name."""
+    return files

@@ -1,0 +1,57 @@
+"""`compactlab list`: what there is to choose from."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from compactlab.scenarios.catalogue import SCENARIOS, find_scenario
+from compactlab.sim.metrics import METRICS
+from compactlab.sim.model import catalogue
+from compactlab.strategies.catalogue import find_strategy, strategies
+
+NAMES = {
+    "strategies": set(strategies()),
+    "scenarios": set(SCENARIOS),
+    "models": set(catalogue()),
+    "metrics": set(METRICS),
+    "formats": {"native", "claude-code", "pi", "codex", "anthropic-messages", "openai-chat"},
+}
+
+
+@pytest.mark.parametrize("kind", NAMES)
+def test_each_has_a_line_with_its_meaning(compactlab, kind):
+    done = compactlab("list", kind)
+    lines = [line.split(maxsplit=1) for line in done.out.splitlines()]
+    assert done.code == 0
+    assert {name for name, _ in lines} == NAMES[kind]
+    assert len(lines) == len(NAMES[kind])
+
+
+@pytest.mark.parametrize("kind", NAMES)
+def test_all_that_is_known_comes_as_json(compactlab, kind):
+    rows = json.loads(compactlab("list", kind, "--json").out)
+    assert {row["name"] for row in rows} == NAMES[kind]
+    assert all(row["meaning"] for row in rows)
+
+
+def test_the_specs_of_a_list_can_be_typed(compactlab):
+    for row in json.loads(compactlab("list", "strategies", "--json").out):
+        assert find_strategy(row["spec"]).spec == row["spec"]
+    for row in json.loads(compactlab("list", "scenarios", "--json").out):
+        assert find_scenario(row["spec"]).spec == row["spec"]
+
+
+def test_a_model_without_a_policy_says_how_it_can_be_used(compactlab):
+    rows = {row["name"]: row for row in json.loads(compactlab("list", "models", "--json").out)}
+    assert rows["gpt-5"]["cache"] is None
+    assert "@none" in rows["gpt-5"]["meaning"]
+    assert rows["claude-sonnet-4-5"]["window"] == 200_000
+
+
+@pytest.mark.parametrize("arguments", [(), ("cats",)])
+def test_what_cannot_be_listed_ends_with_2(compactlab, arguments):
+    done = compactlab("list", *arguments)
+    assert done.code == 2
+    assert "strategies" in done.err

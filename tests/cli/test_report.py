@@ -1,0 +1,110 @@
+"""`compactlab report`: a store is shown again, in every format."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shutil
+
+import pytest
+
+from compactlab.reports.catalogue import FORMATS
+from compactlab.sim.metrics import METRICS
+from compactlab.sim.results import Results
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_every_format_names_every_strategy(compactlab, store, form):
+    done = compactlab("report", store, "--format", form)
+    assert (done.code, done.err) == (0, "")
+    assert "keep_all" in done.out
+    assert "sliding_window" in done.out
+
+
+def test_every_format_of_the_reports_can_be_asked_for(compactlab):
+    offered = compactlab("report", "--help").out
+    assert all(form in offered for form in FORMATS)
+
+
+def test_without_a_format_it_is_the_table(compactlab, store):
+    assert compactlab("report", store) == compactlab("report", store, "--format", "table")
+
+
+def test_the_json_holds_metrics_and_runs(compactlab, store):
+    data = json.loads(compactlab("report", store, "--format", "json").out)
+    assert set(data) == {"metrics", "runs"}
+    assert set(data["metrics"]) == set(METRICS)
+    stored = Results.load(store).runs
+    assert [run["strategy"] for run in data["runs"]] == [run.strategy for run in stored]
+    for run, row in zip(data["runs"], stored, strict=True):
+        assert run["status"] == "ok"
+        assert run["metrics"]["cost_usd"] == row.metrics["cost_usd"]
+
+
+def test_the_csv_has_a_row_a_run_and_no_empty_line(compactlab, store):
+    text = compactlab("report", store, "--format", "csv").out
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert [row["strategy"] for row in rows] == ["keep_all()", "sliding_window(keep=4)"]
+    assert not text.endswith("\n\n")
+
+
+def test_the_page_is_the_one_that_the_run_wrote(compactlab, store):
+    page = compactlab("report", store, "--format", "html").out
+    assert page.rstrip("\n") == (store / "report.html").read_text().rstrip("\n")
+
+
+@pytest.mark.parametrize("form", ["table", "html"])
+def test_every_process_shows_the_same_bytes(process, chat, tmp_path, form):
+    """Two formats with as many conversations each: no order of a set may decide."""
+    talk = chat(tmp_path / "talk.jsonl")
+    options = ("--conversations", talk, "--conversations", "coding_agent(turns=1, tokens=500)")
+    more = ("--strategies", "keep_all", "--model", "claude-sonnet-4-5", "--jobs", 1)
+    assert process("run", *options, *more, "--out", tmp_path / "out").code == 0
+    shown = {process("report", tmp_path / "out", "--format", form, hashes=n).out for n in range(3)}
+    assert len(shown) == 1
+
+
+def test_a_format_that_is_not_known_ends_with_2(compactlab, store):
+    done = compactlab("report", store, "--format", "pdf")
+    assert done.code == 2
+    assert "pdf" in done.err
+
+
+def test_where_there_is_no_store_it_says_so(compactlab, tmp_path):
+    for folder in (tmp_path, tmp_path / "missing"):
+        done = compactlab("report", folder)
+        assert done.code == 2
+        assert f"{folder}: no store of results" in done.err
+
+
+DAMAGES = {
+    "manifest.json is cut off": ("manifest.json", b'{"store": 1,'),
+    "manifest.json is a list": ("manifest.json", b"[]"),
+    "manifest.json is a number": ("manifest.json", b"3"),
+    "manifest.json is no text": ("manifest.json", b"\xff\xfe\x00"),
+    "manifest.json is of another version": ("manifest.json", b'{"store": 99}'),
+    "manifest.json knows no strategies": ("manifest.json", b'{"store": 1}'),
+    "runs.parquet is empty": ("runs.parquet", b""),
+    "runs.parquet is no parquet": ("runs.parquet", b"PAR1 not really"),
+    "calls.parquet is empty": ("calls.parquet", b""),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_store_is_named_and_ends_with_2(compactlab, store, tmp_path, damage):
+    name, data = DAMAGES[damage]
+    copy = shutil.copytree(store, tmp_path / "copy")
+    (copy / name).write_bytes(data)
+    done = compactlab("report", copy)
+    assert done.code == 2 or damage == "manifest.json knows no strategies"
+
+
+@pytest.mark.parametrize("name", ["runs.parquet", "calls.parquet"])
+def test_tables_of_somebody_elses_are_no_store(compactlab, store, tmp_path, name):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    copy = shutil.copytree(store, tmp_path / "copy")
+    pq.write_table(pa.table({"a": [1, 2]}), copy / name)
+    assert compactlab("report", copy).code == 2

@@ -1,0 +1,224 @@
+"""`compactlab run`: what is replayed and written, and how it ends."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from compactlab.sim.results import Results
+
+TINY = "coding_agent(turns=2, tokens=2000)"
+FILES = {"runs.parquet", "calls.parquet", "manifest.json", "report.html"}
+
+
+@pytest.fixture
+def run(compactlab, tmp_path):
+    """Run into a folder of the test, by default a tiny scenario under keep_all."""
+
+    def call(*arguments, what=TINY, strategies=("keep_all",), out=tmp_path / "out", jobs=1):
+        options = [option for spec in strategies for option in ("--strategies", spec)]
+        options += ["--conversations", what] if what else []
+        return compactlab("run", *arguments, *options, "--out", out, "--jobs", jobs)
+
+    return call
+
+
+def test_it_writes_a_store_and_a_report_and_shows_a_table(run, tmp_path, contents):
+    done = run(strategies=("keep_all", "keep_none"))
+    assert done.code == 0
+    assert set(contents(tmp_path / "out")) == FILES
+    assert "keep_none" in done.out
+    assert str(tmp_path / "out" / "report.html") in done.out
+    assert "[1/1]" in done.err
+
+
+def test_the_store_says_where_its_figures_come_from(run, tmp_path):
+    run("--window", 9000, "--seeds", 2, strategies=("sliding_window(keep=3)",))
+    results = Results.load(tmp_path / "out")
+    assert [(r.seed, r.window, r.strategy, r.status) for r in results.runs] == [
+        (seed, 9000, "sliding_window(keep=3)", "ok") for seed in (0, 1)
+    ]
+    assert {run.scenario for run in results.runs} == {"coding_agent"}
+    assert all(run.calls for run in results.runs)
+    assert results.manifest["window"] == 9000
+    assert results.manifest["strategies"] == {"sliding_window(keep=3)": "sliding_window(keep=3)"}
+
+
+def test_a_transcript_is_replayed_under_the_model_that_is_named(run, chat, tmp_path):
+    done = run("--model", "claude-opus-4-5", what=chat(tmp_path / "talk.jsonl"))
+    (row,) = Results.load(tmp_path / "out").runs
+    assert (done.code, row.conversation, row.model) == (0, "talk", "claude-opus-4-5")
+    assert [call[1] for call in row.calls] == ["claude-opus-4-5"] * 4
+
+
+def test_several_strategies_and_models_are_all_run(run, tmp_path):
+    models = ("--model", "claude-sonnet-4-5", "--model", "claude-sonnet-4-5@none")
+    assert run(*models, strategies=("keep_all", "keep_none")).code == 0
+    ran = [(run.model, run.strategy) for run in Results.load(tmp_path / "out").runs]
+    assert ran == [
+        (model, f"{name}()") for model in models[1::2] for name in ("keep_all", "keep_none")
+    ]
+
+
+def test_a_strategy_of_ones_own_is_run_from_its_file(run, tmp_path):
+    own = tmp_path / "own.py"
+    own.write_text(
+        "from dataclasses import dataclass\n"
+        "from compactlab.sim.strategy import Strategy\n"
+        "@dataclass(frozen=True)\n"
+        "class Raises(Strategy):\n"
+        "    def compact(self, view, host):\n"
+        "        raise KeyError('my own fault')\n"
+    )
+    done = run(strategies=("keep_all", f"{own}:Raises"))
+    assert done.code == 1
+    assert "my own fault" in done.said
+    statuses = [run.status for run in Results.load(tmp_path / "out").runs]
+    assert statuses == ["ok", "failed"]
+    assert str(tmp_path) not in Results.load(tmp_path / "out").runs[1].error
+
+
+# ------------------------------------------------------------------------------------- the dry run
+
+
+def test_a_dry_run_says_what_would_run_and_writes_nothing(run, chat, tmp_path):
+    chat(tmp_path / "talks" / "one.jsonl")
+    chat(tmp_path / "talks" / "two.jsonl")
+    done = run("--dry-run", what=tmp_path / "talks", strategies=("keep_all", "keep_none"))
+    assert done.code == 0
+    assert not (tmp_path / "out").exists()
+    lines = done.out.splitlines()
+    assert "2 conversations" in lines
+    assert {"  one", "  two", "  keep_all", "  keep_none"} <= set(lines)
+    assert "4 runs, if every source holds one conversation" in lines
+
+
+def test_a_dry_run_runs_nothing(run, monkeypatch):
+    monkeypatch.setattr("compactlab.sim.sweep.Experiment.run", None)
+    assert run("--dry-run").code == 0
+
+
+def test_a_dry_run_of_everything_that_is_built_in_names_it(compactlab):
+    done = compactlab("run", "--dry-run")
+    assert done.code == 0
+    assert "  auto_compact + context_recovery" in done.out
+    assert "claude-sonnet-4-5 for made-up conversations" in done.out
+
+
+# ------------------------------------------------------------------------------- what is not known
+
+
+@pytest.mark.parametrize(
+    ("more", "complaint"),
+    [
+        ({"strategies": ("keep_al",)}, "did you mean keep_all"),
+        ({"strategies": ("sliding_window(keep=0)",)}, "keep must be at least 1"),
+        ({"strategies": ("turn_slice + keep_all",)}, "session, turn, request"),
+        ({"what": "coding_agnt"}, "did you mean coding_agent"),
+        ({"what": "coding_agent(turns=0)"}, "at least 1"),
+        ({"what": "no/such/file.jsonl"}, "no/such/file.jsonl: No such file"),
+    ],
+)
+def test_a_name_that_is_not_known_ends_with_2(run, tmp_path, more, complaint):
+    done = run(**more)
+    assert done.code == 2
+    assert complaint in done.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_summariser_that_is_not_known_ends_with_2(run):
+    done = run("--summarizer", "lexrnk")
+    assert (done.code, done.out) == (2, "")
+    assert "did you mean lexrank" in done.err
+
+
+@pytest.mark.parametrize(
+    ("model", "advice"),
+    [
+        ("gpt-5", "--model gpt-5@none"),
+        ("claude-sonet-4-5", "did you mean claude-sonnet-4-5"),
+        ("claude-sonnet-4-5@anthropc", "did you mean anthropic"),
+        ("recorded", "name one: --model"),
+    ],
+)
+def test_a_model_that_cannot_be_replayed_fails_its_rows(run, tmp_path, model, advice):
+    done = run("--model", model, "--model", "claude-sonnet-4-5")
+    failed, fine = Results.load(tmp_path / "out").runs
+    assert (done.code, failed.status, fine.status) == (1, "failed", "ok")
+    assert advice in failed.error
+    assert advice in " ".join(done.said.split())
+    assert "1 of 2 runs failed" in done.err
+
+
+# ---------------------------------------------------------------------------- what cannot be read
+
+
+def test_a_malformed_transcript_is_named_with_its_line(run, bad, tmp_path):
+    file = bad(tmp_path / "bad.jsonl")
+    done = run(what=file)
+    assert done.code == 2
+    assert f"{file}:3: not JSON" in done.err
+    assert not list((tmp_path / "out").glob("*"))
+
+
+def test_its_broken_lines_may_be_passed_over(run, bad, tmp_path):
+    done = run("--lenient", "--model", "claude-sonnet-4-5", what=bad(tmp_path / "bad.jsonl"))
+    assert done.code == 0
+
+
+def test_one_bad_transcript_among_good_ones_costs_its_own_row(run, chat, bad, tmp_path):
+    for name in ("a", "c"):
+        chat(tmp_path / "talks" / f"{name}.jsonl")
+    file = bad(tmp_path / "talks" / "b.jsonl")
+    done = run("--model", "claude-sonnet-4-5", what=tmp_path / "talks")
+    assert done.code == 1
+    assert f"{file}:3: not JSON" in done.err
+    runs = Results.load(tmp_path / "out").runs
+    assert [(r.conversation, r.status) for r in runs if r.status == "ok"] == [
+        ("a", "ok"),
+        ("c", "ok"),
+    ]
+    assert ("b", "unreadable") in [(r.conversation, r.status) for r in runs]
+
+
+def test_files_of_a_folder_that_are_no_transcripts_are_counted(run, chat, tmp_path):
+    chat(tmp_path / "talks" / "a.jsonl")
+    (tmp_path / "talks" / "notes.txt").write_text("no transcript")
+    assert run("--model", "claude-sonnet-4-5", what=tmp_path / "talks").code == 0
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert manifest["skipped_files"] == 1
+
+
+def test_a_folder_without_transcripts_is_nothing_to_replay(run, tmp_path):
+    (tmp_path / "empty").mkdir()
+    done = run(what=tmp_path / "empty")
+    assert done.code == 2
+    assert "there is nothing to replay" in done.err
+
+
+def test_a_folder_that_cannot_be_written_ends_with_2_before_the_work(run, tmp_path, monkeypatch):
+    monkeypatch.setattr("compactlab.sim.sweep.Experiment.run", None)
+    (tmp_path / "file").write_text("in the way")
+    assert run(out=tmp_path / "file").code == 2
+    done = run(out=tmp_path / "file" / "below")
+    assert done.code == 2
+    assert "cannot write to" in done.err
+
+
+# ------------------------------------------------------------------------------------ the workers
+
+
+def test_the_number_of_workers_changes_no_byte(process, chat, tmp_path, contents):
+    talks = [chat(tmp_path / f"{name}.jsonl", turns) for name, turns in (("a", 2), ("b", 5))]
+    options = ["--strategies", "keep_all", "--strategies", "random_keep", "--window", 4000]
+    options += [o for talk in talks for o in ("--conversations", talk)]
+    options += ["--conversations", TINY, "--seeds", 2, "--model", "claude-sonnet-4-5"]
+    written = []
+    for jobs in (1, 2):
+        # A path that appears in the output must not make the difference.
+        out = tmp_path / f"with {jobs}" / "out"
+        assert process("run", *options, "--jobs", jobs, "--out", out).code == 0
+        written.append(contents(out))
+    assert set(written[0]) == FILES
+    assert written[0] == written[1]

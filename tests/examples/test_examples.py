@@ -1,0 +1,39 @@
+"""The examples run, and so does what the README shows."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+def run(*arguments: str, cwd: Path) -> str:
+    done = subprocess.run(
+        [sys.executable, *arguments], cwd=cwd, check=True, capture_output=True, text=True
+    )
+    return done.stdout
+
+
+def test_compare_prints_a_table_and_the_compactions(root: Path, tmp_path: Path) -> None:
+    said = run(str(root / "examples" / "compare.py"), cwd=tmp_path)
+    assert "sliding_window(keep=20)" in said
+    assert "fresh because of {'compaction':" in said
+
+
+def test_an_own_strategy_runs_beside_the_built_in_ones(root: Path, tmp_path: Path) -> None:
+    spec = f"{root / 'examples' / 'own_strategy.py'}:Stepwise(most=40, keep=10)"
+    conversation = "coding_agent(turns=4, tokens=20000)"
+    options = ["--conversations", conversation, "--strategies", spec, "--strategies", "keep_all"]
+    said = run("-m", "compactlab", "run", *options, "--out", str(tmp_path), cwd=tmp_path)
+    assert "stepwise" in said
+
+
+@pytest.mark.parametrize("number", range(2))
+def test_the_readmes_python_runs(root: Path, tmp_path: Path, number: int) -> None:
+    page = (root / "README.md").read_text("utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    (tmp_path / "block.py").write_text(blocks[number], encoding="utf-8")
+    assert run("block.py", cwd=tmp_path)

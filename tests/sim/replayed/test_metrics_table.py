@@ -1,0 +1,119 @@
+"""The table of metrics: complete, and the figures the same whoever works in whatever order."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from compactlab.scenarios.catalogue import sources
+from compactlab.sim.metrics import METRICS, Metric, measure
+from compactlab.sim.sweep import Experiment
+from compactlab.strategies.catalogue import find_strategy
+from compactlab.summarizers.catalogue import find_summarizer
+
+UNITS = {"USD", "tokens", "share", "ratio", "calls"}
+
+
+@pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
+def test_a_metric_says_what_it_is(metric: Metric) -> None:
+    assert metric.unit in UNITS
+    assert metric.better in ("lower", "higher", "neither")
+    assert 10 < len(metric.meaning) < 100
+    assert re.match(r"(sum|count|mean|median|maximum|one less|overflows)", metric.of_run)
+    assert METRICS[metric.name] is metric
+
+
+def test_every_function_of_a_family_is_in_the_table() -> None:
+    from compactlab.sim.metrics import behaviour, continuity, cost
+
+    beside = {"spikes", "measure", "cost"}
+    written = {
+        name
+        for family in (behaviour, continuity, cost)
+        for name, each in vars(family).items()
+        if getattr(each, "__module__", "") == family.__name__
+        and not name.startswith("_")
+        and name not in beside
+        and callable(each)
+    }
+    assert written == set(METRICS)
+
+
+def test_measuring_gives_the_figures_of_the_table(kit: Any, story: Any) -> None:
+    script = story.user("1").answer("1").script()
+    assert list(measure(kit.replayed(script, kit.keep), script)) == list(METRICS)
+    assert list(measure(kit.trace_of(), script)) == list(METRICS)
+
+
+def test_a_share_is_a_share(kit: Any) -> None:
+    story = kit.Story().user(kit.prose(1500))
+    for _ in range(20):
+        story.acts('{"path": "src/main.py"}').result(kit.prose(200) + " src/main.py")
+    script = story.answer("done").script()
+    for spec in ("keep_all", "keep_none", "sliding_window(keep=5)", "turn_slice(turns=1)"):
+        figures = measure(kit.replayed(script, find_strategy(spec)), script)
+        for name, metric in METRICS.items():
+            if metric.unit == "share" and figures[name] is not None:
+                assert 0 <= figures[name] <= 1, name
+
+
+def test_counts_of_a_run(kit: Any) -> None:
+    story = kit.Story().user(kit.prose(100)).answer("ok").user(kit.prose(100)).answer("ok")
+    script = story.user("x").answer("y").script()
+    cut = kit.act(
+        lambda view, host: view.with_messages(view.messages[-1:]) if len(host.log) == 5 else view
+    )
+    figures = measure(kit.replayed(script, cut, window=150), script)
+    named = ("calls", "rewrites", "compactions", "overflows", "over_window")
+    assert [figures[name] for name in named] == [3, 1, 1, 1, pytest.approx(1 / 3)]
+
+
+# ---------------------------------------------------------------------- order and number of workers
+
+SPECS = (
+    "keep_all",
+    "random_keep",
+    "sliding_window(keep=6)",
+    "auto_compact(keep_recent_tokens=500)",
+)
+
+
+def small(specs: tuple[str, ...]) -> Experiment:
+    found, _ = sources(["coding_agent(turns=3, tokens=6000)"], seeds=3)
+    strategies = tuple(map(find_strategy, specs))
+    return Experiment(tuple(found), strategies, (), find_summarizer(), window=40_000)
+
+
+@pytest.fixture(scope="module")
+def alone() -> Any:
+    """The results of one worker."""
+    return small(SPECS).run()
+
+
+def stored(results: Any, folder: Any) -> dict[str, bytes]:
+    results.save(folder)
+    return {file.name: file.read_bytes() for file in sorted(folder.iterdir())}
+
+
+def test_the_number_of_workers_changes_nothing(alone: Any, tmp_path: Any) -> None:
+    several = small(SPECS).run(jobs=2)
+    assert several == alone
+    assert not alone.failed
+    assert stored(several, tmp_path / "2") == stored(alone, tmp_path / "1")
+
+
+def test_the_order_of_strategies_changes_nothing_but_the_order(alone: Any) -> None:
+    turned = small(SPECS[::-1]).run()
+
+    def by_name(results: Any) -> dict[tuple[str, str], Any]:
+        return {(run.conversation, run.strategy): run for run in results.runs}
+
+    assert by_name(turned) == by_name(alone)
+    assert [run.strategy for run in turned.runs[:4]] == [r.strategy for r in alone.runs[:4]][::-1]
+
+
+def test_a_strategy_is_measured_alone_as_among_others(alone: Any) -> None:
+    single = small(SPECS[1:2]).run()
+    assert single.runs == [run for run in alone.runs if run.strategy == single.runs[0].strategy]

@@ -1,0 +1,173 @@
+"""What a recording tells: what its agent had in context, and what its prompts held besides."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from compactlab.sim.message import Usage, verbatim
+from compactlab.sim.recording import BEFORE_THE_LOG, Unseen, recorded_contexts, unseen
+from compactlab.strategies.as_recorded import AsRecorded
+
+PLAIN = "gpt-5"  # counts as o200k does
+CLAUDE = "claude-sonnet-4-5"  # counts 1.32 times that
+
+
+def contexts(script: Any) -> list[tuple[str, str, int]]:
+    return [
+        (answer.id, " ".join(m.id for m in context), compactions)
+        for answer, context, compactions in recorded_contexts(script)
+    ]
+
+
+def test_a_context_is_what_was_said_before(story: Any) -> None:
+    story.user("1").acts().result("r").answer("1").user("2").aborted("x").user("3").answer("3")
+    assert contexts(story.script()) == [
+        ("a1", "u1", 0),
+        ("a2", "u1 a1 r1", 0),
+        ("a3", "u1 a1 r1 a2 u2 x1 u3", 0),
+    ]
+
+
+def test_after_a_compaction_stands_its_summary_and_what_it_kept(story: Any) -> None:
+    story.user("1").answer("1").user("2").answer("2").compacted("so far", kept_from="u2")
+    story.user("3").answer("3").compacted("all", "a file").user("4").answer("4")
+    assert contexts(story.script())[2:] == [("a3", "s1.0 u2 a2 u3", 1), ("a4", "s2.0 s2.1 u4", 2)]
+
+
+def test_what_it_kept_may_be_gone_from_the_context(story: Any) -> None:
+    story.user("1").answer("1").compacted("one").user("2").compacted("two", kept_from="u1")
+    assert contexts(story.answer("2").script())[1:] == [("a2", "s2.0", 2)]
+
+
+def test_going_back_before_a_compaction_undoes_it(story: Any) -> None:
+    story.user("1").answer("1").user("2").compacted("so far").answer("2").rewind("a1")
+    assert contexts(story.user("3").answer("3").script())[-1] == ("a3", "u1 a1 u3", 1)
+
+
+def test_going_back_behind_a_compaction_keeps_it(story: Any) -> None:
+    story.user("1").compacted("so far").user("2").answer("2").user("3").answer("3").rewind("a1")
+    assert contexts(story.user("4").answer("4").script())[-1] == ("a3", "s1.0 u2 a1 u4", 1)
+
+
+@settings(max_examples=100)
+@given(data=st.data())
+def test_as_recorded_sends_what_the_recorded_agent_had(kit: Any, data: st.DataObject) -> None:
+    script = data.draw(kit.stories())
+    trace = kit.replayed(script, AsRecorded())
+    assert kit.prompts_of(trace) == [context for _, context, _ in contexts(script)]
+
+
+def test_as_recorded_repeats_two_compactions_in_a_row(kit: Any, story: Any) -> None:
+    story.user("1").answer("1").compacted("one").compacted("two").user("2").answer("2")
+    assert kit.prompts_of(kit.replayed(story.script(), AsRecorded()))[-1] == "s2.0 u2"
+
+
+# --------------------------------------------------------------------------------- what is unseen
+
+
+def recorded(kit: Any, story: Any, hidden: int, *, system: int = 0, model: str = PLAIN) -> Any:
+    """A recording of three calls, whose prompts were so much larger than their messages."""
+    said = 0
+    for number in range(3):
+        said += 50
+        story.user(kit.prose(50))
+        usage = Usage(uncached=hidden + said + 7 * number)
+        story.answer(kit.prose(20), usage=usage, model=model)
+        said += 20
+    parts = (verbatim("system", "text", kit.prose(system)),) if system else ()
+    return story.script(seed=-1, system=parts)
+
+
+def test_what_is_always_there_is_the_smallest_difference(kit: Any, story: Any) -> None:
+    assert unseen(recorded(kit, story, 9000)) == Unseen(system=9000)
+
+
+def test_a_system_prompt_that_is_known_is_not_unseen(kit: Any, story: Any) -> None:
+    assert unseen(recorded(kit, story, 9000, system=400)) == Unseen(system=8600)
+
+
+def test_a_recording_that_holds_everything_hides_nothing(kit: Any, story: Any) -> None:
+    assert unseen(recorded(kit, story, 0)) == Unseen()
+    assert unseen(recorded(kit, kit.Story(), -20)) == Unseen()
+
+
+def test_sizes_are_told_in_tokens_of_o200k(kit: Any, story: Any) -> None:
+    story.user(kit.prose(100)).answer("ok", usage=Usage(uncached=132 + 13_200), model=CLAUDE)
+    assert unseen(story.script(seed=-1)).system == pytest.approx(10_000, abs=1)
+
+
+def test_without_usage_nothing_can_be_told(story: Any) -> None:
+    assert unseen(story.user("hi").answer("ho").script(seed=-1)) == Unseen()
+    empty = story.user("hi").answer("ho", usage=Usage()).script(seed=-1)
+    assert unseen(empty) == Unseen()
+    assert unseen(empty).blocks == ()
+    assert unseen(empty).opening is None
+
+
+def test_a_call_whose_messages_outweigh_the_unseen_does_not_tell(kit: Any, story: Any) -> None:
+    """Of a long prompt the estimate is off by more than what is looked for."""
+    story.user(kit.prose(10)).answer("ok", usage=Usage(uncached=1010), model=PLAIN)
+    story.user(kit.prose(9000)).answer("ok", usage=Usage(uncached=9011 + 300), model=PLAIN)
+    assert unseen(story.script(seed=-1)) == Unseen(system=1000)
+
+
+def test_a_read_after_a_compaction_is_the_system_part(kit: Any, story: Any) -> None:
+    story.user(kit.prose(100)).answer("ok", usage=Usage(uncached=5100), model=PLAIN)
+    story.compacted(kit.prose(30)).user(kit.prose(20))
+    story.answer("ok", usage=Usage(cache_read=4000, uncached=1050), model=PLAIN)
+    hidden = unseen(story.script(seed=-1))
+    assert hidden == Unseen(system=4000, context=1000)
+    assert [(part.name, part.size) for part in hidden.blocks] == [
+        ("tools and system prompt", 4000),
+        ("client context", 1000),
+    ]
+
+
+def test_only_the_first_read_after_a_compaction_counts(kit: Any, story: Any) -> None:
+    story.user(kit.prose(100)).answer("ok", usage=Usage(uncached=5100), model=PLAIN)
+    story.compacted(kit.prose(30)).user(kit.prose(20))
+    story.answer("ok", usage=Usage(uncached=5050), model=PLAIN)
+    story.user(kit.prose(9)).answer("ok", usage=Usage(cache_read=300, uncached=4760), model=PLAIN)
+    assert unseen(story.script(seed=-1)) == Unseen(system=5000)
+
+
+def test_a_recording_from_the_middle_has_a_head_until_its_first_compaction(
+    kit: Any, story: Any
+) -> None:
+    story.user(kit.prose(100)).answer("ok", usage=Usage(uncached=100 + 5000 + 3000), model=PLAIN)
+    story.compacted(kit.prose(30)).user(kit.prose(20))
+    story.answer("ok", usage=Usage(uncached=50 + 5000), model=PLAIN)
+    inside = story.script(seed=-1, starts_inside=True)
+    assert unseen(inside) == Unseen(system=5000, head=3000)
+    assert unseen(story.script(seed=-1)).head == 0
+    opening = unseen(inside).opening
+    assert (opening.id, opening.parts[0].size, opening.starts_turn) == (BEFORE_THE_LOG, 3000, False)
+
+
+def test_as_recorded_meets_the_recorded_prompts(kit: Any, story: Any) -> None:
+    story.user(kit.prose(100)).answer("ok", usage=Usage(uncached=8100), model=CLAUDE)
+    story.user(kit.prose(40)).answer("ok", usage=Usage(uncached=8154), model=CLAUDE)
+    story.compacted(kit.prose(30)).user(kit.prose(20))
+    story.answer("ok", usage=Usage(uncached=5066), model=CLAUDE)
+    script = story.script(seed=-1, starts_inside=True)
+    trace = kit.replayed(script, AsRecorded(), model="recorded")
+    told = [answer.call.usage.prompt for answer in script.calls]
+    assert [step.usage.prompt for step in trace.steps] == pytest.approx(told, abs=3)
+
+
+def test_what_was_said_before_the_log_stays_when_the_user_goes_back(kit: Any, story: Any) -> None:
+    story.user(kit.prose(100)).answer("ok", usage=Usage(uncached=8100), model=PLAIN)
+    script = story.rewind("u1").answer("so", usage=Usage(uncached=8100), model=PLAIN)
+    trace = kit.replayed(script.script(seed=-1), AsRecorded(), overhead=Unseen(head=500))
+    assert kit.prompts_of(trace) == ["before-the-log u1"] * 2
+    assert [step.usage.prompt for step in trace.steps] == [600, 600]
+
+
+def test_the_overhead_can_be_said_instead(kit: Any, story: Any) -> None:
+    script = recorded(kit, story, 9000)
+    (first, *_) = kit.replayed(script, kit.keep, overhead=Unseen(system=5, context=6)).steps
+    assert first.usage.prompt == 50 + 5 + 6

@@ -1,0 +1,176 @@
+"""Specs: what is written can be read back, and what is typed wrongly is told plainly."""
+
+from __future__ import annotations
+
+import string
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from compactlab.sim.errors import UsageError
+from compactlab.sim.spec import build, label_of, parse_spec, snake_case, spec_of
+
+
+@dataclass(frozen=True)
+class SlidingWindow:
+    keep: int = 20
+    share: float = 0.5
+    pin: bool = False
+    words: str = "so far"
+    marks: tuple[str, ...] = ()
+    most: int | None = None
+    memo: dict[str, int] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True)
+class Picky:
+    keep: int
+
+    def __post_init__(self) -> None:
+        if self.keep < 1:
+            raise ValueError("keep must be at least 1")
+
+
+WINDOWS = st.builds(
+    SlidingWindow,
+    keep=st.integers(),
+    share=st.floats(allow_nan=False, allow_infinity=False),
+    pin=st.booleans(),
+    words=st.text(st.characters(codec="utf-8")) | st.text("()='\"\\,#{}", max_size=8),
+    marks=st.lists(st.text(string.printable, max_size=5), max_size=3).map(tuple),
+    most=st.none() | st.integers(),
+)
+
+
+@given(WINDOWS)
+def test_a_spec_builds_what_it_was_written_from(window: SlidingWindow) -> None:
+    for written in (spec_of(window), label_of(window)):
+        name, arguments = parse_spec(written)
+        assert name == "sliding_window"
+        assert build(SlidingWindow, arguments) == window
+
+
+def test_a_spec_names_all_fields_and_a_label_those_that_were_chosen() -> None:
+    window = SlidingWindow(keep=3, memo={"a": 1})
+    assert spec_of(window) == (
+        "sliding_window(keep=3, share=0.5, pin=False, words='so far', marks=(), most=None)"
+    )
+    assert label_of(window) == "sliding_window(keep=3)"
+    assert label_of(SlidingWindow()) == "sliding_window"
+
+
+@pytest.mark.parametrize(
+    ("name", "snake"),
+    [
+        ("KeepAll", "keep_all"),
+        ("X", "x"),
+        ("LLMSummary", "llmsummary"),
+        ("Top3Parts", "top3_parts"),
+    ],
+)
+def test_names_are_in_snake_case(name: str, snake: str) -> None:
+    assert snake_case(name) == snake
+
+
+@pytest.mark.parametrize(
+    ("typed", "means"),
+    [
+        ("keep_all", ("keep_all", {})),
+        ("  keep_all()  ", ("keep_all", {})),
+        ("w(keep=1) ", ("w", {"keep": 1})),
+        ("w( keep = -3 ,)", ("w", {"keep": -3})),
+        ("w(a=')', b='(')", ("w", {"a": ")", "b": "("})),
+        ("w(a=[1, {'b': None}])", ("w", {"a": [1, {"b": None}]})),
+    ],
+)
+def test_what_is_typed_is_understood(typed: str, means: tuple[str, dict[str, object]]) -> None:
+    assert parse_spec(typed) == means
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "w(", "w(keep=1", "w(keep=1))", "w(20)", "w(*[1])", "w(**{'a': 1})", "w(a=)",
+        "w(a=b)", "w(a=1+)", "w(a=f'{1}')", "w(a=1 if 1 else 2)", "w(a:=1)", "w(a=1) + v(b=2)",
+        "w(a='\ud800')", "w(\0)", "w(a=1#)", "w(a=" + "[" * 400 + ")", "w(a=" + "9" * 5000 + ")",
+        "w(a=" + "-" * 20_000 + "1)",
+    ],
+)  # fmt: skip
+def test_garbage_is_refused(typed: str) -> None:
+    with pytest.raises(UsageError):
+        parse_spec(typed)
+
+
+@pytest.mark.parametrize("typed", ["w(a=1)(b=2)", "w(a=1).v(b=2)", "w(a=1)[0](b=2)"])
+def test_no_argument_is_dropped_in_silence(typed: str) -> None:
+    with pytest.raises(UsageError):
+        parse_spec(typed)
+
+
+def test_an_argument_given_twice_is_refused() -> None:
+    with pytest.raises(UsageError):
+        parse_spec("w(keep=1, keep=2)")
+
+
+@pytest.mark.parametrize("typed", ["w(a={[]})", "w(a={[]: 1})", "w(a={{}})"])
+def test_a_literal_that_cannot_be_is_refused(typed: str) -> None:
+    with pytest.raises(UsageError):
+        parse_spec(typed)
+
+
+@given(st.text("w(a=1, '\"[]{}:.#\\)\n", max_size=12))
+def test_whatever_is_typed_is_read_or_refused(typed: str) -> None:
+    try:
+        name, arguments = parse_spec(typed)
+    except UsageError:
+        return
+    assert isinstance(name, str)
+    assert all(isinstance(key, str) for key in arguments)
+
+
+@pytest.mark.parametrize("typed", ["a={}", "a=[{}]", "**{{'a': {}}}", "a=0) or f(b={}"])
+def test_nothing_is_executed(typed: str, tmp_path: Path) -> None:
+    touched = tmp_path / "touched"
+    code = typed.format(f"__import__('pathlib').Path({str(touched)!r}).touch()")
+    with pytest.raises(UsageError):
+        parse_spec(f"w({code})")
+    assert not touched.exists()
+
+
+# Building
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"kepe": 1}, "sliding_window: unknown field 'kepe'; did you mean keep?"),
+        ({"keep": "20"}, "sliding_window: keep must be a whole number, not '20'"),
+        ({"keep": 2.0}, "sliding_window: keep must be a whole number, not 2.0"),
+        ({"keep": True}, "sliding_window: keep must be a whole number, not True"),
+        ({"share": "half"}, "sliding_window: share must be a number, not 'half'"),
+        ({"share": False}, "sliding_window: share must be a number, not False"),
+        ({"pin": 1}, "sliding_window: pin must be True or False, not 1"),
+        ({"words": 1}, "sliding_window: words must be text, not 1"),
+    ],
+)
+def test_a_wrong_field_is_named(arguments: dict[str, object], message: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        build(SlidingWindow, arguments)
+    assert str(caught.value) == message
+
+
+def test_a_whole_number_is_a_number() -> None:
+    assert build(SlidingWindow, {"share": 1}).share == 1
+
+
+def test_what_a_class_refuses_is_a_users_error() -> None:
+    with pytest.raises(UsageError, match="picky: keep must be at least 1"):
+        build(Picky, {"keep": 0})
+
+
+def test_a_missing_field_is_named() -> None:
+    with pytest.raises(UsageError, match=r"picky: .*'keep'"):
+        build(Picky, {})

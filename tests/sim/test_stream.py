@@ -1,0 +1,50 @@
+"""Random numbers by name."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from compactlab.sim.stream import stream
+
+# Whoever changes it changes every generated conversation.
+PINNED = 0.43999011239977803
+
+NAMES = st.lists(st.text("abc12", max_size=3), max_size=3)
+
+
+@given(st.integers(), NAMES, NAMES)
+def test_the_same_name_gives_the_same_draws_and_another_gives_others(
+    seed: int, one: list[str], other: list[str]
+) -> None:
+    draws = [stream(seed, *names).random() for names in (one, one, other)]
+    assert draws[0] == draws[1]
+    assert (draws[0] == draws[2]) == (one == other)
+
+
+def test_another_seed_gives_other_draws() -> None:
+    assert stream(0, "gaps").random() != stream(1, "gaps").random()
+
+
+def test_where_one_name_ends_and_the_next_begins_makes_a_difference() -> None:
+    assert stream(0, "ab", "c").random() != stream(0, "a", "bc").random()
+    assert stream(0, "a").random() != stream(0, "a", "").random()
+
+
+@pytest.mark.parametrize("seed", ["0", "1", "random"])
+def test_the_draws_are_the_same_in_every_process_and_stay_so(seed: str) -> None:
+    code = "from compactlab.sim.stream import stream; print(stream(7, 'gaps', 3).random())"
+    environment = {**os.environ, "PYTHONHASHSEED": seed}
+    told = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+    assert float(told.stdout) == stream(7, "gaps", 3).random() == PINNED
+
+
+def test_any_text_can_be_a_name() -> None:
+    assert 0 <= stream(0, "\ud800", "").random() < 1

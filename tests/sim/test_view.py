@@ -1,0 +1,200 @@
+"""Messages and views, against plain lists."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, rule
+
+from compactlab.sim.message import Message
+from compactlab.sim.view import Messages, View
+from tests.sim.drawn import sized, text
+
+Pair = tuple[Messages, list[Message]]
+
+# Content repeats, so that equal messages are not always the same one.
+POOL = [sized(f"m{number % 4}", number % 3) for number in range(8)]
+MESSAGE = st.sampled_from(POOL)
+PLACE = st.integers(-4, 4) | st.none()
+WEIGHT = st.integers(-1, 8)
+
+
+def weigh(message: Message) -> int:
+    return message.parts[0].size
+
+
+def same(one: object, other: list[Message]) -> bool:
+    """Whether they are the same objects, in the same order."""
+    return [*map(id, one)] == [*map(id, other)]  # type: ignore[call-overload]
+
+
+class Lists(RuleBasedStateMachine):
+    """Each sequence is kept beside a list that was treated the same way."""
+
+    pairs = Bundle("pairs")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.known: list[Pair] = []
+
+    def keep(self, messages: Messages, items: list[Message]) -> Pair:
+        self.known.append((messages, items))
+        return messages, items
+
+    @initialize(target=pairs, items=st.lists(MESSAGE, max_size=4))
+    def begin(self, items: list[Message]) -> Pair:
+        return self.keep(Messages(iter(items)), list(items))
+
+    @rule(target=pairs, pair=pairs, new=st.lists(MESSAGE, max_size=2))
+    def append(self, pair: Pair, new: list[Message]) -> Pair:
+        return self.keep(pair[0].append(*new), [*pair[1], *new])
+
+    @rule(target=pairs, pair=pairs, start=PLACE, stop=PLACE)
+    def slice(self, pair: Pair, start: int | None, stop: int | None) -> Pair:
+        return self.keep(pair[0][start:stop], pair[1][start:stop])
+
+    @rule(pair=pairs, other=pairs)
+    def compare(self, pair: Pair, other: Pair) -> None:
+        (mine, items), (its, others) = pair, other
+        shared = [a is b for a, b in zip(items, others, strict=False)]
+        assert mine.shared(its) == its.shared(mine) == [*shared, False].index(False)
+        assert (mine == its) == (items == others)
+        assert mine != its or hash(mine) == hash(its)
+
+    @rule(pair=pairs, other=pairs)
+    def differ(self, pair: Pair, other: Pair) -> None:
+        gone, come = (sorted(map(id, part)) for part in pair[0].difference(other[0]))
+        counts = [[*map(id, items)] for items in (pair[1], other[1])]
+        if all(len(set(ids)) == len(ids) for ids in counts):
+            assert gone == sorted(set(counts[0]) - set(counts[1]))
+            assert come == sorted(set(counts[1]) - set(counts[0]))
+
+    @rule(pair=pairs, budget=WEIGHT)
+    def weigh_tails(self, pair: Pair, budget: int) -> None:
+        messages, items = pair
+        tails = [sum(map(weigh, items[start:])) for start in range(len(items) + 1)]
+        assert messages.total(weigh) == tails[0]
+        light = [start for start, tail in enumerate(tails) if tail <= budget]
+        assert messages.tail_from(weigh, budget) == (light[0] if light else len(items))
+        heavy = [start for start, tail in enumerate(tails[:-1]) if tail >= budget]
+        assert messages.last_holding(weigh, budget) == (heavy[-1] if heavy else None)
+
+    @rule(pair=pairs, place=st.integers(-5, 5))
+    def pick(self, pair: Pair, place: int) -> None:
+        messages, items = pair
+        if -len(items) <= place < len(items):
+            assert messages[place] is items[place]
+        else:
+            with pytest.raises(IndexError):
+                messages[place]
+
+    @invariant()
+    def nobody_was_disturbed(self) -> None:
+        for messages, items in self.known:
+            assert same(messages, items)
+            assert same(reversed(messages), items[::-1])
+            assert len(messages) == len(items)
+
+
+TestMessages = Lists.TestCase
+TestMessages.settings = settings(max_examples=60, stateful_step_count=25)
+
+
+def test_two_who_go_on_from_the_same_place_do_not_meet() -> None:
+    base = Messages(POOL[:2])
+    one, other = base.append(POOL[2]), base.append(POOL[3])
+    assert same(base, POOL[:2])
+    assert same(one.append(POOL[4]), [*POOL[:3], POOL[4]])
+    assert same(other.append(POOL[4]), [*POOL[:2], POOL[3], POOL[4]])
+
+
+def test_who_goes_on_the_same_way_shares_the_storage() -> None:
+    base = Messages(POOL[:2])
+    one, other = base.append(POOL[2], POOL[3]), base.append(POOL[2])
+    assert one.stored_with(other)
+    assert not one.stored_with(base.append(POOL[5]))
+    assert same(other.append(POOL[3], POOL[4]), POOL[:5])
+    assert same(one, POOL[:4])
+
+
+def test_the_list_that_it_was_made_from_may_change_afterwards() -> None:
+    items = POOL[:2]
+    messages = Messages(items)
+    items.clear()
+    assert len(messages) == 2
+
+
+def test_messages_are_immutable() -> None:
+    messages = Messages(POOL[:2])
+    with pytest.raises(TypeError):
+        messages[0] = POOL[1]  # type: ignore[index]
+    with pytest.raises(AttributeError):
+        messages.extra = 1  # type: ignore[attr-defined]
+
+
+def test_messages_are_sliced_in_order() -> None:
+    with pytest.raises(ValueError, match="in order"):
+        Messages(POOL)[::-1]
+    assert same(Messages(POOL)[2:100][1:][:-1], POOL[3:-1])
+
+
+def test_messages_are_no_list() -> None:
+    assert Messages(POOL) != POOL
+    assert repr(Messages(POOL[:2])) == "Messages(['m0', 'm1'])"
+
+
+def test_each_message_is_weighed_once_however_a_session_grows() -> None:
+    weighed: list[str] = []
+
+    def weight(message: Message) -> int:
+        weighed.append(message.id)
+        return 1
+
+    messages = Messages()
+    for number in range(50):
+        messages = messages.append(sized(f"m{number}", 1))
+        assert messages.total(weight) == number + 1
+        assert messages[-5:].tail_from(weight, 3) == max(0, min(number + 1, 5) - 3)
+    assert weighed == [f"m{number}" for number in range(50)]
+
+
+# Views
+
+
+@given(st.lists(MESSAGE, max_size=4), st.lists(MESSAGE, max_size=4))
+def test_a_view_with_the_same_messages_is_that_very_view(
+    items: list[Message], others: list[Message]
+) -> None:
+    view = View((text("system"),), Messages(items))
+    changed = view.with_messages(others)
+    assert same(changed.messages, others)
+    assert (changed is view) == same(items, others)
+    assert view.with_messages(view.messages[:]) is view
+    assert same(view.messages, items)
+
+
+def test_a_view_that_is_appended_to_stays_as_it_was() -> None:
+    view = View((text("system"),)).append(POOL[0])
+    longer = view.append(POOL[1])
+    assert (len(view.messages), len(longer.messages)) == (1, 2)
+    assert longer.system is view.system
+
+
+def test_other_system_blocks_leave_the_messages() -> None:
+    view = View((text("old"),)).append(POOL[0])
+    changed = view.with_system(text("new"), text("er"))
+    assert [part.text for part in changed.system] == ["new", "er"]
+    assert changed.messages is view.messages
+    assert [part.text for part in view.system] == ["old"]
+
+
+def test_a_view_cannot_be_changed() -> None:
+    with pytest.raises(AttributeError):
+        View().system = ()  # type: ignore[misc]
+
+
+def test_views_are_equal_by_content() -> None:
+    view = View((text("system"),)).append(POOL[0])
+    assert view == View((text("system"),), Messages([POOL[0]]))
+    assert view != View((text("system"),))

@@ -1,0 +1,162 @@
+"""Strategies are found by name, by class, in files and in packages; what is wrong is named."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from compactlab import strategies as face
+from compactlab.sim.errors import UsageError
+from compactlab.strategies import KeepAll, SlidingWindow, catalogue
+from compactlab.strategies.catalogue import LINE_UP, find_strategy, strategies
+
+OWN = """
+from dataclasses import dataclass
+from compactlab.sim.strategy import Strategy
+
+@dataclass(frozen=True)
+class LastMessage(Strategy):
+    '''Send the last message alone.'''
+    extra: int = 0
+
+    def compact(self, view, host):
+        return view.with_messages(view.messages[-1 - self.extra :])
+
+@dataclass(frozen=True)
+class Abstract(Strategy):
+    '''It has no method.'''
+
+class Plain(Strategy):
+    '''No dataclass.'''
+    def compact(self, view, host):
+        return view
+
+class Other:
+    pass
+
+NUMBER = 3
+"""
+
+
+@pytest.fixture
+def own(tmp_path):
+    """A file with somebody's own strategies."""
+    file = tmp_path / "own.py"
+    file.write_text(OWN)
+    return str(file)
+
+
+@pytest.fixture
+def installed(monkeypatch):
+    """Pretend that a package brings strategies: name to class, or to the error of loading it."""
+
+    def bring(**classes):
+        def load(found):
+            if isinstance(found, Exception):
+                raise found
+            return found
+
+        points = [
+            SimpleNamespace(name=name, load=lambda found=found: load(found))
+            for name, found in classes.items()
+        ]
+        strategies.cache_clear()
+        monkeypatch.setattr(catalogue, "entry_points", lambda group: points)
+
+    yield bring
+    strategies.cache_clear()
+
+
+def test_every_strategy_of_the_face_is_in_the_catalogue_and_in_the_line_up():
+    assert len(strategies()) >= len(face.__all__) == 11
+    parts = {part.spec.partition("(")[0] for spec in LINE_UP for part in find_strategy(spec).parts}
+    assert parts <= set(strategies())
+    assert len(parts) == 11
+
+
+@pytest.mark.parametrize(
+    ("text", "spec"),
+    [
+        ("keep_all", "keep_all()"),
+        ("  keep_all()  ", "keep_all()"),
+        ("sliding_window(keep=5)", "sliding_window(keep=5)"),
+        ("random_keep(share=1)", "random_keep(share=1)"),
+        ("keep_all+keep_none", "keep_all() + keep_none()"),
+        ("keep_all + turn_slice(turns=+3)", "keep_all() + turn_slice(turns=3)"),
+        ("compactlab.strategies:KeepAll", "keep_all()"),
+        ("compactlab.strategies.sliding_window:SlidingWindow(keep=2)", "sliding_window(keep=2)"),
+    ],
+)
+def test_a_text_names_a_strategy(text, spec):
+    assert find_strategy(text).spec == spec
+
+
+def test_a_label_leaves_out_what_stands_at_its_default():
+    assert find_strategy("sliding_window").label == "sliding_window"
+    assert find_strategy("sliding_window(keep=5) + turn_slice").label == (
+        "sliding_window(keep=5) + turn_slice"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("keep_al", "unknown strategy 'keep_al'; did you mean keep_all"),
+        ("", "unknown strategy ''"),
+        ("keep_all + ", "unknown strategy ''"),
+        ("keep_all(", "the closing parenthesis is missing"),
+        ("keep_all)", "unknown strategy"),
+        ("sliding_window(5)", "write the arguments as name=value"),
+        ("sliding_window(**{})", "write the arguments as name=value"),
+        ("sliding_window(keep=)", "is no spec"),
+        ("sliding_window(keep=many)", "is no spec"),
+        ("sliding_window(keep=__import__('os'))", "is no spec"),
+        ("sliding_window(kep=5)", "unknown field 'kep'; did you mean keep"),
+        ("sliding_window(keep='5')", "keep must be a whole number, not '5'"),
+        ("sliding_window(keep=True)", "keep must be a whole number, not True"),
+        ("sliding_window(keep=2.5)", "keep must be a whole number"),
+        ("sliding_window(keep=0)", "keep must be at least 1, not 0"),
+        ("random_keep(share='half')", "share must be a number"),
+        ("turn_slice + keep_all", "session, turn, request"),
+        ("compactlab.strategies:Nobody", "has no strategy 'Nobody'"),
+        ("compactlab.sim.view:View", "has no strategy 'View'"),
+        ("no.such.module:Class", "cannot be loaded: ModuleNotFoundError"),
+        ("no/such/file.py:Class", "cannot be loaded: FileNotFoundError"),
+        (":", "cannot be loaded"),
+    ],
+)
+def test_what_is_wrong_with_a_text_is_named(text, complaint):
+    with pytest.raises(UsageError) as error:
+        find_strategy(text)
+    assert complaint in str(error.value)
+
+
+def test_a_file_of_ones_own_is_loaded(own, tell, sent):
+    assert sent(tell("uaua"), find_strategy(f"{own}:LastMessage"))[-1] == "u3"
+    assert find_strategy(f"{own}:LastMessage(extra=1)").spec == "last_message(extra=1)"
+
+
+@pytest.mark.parametrize("name", ["Abstract", "Plain", "Other", "NUMBER", "Nobody"])
+def test_what_is_no_strategy_in_it_is_refused(own, name):
+    with pytest.raises(UsageError):
+        find_strategy(f"{own}:{name}")
+
+
+@pytest.mark.parametrize("code", ["def", "1 / 0", "import no_such_module", "raise SystemExit(3)"])
+def test_a_file_that_fails_when_it_is_loaded_is_named(tmp_path, code):
+    file = tmp_path / "broken.py"
+    file.write_text(code)
+    with pytest.raises(UsageError, match=r"broken\.py cannot be loaded"):
+        find_strategy(f"{file}:Class")
+
+
+def test_a_package_may_bring_a_strategy_but_not_take_the_name_of_a_built_in_one(installed):
+    installed(newest=SlidingWindow, keep_none=KeepAll)
+    assert find_strategy("newest(keep=2)") == SlidingWindow(2)
+    assert find_strategy("keep_none").spec == "keep_none()"
+
+
+def test_a_package_that_cannot_be_loaded_costs_nobody_else(installed):
+    installed(broken=ImportError("no such library"))
+    assert find_strategy("keep_all") == KeepAll()

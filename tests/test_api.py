@@ -1,0 +1,194 @@
+"""The two functions that most people need: names or objects, and defaults that make sense."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from compactlab import api
+from compactlab.scenarios.coding_agent import CodingAgent
+from compactlab.sim.conversation import Conversation
+from compactlab.sim.errors import InputError, ModelError, UsageError
+from compactlab.sim.message import Call, Message, Usage, verbatim
+from compactlab.sim.strategy import Strategy
+from compactlab.sim.sweep import DEFAULT_MODEL
+from compactlab.strategies.catalogue import LINE_UP
+from compactlab.strategies.keep_all import KeepAll
+from compactlab.strategies.sliding_window import SlidingWindow
+from compactlab.summarizers.catalogue import find_summarizer
+
+SMALL = "coding_agent(turns=2, tokens=3000)"
+CHAT = '[{"role": "user", "content": "hi"}, {"role": "assistant", "content": "ho"}]'
+
+
+@dataclass(frozen=True)
+class LastWords(Strategy):
+    """Send the newest messages of the user, an idea of five minutes ago."""
+
+    keep: int = 1
+
+    def compact(self, view: Any, host: Any) -> Any:
+        return view.with_messages([m for m in view.messages if m.role == "user"][-self.keep :])
+
+
+@pytest.fixture(scope="module")
+def made() -> Conversation:
+    """A small conversation that was made up."""
+    return CodingAgent(turns=2, tokens=3000).conversation(seed=0)
+
+
+def recorded() -> Conversation:
+    question = Message("u", "user", (verbatim("u", "text", "hi"),), 1_760_000_000.0)
+    call = Call("claude-opus-4-5", Usage(uncached=900, output=5))
+    answer = Message("a", "assistant", (verbatim("a", "text", "ho"),), 1_760_000_009.0, call=call)
+    return Conversation("recorded", "pi", (question, answer))
+
+
+def test_a_strategy_may_be_named_or_given(made: Conversation) -> None:
+    named = list(api.replay(made, "sliding_window(keep=4)"))
+    assert named == list(api.replay(made, SlidingWindow(keep=4)))
+    assert len(named) == len(made.calls)
+
+
+def test_one_sees_the_bill_of_every_call(made: Conversation) -> None:
+    for step in api.replay(made, "keep_all"):
+        assert step.usage.prompt - step.usage.cache_read == sum(step.causes.values())
+
+
+def test_ones_own_idea_is_replayed_like_any_other(made: Conversation) -> None:
+    assert all(len(step.added) <= 1 for step in api.replay(made, LastWords()))
+    results = api.run([made], [LastWords(keep=2), "keep_all"])
+    assert [run.strategy for run in results.runs] == ["last_words(keep=2)", "keep_all()"]
+    assert not results.failed
+
+
+def test_the_default_model_is_the_recorded_one_or_a_current_one(made: Conversation) -> None:
+    assert next(api.replay(recorded(), "keep_all")).model == "claude-opus-4-5"
+    assert next(api.replay(made, "keep_all")).model == DEFAULT_MODEL
+    assert next(api.replay(made, "keep_all", "claude-haiku-4-5")).model == "claude-haiku-4-5"
+
+
+def test_a_recording_is_replayed_with_what_its_prompts_held_besides() -> None:
+    assert next(api.replay(recorded(), "keep_all")).usage.prompt == pytest.approx(900, abs=2)
+
+
+def test_a_summariser_may_be_named_or_given(made: Conversation) -> None:
+    tight = "auto_compact(reserve_tokens=500, keep_recent_tokens=300)"
+    named = list(api.replay(made, tight, summarizer="lexrank", window=13_500))
+    given = list(api.replay(made, tight, summarizer=find_summarizer("lexrank"), window=13_500))
+    assert named == given
+    assert any(step.side for step in named)
+
+
+def test_a_seed_moves_the_dice(made: Conversation) -> None:
+    def kept(seed: int) -> list[int]:
+        return [len(step.added) for step in api.replay(long, "random_keep", seed=seed)]
+
+    long = CodingAgent(turns=8, tokens=3000).conversation(seed=0)
+    assert kept(1) == kept(1)
+    assert len({tuple(kept(seed)) for seed in range(5)}) > 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "advice"),
+    [
+        ({"strategy": "keep_al"}, "did you mean keep_all"),
+        ({"strategy": "sliding_window(kep=3)"}, "did you mean keep"),
+        ({"strategy": "sliding_window(keep='x')"}, "keep must be a whole number"),
+        ({"strategy": "sliding_window(keep=0)"}, "keep must be at least 1"),
+        ({"strategy": "sliding_window(keep=3"}, "parenthesis"),
+        ({"strategy": "turn_slice + keep_all"}, "session, turn, request"),
+        ({"strategy": ""}, "unknown strategy ''"),
+        ({"summarizer": "lexrnk"}, "did you mean lexrank"),
+    ],
+)
+def test_a_wrong_name_is_an_error_at_once_with_the_nearest(
+    arguments: dict[str, str], advice: str, made: Conversation
+) -> None:
+    with pytest.raises(UsageError, match=advice.replace("(", r"\(")):
+        api.replay(made, **{"strategy": "keep_all", **arguments})
+
+
+def test_an_unknown_model_is_an_error_with_the_nearest(made: Conversation) -> None:
+    with pytest.raises(ModelError, match="did you mean claude-sonnet-4-5"):
+        next(api.replay(made, "keep_all", "claude-sonet-4-5"))
+
+
+# ----------------------------------------------------------------------------------------- run
+
+
+def test_conversations_may_be_named_or_given_or_lie_in_files(
+    made: Conversation, tmp_path: Path
+) -> None:
+    file = tmp_path / "chat.json"
+    file.write_text(CHAT)
+    results = api.run([made, SMALL, file, str(file)], [KeepAll()], [DEFAULT_MODEL])
+    assert [(run.conversation, run.status) for run in results.runs] == [
+        ("coding_agent-0", "ok"),
+        ("coding_agent-0", "ok"),
+        ("chat", "ok"),
+    ]
+    assert results.runs[0] == results.runs[1]
+
+
+def test_a_folder_stands_for_its_transcripts(tmp_path: Path) -> None:
+    (tmp_path / "chat.json").write_text(CHAT)
+    (tmp_path / "notes.txt").write_text("no transcript")
+    results = api.run([tmp_path], ["keep_all"], ["gpt-5@none"])
+    assert [run.conversation for run in results.runs] == ["chat"]
+    assert results.manifest["skipped_files"] == 1
+
+
+def test_seeds_make_so_many_conversations(made: Conversation) -> None:
+    results = api.run([SMALL, made], ["keep_all"], seeds=2)
+    assert sorted((run.conversation, run.seed) for run in results.runs) == [
+        ("coding_agent-0", 0),
+        ("coding_agent-0", 0),
+        ("coding_agent-0", 1),
+        ("coding_agent-1", 1),
+    ]
+
+
+def test_the_line_up_runs_by_default(made: Conversation) -> None:
+    results = api.run([made])
+    assert len(results.runs) == len(LINE_UP)
+    assert not results.failed
+    assert len(results.frame()) == len(LINE_UP)
+
+
+def test_the_default_conversation_is_a_scenario() -> None:
+    (source,) = api.plan().sources
+    assert source.name.startswith("coding_agent(turns=40, tokens=300000)")
+
+
+@pytest.mark.parametrize("wrong", [{"seeds": 0}, {"window": 0}, {"window": -5}])
+def test_numbers_below_one_are_refused(wrong: dict[str, int], made: Conversation) -> None:
+    with pytest.raises(UsageError, match="at least 1"):
+        api.run([made], ["keep_all"], **wrong)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "advice"),
+    [
+        ({"conversations": ["coding_agnt"]}, UsageError, "did you mean coding_agent"),
+        ({"conversations": ["coding_agent(turn=3)"]}, UsageError, "did you mean turns"),
+        ({"conversations": ["no/such/file.jsonl"]}, InputError, "no/such/file.jsonl"),
+        ({"strategies": ["keep_nun"]}, UsageError, "did you mean keep_none"),
+        ({"summarizer": "lex"}, UsageError, "lexrank"),
+    ],
+)
+def test_what_is_named_wrongly_stops_a_run_before_it_begins(
+    arguments: dict[str, Any], error: type[Exception], advice: str
+) -> None:
+    with pytest.raises(error, match=advice):
+        api.plan(**{"conversations": [SMALL], "strategies": ["keep_all"], **arguments})
+
+
+def test_results_can_be_used_as_a_table(made: Conversation) -> None:
+    frame = api.run([made], ["keep_all", "keep_none"]).frame().set_index("strategy")
+    assert frame.loc["keep_all()", "forward_need"] == 1
+    assert frame.loc["keep_none()", "forward_need"] < 1
+    assert frame["cost_usd"].gt(0).all()
