@@ -164,6 +164,7 @@ def _compare(results: Results, model: str, window: int, runs: Sequence[Run]) -> 
     while compared and not common:
         compared.remove(min(compared, key=lambda spec: len(done[spec])))
         common = _common(cases, done, compared)
+    within = set(common)
     figures = {spec: _figures([done[spec][case] for case in common]) for spec in compared}
     _relate(figures)
     rows = [_row(results, spec, tuple(done[spec][c] for c in common), figures) for spec in compared]
@@ -172,7 +173,7 @@ def _compare(results: Results, model: str, window: int, runs: Sequence[Run]) -> 
         window,
         tuple(sorted(rows, key=lambda row: (row.value("cost_usd"), row.label))),
         tuple(common),
-        tuple(case for case in cases if case not in set(common)),
+        tuple(case for case in cases if case not in within),
         tuple(label(results, spec) for spec in done if spec not in compared),
     )
 

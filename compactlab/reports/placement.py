@@ -10,19 +10,20 @@ Box = tuple[float, float, float, float]
 
 _NEAR = 7.0
 _DOT = 5.0
+_GAP = 4.0
+_DISTANCES = (_NEAR, 12, 18, 26, 36, 48, 62, 78, 96, 116, 140)
+_ANGLES = (0, 180, 90, 270, 30, -30, 150, 210, 60, -60, 120, 240, 75, 105, -75, 255)
 
 
-def place(dots: Sequence[Point], widths: Sequence[float], height: float, frame: Box) -> list[Point]:
+def place(dots: Sequence[Point], sizes: Sequence[Point], frame: Box) -> list[Point]:
     """Find a place for the name of every dot, one after the other.
 
     Parameters
     ----------
     dots
         Where the dots are, in points.
-    widths
-        How wide each name is.
-    height
-        How high all names are.
+    sizes
+        How wide and how high each name is.
     frame
         Left, bottom, right, top: names stay within.
 
@@ -34,25 +35,31 @@ def place(dots: Sequence[Point], widths: Sequence[float], height: float, frame: 
 
     Examples
     --------
-    >>> place([(50, 50)], [30], 10, (0, 0, 200, 100))
+    >>> place([(50, 50)], [(30, 10)], (0, 0, 200, 100))
     [(57.0, 45.0)]
     """
-    taken = [(x - _DOT, y - _DOT, x + _DOT, y + _DOT) for x, y in dots]
+    taken = [_square(dot, _DOT) for dot in dots]
     places: list[Point] = []
-    for dot, width in zip(dots, widths, strict=True):
-        boxes = [box for box in _around(dot, width, height) if _within(box, frame)]
+    for dot, size in zip(dots, sizes, strict=True):
+        boxes = [box for box in _around(dot, *size) if _within(box, frame)]
         free = (box for box in boxes if _free(box, dot, taken))
-        fallback = boxes[0] if boxes else (dot[0] + _NEAR, dot[1], 0.0, 0.0)
+        fallback = boxes[0] if boxes else (dot[0] + _NEAR, dot[1], dot[0] + _NEAR, dot[1])
         box = next(free, fallback)
-        taken.append(box)
+        beside = (box[0] - _GAP, box[1], box[2] + _GAP, box[3])
+        taken += [beside, *(_square(point, 1) for point in _line(dot, box))]
         places.append((box[0], box[1]))
     return places
 
 
+def nearest(box: Box, dot: Point) -> Point:
+    """The point of a name that is nearest to its dot: there a line between them ends."""
+    return max(box[0], min(dot[0], box[2])), max(box[1], min(dot[1], box[3]))
+
+
 def _around(dot: Point, width: float, height: float) -> Iterator[Box]:
-    """Places around a dot, the nearest first: right, left, above, below, and then farther out."""
-    for distance in (_NEAR, 12, 20, 30, 42, 56, 72, 90, 110, 135):
-        for angle in (0, 180, 90, 270, 30, -30, 150, 210, 60, -60, 120, 240):
+    """Places around a dot, the nearest first: right, left, above, below, and what is between."""
+    for distance in _DISTANCES:
+        for angle in _ANGLES:
             x = dot[0] + distance * math.cos(math.radians(angle))
             y = dot[1] + distance * math.sin(math.radians(angle))
             left = x - width / 2 if angle in (90, 270) else x - width if 90 < angle < 270 else x
@@ -60,19 +67,29 @@ def _around(dot: Point, width: float, height: float) -> Iterator[Box]:
             yield left, low, left + width, low + height
 
 
-def _within(box: Box, frame: Box) -> bool:
-    return box[0] >= frame[0] and box[1] >= frame[1] and box[2] <= frame[2] and box[3] <= frame[3]
-
-
 def _free(box: Box, dot: Point, taken: Sequence[Box]) -> bool:
     """Whether a place covers nothing, and neither does the line from it to its dot."""
-    end = max(box[0], min(dot[0], box[2])), max(box[1], min(dot[1], box[3]))
-    others = [other for other in taken if not _touch(other, (*dot, *dot))]
-    along = [
-        (dot[0] + (end[0] - dot[0]) * k / 8, dot[1] + (end[1] - dot[1]) * k / 8) for k in range(9)
-    ]
-    crossed = any(_touch(other, (*point, *point)) for other in others for point in along)
-    return not crossed and not any(_touch(box, other) for other in taken)
+    if any(_touch(box, other) for other in taken):
+        return False
+    line = [_square(point, 1) for point in _line(dot, box)]
+    return not any(_touch(point, other) for point in line for other in taken)
+
+
+def _line(dot: Point, box: Box) -> list[Point]:
+    """Points on the line between a dot and its name, from where the dot ends."""
+    x, y = nearest(box, dot)
+    length = math.hypot(x - dot[0], y - dot[1])
+    first = _DOT + 1.5
+    shares = [(first + 2 * step) / length for step in range(math.ceil((length - first) / 2))]
+    return [(dot[0] + (x - dot[0]) * share, dot[1] + (y - dot[1]) * share) for share in shares]
+
+
+def _square(middle: Point, half: float) -> Box:
+    return middle[0] - half, middle[1] - half, middle[0] + half, middle[1] + half
+
+
+def _within(box: Box, frame: Box) -> bool:
+    return box[0] >= frame[0] and box[1] >= frame[1] and box[2] <= frame[2] and box[3] <= frame[3]
 
 
 def _touch(a: Box, b: Box) -> bool:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from compactlab.reports.comparison import Comparison, Row
 from compactlab.reports.drawing import canvas, figure, svg
 from compactlab.reports.figures import dollars
 from compactlab.reports.palette import light
-from compactlab.reports.placement import place
+from compactlab.reports.placement import nearest, place
 from compactlab.reports.text import shorten
 
 if TYPE_CHECKING:
@@ -18,8 +19,15 @@ if TYPE_CHECKING:
 _SIZE = (9.2, 5.2)
 _MARGIN = {"left": 0.075, "right": 0.985, "bottom": 0.115, "top": 0.975}
 _FONT = 9.0
+_LINE = 11.0
 # Mean width of a letter over its height: pages set names in a narrower font, so there is room.
 _LETTER = 0.58
+# A name farther away than this gets a line to its dot.
+_LEAD = 9.0
+# Dots nearer than this lie on each other.
+_SAME = 2.0
+
+Names = dict[tuple[float, float], list[str]]
 
 
 def scatter(comparison: Comparison, colours: Mapping[str, str], name: str) -> str:
@@ -76,7 +84,7 @@ def _frame(axes: Axes, rows: list[Row]) -> None:
     least = min(row.value("forward_need") for row in rows)
     spread = max(1 - least, 0.02)
     axes.set_xlim(0, dearest * 1.06)
-    axes.set_ylim(max(least - 0.12 * spread, -0.03), 1 + 0.1 * spread)
+    axes.set_ylim(max(least - 0.12 * spread, -0.03), 1 + 0.16 * spread)
     axes.set_xlabel("cost of all conversations, USD (less is better)")
     axes.set_ylabel("forward need, % in context (more is better)")
     axes.xaxis.set_major_locator(MaxNLocator(7, steps=[1, 2, 5, 10]))
@@ -111,30 +119,46 @@ def _names(axes: Axes, rows: list[Row]) -> None:
     rows = sorted(rows, key=lambda row: -row.value("cost_usd"))
     values = [(row.value("cost_usd"), row.value("forward_need")) for row in rows]
     dots = [(float(x), float(y)) for x, y in axes.transData.transform(values)]
-    texts = [shorten(row.label, 48) for row in rows]
+    named = _together(dots, [shorten(row.label, 48) for row in rows])
     (left, low), (right, high) = axes.transAxes.transform([(0, 0), (1, 1)])
-    widths = [len(text) * _FONT * _LETTER for text in texts]
-    places = place(dots, widths, _FONT + 2, (left + 2, low + 2, right, high))
-    for text, (x, y), (dot_x, dot_y), width in zip(texts, places, dots, widths, strict=True):
-        end = x + width if x + width < dot_x else max(x, min(dot_x, x + width))
-        edge = max(y + 1, min(dot_y, y + _FONT))
-        if abs(end - dot_x) + abs(edge - dot_y) > 11:
-            axes.plot(
-                [dot_x, end],
-                [dot_y, edge],
+    sizes = [_size(names) for names in named.values()]
+    places = place(list(named), sizes, (left + 2, low + 2, right, high))
+    for (dot, names), (width, height), (x, y) in zip(named.items(), sizes, places, strict=True):
+        end = nearest((x, y + 1, x + width, y + height - 1), dot)
+        if math.dist(dot, end) > _LEAD:
+            xs, ys = zip(dot, end, strict=True)
+            axes.plot(xs, ys, transform=None, color=light("muted"), linewidth=0.6, zorder=2)
+        # Anchored where it is next to its dot, because the page's font may be narrower than ours.
+        share, anchor = _anchor(dot[0], x, width)
+        for line, name in enumerate(reversed(names)):
+            axes.text(
+                x + width * share,
+                y + line * _LINE,
+                name,
                 transform=None,
-                color=light("muted"),
-                linewidth=0.6,
-                zorder=2,
+                ha=anchor,
+                va="bottom",
+                fontsize=_FONT,
+                zorder=4,
             )
-        aligned = x + width < dot_x
-        axes.text(
-            x + width * aligned,
-            y,
-            text,
-            transform=None,
-            ha="right" if aligned else "left",
-            va="bottom",
-            fontsize=_FONT,
-            zorder=4,
-        )
+
+
+def _together(dots: list[tuple[float, float]], names: list[str]) -> Names:
+    """Names by dot; strategies that cannot be told apart share one, in as many lines."""
+    found: Names = {}
+    for dot, name in zip(dots, names, strict=True):
+        same = next((other for other in found if math.dist(dot, other) < _SAME), dot)
+        found.setdefault(same, []).append(name)
+    return found
+
+
+def _size(names: list[str]) -> tuple[float, float]:
+    return max(map(len, names)) * _FONT * _LETTER, len(names) * _LINE
+
+
+def _anchor(
+    dot: float, left: float, width: float
+) -> tuple[float, Literal["left", "center", "right"]]:
+    if left + width < dot:
+        return 1.0, "right"
+    return (0.5, "center") if abs(left + width / 2 - dot) < 1 else (0.0, "left")

@@ -78,9 +78,12 @@ def _grid(comparison: Comparison, shown: list[Column]) -> Table:
     from rich.text import Text
 
     grid = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, _GAP, 0, 0))
-    grid.add_column("\n\nstrategy", overflow="fold")
-    for column in shown:
-        grid.add_column(Text(_stacked(column)), justify="right", no_wrap=True)
+    heads = [["strategy"], *map(_stacked, shown)]
+    depth = max(map(len, heads))
+    first, *others = ["\n".join([""] * (depth - len(head)) + head) for head in heads]
+    grid.add_column(first, overflow="fold")
+    for head in others:
+        grid.add_column(Text(head), justify="right", no_wrap=True)
     for row in comparison.rows:
         name = Text(_name(row), style="" if row.valid and not row.null else "dim")
         grid.add_row(name, *(Text(column.cell(row.figures)) for column in shown))
@@ -91,12 +94,12 @@ def _name(row: Row) -> str:
     return f"{row.label} {marks(row)}".strip()
 
 
-def _stacked(column: Column) -> str:
-    """A heading of three short lines, so that columns are as narrow as their figures."""
+def _stacked(column: Column) -> list[str]:
+    """A heading in short lines, so that columns are as narrow as their figures."""
     words = column.heading.split(" ")
     if words[-1] in ARROWS.values():
         words[-2:] = [f"{words[-2]} {words[-1]}"]
-    return "\n".join([""] * (3 - len(words)) + words)
+    return words
 
 
 def _width(comparison: Comparison, shown: list[Column]) -> int:
@@ -107,7 +110,7 @@ def _width(comparison: Comparison, shown: list[Column]) -> int:
     widths = [min(names, _NAME)]
     for column in shown:
         cells = [column.cell(row.figures) for row in comparison.rows]
-        widths.append(max(map(cell_len, [*cells, *_stacked(column).split("\n")])))
+        widths.append(max(map(cell_len, [*cells, *_stacked(column)])))
     return sum(widths) + (_GAP + 1) * len(shown)
 
 

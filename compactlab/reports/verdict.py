@@ -113,7 +113,9 @@ class _Verdict:
         money = slid.value("cost_usd") / kept.value("cost_usd")
         pairs = zip(slid.runs, kept.runs, strict=True)
         dearer = sum((a.metrics["cost_usd"] or 0) > (b.metrics["cost_usd"] or 0) for a, b in pairs)
-        where = f", more than it in {dearer} of {len(kept.runs)}" if len(kept.runs) > 1 else ""
+        where = (
+            f" (but more in {dearer} of {len(kept.runs)})" if 0 < dearer < len(kept.runs) else ""
+        )
         yield (
             f"{self.name(slid.label)} sent {_times(tokens)} keep_all in prompt tokens and cost "
             f"{_times(money)} it{where}: the cache held "

@@ -74,18 +74,21 @@ class Caller:
         """Make the request that a script's assistant message answers."""
         call = answer.call or Call()
         self.ttl = call.ttl or self.ttl
-        host, session, state = self.host, self.session, self.session.state
-        self._look_around(self.model_of(call))
+        host, session = self.host, self.session
+        host.model, host.now, host.ttl = self.model_of(call), session.now, self.ttl
         prompt, tokens = self._prompt()
-        reason, rewrite, compaction = self._change(state.sent, prompt)
-        new = state.log[state.heard :] if rewrite or reason == "model_switch" else ()
+        state = session.state
+        reason, rewrite, compaction = self._change(prompt)
+        new = state.log[state.heard :] if reason not in ("append", "cold_start") else ()
         arrived = [message.id for message in new]
         bill = self.meter.request(host.model, host.now, self.ttl, arrived, reason)
         usage = msgspec.structs.replace(bill.usage, output=self._output(answer, call))
         shared, added = self._added(prompt.messages)
         log, now, model = state.log, host.now, host.model.name
-        state.sent, state.heard, self.last_model = prompt, len(state.log), model
-        host.reported = usage
+        overflow = tokens > host.window
+        state.sent, state.heard, state.rewound = prompt, len(state.log), False
+        state.reported = host.reported = usage
+        self.last_model, host.requested = model, now
         session.append(answer)
         session.compact(Phase.AFTER_CALL)
         if not any(part.type == "tool_call" for part in answer.parts):
@@ -103,30 +106,21 @@ class Caller:
             causes=bill.causes,
             rewrite=rewrite,
             compaction=compaction,
-            overflow=tokens > host.window,
+            overflow=overflow,
             side=side,
         )
 
-    def _look_around(self, model: Model) -> None:
-        host, session = self.host, self.session
-        host.idle = session.now - host.now if host.reported else 0.0
-        host.model, host.now = model, session.now
-        host.ttl = self.ttl
-
     def _prompt(self) -> tuple[View, int]:
         session, model = self.session, self.host.model
-        if session.new_turn:
+        if session.state.new_turn:
             session.compact(Phase.BEFORE_TURN)
         session.compact(Phase.BEFORE_CALL)
         prompt = session.project()
         tokens = self.meter.tokens(model, prompt)
         if tokens > model.window:
-            before = session.state.view
-            session.compact(Phase.ON_OVERFLOW)
-            if session.state.view is not before:
-                prompt = session.project()
-                tokens = self.meter.tokens(model, prompt)
-        session.new_turn = False
+            prompt = session.relieve(prompt)
+            tokens = self.meter.tokens(model, prompt)
+        session.state.new_turn = False
         return prompt, tokens
 
     def _added(self, prompt: Messages) -> tuple[int, Messages]:
@@ -138,10 +132,11 @@ class Caller:
         self.last = prompt
         return shared, added
 
-    def _change(self, sent: View | None, prompt: View) -> tuple[str, bool, bool]:
+    def _change(self, prompt: View) -> tuple[str, bool, bool]:
         """Why a prompt is not the last one; whether that is a rewrite, and a compaction."""
+        sent, rewound = self.session.state.sent, self.session.state.rewound
         if sent is None:
-            return "cold_start", False, False
+            return "rewind" if rewound else "cold_start", False, False
         shared = sent.messages.shared(prompt.messages)
         cut = shared < len(sent.messages)
         compaction = cut and loses(sent.messages[shared:], prompt.messages[shared:])
@@ -150,9 +145,15 @@ class Caller:
             reason = "model_switch"
         elif sent.system != prompt.system:
             reason = "system_changed"
+        elif cut:
+            reason = "compaction" if compaction else "history_edit"
         else:
-            reason = "compaction" if compaction else "history_edit" if cut else "append"
+            reason = "rewind" if rewound else "append"
         return reason, edited, compaction
+
+    def finish(self, step: Step) -> Step:
+        """The last step, with what was caused after it: nobody else will answer for that."""
+        return msgspec.structs.replace(step, side=(*step.side, *self.side)) if self.side else step
 
     def _output(self, answer: Message, call: Call) -> int:
         """Tokens of an answer: logs of streamed answers undercount, and texts lack thinking."""
@@ -183,7 +184,7 @@ class Caller:
         live = View(blocks, Messages([*view.messages, told]))
         self._bill_side("turn", live, "extra_turn", self.host.count(said))
         state = self.session.state
-        state.log = state.log.append(told, said)
+        state.log = self.host.log = state.log.append(told, said)
         return view.append(told, said)
 
     def _bill_side(self, purpose: str, prompt: View, cause: str, output: int) -> None:

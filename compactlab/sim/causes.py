@@ -17,6 +17,7 @@ CAUSES = {
     "compaction": "content that had been sent is gone or shortened, so what follows moved",
     "history_edit": "messages that had been sent were changed without loss",
     "system_changed": "the system blocks changed",
+    "rewind": "the script went back to where no stored prefix ends",
     "model_switch": "another model than at the last request",
     "ttl_expired": "the stored prefix had outlived its lifetime",
     "below_minimum": "the prefix was too short to be stored",

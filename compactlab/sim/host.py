@@ -53,8 +53,8 @@ class Host:
         Which moment it is.
     now
         Seconds since 1970: the time of the newest message, or of the idle moment.
-    idle
-        Seconds since the last request started; 0 before the first.
+    requested
+        When the last request started; None before the first.
     ttl
         The lifetime of cache entries that the client asks for; "" for the provider's own.
     log
@@ -76,7 +76,7 @@ class Host:
     model: Model
     phase: Phase = Phase.BEFORE_CALL
     now: float = 0.0
-    idle: float = 0.0
+    requested: float | None = None
     ttl: str = ""
     log: Messages = field(default_factory=Messages)
     reported: Usage | None = None
@@ -88,6 +88,11 @@ class Host:
     _summarize: Callable[[View, SummaryRequest], tuple[Part, ...]] | None = None
     _run_turn: Callable[[View, str, str, str], View] | None = None
     _rng: Callable[[str], random.Random] | None = None
+
+    @property
+    def idle(self) -> float:
+        """Seconds since the last request started; 0 before the first."""
+        return 0.0 if self.requested is None else self.now - self.requested
 
     @property
     def window(self) -> int:

@@ -68,7 +68,7 @@ def _arguments(part: Part) -> Iterator[str]:
     """All values in a call's arguments, as text."""
     try:
         waiting = [msgspec.json.decode(part.text)]
-    except (msgspec.DecodeError, RecursionError):
+    except (msgspec.DecodeError, ValueError, RecursionError):
         yield part.text
         return
     while waiting:

@@ -96,6 +96,8 @@ class Meter:
         # Recorded clocks may run back by a few milliseconds; a cache's clock never does.
         self._clock = max(self._clock, at)
         lookup = line.cache.request(prompt, self._clock, ttl)
+        causes = explain(prompt, lookup, arrived, reason)
+        prompt.mark_sent()
         written = lookup.write_5m + lookup.write_1h
         usage = Usage(
             uncached=prompt.tokens - lookup.read - written,
@@ -103,4 +105,4 @@ class Meter:
             cache_write_5m=lookup.write_5m,
             cache_write_1h=lookup.write_1h,
         )
-        return Bill(usage, explain(prompt, lookup, arrived, reason))
+        return Bill(usage, causes)

@@ -88,7 +88,9 @@ def find_model(name: str) -> Model:
         return model
     if policy not in POLICIES:
         raise ModelError(unknown("cache policy", policy, POLICIES))
-    return replace(model, name=f"{model.name}@{policy}", policy=POLICIES[policy]())
+    own = isinstance(model.policy, POLICIES[policy])
+    kept = model.policy if own else POLICIES[policy]()
+    return replace(model, name=f"{model.name}@{policy}", policy=kept)
 
 
 def replayable(model: Model) -> tuple[Model, CachePolicy]:

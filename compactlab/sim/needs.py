@@ -6,12 +6,31 @@ Computed once for a conversation and shared by all replays of it.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
-from compactlab.sim.conversation import Conversation
+from compactlab.sim.conversation import Conversation, Rewind
 from compactlab.sim.identifiers import used, words
 from compactlab.sim.message import Message, Part
 
 AHEAD = 5
+
+
+@dataclass
+class _Path:
+    """The messages on the way to here: how many, which are calls, where words appeared first."""
+
+    length: int
+    calls: list[tuple[str, int]]
+    first: dict[int, int]
+
+    def copy(self) -> _Path:
+        return _Path(self.length, list(self.calls), dict(self.first))
+
+    def hear(self, numbers: Iterable[int]) -> None:
+        """Go on by one message, in which these words stand."""
+        for number in numbers:
+            self.first.setdefault(number, self.length)
+        self.length += 1
 
 
 class ForwardNeeds:
@@ -34,21 +53,41 @@ class ForwardNeeds:
     """
 
     def __init__(self, conversation: Conversation, ahead: int = AHEAD) -> None:
-        uses = [used(answer) for answer in conversation.calls]
-        self._numbers = {w: i for i, w in enumerate(sorted(frozenset().union(*uses)))}
+        uses = {answer.id: used(answer) for answer in conversation.calls}
+        self._numbers = {w: i for i, w in enumerate(sorted(frozenset().union(*uses.values())))}
         self.size = len(self._numbers)
         self._held: dict[str, tuple[int, ...]] = {}
         self._held_in: dict[int, tuple[Message, tuple[int, ...]]] = {}
-        self.needed: dict[str, tuple[int, ...]] = {}
-        actions = [frozenset(self._numbers[w] for w in action) for action in uses]
-        seen = {number for part in conversation.system for number in self.held(part)}
-        call = 0
-        for message in conversation.messages:
-            if message.call is not None:
-                wanted = frozenset().union(*actions[call : call + ahead])
-                self.needed[message.id] = tuple(sorted(wanted & seen))
-                call += 1
-            seen.update(self.held_in(message))
+        actions = {id: frozenset(self._numbers[w] for w in words) for id, words in uses.items()}
+        wanted = self._wanted(conversation, actions, ahead)
+        self.needed = {id: tuple(sorted(numbers)) for id, numbers in wanted.items()}
+
+    def _wanted(
+        self, conversation: Conversation, actions: dict[str, frozenset[int]], ahead: int
+    ) -> dict[str, set[int]]:
+        """For each call, what its action and the next use of what had appeared before it.
+
+        What was taken back has not appeared, and an action on another branch is none of the next.
+        """
+        wanted: dict[str, set[int]] = {}
+        path = _Path(0, [], {})
+        path.hear(self.held_by(conversation.system))
+        known = {"": path.copy()}
+        targets = {event.to for event in conversation.events if isinstance(event, Rewind)}
+        for event in conversation.events:
+            if isinstance(event, Rewind):
+                path = known[event.to].copy()
+            elif isinstance(event, Message):
+                if event.call is not None:
+                    path.calls.append((event.id, path.length))
+                    used = actions[event.id] & path.first.keys()
+                    for id, place in path.calls[-ahead:]:
+                        due = (number for number in used if path.first[number] < place)
+                        wanted.setdefault(id, set()).update(due)
+                path.hear(self.held_in(event))
+                if event.id in targets:
+                    known[event.id] = path.copy()
+        return wanted
 
     def held(self, part: Part) -> tuple[int, ...]:
         """Numbers of the words that stand in a part."""

@@ -80,8 +80,9 @@ def _symbol(role: str, part: Part) -> int:
     content = [role, part.type, part.name, part.call_id, str(part.is_error), part.text]
     if part.size:
         content += [str(part.size), *(source.id for source in part.sources)]
-    digest = hashlib.blake2b("\x1f".join(content).encode("utf-8", "surrogatepass"), digest_size=8)
-    return int.from_bytes(digest.digest(), "big") % (_PRIME - 1) + 1
+    written = "".join(f"{len(piece)}:{piece}" for piece in content)
+    digest = hashlib.blake2b(written.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "big") % (_PRIME - 1) + 1
 
 
 class Prompt:
@@ -105,8 +106,6 @@ class Prompt:
         :data:`CLIENT_CONTEXT`): tools and system prompt, which clients mark for the cache.
     starts
         Index of the first block of each message.
-    sent
-        Tokens of the leading blocks that it shares with the prompt before.
     """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
@@ -116,7 +115,9 @@ class Prompt:
         self.totals: list[int] = []
         self.front = 0
         self.starts: list[int] = []
-        self.sent = 0
+        # The prompt that was last sent: the first so many blocks of this one, and these keys.
+        self._agreed = 0
+        self._rest: list[int] = []
 
     @property
     def tokens(self) -> int:
@@ -126,31 +127,39 @@ class Prompt:
     def move(self, view: View) -> None:
         """Become the prompt of another view."""
         kept = self.view.messages.shared(view.messages)
-        before: list[int] = []
         if view.system != self.view.system:
-            before, kept = self._cut(0), 0
+            self._cut(0)
+            kept = 0
             self._push([self.blocks.of_system(view.system)])
             names = [part.name for part in view.system]
             self.front = names.index(CLIENT_CONTEXT) if CLIENT_CONTEXT in names else len(names)
-            cut = 0
-        else:
-            if kept < len(self.starts):
-                before = self._cut(self.starts[kept])
-            cut = len(self.keys)
+        elif kept < len(self.starts):
+            self._cut(self.starts[kept])
         del self.starts[kept:]
         self.starts += self._push(map(self.blocks.of, view.messages[kept:]))
         self.view = view
-        for old, new in zip(before, self.keys[cut : cut + len(before)], strict=False):
+
+    def mark_sent(self) -> None:
+        """Remember this prompt as the one that was last sent."""
+        self._agreed, self._rest = len(self.keys), []
+
+    @property
+    def sent(self) -> int:
+        """Tokens of the leading blocks that it shares with the prompt that was last sent."""
+        same = 0
+        for old, new in zip(self._rest, self.keys[self._agreed :], strict=False):
             if old != new:
                 break
-            cut += 1
-        self.sent = self.totals[cut - 1] if cut else 0
+            same += 1
+        self._agreed, self._rest = self._agreed + same, self._rest[same:]
+        return self.totals[self._agreed - 1] if self._agreed else 0
 
-    def _cut(self, block: int) -> list[int]:
-        """Forget all blocks from one on; return their keys."""
-        gone = self.keys[block:]
+    def _cut(self, block: int) -> None:
+        """Forget all blocks from one on, but for what was sent of them."""
+        if block < self._agreed:
+            self._rest = self.keys[block : self._agreed] + self._rest
+            self._agreed = block
         del self.keys[block:], self.totals[block:]
-        return gone
 
     def _push(self, groups: Iterable[_Blocks]) -> list[int]:
         """Add groups of blocks; return the index at which each begins."""

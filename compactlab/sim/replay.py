@@ -53,6 +53,7 @@ def replay(
         If something needed is not known of a model.
     """
     caller = Caller(conversation, strategy, model, summarizer, window, seed, overhead)
+    step = None
     for event in conversation.events:
         if isinstance(event, Rewind):
             caller.session.rewind(event.to)
@@ -61,7 +62,11 @@ def replay(
         elif event.call is None:
             caller.session.append(event)
         else:
-            yield caller.call(event)
+            if step is not None:
+                yield step
+            step = caller.call(event)
+    if step is not None:
+        yield caller.finish(step)
 
 
 def record(

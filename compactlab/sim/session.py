@@ -9,22 +9,29 @@ from typing import Any
 from compactlab.sim.conversation import Compaction
 from compactlab.sim.errors import ContractError
 from compactlab.sim.host import Compacted, Host, Recorded
-from compactlab.sim.message import Message
+from compactlab.sim.message import Message, Part, Usage
 from compactlab.sim.phase import Phase
 from compactlab.sim.strategy import Lifetime, Strategy
 from compactlab.sim.view import Messages, View
 
 
 def loses(before: Messages, after: Messages) -> bool:
-    """Whether content of the one is missing in the other."""
+    """Whether content of the one is missing in the other.
+
+    The same words from another message do not make up for a message that is gone.
+    """
     gone, come = before.difference(after)
-    present = {(part.type, part.text) for message in come for part in message.parts}
+    present = {(part.text, _origin(part)) for message in come for part in message.parts}
     return any(
-        (part.type, part.text) not in present
+        (part.text, _origin(part)) not in present
         for message in gone
         for part in message.parts
         if part.kind != "synthetic"
     )
+
+
+def _origin(part: Part) -> tuple[str, ...]:
+    return tuple(source.id for source in part.sources)
 
 
 @dataclass
@@ -37,6 +44,9 @@ class _State:
     turn: View | None = None
     sent: View | None = None
     heard: int = 0
+    new_turn: bool = False
+    reported: Usage | None = None
+    rewound: bool = False
     compactions: list[Compacted] = field(default_factory=list)
     recorded: tuple[Recorded, ...] = ()
 
@@ -82,7 +92,6 @@ class Session:
         self._turns = any(part.lifetime is Lifetime.TURN for part in self.parts)
         self._idle = sorted({p.idle_after for p in self.parts if Phase.ON_IDLE in p.phases})
         self.now = 0.0
-        self.new_turn = False
 
     def append(self, message: Message) -> None:
         """Something was said."""
@@ -94,8 +103,8 @@ class Session:
         state.view = state.view.append(message)
         if state.turn is not None:
             state.turn = state.turn.append(message)
-        if message.starts_turn:
-            self.new_turn = True
+        state.new_turn = state.new_turn or message.starts_turn
+        self.host.now = self.now
         if message.id in self.targets:
             self._snapshots[message.id] = state.snapshot()
 
@@ -107,6 +116,8 @@ class Session:
     def rewind(self, to: str) -> None:
         """Go back to the moment after a message was said."""
         self.state = self._snapshots[to].snapshot()
+        self.state.rewound = True
+        self.host.reported = self.state.reported
 
     def _wait(self, until: float) -> None:
         """Let time pass, and ask whoever wants to be asked in the silence."""
@@ -127,20 +138,43 @@ class Session:
             tokens = self.host.count(before), self.host.count(after)
             last = self.state.log[-1].id if self.state.log else ""
             self.state.compactions.append(Compacted(*tokens, last))
-        self.state.view, self.state.turn = after, None
+        if self.state.turn is not None:
+            self.state.turn = self._carried(before, after, self.state.turn)
+        self.state.view = after
+
+    @staticmethod
+    def _carried(before: View, after: View, turn: View) -> View | None:
+        """A turn's projection goes on if the session's view only grew; else it is over."""
+        kept = before.messages.shared(after.messages)
+        if before.system == after.system and kept == len(before.messages):
+            return turn.append(*after.messages[kept:])
+        return None
 
     def project(self) -> View:
         """What is to be sent now: the session's view as turn and request parts change it."""
         view = self.state.view
         if self._turns:
-            if self.new_turn:
+            if self.state.new_turn:
                 view = self._ask(Phase.BEFORE_TURN, Lifetime.TURN, view)
             elif self.state.turn is not None:
                 view = self.state.turn
             view = self.state.turn = self._ask(Phase.BEFORE_CALL, Lifetime.TURN, view)
-        if self.new_turn:
+        if self.state.new_turn:
             view = self._ask(Phase.BEFORE_TURN, Lifetime.REQUEST, view)
         return self._ask(Phase.BEFORE_CALL, Lifetime.REQUEST, view)
+
+    def relieve(self, prompt: View) -> View:
+        """The prompt is too large: ask once whoever can do something about that."""
+        before = self.state.view
+        self.compact(Phase.ON_OVERFLOW)
+        if self.state.view is not before:
+            prompt = self.project()
+        if self._asked[Phase.ON_OVERFLOW, Lifetime.TURN]:
+            turn = self.state.turn or self.state.view
+            self.state.turn = self._ask(Phase.ON_OVERFLOW, Lifetime.TURN, turn)
+            if self.state.turn is not turn:
+                prompt = self._ask(Phase.BEFORE_CALL, Lifetime.REQUEST, self.state.turn)
+        return self._ask(Phase.ON_OVERFLOW, Lifetime.REQUEST, prompt)
 
     def _ask(
         self, phase: Phase, lifetime: Lifetime, view: View, idle_after: float | None = None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import re
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from compactlab.sim.errors import UsageError, unknown
 
@@ -66,14 +66,17 @@ def parse_spec(text: str) -> tuple[str, dict[str, Any]]:
     name, paren, rest = text.strip().partition("(")
     if not paren:
         return name, {}
-    if not rest.endswith(")"):
+    if not rest.rstrip().endswith(")"):
         raise UsageError(f"{text!r}: the closing parenthesis is missing")
     try:
-        call = ast.parse(f"f({rest[:-1]})", mode="eval").body
-        if not isinstance(call, ast.Call) or call.args or any(k.arg is None for k in call.keywords):
+        call = ast.parse(f"f({rest}", mode="eval").body
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.args:
             raise UsageError(f"{text!r}: write the arguments as name=value")
+        names = [keyword.arg for keyword in call.keywords]
+        if None in names or len(set(names)) < len(names):
+            raise UsageError(f"{text!r}: write each argument once, as name=value")
         return name, {str(k.arg): ast.literal_eval(k.value) for k in call.keywords}
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError) as error:
         raise UsageError(f"{text!r} is no spec: {error}") from None
 
 
@@ -100,6 +103,8 @@ def build(cls: type[T], arguments: dict[str, Any]) -> T:
 
 
 def _fits(value: Any, hint: Any) -> bool:
+    if get_origin(hint) is Literal:
+        return value in get_args(hint)
     if hint is float:
         return isinstance(value, int | float) and not isinstance(value, bool)
     if hint is int:
@@ -108,6 +113,8 @@ def _fits(value: Any, hint: Any) -> bool:
 
 
 def _type_name(hint: Any) -> str:
+    if get_origin(hint) is Literal:
+        return " or ".join(map(repr, get_args(hint)))
     return {int: "a whole number", float: "a number", bool: "True or False", str: "text"}.get(
         hint, getattr(hint, "__name__", str(hint))
     )

@@ -95,7 +95,7 @@ class Remembering(Summarizer):
 
     def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
         """Answer from memory, or ask."""
-        key = (request.messages, request.max_tokens, request.previous, count)
+        key = (request, count)
         if key not in self.known:
             self.known[key] = self.inner.summarize(request, count)
         return self.known[key]

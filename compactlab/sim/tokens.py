@@ -33,6 +33,9 @@ _VOCABULARIES = {
         "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
     ),
 }
+# A text is counted in pieces of so many characters: tiktoken's splitting overflows its stack on a
+# megabyte of blanks. A seam may add a token.
+_PIECE = 100_000
 ENCODINGS = (*_VOCABULARIES, "chars4")
 
 
@@ -122,7 +125,12 @@ def _load(name: str) -> Callable[[str], int]:
     pattern, sha256 = _VOCABULARIES[name]
     ranks = _ranks(name, sha256)
     bpe = tiktoken.Encoding(name, pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
-    return lambda text: len(bpe.encode_ordinary(text))
+
+    def count(text: str) -> int:
+        starts = range(0, len(text), _PIECE)
+        return sum(len(bpe.encode_ordinary(text[start : start + _PIECE])) for start in starts)
+
+    return count
 
 
 def _ranks(name: str, sha256: str) -> dict[bytes, int]:

@@ -9,7 +9,7 @@ from compactlab.sim.host import Host
 from compactlab.sim.phase import Phase
 from compactlab.sim.strategy import Strategy
 from compactlab.sim.view import View
-from compactlab.strategies.mechanisms.cut import keep_recent
+from compactlab.strategies.mechanisms.cut import keep_recent, tail
 from compactlab.strategies.mechanisms.estimate import estimate
 from compactlab.strategies.mechanisms.summary import split_summary, summarise, summary_first
 from compactlab.strategies.mechanisms.trigger import over_reserve
@@ -37,6 +37,10 @@ class AutoCompact(Strategy):
     rides: Literal["live", "fresh"] = "fresh"
     phases = frozenset({Phase.BEFORE_CALL, Phase.ON_OVERFLOW})
 
+    def __post_init__(self) -> None:
+        if min(self.reserve_tokens, self.keep_recent_tokens) < 0:
+            raise ValueError("reserve_tokens and keep_recent_tokens must not be negative")
+
     def compact(self, view: View, host: Host) -> View:
         """Replace the old part, if it is time."""
         if host.phase is not Phase.ON_OVERFLOW and not over_reserve(
@@ -55,4 +59,4 @@ class AutoCompact(Strategy):
             max_tokens=int(0.8 * self.reserve_tokens),
             rides=self.rides,
         )
-        return summary_first(view, host, summary, messages[cut:])
+        return summary_first(view, host, summary, tail(messages, cut))

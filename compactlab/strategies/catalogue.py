@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import importlib.util
 import inspect
+from contextlib import suppress
 from functools import cache
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
 
@@ -38,11 +40,31 @@ LINE_UP = (
 def strategies() -> dict[str, type[Strategy]]:
     """All strategies that are built in or installed, by name.
 
-    A built-in name wins over an installed one.
+    A built-in name wins over an installed one. What cannot be loaded is not among them; who names
+    it is told why.
     """
-    installed = {point.name: point.load() for point in entry_points(group=GROUP)}
+    found: dict[str, type[Strategy]] = {}
+    for point in entry_points(group=GROUP):
+        with suppress(UsageError):
+            found[point.name] = _installed(point)
     own = {snake_case(name): getattr(built_in, name) for name in built_in.__all__}
-    return installed | own
+    return found | own
+
+
+def _installed(point: EntryPoint) -> type[Strategy]:
+    try:
+        found = point.load()
+    except Exception as error:
+        raise UsageError(f"{point.name} cannot be loaded: {error}") from None
+    return _checked(point.name, found)
+
+
+def _checked(name: str, found: object) -> type[Strategy]:
+    if inspect.isclass(found) and issubclass(found, Strategy) and not inspect.isabstract(found):
+        if dataclasses.is_dataclass(found):
+            return found
+        raise UsageError(f"{name} must be a frozen dataclass: its fields are its configuration")
+    raise UsageError(f"{name} is no strategy: it must subclass compactlab.Strategy")
 
 
 def find_strategy(text: str) -> Strategy:
@@ -78,14 +100,14 @@ def _one(text: str) -> Strategy:
 def _class(name: str) -> type[Strategy]:
     if ":" not in name:
         known = strategies()
-        if name not in known:
-            raise UsageError(unknown("strategy", name, known))
-        return known[name]
+        if name in known:
+            return known[name]
+        for point in entry_points(group=GROUP):
+            if point.name == name:
+                return _installed(point)
+        raise UsageError(unknown("strategy", name, known))
     where, _, attribute = name.rpartition(":")
-    found = getattr(_module(where), attribute, None)
-    if not (inspect.isclass(found) and issubclass(found, Strategy)):
-        raise UsageError(f"{where} has no strategy {attribute!r}")
-    return found
+    return _checked(name, getattr(_module(where), attribute, None))
 
 
 def _module(where: str) -> ModuleType:
@@ -97,7 +119,7 @@ def _module(where: str) -> ModuleType:
         assert spec.loader is not None
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         # Whatever the user's own code raises while it is loaded is named, not thrown.
         raise UsageError(f"{where} cannot be loaded: {type(error).__name__}: {error}") from None
     return module

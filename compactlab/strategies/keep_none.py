@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from compactlab.sim.host import Host
 from compactlab.sim.strategy import Strategy
 from compactlab.sim.view import View
-from compactlab.strategies.mechanisms.cut import last_turns
+from compactlab.strategies.mechanisms.cut import current_turn, tail
 
 
 @dataclass(frozen=True)
@@ -19,4 +19,4 @@ class KeepNone(Strategy):
 
     def compact(self, view: View, host: Host) -> View:
         """Cut before the last message that a person typed."""
-        return view.with_messages(view.messages[last_turns(view.messages, 1) :])
+        return view.with_messages(tail(view.messages, current_turn(view.messages)))

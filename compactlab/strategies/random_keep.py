@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import chain
 
 from compactlab.sim.host import Host
 from compactlab.sim.phase import Phase
 from compactlab.sim.strategy import Strategy
 from compactlab.sim.view import View
-from compactlab.strategies.mechanisms.cut import last_turns
+from compactlab.strategies.mechanisms.cut import current_turn, tail
 from compactlab.strategies.mechanisms.exchange import exchanges
 
 
@@ -35,10 +34,12 @@ class RandomKeep(Strategy):
 
     def compact(self, view: View, host: Host) -> View:
         """Toss for what came before the current turn."""
-        now = last_turns(view.messages, 1)
-        kept = [
-            exchange
+        now = current_turn(view.messages)
+        dropped = {
+            message.id
             for exchange in exchanges(view.messages[:now])
-            if host.rng(exchange[0].id).random() < self.share
-        ]
-        return view.with_messages([*chain.from_iterable(kept), *view.messages[now:]])
+            if host.rng(exchange[0].id).random() >= self.share
+            for message in exchange
+        }
+        past = (message for message in view.messages[:now] if message.id not in dropped)
+        return view.with_messages([*past, *tail(view.messages, now)])

@@ -9,7 +9,7 @@ from compactlab.sim.message import Message, Part
 from compactlab.sim.phase import Phase
 from compactlab.sim.strategy import Strategy
 from compactlab.sim.view import Messages, View
-from compactlab.strategies.mechanisms.cut import keep_recent
+from compactlab.strategies.mechanisms.cut import keep_recent, tail
 from compactlab.strategies.mechanisms.estimate import estimate
 from compactlab.strategies.mechanisms.summary import split_summary, summarise, summary_first
 from compactlab.strategies.mechanisms.trigger import over_reserve
@@ -44,6 +44,10 @@ class RecencyBuffer(Strategy):
     keep_recent_tokens: int = 20_000
     phases = frozenset({Phase.BEFORE_CALL, Phase.ON_OVERFLOW})
 
+    def __post_init__(self) -> None:
+        if min(self.reserve_tokens, self.keep_recent_tokens) < 0:
+            raise ValueError("reserve_tokens and keep_recent_tokens must not be negative")
+
     def compact(self, view: View, host: Host) -> View:
         """Replace the old part, if it is time."""
         if host.phase is not Phase.ON_OVERFLOW and not over_reserve(
@@ -58,7 +62,7 @@ class RecencyBuffer(Strategy):
         first = cut - buffered(old, self.keep_messages, self.keep_tokens)
         max_tokens = int(0.8 * self.reserve_tokens)
         summary = summarise(view, host, old[:first], previous=previous, max_tokens=max_tokens)
-        return summary_first(view, host, summary + _section(old[first:]), messages[cut:])
+        return summary_first(view, host, summary + _section(old[first:]), tail(messages, cut))
 
 
 def buffered(messages: Messages, keep_messages: int, keep_tokens: int) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from compactlab.sim.host import Host
 from compactlab.sim.strategy import Strategy
 from compactlab.sim.view import View
-from compactlab.strategies.mechanisms.cut import after_results
+from compactlab.strategies.mechanisms.cut import tail
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,8 @@ class SlidingWindow(Strategy):
     Parameters
     ----------
     keep
-        How many messages at most; fewer where the first would be a result without its call.
+        How many messages; fewer where the first would be a result without its call, and more
+        where there would be nothing but results.
     """
 
     keep: int = 20
@@ -34,4 +35,4 @@ class SlidingWindow(Strategy):
         messages = view.messages
         if len(messages) <= self.keep:
             return view
-        return view.with_messages(messages[after_results(messages, len(messages) - self.keep) :])
+        return view.with_messages(tail(messages, len(messages) - self.keep))

@@ -66,7 +66,7 @@ class SummarySidecar(Strategy):
             text = self._line(message)
             if text and (not items or items[-1][1] != text):
                 items.append([message.id, text])
-        items = items[-self.max_items :]
+        items = items[max(0, len(items) - self.max_items) :]
         host.files[_FILE] = json.dumps({"done": len(host.log), "items": items})
         return items
 

@@ -9,7 +9,7 @@ from compactlab.sim.phase import Phase
 from compactlab.sim.strategy import Lifetime, Strategy
 from compactlab.sim.view import Messages, View
 from compactlab.strategies.mechanisms.budget import Budget
-from compactlab.strategies.mechanisms.cut import after_results, last_turns, starts_turn
+from compactlab.strategies.mechanisms.cut import current_turn, starts_turn, tail
 from compactlab.strategies.mechanisms.estimate import estimate, estimate_system
 
 
@@ -39,15 +39,23 @@ class TokenBudget(Strategy):
     phases = frozenset({Phase.BEFORE_TURN})
     lifetime = Lifetime.TURN
 
+    def __post_init__(self) -> None:
+        if not 0.1 <= self.share <= 1:
+            raise ValueError(f"share must be between 0.1 and 1, not {self.share}")
+        if not 0 <= self.dynamic_ratio <= 0.5:
+            raise ValueError(f"dynamic_ratio must be between 0 and 0.5, not {self.dynamic_ratio}")
+        if min(self.reserve, self.min_dynamic) < 0:
+            raise ValueError("reserve and min_dynamic must not be negative")
+
     def compact(self, view: View, host: Host) -> View:
         """Plan the history; the current prompt counts as static."""
-        now = last_turns(view.messages, 1)
+        now = current_turn(view.messages)
         history, prompt = view.messages[:now], view.messages[now:]
         if not history:
             return view
         static = estimate_system(view) + prompt.total(estimate)
         start = self._start(history, host.window, static)
-        return view.with_messages(view.messages[after_results(view.messages, start) :])
+        return view.with_messages(tail(view.messages, start))
 
     def _start(self, history: Messages, window: int, static: int) -> int:
         """Index of the first message of the history that is kept."""

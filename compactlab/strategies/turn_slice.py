@@ -8,7 +8,7 @@ from compactlab.sim.host import Host
 from compactlab.sim.phase import Phase
 from compactlab.sim.strategy import Lifetime, Strategy
 from compactlab.sim.view import View
-from compactlab.strategies.mechanisms.cut import last_turns
+from compactlab.strategies.mechanisms.cut import last_turns, tail
 
 
 @dataclass(frozen=True)
@@ -35,4 +35,4 @@ class TurnSlice(Strategy):
 
     def compact(self, view: View, host: Host) -> View:
         """Cut before the oldest turn that is kept."""
-        return view.with_messages(view.messages[last_turns(view.messages, self.turns) :])
+        return view.with_messages(tail(view.messages, last_turns(view.messages, self.turns)))

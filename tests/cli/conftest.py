@@ -118,11 +118,13 @@ def bad() -> Callable[[Path], Path]:
 
 
 @pytest.fixture(scope="session")
-def store(tmp_path_factory, process) -> Path:
-    """The results of a tiny run."""
+def store(tmp_path_factory, process, chat) -> Path:
+    """The results of a tiny run: two strategies over a scenario and a transcript."""
     folder = tmp_path_factory.mktemp("store") / "out"
+    talk = chat(folder.parent / "talk.jsonl")
     options = ("--strategies", "keep_all", "--strategies", "sliding_window(keep=4)", "--jobs", 1)
-    done = process("run", "--conversations", TINY, *options, "--out", folder)
+    more = ("--model", "claude-sonnet-4-5", "--out", folder)
+    done = process("run", "--conversations", TINY, "--conversations", talk, *options, *more)
     assert done.code == 0, done.said
     return folder
 

@@ -31,7 +31,9 @@ class Session:
 
     def send(self, view: View, at: float = 0.0, ttl: str = "") -> Lookup:
         self.prompt.move(view)
-        return self.cache.request(self.prompt, at, ttl)
+        lookup = self.cache.request(self.prompt, at, ttl)
+        self.prompt.mark_sent()
+        return lookup
 
 
 def crowd(id: str, blocks: int) -> Message:
@@ -73,6 +75,13 @@ def test_the_documented_example_of_10_then_15_then_35_blocks() -> None:
     assert session.send(fifteen) == Lookup(100, 50)
     far = session.send(fifteen.append(crowd("twenty", 20)))
     assert far == Lookup(0, 350, missed=(("lookback_miss", 150),))
+
+
+def test_what_lay_too_far_back_and_was_dead_anyway_had_expired() -> None:
+    session = Session()
+    session.send(START)
+    late = session.send(START.append(crowd("new", 30)), 301)
+    assert late == Lookup(0, 1300, missed=(("ttl_expired", 1000),))
 
 
 def test_an_entry_at_the_system_prompt_is_found_however_much_is_added() -> None:

@@ -20,6 +20,7 @@ def why(
 ) -> dict[str, int]:
     prompt = Prompt(QUICK)
     prompt.move(before)
+    prompt.mark_sent()
     prompt.move(after)
     return explain(prompt, Lookup(read, missed=missed), arrived.split(), reason)
 
@@ -30,6 +31,7 @@ def test_causes_add_up_to_the_prompt_less_what_was_read(
 ) -> None:
     prompt = Prompt(QUICK)
     for view in steps:
+        prompt.mark_sent()
         prompt.move(view)
     read = data.draw(st.sampled_from([0, *prompt.totals]))
     upto = st.sampled_from([0, *prompt.totals])

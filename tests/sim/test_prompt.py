@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import msgspec
 from hypothesis import given
+from hypothesis import strategies as st
 
 from compactlab.sim.message import Message, Part
 from compactlab.sim.prompt import CLIENT_CONTEXT, Prompt, forget_blocks
@@ -46,14 +47,29 @@ def test_totals_add_up_and_messages_start_where_they_start(steps: list[View]) ->
     )
 
 
-@given(views())
-def test_sent_is_what_is_shared_with_the_prompt_before(steps: list[View]) -> None:
+@given(views(), st.data())
+def test_sent_is_what_is_shared_with_the_prompt_that_was_last_sent(
+    steps: list[View], data: st.DataObject
+) -> None:
     prompt, last = Prompt(QUICK), View()
     for view in steps:
         prompt.move(view)
-        shared = shared_blocks(blocks_of(last), blocks_of(view))
-        assert prompt.sent == sum(sizes_of(view, QUICK)[:shared])
-        last = view
+        if data.draw(st.booleans(), "asked"):
+            shared = shared_blocks(blocks_of(last), blocks_of(view))
+            assert prompt.sent == sum(sizes_of(view, QUICK)[:shared])
+        if data.draw(st.booleans(), "sent"):
+            prompt.mark_sent()
+            last = view
+
+
+def test_a_prompt_that_was_sent_and_comes_back_has_been_sent() -> None:
+    view = View((text("", size=500),)).append(sized("a", 10), sized("b", 20))
+    prompt = prompt_of(view)
+    assert prompt.sent == 0
+    prompt.mark_sent()
+    for other, sent in [(View(), 0), (view.with_messages(view.messages[:1]), 510), (view, 530)]:
+        prompt.move(other)
+        assert prompt.sent == sent
 
 
 @given(views())
@@ -69,7 +85,9 @@ def test_keys_are_equal_exactly_as_far_as_the_contents_are(steps: list[View]) ->
 
 @given(MESSAGES)
 def test_messages_of_equal_content_share_the_prefix(message: Message) -> None:
-    prompt = prompt_of(View().append(message), View().append(copied(message), sized("b", 1)))
+    prompt = prompt_of(View().append(message))
+    prompt.mark_sent()
+    prompt.move(View().append(copied(message), sized("b", 1)))
     assert prompt.sent == QUICK.message(message)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import string
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from hypothesis import given
@@ -22,6 +23,7 @@ class SlidingWindow:
     words: str = "so far"
     marks: tuple[str, ...] = ()
     most: int | None = None
+    ttl: Literal["5m", "1h"] = "5m"
     memo: dict[str, int] = field(default_factory=dict, repr=False)
 
 
@@ -42,6 +44,7 @@ WINDOWS = st.builds(
     words=st.text(st.characters(codec="utf-8")) | st.text("()='\"\\,#{}", max_size=8),
     marks=st.lists(st.text(string.printable, max_size=5), max_size=3).map(tuple),
     most=st.none() | st.integers(),
+    ttl=st.sampled_from(["5m", "1h"]),
 )
 
 
@@ -56,7 +59,7 @@ def test_a_spec_builds_what_it_was_written_from(window: SlidingWindow) -> None:
 def test_a_spec_names_all_fields_and_a_label_those_that_were_chosen() -> None:
     window = SlidingWindow(keep=3, memo={"a": 1})
     assert spec_of(window) == (
-        "sliding_window(keep=3, share=0.5, pin=False, words='so far', marks=(), most=None)"
+        "sliding_window(keep=3, share=0.5, pin=False, words='so far', marks=(), most=None, ttl='5m')"
     )
     assert label_of(window) == "sliding_window(keep=3)"
     assert label_of(SlidingWindow()) == "sliding_window"
@@ -154,6 +157,8 @@ def test_nothing_is_executed(typed: str, tmp_path: Path) -> None:
         ({"share": False}, "sliding_window: share must be a number, not False"),
         ({"pin": 1}, "sliding_window: pin must be True or False, not 1"),
         ({"words": 1}, "sliding_window: words must be text, not 1"),
+        ({"ttl": "1d"}, "sliding_window: ttl must be '5m' or '1h', not '1d'"),
+        ({"ttl": []}, "sliding_window: ttl must be '5m' or '1h', not []"),
     ],
 )
 def test_a_wrong_field_is_named(arguments: dict[str, object], message: str) -> None:

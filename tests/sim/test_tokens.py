@@ -78,6 +78,11 @@ def test_a_megabyte_of_blanks_can_be_counted() -> None:
     assert 0 < encoding("o200k_base").count(" " * 1_100_000) <= 1_100_000
 
 
+def test_a_long_text_counts_like_its_sentences() -> None:
+    count = encoding("o200k_base").count
+    assert count("All is well. " * 30_000) == pytest.approx(30_000 * 4, rel=1e-3)
+
+
 # By characters
 
 

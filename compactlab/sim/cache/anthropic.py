@@ -108,15 +108,18 @@ class _Entries(Cache):
             missed.append(("below_minimum", prompt.sent))
         if dead > hit:
             missed.append(("ttl_expired", prompt.totals[dead]))
-        elif hit < last - self._policy.lookback:
-            far = self._far(prompt.keys, hit, last - self._policy.lookback, at)
+        found, walked = max(hit, dead), last - self._policy.lookback
+        if found < walked:
+            far = self._far(prompt.keys, found, walked, at)
             if far:
                 missed.append((far[0], prompt.totals[far[1]]))
         return tuple(sorted(missed, key=lambda pair: pair[1]))
 
-    def _far(self, keys: Sequence[int], hit: int, start: int, at: float) -> tuple[str, int] | None:
+    def _far(
+        self, keys: Sequence[int], found: int, start: int, at: float
+    ) -> tuple[str, int] | None:
         """The longest entry beyond the look-back, and why it was not read."""
-        for index in range(start, hit, -1):
+        for index in range(start, found, -1):
             entry = self._touched.get(keys[index])
             if entry is not None:
                 live = at - entry[0] <= entry[1]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
+from dataclasses import dataclass
 
 from compactlab.sim.message import Message, Part
 from compactlab.sim.metrics.reading import RECENT, Change, Reading
@@ -88,7 +89,7 @@ def structural_validity(reading: Reading) -> float | None:
             faults.update(message, 1)
         found += faults.count + bool(change.first and change.first.role != "user")
         messages += change.length
-    return 1 - found / messages if messages else None
+    return max(0.0, 1 - found / messages) if messages else None
 
 
 class _Faults:
@@ -96,7 +97,7 @@ class _Faults:
 
     def __init__(self) -> None:
         self.count = 0
-        self._pairs: Counter[str] = Counter()
+        self._pairs: dict[str, _Pair] = defaultdict(_Pair)
         self._ids: Counter[str] = Counter()
 
     def update(self, message: Message, by: int) -> None:
@@ -107,13 +108,33 @@ class _Faults:
         if not any(part.text or part.size for part in message.parts):
             self.count += by
         for part in message.parts:
-            if part.type == "tool_call":
-                self._pair(part.call_id, by)
-            elif part.type == "tool_result":
-                self._pair(part.call_id, -by)
+            if part.type in ("tool_call", "tool_result"):
+                pair = self._pairs[part.call_id]
+                before = pair.faults
+                pair.update(part.type == "tool_call", by)
+                self.count += pair.faults - before
 
-    def _pair(self, call_id: str, by: int) -> None:
-        """A call without result, or a result without call, is one fault."""
-        before = self._pairs[call_id]
-        self._pairs[call_id] = before + by
-        self.count += abs(before + by) - abs(before)
+
+@dataclass
+class _Pair:
+    """Calls and results of one id; a result that comes before its call is answered by none."""
+
+    calls: int = 0
+    results: int = 0
+    early: int = 0
+
+    @property
+    def faults(self) -> int:
+        """Calls without a result, and results without a call before them."""
+        return self.early + abs(self.calls - (self.results - self.early))
+
+    def update(self, is_call: bool, by: int) -> None:
+        """Count a call or a result in (1) or out (-1)."""
+        if is_call:
+            self.calls += by
+            return
+        if by > 0:
+            self.early += not self.calls
+        elif self.early:
+            self.early -= 1
+        self.results += by

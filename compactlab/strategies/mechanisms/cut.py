@@ -36,10 +36,31 @@ def keep_recent(messages: Messages, tokens: int, weight: Weight) -> int:
 
 
 def after_results(messages: Messages, index: int) -> int:
-    """The next index from which on no result stands without its call because of the cut."""
+    """The next index at which no tool's result stands; the end, if only results follow."""
     while index < len(messages) and messages[index].role == "tool":
         index += 1
     return index
+
+
+def tail(messages: Messages, index: int) -> Messages:
+    """The messages from an index on, without results whose call was cut off.
+
+    A result may come late, with a reminder of the client between it and its call. Where only
+    results would be left, the cut moves back to their call: there must be something to send.
+    """
+    start = after_results(messages, index)
+    if start == len(messages):
+        while index and messages[index - 1].role == "tool":
+            index -= 1
+        start = max(index - 1, 0)
+    kept = messages[start:]
+    calls = {p.call_id for m in kept for p in m.parts if p.type == "tool_call"}
+    late = [m for m in kept if m.role == "tool" and not _answers(m, calls)]
+    return Messages(m for m in kept if m not in late) if start and late else kept
+
+
+def _answers(message: Message, calls: set[str]) -> bool:
+    return any(part.call_id in calls for part in message.parts if part.type == "tool_result")
 
 
 def starts_turn(message: Message) -> int:
@@ -47,6 +68,13 @@ def starts_turn(message: Message) -> int:
     return int(message.starts_turn)
 
 
+def current_turn(messages: Messages) -> int:
+    """Index at which the current turn begins; 0 if nobody has spoken."""
+    return messages.last_holding(starts_turn, 1) or 0
+
+
 def last_turns(messages: Messages, turns: int) -> int:
     """Index at which the newest turns begin; 0 if there are no more than that."""
+    if messages.total(starts_turn) <= turns:
+        return 0
     return messages.last_holding(starts_turn, turns) or 0

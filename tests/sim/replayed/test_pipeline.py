@@ -38,8 +38,8 @@ def test_what_is_kept_comes_before_what_is_shown(kit: Any, story: Any) -> None:
     script = story.user("hi").acts().result("r").answer("ho").user("hi").answer("ho").script()
     assert kit.prompts_of(kit.replayed(script, Pipeline(tuple(parts)))) == [
         "u1 session turn request",
-        # The session's view has changed, so the turn's is made of it anew.
-        "u1 session a1 r1 session turn request",
+        # The session's view only grew, so the turn's goes on and is added to.
+        "u1 session turn a1 r1 session turn request",
         "u1 session a1 r1 session a2 u2 session turn request",
     ]
 

@@ -191,25 +191,25 @@ def ruled(view: View, host: Any) -> View:
 
 
 @pytest.mark.parametrize(
-    ("do", "reason", "rewrite", "compaction"),
+    ("do", "reason", "flags"),
     [
-        (tail, "compaction", True, True),
-        (shortened, "compaction", True, True),
-        (swapped, "history_edit", True, False),
-        (headed, "history_edit", True, False),
-        (ruled, "system_changed", True, False),
-        (lambda view, host: view, "", False, False),
-        (lambda view, host: View(view.system, view.messages), "", False, False),
+        (tail, "compaction", (True, True)),
+        (shortened, "compaction", (True, True)),
+        (swapped, "history_edit", (True, False)),
+        (headed, "history_edit", (True, False)),
+        (ruled, "system_changed", (True, False)),
+        (lambda view, host: view, "", (False, False)),
+        (lambda view, host: View(view.system, view.messages), "", (False, False)),
     ],
 )
 def test_a_changed_prompt_says_why(
-    do: Any, reason: str, rewrite: bool, compaction: bool, kit: Any, story: Any
+    do: Any, reason: str, flags: tuple[bool, bool], kit: Any, story: Any
 ) -> None:
     later = kit.act(lambda view, host: do(view, host) if len(host.log) > 1 else view)
     script = story.user(kit.prose(2000, "long")).answer("ok").user("x").answer("fine").script()
     first, second = kit.replayed(script, later).steps
     assert first.causes == {"cold_start": 2000}
-    assert (second.rewrite, second.compaction) == (rewrite, compaction)
+    assert (second.rewrite, second.compaction) == flags
     assert set(second.causes) - {"append"} <= {reason}
     assert sum(second.causes.values()) == second.usage.prompt - second.usage.cache_read
     assert second.usage.cache_read == (0 if reason else 2000)

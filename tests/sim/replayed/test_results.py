@@ -151,7 +151,7 @@ def test_a_store_of_another_version_says_what_to_do(version: Any, tmp_path: Path
         Results.load(tmp_path)
 
 
-# ------------------------------------------------------------------------------ nothing half written
+# ---------------------------------------------------------------------------- nothing half written
 
 
 def failing_at(number: int, monkeypatch: pytest.MonkeyPatch) -> None:

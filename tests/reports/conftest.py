@@ -1,0 +1,169 @@
+"""Small stores made by hand, so that every figure in a report can be reckoned on paper."""
+
+import json
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from compactlab.sim.results import Results, Run
+
+GOLDEN = Path(__file__).parent / "golden"
+UPDATE = "COMPACTLAB_UPDATE_GOLDEN"
+
+WINDOW = 2_000
+_READ, _WRITE, _OUTPUT = 0.3e-6, 3.75e-6, 15e-6
+
+# A prompt as (tokens read, tokens written); whoever reads less than was there has compacted.
+Prompts = Sequence[tuple[int, int]]
+Make = Callable[..., Run]
+
+KEPT: Prompts = [(0, 1_000), (1_000, 500), (1_500, 500), (2_000, 500)]
+CUT: Prompts = [(0, 1_000), (1_000, 500), (0, 900), (0, 900)]
+SUMMED: Prompts = [(0, 1_000), (1_000, 500), (300, 500), (800, 400)]
+ALONE: Prompts = [(0, 1_000), (0, 500), (0, 400), (0, 300)]
+
+
+def make(
+    strategy: str,
+    prompts: Prompts = KEPT,
+    conversation: str = "one",
+    *,
+    model: str = "recorded",
+    cut: Sequence[int] = (),
+    side: float = 0.0,
+    need: float | None = 1.0,
+    sound: float = 1.0,
+    seed: int = 0,
+) -> Run:
+    """A run that went well, with figures that follow from its prompts."""
+    calls: list[tuple[Any, ...]] = []
+    for number, (read, written) in enumerate(prompts):
+        cause = "cold_start" if not number else "compaction" if number in cut else "append"
+        cost = read * _READ + written * _WRITE + 10 * _OUTPUT
+        hit = number in cut
+        over = read + written > WINDOW
+        first = side if number == 1 else 0.0
+        calls.append((
+            f"m{number}", "claude-sonnet-4-5", 60.0 * number, 0, read, written, 0, 10, cost,
+            int(first > 0), int(first > 0) * 800, first, hit, hit, over,
+            json.dumps({cause: written}),
+        ))  # fmt: skip
+    reads, writes = sum(r for r, _ in prompts), sum(w for _, w in prompts)
+    over = sum(r + w > WINDOW for r, w in prompts)
+    return Run(
+        conversation,
+        "claude-code",
+        strategy,
+        model,
+        WINDOW,
+        seed,
+        digest="d" * 16,
+        summarizer="lexrank(units=1000)",
+        metrics={
+            "cost_usd": sum(call[8] for call in calls) + side,
+            "side_cost_usd": side,
+            "tokens_uncached": 0,
+            "tokens_cache_read": reads,
+            "tokens_cache_write": writes,
+            "tokens_output": 10 * len(prompts),
+            "prompt_tokens_peak": max(r + w for r, w in prompts),
+            "prefix_reuse": reads / (reads + writes),
+            "tokens_rewritten": sum(prompts[n][1] for n in cut),
+            "write_spike": float(prompts[cut[0]][1] - 500) if cut else None,
+            "write_spike_max": float(prompts[cut[-1]][1] - 500) if cut else None,
+            "write_spike_ratio": prompts[cut[0]][1] / 500 if cut else None,
+            "write_spike_ratio_max": prompts[cut[-1]][1] / 500 if cut else None,
+            "calls": len(prompts),
+            "rewrites": len(cut),
+            "compactions": len(cut),
+            "overflows": over,
+            "over_window": over / len(prompts),
+            "verbatim_recency": 0.5 if cut else None,
+            "forward_need": need,
+            "structural_validity": sound,
+        },
+        calls=calls,
+    )
+
+
+def fail(strategy: str, conversation: str = "one", error: str = "ValueError: no") -> Run:
+    """A run that did not go well."""
+    return Run(
+        conversation, "claude-code", strategy, "recorded", WINDOW, 0, status="failed", error=error
+    )
+
+
+def store(*runs: Run, **manifest: Any) -> Results:
+    """A store with what every manifest holds."""
+    specs = dict.fromkeys(run.strategy for run in runs if run.strategy)
+    return Results(list(runs), {
+        "compactlab": "0.1.0",
+        "prices": "genai-prices 0.2.3",
+        "tokenizer": "tiktoken 0.14.0",
+        "summarizer": "lexrank(units=1000)",
+        "strategies": {spec: spec.replace("()", "") for spec in specs},
+        "sources": list(dict.fromkeys(run.conversation for run in runs)),
+        "seeds": [0],
+        "window": WINDOW,
+        **manifest,
+    })  # fmt: skip
+
+
+@pytest.fixture(name="make")
+def _make() -> Make:
+    return make
+
+
+@pytest.fixture(name="fail")
+def _fail() -> Make:
+    return fail
+
+
+@pytest.fixture(name="store")
+def _store() -> Callable[..., Results]:
+    return store
+
+
+@pytest.fixture
+def small() -> Results:
+    """Three recordings under seven strategies; one run failed and one file could not be read."""
+    runs = []
+    for name in ("one", "two", "three"):
+        runs += [
+            make("keep_all()", KEPT, name),
+            make("as_recorded()", SUMMED, name, cut=[2], need=0.95),
+            make("keep_none()", ALONE, name, cut=[1, 2, 3], need=0.3),
+            make("sliding_window(keep=20)", CUT, name, cut=[2, 3], need=0.6, sound=0.9),
+            make("auto_compact(reserve_tokens=1)", SUMMED, name, cut=[2], side=0.0005, need=0.9),
+            make("recency_buffer()", KEPT, name),
+        ]
+        runs.append(
+            fail("turn_slice(turns=10)", name, "ValueError: no turns (turn_slice.py:33 in compact)")
+            if name == "three"
+            else make("turn_slice(turns=10)", CUT, name, cut=[2], need=0.8)
+        )
+    lost = Run("four", "", "", "", 0, 0, status="unreadable", error="four.jsonl:3: not JSON")
+    return store(*runs, lost, breaks={"recency_buffer()": {"pairs": "as 1.2 does"}})
+
+
+@pytest.fixture
+def golden() -> Callable[[str, str], None]:
+    """Compare a text with a stored one; COMPACTLAB_UPDATE_GOLDEN=1 stores it instead."""
+
+    def check(name: str, text: str) -> None:
+        path = GOLDEN / name
+        if os.environ.get(UPDATE):
+            path.write_text(text, encoding="utf-8", newline="")
+        assert path.read_bytes().decode() == text
+
+    return check
+
+
+@pytest.fixture(autouse=True)
+def plain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No terminal, whatever the tests are run on."""
+    for name in ("COLUMNS", "FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
+        monkeypatch.delenv(name, raising=False)

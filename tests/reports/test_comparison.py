@@ -1,0 +1,191 @@
+"""Runs are put together so that nobody is compared with what he did not run."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from compactlab.reports.comparison import Comparison, comparisons, together
+from compactlab.reports.notes import legend, notes, scope, summaries
+from compactlab.reports.verdict import verdict
+from compactlab.sim.metrics import METRICS
+from compactlab.sim.results import Results, Run
+
+Make = Callable[..., Run]
+Store = Callable[..., Results]
+
+
+def only(results: Results) -> Comparison:
+    (comparison,) = comparisons(results)
+    return comparison
+
+
+def labels(comparison: Comparison) -> list[str]:
+    return [row.label for row in comparison.rows]
+
+
+def test_money_adds_up_and_shares_do_not(make: Make, store: Store) -> None:
+    long = [(0, 1_000), (1_000, 1_000)]
+    results = store(
+        make("keep_all()", [(0, 1_000)], "one", need=0.5),
+        make("keep_all()", long, "two", need=1.0),
+    )
+    (row,) = only(results).rows
+    assert row.figures["cost_usd"] == pytest.approx(0.01215)
+    assert row.figures["calls"] == 3
+    assert row.figures["forward_need"] == 0.75
+    # 1,000 of 4,000 tokens; the mean of the runs' shares would be a sixth.
+    assert row.figures["prefix_reuse"] == 0.25
+    assert row.figures["prompt_tokens_peak"] == 2_000
+
+
+def test_a_figure_that_one_run_lacks_is_that_of_the_others(make: Make, store: Store) -> None:
+    (row,) = only(
+        store(make("keep_all()", conversation="one", need=None), make("keep_all()", need=0.4))
+    ).rows
+    assert row.figures["forward_need"] == 0.4
+    assert row.figures["write_spike"] is None
+
+
+def test_the_cheapest_comes_first_and_stands_against_keeping_all(make: Make, store: Store) -> None:
+    comparison = only(store(make("keep_all()"), make("turn_slice()", [(0, 100)])))
+    assert labels(comparison) == ["turn_slice", "keep_all"]
+    assert comparison.rows[0].figures["of_keep_all"] == pytest.approx(0.000525 / 0.011325)
+    assert comparison.rows[1].figures["of_keep_all"] == 1
+
+
+def test_a_conversation_where_one_failed_is_left_out_for_all(
+    make: Make, fail: Make, store: Store
+) -> None:
+    results = store(
+        *(make("keep_all()", conversation=name) for name in ("one", "two", "three")),
+        *(make("turn_slice()", conversation=name) for name in ("one", "two")),
+        fail("turn_slice()", "three"),
+    )
+    comparison = only(results)
+    assert [case[1] for case in comparison.cases] == ["one", "two"]
+    assert [case[1] for case in comparison.left_out] == ["three"]
+    assert "1 conversation where not every strategy" in notes(comparison)[0]
+
+
+def test_a_strategy_that_mostly_fails_spoils_nothing(make: Make, fail: Make, store: Store) -> None:
+    names = ["one", "two", "three"]
+    results = store(
+        *(make("keep_all()", conversation=name) for name in names),
+        make("broken()", conversation="one"),
+        *(fail("broken()", name) for name in names[1:]),
+    )
+    comparison = only(results)
+    assert len(comparison.cases) == 3
+    assert comparison.dropped == ("broken",)
+    assert "too few of their runs succeeded: broken." in notes(comparison)[0]
+
+
+def test_two_that_never_succeed_together_are_not_compared(
+    make: Make, fail: Make, store: Store
+) -> None:
+    results = store(
+        make("keep_all()", conversation="one"),
+        fail("keep_all()", "two"),
+        fail("turn_slice()", "one"),
+        make("turn_slice()", conversation="two"),
+    )
+    assert len(only(results).rows) == 1
+
+
+def test_models_and_windows_are_not_mixed(make: Make, store: Store) -> None:
+    results = store(make("keep_all()", model="claude-sonnet-4-5"), make("keep_all()", model="new"))
+    first, second = comparisons(results)
+    assert (first.model, second.model) == ("claude-sonnet-4-5", "new")
+    assert (
+        scope(second)
+        == "model new; window narrowed to 2,000 tokens; 1 strategy over 1 conversation"
+    )
+
+
+def test_seeds_are_replays_of_one_conversation(make: Make, store: Store) -> None:
+    comparison = only(store(make("keep_all()", seed=0), make("keep_all()", seed=1)))
+    assert scope(comparison).endswith("1 strategy over 1 conversation in 2 replays")
+
+
+def test_the_front_has_neither_yardsticks_nor_what_is_over_the_window(small: Results) -> None:
+    comparison = only(small)
+    assert [row.name for row in comparison.front] == ["as_recorded"]
+    hollow = {row.name for row in comparison.rows if row.hollow}
+    assert hollow == {"keep_all", "recency_buffer"}
+
+
+def test_a_strategy_with_torn_calls_is_faulty(small: Results) -> None:
+    assert [row.name for row in only(small).rows if row.faulty] == ["sliding_window"]
+
+
+def test_who_sees_the_future_is_marked_and_no_choice(make: Make, store: Store) -> None:
+    results = store(
+        make("keep_all()", [(0, 100)]), make("oracle()", [(0, 50)]), sees_future=["oracle()"]
+    )
+    comparison = only(results)
+    assert "☆ knows what comes; nothing real does." in legend([comparison])
+    assert verdict(comparison)[0].startswith("In this one conversation, no strategy kept")
+
+
+def test_idle_strategies_are_named(small: Results) -> None:
+    assert any(note.startswith("Never acted: recency_buffer.") for note in notes(only(small)))
+
+
+def test_who_acted_in_some_only_is_named(make: Make, store: Store) -> None:
+    results = store(
+        make("turn_slice()", conversation="one"), make("turn_slice()", conversation="two", cut=[2])
+    )
+    assert notes(only(results)) == ["Acted only in some conversations: turn_slice in 1 of 2."]
+
+
+def test_no_runs_are_no_comparison() -> None:
+    assert comparisons(Results([])) == []
+    assert legend([]) == []
+    assert summaries(Results([])) == "no summariser"
+
+
+def test_a_simulated_summary_says_so(small: Results, make: Make, store: Store) -> None:
+    assert "a simulation" in summaries(small)
+    assert (
+        summaries(store(make("keep_all()"), summarizer="house(x=1)")) == "summaries by house(x=1)"
+    )
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_every_metric_says_how_it_is_put_together(metric: str) -> None:
+    assert together(metric)
+
+
+def test_the_verdict_speaks_of_these_conversations(small: Results) -> None:
+    first, *_, last = verdict(only(small))
+    assert first.startswith("In these 2 conversations, the cheapest usable strategy is")
+    assert "without intervals" in last
+
+
+def test_the_verdict_says_that_fewer_tokens_may_cost_more(small: Results) -> None:
+    told = next(s for s in verdict(only(small)) if s.startswith("sliding_window"))
+    assert "39% less than keep_all in prompt tokens and cost 17% more than it" in told
+
+
+def test_the_verdict_names_who_came_nearest(make: Make, store: Store) -> None:
+    told = verdict(only(store(make("keep_all()"), make("turn_slice()", cut=[2]))))
+    assert "The nearest to it is turn_slice" in told[0]
+    assert "(1 of 4 calls over the window)" in told[0]
+
+
+def test_the_verdict_compares_with_chance(make: Make, store: Store) -> None:
+    results = store(
+        make("random_keep(share=0.5)", [(0, 100)], need=0.8),
+        make("turn_slice()", [(0, 200)], need=0.7),
+    )
+    assert any("Dearer than keeping a random part" in s for s in verdict(only(results)))
+
+
+def test_when_all_failed_the_verdict_says_so(fail: Make, store: Store) -> None:
+    assert verdict(only(store(fail("keep_all()"))))[0].startswith("There is nothing to compare")
+
+
+def test_a_label_stands_for_its_spec(make: Make, store: Store) -> None:
+    manifest: dict[str, Any] = {"strategies": {"turn_slice(turns=10)": "turn_slice"}}
+    assert labels(only(store(make("turn_slice(turns=10)"), **manifest))) == ["turn_slice"]

@@ -1,0 +1,71 @@
+"""Numbers and foreign texts, as they are written."""
+
+import math
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from compactlab.reports.figures import exact, plain, show
+from compactlab.reports.text import clean, counted, listed, shorten
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (0.0, "USD", "0"),
+        (0.000123, "USD", "0.00012"),
+        (0.996, "USD", "1.00"),
+        (-12.345, "USD", "-12.35"),
+        (256_201.5, "USD", "256,201.50"),
+        (0, "tokens", "0"),
+        (-239, "tokens", "-239"),
+        (999, "tokens", "999"),
+        (999_960, "tokens", "1.00M"),
+        (20_667_123, "tokens", "20.7M"),
+        (0.0, "share", "0%"),
+        (0.0001, "share", "<0.1%"),
+        (0.9996, "share", ">99.9%"),
+        (1.0, "share", "100%"),
+        (1_025.1, "ratio", "1,025"),
+        (2_054.0, "calls", "2,054"),
+        (math.nan, "share", "–"),
+        (math.inf, "USD", "–"),
+    ],
+)
+def test_a_figure_is_as_short_as_it_can_be_compared(value: float, unit: str, text: str) -> None:
+    assert show(value, unit) == text
+
+
+def test_the_full_figure_is_there_to_point_at() -> None:
+    assert exact(0.1 + 0.2) == "0.30000000000000004"
+    assert exact(1_641_728.0) == "1,641,728"
+    assert exact(None) == exact(math.inf) == ""
+
+
+@given(st.floats() | st.none())
+def test_machines_get_numbers_or_nothing(value: float | None) -> None:
+    got = plain(value)
+    assert got is None or got == value
+
+
+@given(st.text())
+def test_a_cleaned_text_has_nothing_unseen(text: str) -> None:
+    assert not {unicodedata.category(c) for c in clean(text)} & {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
+    assert len(clean(text)) == len(text)
+    assert clean(clean(text)) == clean(text)
+
+
+@given(st.text(), st.integers(3, 60))
+def test_a_shortened_text_fits_and_keeps_its_ends(text: str, size: int) -> None:
+    short = shorten(text, size)
+    assert len(short) <= size
+    assert text.startswith(short.partition("…")[0]) or "…" in text
+
+
+def test_words() -> None:
+    assert listed([]) == ""
+    assert listed(["a"]) == "a"
+    assert listed(["a", "b"]) == "a and b"
+    assert counted(2, "strategy") == "2 strategies"

@@ -1,0 +1,189 @@
+"""Ids come from strangers' file names and errors quote strangers' lines: nothing of them acts."""
+
+import csv
+import json
+import re
+from collections.abc import Callable
+from html.parser import HTMLParser
+from io import StringIO
+
+import pytest
+
+from compactlab.reports.catalogue import render
+from compactlab.reports.comma import harmless
+from compactlab.reports.markdown import code
+from compactlab.sim.results import Results, Run
+
+Make = Callable[..., Run]
+Store = Callable[..., Results]
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "</title></style><img src=x onerror=alert(1)>",
+    "<svg/onload=alert(1)>",
+    "<!-- --><metadata>",
+    '" onmouseover="alert(1)',
+    "javascript:alert(1)",
+    "{{7*7}}{% raw %}${7*7}",
+    "$x^2$ & \\frac{1}{2} $",
+    'a d="1.23456" style="font-family: x; fill: #0072b2" xlink:href="x"',
+    "\x1b[31mred\x1b]0;title\x07\x9b2J",
+    "\u202egnp.exe\u2066\u200f\ufeff",
+    "nul\x00 bell\x07 new\nline\r\ttab \ufffe \ud800",
+    "pipe | pipe \\| `tick` ``",
+    "[click](http://evil.example) ![x](https://evil.example/x.png) @all #1",
+    "=cmd|' /C calc'!A0",
+    "漢字 العربية 🙂 é",
+    "x" * 300,
+    "",
+]
+
+
+@pytest.fixture(params=HOSTILE, ids=range(len(HOSTILE)))
+def hostile(request: pytest.FixtureRequest) -> str:
+    text: str = request.param
+    return text
+
+
+@pytest.fixture
+def everywhere(hostile: str, make: Make, fail: Make, store: Store) -> Results:
+    """A store with a hostile text wherever a text can stand."""
+    spec = f"keep_few(name={hostile!r})"
+    return store(
+        make("keep_all()", conversation=hostile),
+        make(hostile or "x()", conversation=hostile, need=0.5, cut=[2]),
+        make(spec, conversation=hostile, need=0.7),
+        make("keep_all()", conversation="one", model=hostile or "m"),
+        fail("keep_all()", hostile, error=hostile),
+        Run(hostile, "", "", "", 0, 0, status="unreadable", error=hostile),
+        strategies={spec: hostile},
+        summarizer=hostile,
+        breaks={spec: {hostile: hostile}},
+        models=[hostile],
+        prices=hostile,
+    )
+
+
+class Inert(HTMLParser):
+    """Fails at whatever a browser would run or fetch."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.ids: list[str] = []
+        self.referred: set[str] = set()
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.look(tag, dict(attrs))
+        if tag not in {"meta", "br", "img", "link", "input"}:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.look(tag, dict(attrs))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+    def look(self, tag: str, attrs: dict[str, str | None]) -> None:
+        assert tag not in {"script", "img", "iframe", "object", "link", "base", "form", "image"}
+        for name, value in attrs.items():
+            assert not name.startswith("on")
+            assert name not in {"src", "srcset", "xlink:href", "xmlns"}
+            assert name != "href" or (value or "").startswith("#")
+            if name in {"style", "clip-path", "fill"}:
+                links = re.findall(r"url\(([^)]*)\)", value or "")
+                assert all(link.startswith("#") for link in links)
+                self.referred.update(link[1:] for link in links)
+            if name == "href":
+                self.referred.add((value or "")[1:])
+            if name == "id":
+                self.ids.append(value or "")
+
+
+def parsed(page: str) -> Inert:
+    parser = Inert()
+    parser.feed(page)
+    parser.close()
+    assert parser.open == []
+    assert len(parser.ids) == len(set(parser.ids))
+    assert parser.referred <= set(parser.ids)
+    return parser
+
+
+def test_the_page_is_inert(everywhere: Results) -> None:
+    page = render(everywhere, "html")
+    parsed(page)
+    page.encode()
+    assert "Content-Security-Policy" in page
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", page)
+    assert "49" not in re.findall(r"(?<=>)[^<]*7\*7[^<]*", page)
+
+
+def test_the_page_shows_the_text_itself(make: Make, store: Store) -> None:
+    shown = parsed(render(store(make("keep_all()", conversation="<b>$x$ & {{1}}</b>")), "html"))
+    assert "<b>$x$ & {{1}}</b>" in shown.text
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_the_terminal_obeys_nobody(
+    everywhere: Results, terminal: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if terminal:
+        monkeypatch.setenv("FORCE_COLOR", "1")
+    text = render(everywhere, "table")
+    text.encode()
+    colourless = re.sub(r"\x1b\[[\d;]*m", "", text) if terminal else text
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200f\u202e\u2066]", colourless)
+
+
+def test_markdown_keeps_foreign_text_in_code(everywhere: Results) -> None:
+    text = render(everywhere, "md")
+    text.encode()
+    outside = re.sub(r"`[^`\n]*`", "", text)
+    assert not re.search(r"<[a-zA-Z/!]|\]\(|://|@|\x1b", outside)
+    for table in re.findall(r"(?:^\|.*\n?)+", text, flags=re.MULTILINE):
+        assert len({len(re.findall(r"(?<!\\)\|", row)) for row in table.splitlines()}) == 1
+
+
+def test_a_cell_of_a_spreadsheet_is_no_formula(everywhere: Results) -> None:
+    text = render(everywhere, "csv")
+    text.encode()
+    for row in csv.reader(StringIO(text)):
+        assert not any(cell[:1] in tuple("=+@\t\r") for cell in row)
+        assert not any(cell.startswith("-") and not is_number(cell) for cell in row)
+
+
+def is_number(cell: str) -> bool:
+    return re.fullmatch(r"-?[\d.]+(e-?\d+)?", cell) is not None
+
+
+def test_json_keeps_texts_exactly(everywhere: Results, hostile: str) -> None:
+    text = render(everywhere, "json")
+    assert text.isascii()
+    runs = json.loads(text)["runs"]
+    assert runs[0]["conversation"] == hostile
+    assert runs[-1]["error"] == hostile
+
+
+@pytest.mark.parametrize(
+    ("text", "held"),
+    [
+        ("plain", "plain"),
+        ("=1+1", "'=1+1"),
+        ("  @SUM(A1)", "'  @SUM(A1)"),
+        ("a;=1+1", "a;'=1+1"),
+        ("\uff1d1", "'\uff1d1"),
+        ("a=1", "a=1"),
+    ],
+)
+def test_a_formula_gets_an_apostrophe(text: str, held: str) -> None:
+    assert harmless(text) == held
+
+
+def test_code_is_one_span() -> None:
+    assert code("a`b|c") == "`aˋb\\|c`"
+    assert code("") == ""

@@ -1,0 +1,37 @@
+"""Names of dots do not cover each other, as long as there is room."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from compactlab.reports.calls import binned
+from compactlab.reports.placement import place
+
+FRAME = (0.0, 0.0, 600.0, 400.0)
+dots = st.lists(
+    st.tuples(st.integers(20, 580), st.integers(20, 380)), min_size=1, max_size=10, unique=True
+)
+
+
+@given(dots)
+def test_names_lie_apart_and_within_the_frame(points: list[tuple[int, int]]) -> None:
+    size = (60.0, 10.0)
+    places = place(points, [size] * len(points), FRAME)
+    boxes = [(x, y, x + size[0], y + size[1]) for x, y in places]
+    for n, (left, low, right, high) in enumerate(boxes):
+        assert left >= 0
+        assert low >= 0
+        assert right <= 600
+        assert high <= 400
+        for other in boxes[:n]:
+            apart = left >= other[2] or other[0] >= right or low >= other[3] or other[1] >= high
+            assert apart or len(points) > 6
+
+
+def test_a_name_without_room_still_has_a_place() -> None:
+    assert place([(5, 5)], [(90, 10)], (0, 0, 20, 20)) == [(12, 5)]
+
+
+@given(st.lists(st.integers(0, 10**6), min_size=1), st.integers(1, 50))
+def test_bins_are_few_and_keep_the_peak(values: list[int], bins: int) -> None:
+    assert len(binned(values, bins)) <= bins
+    assert max(binned(values, bins)) == max(values)
