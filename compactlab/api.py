@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import TypeVar, cast
 
 from compactlab.scenarios.catalogue import DEFAULT, sources
 from compactlab.scenarios.transcript import read
@@ -18,6 +19,8 @@ from compactlab.sim.sweep import DEFAULT_MODEL, Experiment, Source
 from compactlab.sim.trace import Step
 from compactlab.strategies.catalogue import LINE_UP, find_strategy
 from compactlab.summarizers.catalogue import find_summarizer
+
+T = TypeVar("T")
 
 __all__ = ["plan", "read", "replay", "run"]
 
@@ -70,9 +73,9 @@ def replay(
 
 
 def run(
-    conversations: Iterable[Conversation | str | Path] = (DEFAULT,),
-    strategies: Iterable[Strategy | str] = LINE_UP,
-    models: Sequence[str] = (),
+    conversations: Iterable[Conversation | str | Path] | Conversation | str | Path = (DEFAULT,),
+    strategies: Iterable[Strategy | str] | Strategy | str = LINE_UP,
+    models: Iterable[str] = (),
     *,
     summarizer: Summarizer | str = "lexrank",
     window: int | None = None,
@@ -126,9 +129,9 @@ def run(
 
 
 def plan(
-    conversations: Iterable[Conversation | str | Path] = (DEFAULT,),
-    strategies: Iterable[Strategy | str] = LINE_UP,
-    models: Sequence[str] = (),
+    conversations: Iterable[Conversation | str | Path] | Conversation | str | Path = (DEFAULT,),
+    strategies: Iterable[Strategy | str] | Strategy | str = LINE_UP,
+    models: Iterable[str] = (),
     *,
     summarizer: Summarizer | str = "lexrank",
     window: int | None = None,
@@ -138,7 +141,7 @@ def plan(
     """Put an experiment together without running it; the parameters are those of :func:`run`."""
     if seeds < 1 or (window is not None and window < 1):
         raise UsageError("seeds and window must be at least 1")
-    given = list(conversations)
+    given: list[Conversation | str | Path] = _several(conversations, (Conversation, str, Path))
     named = [each for each in given if not isinstance(each, Conversation)]
     found, skipped = sources(named, seeds, lenient=lenient)
     held = [
@@ -149,12 +152,17 @@ def plan(
     ]
     return Experiment(
         (*held, *found),
-        tuple(_strategy(strategy) for strategy in strategies),
-        tuple(models),
+        tuple(map(_strategy, _several(strategies, (Strategy, str)))),
+        tuple(_several(models, (str,))),
         _summarizer(summarizer),
         window,
         skipped,
     )
+
+
+def _several(given: Iterable[T] | T, alone: tuple[type, ...]) -> list[T]:
+    """A list of what was given, also where one thing was given alone."""
+    return [cast("T", given)] if isinstance(given, alone) else list(cast("Iterable[T]", given))
 
 
 class _Held:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -51,7 +52,7 @@ class Settings(BaseModel):
                 data = tomllib.loads(path.read_text("utf-8"))
             except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
                 raise InputError(f"no experiment: {error}", str(path)) from None
-            data = {**data, "conversations": _beside(path, data.get("conversations", [DEFAULT]))}
+            data = {name: _beside(path, name, value) for name, value in data.items()}
         options = {k: list(v) if isinstance(v, tuple) else v for k, v in options.items()}
         try:
             return cls.model_validate(data | options)
@@ -65,12 +66,26 @@ class Settings(BaseModel):
             ) from None
 
 
-def _beside(path: Path, names: Any) -> Any:
+def _beside(path: Path, name: str, value: Any) -> Any:
     """Take paths in a file from where the file stands; leave what is no path alone."""
-    if not isinstance(names, list):
-        return names
-    found = [path.parent / name if isinstance(name, str) else None for name in names]
-    return [
-        str(beside) if beside is not None and beside.exists() else name
-        for name, beside in zip(names, found, strict=True)
-    ]
+    if name == "out" and isinstance(value, str):
+        return str(path.parent / value)
+    if name == "conversations" and isinstance(value, list):
+        return [_there(path.parent, each) for each in value]
+    if name == "strategies" and isinstance(value, list):
+        return [_with_files(path.parent, each) for each in value]
+    return value
+
+
+def _there(folder: Path, name: Any) -> Any:
+    try:
+        return str(folder / name) if (folder / name).exists() else name
+    except (OSError, TypeError, ValueError):
+        return name
+
+
+def _with_files(folder: Path, strategy: Any) -> Any:
+    """A strategy's text, with the files of classes taken from a folder."""
+    if not isinstance(strategy, str):
+        return strategy
+    return re.sub(r"[^\s+]+\.py(?=:)", lambda found: _there(folder, found[0]), strategy)

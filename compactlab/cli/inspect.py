@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from compactlab.sim.errors import InputError
+from compactlab.sim.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from compactlab.sim.anatomy import Anatomy
@@ -27,6 +27,8 @@ def inspect(paths: tuple[str, ...], as_json: bool, lenient: bool) -> None:
     from compactlab.sim.anatomy import anatomy
 
     found, skipped = sources(paths, lenient=lenient)
+    if not found:
+        raise UsageError("there is nothing to inspect: no transcript was found")
     anatomies: list[Anatomy] = []
     errors: list[InputError] = []
     for source in found:
@@ -73,10 +75,13 @@ def _text(figures: Anatomy) -> str:
          f"context, {hidden.head:,} before it begins (o200k, estimated)"),
         ("lines passed over", f"{figures.skipped:,}"),
     ]  # fmt: skip
-    name = "".join(
-        c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in figures.conversation
-    )
-    return "\n".join([name, *(f"  {title:<18} {text}" for title, text in rows)])
+    lines = [figures.conversation, *(f"  {title:<18} {text}" for title, text in rows)]
+    return "\n".join(map(_visible, lines))
+
+
+def _visible(text: str) -> str:
+    """What a transcript names must not move the cursor, nor write lines of its own."""
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
 def _listed(counts: dict[str, int]) -> str:

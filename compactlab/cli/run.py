@@ -91,8 +91,8 @@ def _check(folder: Path) -> None:
         probe = folder / ".compactlab.tmp"
         probe.write_bytes(b"")
         probe.unlink()
-    except OSError as error:
-        raise UsageError(f"cannot write to {folder}: {error.strerror}") from None
+    except (OSError, ValueError) as error:
+        raise UsageError(f"cannot write to {str(folder)!r}: {error}") from None
 
 
 def _finish(results: Results, folder: Path) -> None:
@@ -101,6 +101,8 @@ def _finish(results: Results, folder: Path) -> None:
     for bad in unreadable:
         click.echo(f"compactlab: {bad.error}", err=True)
     if unreadable and len(unreadable) == len(results.runs):
+        if not any(folder.iterdir()):
+            folder.rmdir()
         sys.exit(2)
     from compactlab.reports.catalogue import render
     from compactlab.reports.page import write

@@ -159,16 +159,18 @@ def _broken(row: Row) -> str:
 def _idle(comparison: Comparison, name: Name) -> Iterator[str]:
     """Strategies that did nothing look alike; say so before somebody wonders."""
     asked = [row for row in comparison.rows if row.name != "keep_all"]
-    never = [name(row.label) for row in asked if not row.acted]
+    never = [row for row in asked if not row.acted]
     some = [
         f"{name(row.label)} in {row.acted} of {len(row.runs)}"
         for row in asked
         if 0 < row.acted < len(row.runs)
     ]
     if never:
+        roomy = not any(row.hollow for row in never)
+        why = "the window never filled far enough, and" if roomy else "so"
         yield (
-            f"Never acted: {listed(never)}. No prompt was changed and nothing asked for, most "
-            "often because the window never filled; the figures are those of keeping everything."
+            f"Never acted: {listed([name(row.label) for row in never])}. No prompt was changed and "
+            f"nothing asked for: {why} the figures are those of keeping everything."
         )
     if some:
         yield f"Acted only in some conversations: {listed(some)}."

@@ -13,6 +13,10 @@ from compactlab.reports.text import clean, counted, listed
 from compactlab.sim.results import Results
 
 _GENERATED = re.compile(r"(.+\))-\d+")
+_DEFAULTS = {
+    "models": "none named: those that were recorded, or the default",
+    "window": "not narrowed",
+}
 _OTHERWISE_SHOWN = frozenset({"strategies", "sources", "breaks", "sees_future"})
 
 
@@ -36,10 +40,14 @@ def facts(results: Results) -> list[tuple[str, str]]:
 def provenance(results: Results) -> list[tuple[str, str]]:
     """The manifest, an entry a line."""
     return [
-        (clean(key), clean(value if isinstance(value, str) else json.dumps(value, sort_keys=True)))
+        (clean(key), clean(_written(value) if value or key not in _DEFAULTS else _DEFAULTS[key]))
         for key, value in sorted(results.manifest.items())
         if key not in _OTHERWISE_SHOWN
     ]
+
+
+def _written(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, sort_keys=True)
 
 
 def specs(results: Results) -> list[tuple[str, str]]:
@@ -61,11 +69,11 @@ def command(results: Results) -> str:
     for source in _conversations(manifest):
         words.append(f"--conversations {source}")
     specs = dict.fromkeys(run.strategy for run in results.runs if run.strategy)
-    words += [f"--strategies {shlex.quote(clean(spec))}" for spec in specs]
-    words += [f"--model {shlex.quote(clean(str(name)))}" for name in manifest.get("models", ())]
+    words += [f"--strategies {_quoted(spec)}" for spec in specs]
+    words += [f"--model {_quoted(name)}" for name in manifest.get("models", ())]
     for option in ("window", "summarizer"):
         if manifest.get(option):
-            words.append(f"--{option} {shlex.quote(clean(str(manifest[option])))}")
+            words.append(f"--{option} {_quoted(manifest[option])}")
     if len(manifest.get("seeds", ())) > 1:
         words.append(f"--seeds {len(manifest['seeds'])}")
     return " \\\n  ".join(["compactlab run", *words])
@@ -83,4 +91,11 @@ def _conversations(manifest: dict[str, Any]) -> list[str]:
     sources = [clean(source) for source in manifest.get("sources", ())]
     made = dict.fromkeys(found[1] for s in sources if (found := _GENERATED.fullmatch(s)))
     others = [s for s in sources if not _GENERATED.fullmatch(s)]
-    return [*map(shlex.quote, made), *(["FOLDER_OF_RECORDINGS"] if others else [])]
+    return [*map(_quoted, made), *(["FOLDER_OF_RECORDINGS"] if others else [])]
+
+
+def _quoted(word: Any) -> str:
+    """A word as a shell takes it: in double quotes if it has single ones and nothing to expand."""
+    text = clean(str(word))
+    plain = "'" in text and not re.search(r'["$`\\!]', text)
+    return f'"{text}"' if plain else shlex.quote(text)

@@ -207,7 +207,8 @@ def _of_case(results: Results, runs: Sequence[Run], colours: Colours) -> Grid:
 
 def _title(case: Case) -> str:
     scenario, conversation, seed = case
-    return f"{clean(conversation)} ({clean(scenario)}{f', seed {seed}' if seed else ''})"
+    name = clean(conversation) or "(no name)"
+    return f"{name} ({clean(scenario)}{f', seed {seed}' if seed else ''})"
 
 
 def _told(comparison: Comparison, runs: Sequence[Run]) -> str:

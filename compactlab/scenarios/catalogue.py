@@ -69,7 +69,7 @@ def sources(
     paths: list[str | Path] = []
     scenarios: list[Scenario] = []
     for name in names:
-        if Path(name).exists() or _looks_like_path(str(name)):
+        if _looks_like_path(str(name)) or _exists(name):
             paths.append(name)
         else:
             scenarios.append(find_scenario(str(name)))
@@ -81,6 +81,13 @@ def sources(
         for seed in range(seeds)
     ]
     return made + read_in, skipped
+
+
+def _exists(name: str | Path) -> bool:
+    try:
+        return Path(name).exists()
+    except (OSError, ValueError):  # too long, or no text that could be a path
+        return False
 
 
 def _looks_like_path(name: str) -> bool:
@@ -101,10 +108,11 @@ def _read(file: Path, lenient: bool) -> Iterator[Conversation]:
 
 
 def _names(files: list[Path]) -> list[str]:
-    """Shortest endings of the paths, from the stem on, that tell the files apart."""
-    depth = 1
-    while True:
-        names = ["/".join(file.with_suffix("").parts[-depth:]) for file in files]
-        if max(Counter(names).values(), default=1) == 1 or depth > 50:
-            return names
-        depth += 1
+    """Shortest endings of the paths that tell the files apart; without suffix, if that will do."""
+    bare = Counter(file.with_suffix("") for file in files)
+    ends = [f.with_suffix("") if bare[f.with_suffix("")] == 1 else f for f in files]
+    for depth in range(1, max((len(file.parts) for file in files), default=1) + 1):
+        names = ["/".join(end.parts[-depth:]) for end in ends]
+        if len(set(names)) == len(names):
+            break
+    return names if files else []

@@ -87,7 +87,7 @@ def find(paths: Iterable[str | Path]) -> tuple[list[Path], int]:
     found: dict[Path, Path] = {}
     skipped = 0
     for path in map(Path, paths):
-        if not path.is_dir():
+        if not _is_folder(path):
             read(path)
             found.setdefault(path.resolve(), path)
             continue
@@ -97,6 +97,13 @@ def find(paths: Iterable[str | Path]) -> tuple[list[Path], int]:
             else:
                 skipped += 1
     return list(found.values()), skipped
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except (OSError, ValueError) as error:  # too long, or no text that could be a path
+        raise InputError(f"this is no path: {error}") from None
 
 
 def _reader(path: Path) -> Format | None:

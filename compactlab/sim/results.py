@@ -7,6 +7,7 @@ machine, the number of workers or the time of day.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -59,6 +60,10 @@ class Run:
     summarizer: str = ""
     metrics: dict[str, float | None] = field(default_factory=dict)
     calls: list[tuple[Any, ...]] = field(default_factory=list, repr=False)
+
+    def __post_init__(self) -> None:
+        # Half a character may come from a file's name or an error's text; no table can hold it.
+        self.conversation, self.error = _whole(self.conversation), _whole(self.error)
 
 
 CALL_COLUMNS = {
@@ -139,10 +144,16 @@ class Results:
             schema = schema.append(pa.field(name, pa.int64()))
         for name in METRICS:
             schema = schema.append(pa.field(name, pa.float64()))
-        _write(pa.Table.from_pylist(runs, schema=schema), folder / "runs.parquet")
-        _write(_calls_table(self.runs), folder / "calls.parquet")
-        manifest = json.dumps({"store": STORE_VERSION, **self.manifest}, indent=2, sort_keys=True)
-        replace_file(folder / "manifest.json", f"{manifest}\n".encode())
+        tables = {
+            "runs.parquet": _packed(pa.Table.from_pylist(runs, schema=schema)),
+            "calls.parquet": _packed(_calls_table(self.runs)),
+        }
+        for name, content in tables.items():
+            replace_file(folder / name, content)
+        digests = {name: _digest(content) for name, content in tables.items()}
+        manifest = {"store": STORE_VERSION, "tables": digests, **self.manifest}
+        text = json.dumps(manifest, indent=2, sort_keys=True)
+        replace_file(folder / "manifest.json", f"{text}\n".encode())
 
     @classmethod
     def load(cls, folder: Path) -> Results:
@@ -158,24 +169,43 @@ class Results:
 
         try:
             manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
-            rows = pq.read_table(folder / "runs.parquet").to_pylist()
-            calls = pq.read_table(folder / "calls.parquet").to_pydict()
-        except (OSError, ValueError, pa.ArrowException) as error:
-            raise InputError(f"no store of results: {error}", str(folder)) from None
-        if manifest.pop("store", None) != STORE_VERSION:
-            raise InputError("a store of another version; run the experiment again", str(folder))
-        runs = [_run(row) for row in rows]
-        columns = [calls[name] for name in CALL_COLUMNS]
-        for number, *call in zip(calls["run"], *columns, strict=True):
-            runs[number].calls.append(tuple(call))
+            if manifest.pop("store", None) != STORE_VERSION:
+                raise InputError(
+                    "a store of another version; run the experiment again", str(folder)
+                )
+            tables = {name: (folder / name).read_bytes() for name in manifest["tables"]}
+            if manifest.pop("tables") != {name: _digest(data) for name, data in tables.items()}:
+                raise InputError("its tables are not those that its manifest names", str(folder))
+            rows = pq.read_table(pa.BufferReader(tables["runs.parquet"])).to_pylist()
+            calls = pq.read_table(pa.BufferReader(tables["calls.parquet"])).to_pydict()
+            runs = [_run(row) for row in rows]
+            columns = [calls[name] for name in CALL_COLUMNS]
+            for number, *call in zip(calls["run"], *columns, strict=True):
+                runs[number].calls.append(tuple(call))
+        except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+            what = f"{type(error).__name__}: {error}"
+            raise InputError(f"no store of results ({what})", str(folder)) from None
+        except pa.ArrowException as error:
+            raise InputError(f"a damaged store of results ({error})", str(folder)) from None
         return cls(runs, manifest)
+
+
+def _whole(text: str) -> str:
+    return text.encode("utf-8", "replace").decode()
 
 
 def replace_file(path: Path, content: bytes) -> None:
     """Write a file under a temporary name and rename it, so that it is whole or not there."""
     temporary = path.with_name(f".{path.name}.tmp")
-    temporary.write_bytes(content)
-    os.replace(temporary, path)
+    try:
+        temporary.write_bytes(content)
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
 
 
 def _texts() -> Iterable[str]:
@@ -209,10 +239,11 @@ def _calls_table(runs: Sequence[Run]) -> pa.Table:
     )
 
 
-def _write(table: pa.Table, path: Path) -> None:
+def _packed(table: pa.Table) -> bytes:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     sink = pa.BufferOutputStream()
     pq.write_table(table, sink, compression="zstd")
-    replace_file(path, sink.getvalue().to_pybytes())
+    packed: bytes = sink.getvalue().to_pybytes()
+    return packed

@@ -21,10 +21,14 @@ def loses(before: Messages, after: Messages) -> bool:
     The same words from another message do not make up for a message that is gone.
     """
     gone, come = before.difference(after)
+    if not gone:
+        return False
+    kept = set() if before.stored_with(after) else set(map(id, after))
     present = {(part.text, _origin(part)) for message in come for part in message.parts}
     return any(
         (part.text, _origin(part)) not in present
         for message in gone
+        if id(message) not in kept
         for part in message.parts
         if part.kind != "synthetic"
     )

@@ -73,8 +73,10 @@ def parse_spec(text: str) -> tuple[str, dict[str, Any]]:
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.args:
             raise UsageError(f"{text!r}: write the arguments as name=value")
         names = [keyword.arg for keyword in call.keywords]
-        if None in names or len(set(names)) < len(names):
-            raise UsageError(f"{text!r}: write each argument once, as name=value")
+        if None in names:
+            raise UsageError(f"{text!r}: write the arguments as name=value")
+        if len(set(names)) < len(names):
+            raise UsageError(f"{text!r}: an argument is given twice")
         return name, {str(k.arg): ast.literal_eval(k.value) for k in call.keywords}
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError) as error:
         raise UsageError(f"{text!r} is no spec: {error}") from None

@@ -15,7 +15,7 @@ from typing import Any
 
 from compactlab.sim.caller import RECORDED
 from compactlab.sim.conversation import Conversation
-from compactlab.sim.errors import CompactlabError, InputError
+from compactlab.sim.errors import CompactlabError
 from compactlab.sim.metrics import measure
 from compactlab.sim.metrics.reading import cost
 from compactlab.sim.pricing import price_list
@@ -109,8 +109,21 @@ class Experiment:
             done[number] = runs
             if progress is not None:
                 progress(self.sources[number], runs)
-        runs = [run for number in sorted(done) for run in done[number]]
-        return Results(runs, self.manifest())
+        return Results(self._told_apart(done), self.manifest())
+
+    def _told_apart(self, done: dict[int, list[Run]]) -> list[Run]:
+        """All runs in order; different conversations of one id get the names of their sources."""
+        digests: dict[str, set[str]] = {}
+        for runs in done.values():
+            for run in runs:
+                digests.setdefault(run.conversation, set()).add(run.digest)
+        return [
+            replace(run, conversation=f"{self.sources[number].name}:{run.conversation}")
+            if len(digests[run.conversation]) > 1
+            else run
+            for number in sorted(done)
+            for run in done[number]
+        ]
 
     def _shards(self, jobs: int) -> Iterator[tuple[int, list[Run]]]:
         if jobs == 1 or len(self.sources) < 2:
@@ -133,9 +146,10 @@ class Experiment:
                 runs += self._run_conversation(source.named(conversation), source.seed)
                 forget_counts()
                 forget_blocks()
-        except InputError as error:
+        except Exception as error:
+            said = str(error) if isinstance(error, CompactlabError) else _traceback(error)
             unread = Run(source.name, "", "", "", self.window or 0, source.seed)
-            runs.append(replace(unread, status="unreadable", error=str(error)))
+            runs.append(replace(unread, status="unreadable", error=said))
         return runs
 
     def _run_conversation(self, conversation: Conversation, seed: int) -> Iterator[Run]:

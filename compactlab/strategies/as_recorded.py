@@ -21,12 +21,19 @@ class AsRecorded(Strategy):
         """Repeat the recorded compactions that are new since the last call."""
         done = host.notes.get("done", 0)
         for recorded in host.recorded[done:]:
-            view = view.with_messages(_repeat(view.messages, recorded))
+            view = view.with_messages(_repeat(view.messages, recorded, host.log))
         host.notes["done"] = len(host.recorded)
         return view
 
 
-def _repeat(messages: Messages, recorded: Recorded) -> Messages:
-    ids = [message.id for message in messages]
-    then = ids.index(recorded.last) + 1 if recorded.last in ids else 0
+def _repeat(messages: Messages, recorded: Recorded, log: Messages) -> Messages:
+    """Compact what stood there when the recorded agent did; what came after it stays."""
+    later: set[str] = set()
+    for message in reversed(log):
+        if message.id == recorded.last:
+            break
+        later.add(message.id)
+    then = len(messages)
+    while then and messages[then - 1].id in later:
+        then -= 1
     return compacted(messages[:then], recorded.compaction).append(*messages[then:])

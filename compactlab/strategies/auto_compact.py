@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal
 
 from compactlab.sim.host import Host
@@ -36,6 +37,10 @@ class AutoCompact(Strategy):
     keep_recent_tokens: int = 20_000
     rides: Literal["live", "fresh"] = "fresh"
     phases = frozenset({Phase.BEFORE_CALL, Phase.ON_OVERFLOW})
+
+    breaks = MappingProxyType(
+        {"last user message": "in a long turn the tail may begin after it; so in the original"}
+    )
 
     def __post_init__(self) -> None:
         if min(self.reserve_tokens, self.keep_recent_tokens) < 0:

@@ -19,7 +19,8 @@ class ContextRecovery(Strategy):
 
     It compacts nothing: it follows the compactions that other parts of a pipeline have made, as in
     ``auto_compact() + context_recovery()``. As it changes the system prompt for one turn, the
-    whole prompt is written to the cache again twice: with the block, and without it.
+    whole prompt changes twice: with the block, and without it. Each is written to the cache anew,
+    unless the prompt without the block had been sent so lately that it can still be read.
 
     Parameters
     ----------

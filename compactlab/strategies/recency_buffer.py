@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from compactlab.sim.host import Host
 from compactlab.sim.message import Message, Part
@@ -43,6 +44,10 @@ class RecencyBuffer(Strategy):
     reserve_tokens: int = 20_000
     keep_recent_tokens: int = 20_000
     phases = frozenset({Phase.BEFORE_CALL, Phase.ON_OVERFLOW})
+
+    breaks = MappingProxyType(
+        {"last user message": "in a long turn the tail may begin after it; so in the original"}
+    )
 
     def __post_init__(self) -> None:
         if min(self.reserve_tokens, self.keep_recent_tokens) < 0:

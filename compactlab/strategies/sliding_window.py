@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from compactlab.sim.host import Host
 from compactlab.sim.strategy import Strategy
@@ -25,6 +26,8 @@ class SlidingWindow(Strategy):
     """
 
     keep: int = 20
+
+    breaks = MappingProxyType({"last user message": "in a long turn the tail may begin after it"})
 
     def __post_init__(self) -> None:
         if self.keep < 1:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlab.reports.figures import exact, plain, show
+from compactlab.reports.figures import NONE, exact, plain, show
 from compactlab.reports.text import clean, counted, listed, shorten
 
 
@@ -30,8 +30,8 @@ from compactlab.reports.text import clean, counted, listed, shorten
         (1.0, "share", "100%"),
         (1_025.1, "ratio", "1,025"),
         (2_054.0, "calls", "2,054"),
-        (math.nan, "share", "–"),
-        (math.inf, "USD", "–"),
+        (math.nan, "share", NONE),
+        (math.inf, "USD", NONE),
     ],
 )
 def test_a_figure_is_as_short_as_it_can_be_compared(value: float, unit: str, text: str) -> None:

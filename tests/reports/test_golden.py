@@ -25,7 +25,7 @@ def test_a_narrow_table_says_what_it_leaves_out(
     golden("narrow.txt", render(small, "table"))
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("form", sorted({*FORMATS} - {"html"}))  # test_page.py has the page
 def test_every_format_gives_the_same_bytes_twice(form: str, small: Results) -> None:
     assert render(small, form) == render(small, form)
 

@@ -1,12 +1,14 @@
 """The page: whole for any store, the same bytes every time, and nothing in it from elsewhere."""
 
 import re
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from compactlab.reports.page import page, write
+from compactlab.reports.provenance import command
 from compactlab.sim.metrics import METRICS
 from compactlab.sim.results import Results, Run
 
@@ -66,6 +68,18 @@ def test_it_says_how_to_do_it_again(shown: str) -> None:
     assert "--window 2000" in command[1]
 
 
+def test_the_command_gives_a_shell_the_very_specs(make: Make, store: Store) -> None:
+    specs = ["keep_all()", "auto_compact(rides='fresh')", """odd(a='"', b="$x")""", "x('`y`')"]
+    runs = [make(spec) for spec in specs]
+    told = command(store(*runs, models=["a b"], sources=["made(n=1)-0", "r"], seeds=[0, 1]))
+    words = shlex.split(told)
+    assert [words[n + 1] for n, word in enumerate(words) if word == "--strategies"] == specs
+    conversations = [words[n + 1] for n, word in enumerate(words) if word == "--conversations"]
+    assert conversations == ["made(n=1)", "FOLDER_OF_RECORDINGS"]
+    assert words[-2:] == ["--seeds", "2"]
+    assert "\"auto_compact(rides='fresh')\"" in told
+
+
 def test_every_strategy_has_one_colour(shown: str) -> None:
     swatches = re.findall(r'background-color: var\(--(\w+)\)"></span>(sliding_window)', shown)
     assert len(set(swatches)) == 1
@@ -112,7 +126,9 @@ def test_a_run_without_calls_or_figures_makes_a_page(store: Store) -> None:
     assert "<svg" not in page(store(bare))
 
 
-def test_it_replaces_a_file_as_a_whole(small: Results, shown: str, tmp_path: Path) -> None:
+def test_it_replaces_a_file_as_a_whole_with_the_same_bytes(
+    small: Results, shown: str, tmp_path: Path
+) -> None:
     path = tmp_path / "report.html"
     path.write_text("old")
     write(small, path)

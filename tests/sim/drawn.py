@@ -115,8 +115,8 @@ def growing(draw: st.DrawFn, most_blocks: int = 19, most: int = 12) -> list[View
     """Views of a session that only ever grows, by a bounded number of blocks a call."""
     view, grown = View((text("You are an agent."),)), []
     for call in range(draw(st.integers(1, most))):
-        sizes = draw(st.lists(st.sampled_from([1, 7, 300]), min_size=1, max_size=most_blocks))
-        view = view.append(sized(f"m{call}", *sizes))
+        blocks, size = draw(st.integers(1, most_blocks)), draw(st.sampled_from([1, 7, 300]))
+        view = view.append(sized(f"m{call}", *[size] * blocks))
         grown.append(view)
     return grown
 

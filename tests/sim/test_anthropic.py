@@ -146,6 +146,14 @@ def test_both_lifetimes_in_one_session() -> None:
     assert session.send(longer, 301, "5m") == Lookup(1000, 10, 0, (("ttl_expired", 1010),))
 
 
+def test_what_died_within_reach_hides_what_lives_out_of_reach() -> None:
+    session, longer = Session(), START.append(crowd("more", 25))
+    session.send(START, 0, "1h")
+    session.send(longer, 0, "5m")
+    late = session.send(longer, 301, "5m")
+    assert late == Lookup(0, 1250, missed=(("ttl_expired", 1250),))
+
+
 def test_the_policy_says_how_long_entries_live() -> None:
     policy = Anthropic(ttl="1h")
     assert (policy.lifetime(), policy.lifetime("5m"), policy.lifetime("1h")) == (3600, 300, 3600)

@@ -83,6 +83,20 @@ def test_what_moved_up_behind_a_cut_is_the_compactions() -> None:
     assert causes == {"compaction": 20, "append": 7}
 
 
+def test_all_that_has_just_been_said_is_new() -> None:
+    after = SYSTEM.append(sized("summary", 15), sized("m3", 7), sized("m4", 8))
+    causes = why(OLD, after, "compaction", 100, arrived="m3 m4 m5")
+    assert causes == {"compaction": 15, "append": 15}
+
+
+def test_of_what_has_just_been_said_only_the_fresh_part_is_new() -> None:
+    after = SYSTEM.append(sized("m3", 10, 20), sized("reminder", 5))
+    assert why(OLD, after, "compaction", 110, arrived="m3") == {"append": 20, "compaction": 5}
+    assert why(OLD, after, "compaction", 130, arrived="m3") == {"compaction": 5}
+    longer = SYSTEM.append(sized("m3", 10), sized("note", 10), sized("reminder", 5))
+    assert why(OLD, longer, "compaction", 120, arrived="m3") == {"compaction": 5}
+
+
 def test_changed_system_blocks_are_to_blame_for_themselves_and_for_old_messages() -> None:
     after = View((text("", size=101),), OLD.messages).append(sized("m3", 7))
     causes = why(OLD, after, "system_changed", 0, arrived="m3")

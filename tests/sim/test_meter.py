@@ -143,6 +143,13 @@ def test_measuring_twice_changes_nothing() -> None:
     assert send(meter, TOY, view, 1, "append new").causes == {"append": 30}
 
 
+def test_a_side_call_between_measuring_and_sending_changes_neither() -> None:
+    meter, view = Meter(), SYSTEM.append(sized("a", 10))
+    meter.tokens(TOY, view)
+    meter.side(TOY, View().append(sized("ask", 20)), 0, "", "compaction_call")
+    assert meter.request(TOY, 0, "", (), "cold_start").causes == {"cold_start": 510}
+
+
 # Stories
 
 

@@ -6,6 +6,7 @@ import itertools
 from typing import ClassVar
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -72,6 +73,16 @@ def test_a_prompt_that_was_sent_and_comes_back_has_been_sent() -> None:
         assert prompt.sent == sent
 
 
+def test_what_was_sent_before_the_last_time_does_not_count() -> None:
+    view = View().append(sized("a", 10), sized("b", 20))
+    prompt = prompt_of(view)
+    for sent in (view, view.with_messages(view.messages[:1])):
+        prompt.move(sent)
+        prompt.mark_sent()
+    prompt.move(view)
+    assert prompt.sent == 10
+
+
 @given(views())
 def test_keys_are_equal_exactly_as_far_as_the_contents_are(steps: list[View]) -> None:
     prompt = Prompt(QUICK)
@@ -113,16 +124,28 @@ def test_everything_that_is_read_makes_a_difference() -> None:
     assert len({prompt.keys[0] for prompt in prompts}) == len(prompts) == 9
 
 
+def test_the_order_of_blocks_makes_a_difference_to_all_that_follows() -> None:
+    one = prompt_of(View().append(sized("a", 1), sized("b", 1), sized("c", 1)))
+    other = prompt_of(View().append(sized("b", 1), sized("a", 1), sized("c", 1)))
+    assert not set(one.keys) & set(other.keys)
+
+
 def test_what_has_no_text_is_named_by_where_it_comes_from() -> None:
     here, there = (prompt_of(View().append(sized(id, 40))) for id in ("a", "b"))
     assert here.totals == there.totals
     assert here.keys != there.keys
 
 
-def test_parts_that_only_look_alike_when_written_in_a_row_are_different() -> None:
+@pytest.mark.parametrize(
+    ("text", "name", "call"),
+    [("False\x1ft", "ls", "c"), ("t", "l", "sc\x1fFalse"), ("t", "ls", "c\x1fFals")],
+)
+def test_parts_that_only_look_alike_when_written_in_a_row_are_different(
+    text: str, name: str, call: str
+) -> None:
     """Whatever separates the fields of a block can occur in a text, too."""
     one = Part("tool_result", "t", "synthetic", (), "ls", "c\x1fFalse")
-    other = Part("tool_result", "False\x1ft", "synthetic", (), "ls", "c")
+    other = Part("tool_result", text, "synthetic", (), name, call)
     keys = [prompt_of(View().append(Message("m", "tool", (part,)))).keys for part in (one, other)]
     assert keys[0] != keys[1]
 

@@ -59,7 +59,8 @@ def test_a_spec_builds_what_it_was_written_from(window: SlidingWindow) -> None:
 def test_a_spec_names_all_fields_and_a_label_those_that_were_chosen() -> None:
     window = SlidingWindow(keep=3, memo={"a": 1})
     assert spec_of(window) == (
-        "sliding_window(keep=3, share=0.5, pin=False, words='so far', marks=(), most=None, ttl='5m')"
+        "sliding_window(keep=3, share=0.5, pin=False, words='so far', "
+        "marks=(), most=None, ttl='5m')"
     )
     assert label_of(window) == "sliding_window(keep=3)"
     assert label_of(SlidingWindow()) == "sliding_window"

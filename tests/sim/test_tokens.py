@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from compactlab.sim import tokens
@@ -87,6 +87,8 @@ def test_a_long_text_counts_like_its_sentences() -> None:
 
 
 @given(ANY_TEXT)
+@example("\ud7ff\ud800\udfff\ue000\uffff")
+@example("\U00010000\U0010ffff")
 def test_utf16_length_is_half_of_the_bytes(text: str) -> None:
     assert utf16_length(text) == len(text.encode("utf-16-le", "surrogatepass")) / 2
 

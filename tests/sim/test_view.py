@@ -122,7 +122,19 @@ def test_the_list_that_it_was_made_from_may_change_afterwards() -> None:
     items = POOL[:2]
     messages = Messages(items)
     items.clear()
-    assert len(messages) == 2
+    assert same(messages, POOL[:2])
+
+
+@given(st.tuples(PLACE, PLACE), st.tuples(PLACE, PLACE), st.booleans())
+def test_the_difference_is_what_must_go_and_what_must_come(
+    mine: tuple[int | None, int | None], its: tuple[int | None, int | None], apart: bool
+) -> None:
+    messages = Messages(POOL)
+    here, there = messages[slice(*mine)], messages[slice(*its)]
+    gone, come = here.difference(Messages(there) if apart else there)
+    ids = set(map(id, here)), set(map(id, there))
+    assert same(gone, [message for message in here if id(message) not in ids[1]])
+    assert same(come, [message for message in there if id(message) not in ids[0]])
 
 
 def test_messages_are_immutable() -> None:

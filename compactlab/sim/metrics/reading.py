@@ -109,8 +109,11 @@ class Reading:
             shared = step.shared
             gone: Iterable[Message] = EMPTY
             come: Iterable[Message] = step.added
-            if shared < len(before):
+            if shared < len(before) and before.stored_with(prompt):
                 gone, come = before[shared:].difference(prompt[shared:])
+            elif shared < len(before):
+                # Whatever stands behind what is shared may have changed its order.
+                gone = before[shared:]
             tail = prompt[-RECENT:] if step.compaction else EMPTY
             changes.append(
                 Change(step, gone, come, len(prompt), prompt[0] if prompt else None, tail)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from compactlab.sim.message import Message
+import msgspec
+
+from compactlab.sim.message import Message, Part
 
 # pi cuts tool results in what it has summarised to so many characters (since 0.56.3).
 RESULT_CHARS = 2000
@@ -30,10 +32,19 @@ def _blocks(message: Message, result_chars: int) -> list[str]:
         if more > 0:
             text = f"{text[:result_chars]}\n\n[... {more} more characters truncated]"
         return [f"[Tool result]: {text}"] if text else []
-    calls = "; ".join(f"{p.name}({p.text})" for p in message.parts if p.type == "tool_call")
+    calls = "; ".join(_call(part) for part in message.parts if part.type == "tool_call")
     labelled = (
         ("[Assistant thinking]: ", "\n".join(texts("thinking"))),
         ("[Assistant]: ", "\n".join(texts("text"))),
         ("[Assistant tool calls]: ", calls),
     )
     return [label + text for label, text in labelled if text]
+
+
+def _call(part: Part) -> str:
+    try:
+        arguments = msgspec.json.decode(part.text, type=dict[str, msgspec.Raw])
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        return f"{part.name}({part.text})"
+    inside = ", ".join(f"{name}={bytes(value).decode()}" for name, value in arguments.items())
+    return f"{part.name}({inside})"
