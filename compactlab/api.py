@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import Any
 
 from compactlab.scenarios.catalogue import DEFAULT, sources
 from compactlab.scenarios.transcript import read
@@ -19,8 +19,6 @@ from compactlab.sim.sweep import DEFAULT_MODEL, Experiment, Source
 from compactlab.sim.trace import Step
 from compactlab.strategies.catalogue import LINE_UP, find_strategy
 from compactlab.summarizers.catalogue import find_summarizer
-
-T = TypeVar("T")
 
 __all__ = ["plan", "read", "replay", "run"]
 
@@ -160,9 +158,9 @@ def plan(
     )
 
 
-def _several(given: Iterable[T] | T, alone: tuple[type, ...]) -> list[T]:
+def _several(given: Any, alone: tuple[type, ...]) -> list[Any]:
     """A list of what was given, also where one thing was given alone."""
-    return [cast("T", given)] if isinstance(given, alone) else list(cast("Iterable[T]", given))
+    return [given] if isinstance(given, alone) else list(given)
 
 
 class _Held:

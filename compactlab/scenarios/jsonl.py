@@ -169,10 +169,15 @@ def _document(path: Path) -> Any:
 @contextmanager
 def _opened(path: Path) -> Iterator[Any]:
     try:
-        with path.open("rb") as file:
+        file = path.open("rb")
+    except (OSError, ValueError) as error:
+        said = getattr(error, "strerror", None) or str(error)
+        raise InputError(said, repr(str(path)) if "\0" in str(path) else str(path)) from None
+    with file:
+        try:
             yield file
-    except OSError as error:
-        raise InputError(error.strerror or str(error), str(path)) from None
+        except OSError as error:
+            raise InputError(error.strerror or str(error), str(path)) from None
 
 
 def _without_bom(start: bytes, path: Path) -> bytes:

@@ -107,7 +107,7 @@ def _is_folder(path: Path) -> bool:
 
 
 def _reader(path: Path) -> Format | None:
-    if path.exists() and not path.is_file():
+    if not _is_folder(path) and path.exists() and not path.is_file():
         raise InputError("this is no regular file", str(path))
     first = jsonl.peek(path)
     return next((each for each in FORMATS if each.sniff(first)), None)
