@@ -6,7 +6,7 @@ BIN := .venv/bin
 READY := .venv/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow check bench clean
+.PHONY: help demo test test-slow check bench clean picture
 
 help: ## say what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -28,6 +28,9 @@ check: $(READY) ## lint, formatting and types
 # The benchmarks are skipped by pyproject.toml's addopts, which cannot be taken back, only replaced.
 bench: $(READY) ## measure speed
 	$(BIN)/pytest tests/benchmarks -o addopts=--import-mode=importlib --benchmark-only
+
+picture: $(READY) ## draw the picture of the README anew, from a real run
+	$(BIN)/python examples/picture.py docs/picture.svg
 
 clean: ## remove whatever was made here, .venv included
 	rm -rf .venv compactlab-out build dist

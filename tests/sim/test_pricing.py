@@ -94,6 +94,13 @@ def test_reads_cost_a_share_of_the_input(model: str, share: float) -> None:
     assert read == pytest.approx(share * base)
 
 
+def test_prices_may_go_by_the_hour() -> None:
+    price, usage = "deepseek/deepseek-v4-pro", Usage(1000, 1000, output=1000)
+    morning = [ours(price, usage, TODAY + hour * 3600) for hour in range(12)]
+    assert morning == pytest.approx([theirs(price, usage, TODAY + h * 3600) for h in range(12)])
+    assert max(morning) == pytest.approx(2 * min(morning))
+
+
 def test_where_writes_have_no_price_they_are_input() -> None:
     base, read, write, hour, _ = per_million("openai/gpt-5", TODAY, 1000)
     assert (write, hour) == (base, base)
@@ -102,7 +109,8 @@ def test_where_writes_have_no_price_they_are_input() -> None:
 
 @pytest.mark.parametrize("price", PRICES)
 def test_a_call_without_a_date_is_priced_as_of_today(price: str) -> None:
-    assert per_million(price, 0, 1000) == per_million(price, TODAY, 1000)
+    for prompt in (1000, 250_000):
+        assert per_million(price, 0, prompt) == per_million(price, TODAY, prompt)
 
 
 def test_each_class_has_its_rate() -> None:
