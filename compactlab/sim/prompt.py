@@ -67,7 +67,10 @@ _blocks: dict[Tokenizer, Blocks] = {}
 
 def blocks_of(tokenizer: Tokenizer) -> Blocks:
     """The memory of a tokenizer, shared by all replays until it is dropped."""
-    return _blocks.setdefault(tokenizer, Blocks(tokenizer))
+    known = _blocks.get(tokenizer)
+    if known is None:
+        known = _blocks[tokenizer] = Blocks(tokenizer)
+    return known
 
 
 def forget_blocks() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import json
 import math
 import traceback
 from collections.abc import Callable, Iterable, Iterator
@@ -13,10 +12,12 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from compactlab.sim.caller import RECORDED
 from compactlab.sim.conversation import Conversation
 from compactlab.sim.errors import CompactlabError
-from compactlab.sim.metrics import measure
+from compactlab.sim.metrics import Reading, figures
 from compactlab.sim.metrics.reading import cost
 from compactlab.sim.pricing import price_list
 from compactlab.sim.prompt import forget_blocks
@@ -207,12 +208,14 @@ def run_one(
                 seed=run.seed,
                 overhead=overhead,
             )
-            metrics = measure(trace, conversation)
+            reading = Reading(trace, conversation)
+            metrics = figures(reading)
+            calls = [_call(*both) for both in zip(trace.steps, reading.costs, strict=True)]
     except CompactlabError as error:
         return replace(run, status="failed", error=str(error))
     except Exception as error:
         return replace(run, status="failed", error=_traceback(error))
-    return replace(run, metrics=metrics, calls=[_call(step) for step in trace.steps])
+    return replace(run, metrics=metrics, calls=calls)
 
 
 @contextmanager
@@ -234,7 +237,7 @@ def _traceback(error: Exception) -> str:
     return f"{type(error).__name__}: {error} ({'; '.join(where)})"
 
 
-def _call(step: Step) -> tuple[Any, ...]:
+def _call(step: Step, dollars: float) -> tuple[Any, ...]:
     """A row of the table of calls, see :data:`compactlab.sim.results.CALL_COLUMNS`."""
     usage = step.usage
     return (
@@ -246,12 +249,12 @@ def _call(step: Step) -> tuple[Any, ...]:
         usage.cache_write_5m,
         usage.cache_write_1h,
         usage.output,
-        cost(step),
+        dollars,
         len(step.side),
         sum(call.usage.prompt + call.usage.output for call in step.side),
         math.fsum(map(cost, step.side)),
         step.rewrite,
         step.compaction,
         step.overflow,
-        json.dumps(step.causes, sort_keys=True),
+        msgspec.json.encode(step.causes, order="sorted").decode(),
     )

@@ -11,7 +11,7 @@ from compactlab.sim.metrics import behaviour, continuity, cost
 from compactlab.sim.metrics.reading import Reading
 from compactlab.sim.trace import Trace
 
-__all__ = ["METRICS", "Metric", "Reading", "measure"]
+__all__ = ["METRICS", "Metric", "Reading", "figures", "measure"]
 
 
 @dataclass(frozen=True)
@@ -121,5 +121,9 @@ def measure(trace: Trace, conversation: Conversation) -> dict[str, float | None]
     dict
         Value by metric; None where it has none.
     """
-    reading = Reading(trace, conversation)
+    return figures(Reading(trace, conversation))
+
+
+def figures(reading: Reading) -> dict[str, float | None]:
+    """Compute all figures of a run from a reading that one has."""
     return {name: metric.compute(reading) for name, metric in METRICS.items()}

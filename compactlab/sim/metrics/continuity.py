@@ -105,14 +105,17 @@ class _Faults:
         self._ids[message.id] += by
         if self._ids[message.id] > (by > 0):
             self.count += by
-        if not any(part.text or part.size for part in message.parts):
-            self.count += by
+        empty = True
         for part in message.parts:
+            if part.text or part.size:
+                empty = False
             if part.type in ("tool_call", "tool_result"):
                 pair = self._pairs[part.call_id]
                 before = pair.faults
                 pair.update(part.type == "tool_call", by)
                 self.count += pair.faults - before
+        if empty:
+            self.count += by
 
 
 @dataclass

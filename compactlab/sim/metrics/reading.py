@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import NamedTuple
 
 from compactlab.sim.conversation import Conversation
 from compactlab.sim.message import Message, Usage
 from compactlab.sim.model import find_model
-from compactlab.sim.pricing import price_sheet
+from compactlab.sim.pricing import PriceSheet, price_sheet
 from compactlab.sim.trace import SideCall, Step, Trace
 from compactlab.sim.view import Messages
 
@@ -48,8 +48,12 @@ class Change(NamedTuple):
 
 def cost(call: Step | SideCall) -> float:
     """Dollars for a request, at the prices of its date and size."""
-    sheet = price_sheet(find_model(call.model).price)
-    return sheet.rates(call.time, call.usage.prompt).cost(call.usage)
+    return _sheet(call.model).rates(call.time, call.usage.prompt).cost(call.usage)
+
+
+@cache
+def _sheet(model: str) -> PriceSheet:
+    return price_sheet(find_model(model).price)
 
 
 @dataclass(frozen=True)
