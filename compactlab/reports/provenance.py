@@ -23,7 +23,8 @@ _OTHERWISE_SHOWN = frozenset({"strategies", "sources", "breaks", "sees_future"})
 def facts(results: Results) -> list[tuple[str, str]]:
     """What was compared on what and with what, a line each."""
     manifest = results.manifest
-    conversations = {(run.scenario, run.conversation) for run in results.runs if run.strategy}
+    # A dict, not a set: where two formats have as many conversations, the first run's comes first.
+    conversations = dict.fromkeys((r.scenario, r.conversation) for r in results.runs if r.strategy)
     formats = Counter(clean(scenario) for scenario, _ in conversations)
     names = [f"{name} {number:,}" for name, number in formats.most_common()]
     strategies = {run.strategy for run in results.runs if run.strategy}

@@ -163,7 +163,7 @@ def test_a_row_of_a_call_is_the_bill_of_its_step(kit: Any) -> None:
     (step,) = kit.replayed(small(kit), kit.keep).steps
     assert (row["answer"], row["model"], row["time"]) == ("a1", kit.model, step.time)
     assert (row["uncached"], row["output"]) == (step.usage.uncached, step.usage.output)
-    assert row["causes"] == '{"cold_start": 1}'
+    assert row["causes"] == '{"cold_start":1}'
     assert row["cost_usd"] == pytest.approx(1 * 1.25e-6 + 1 * 10e-6)
 
 
