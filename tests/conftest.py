@@ -13,6 +13,15 @@ settings.register_profile("ci", derandomize=True, deadline=None)
 settings.load_profile("ci")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--vectors",
+        type=Path,
+        default=SHARED / "vectors",
+        help="folder of vector files for tests/conformance (default: %(default)s)",
+    )
+
+
 @pytest.fixture(scope="session")
 def root() -> Path:
     """The checkout."""

@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 # The modules of sim, bottom to top: each may import only what stands before it. A folder is one
 # entry, free inside.
 ORDER = [
-    "errors", "spec", "stream", "message", "phase", "tokens", "conversation", "scenario", "view",
+    "errors", "spec", "stream", "message", "memory", "phase", "tokens", "conversation", "scenario", "view",
     "summarize", "prompt", "cache", "causes", "model", "pricing", "recording", "meter", "trace",
     "host", "strategy", "session", "caller", "replay", "identifiers", "needs", "anatomy", "metrics",
     "results", "sweep",

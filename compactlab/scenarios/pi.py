@@ -14,15 +14,15 @@ from compactlab.scenarios.blocks import Content, Tokens, parts, result
 from compactlab.scenarios.script import Boundary, Draft, Script, seconds
 from compactlab.sim.conversation import Conversation
 from compactlab.sim.errors import InputError
-from compactlab.sim.message import Call, Part, Source, Usage, verbatim
+from compactlab.sim.message import Call, Part, Source, Usage, frame, verbatim
 
 name = "pi"
 description = "sessions of pi and OpenClaw (JSONL, versions 1 to 3)"
 
 NEWEST = 3  # version of the format
 # How pi 0.49 to 0.73 hand a summary to the model.
-_COMPACTED = "The conversation history before this point was compacted into the following summary:"
-_BRANCHED = "The following is a summary of a branch that this conversation came back from:"
+COMPACTED = "The conversation history before this point was compacted into the following summary:"
+BRANCHED = "The following is a summary of a branch that this conversation came back from:"
 
 
 class _Counts(msgspec.Struct, rename="camel"):
@@ -157,9 +157,10 @@ class _Session:
         time, before = seconds(entry.timestamp), entry.tokens_before or 0
         boundary = self.script.compact(time, kept=kept, tokens_before=before)
         summary = self.script.draft("user", entry.id, time, meta=True)
-        text, covered = _wrapped(_COMPACTED, entry.summary), boundary.covered
-        sources = covered or (Source(summary.id),)
-        summary.parts = [Part("text", text, "summary", sources)]
+        summary.origin = "compactionSummary"
+        sources = boundary.covered or (Source(summary.id),)
+        told = Part("text", entry.summary or "", "summary", sources)
+        summary.parts = framed(COMPACTED, told)
         boundary.inserted.append(summary)
         return boundary
 
@@ -168,11 +169,11 @@ def _draft(script: Script, entry: _Full) -> Draft:
     """Make a message of an entry; it has no parts if the model does not see the entry."""
     time, said = seconds(entry.timestamp), entry.message or _Said("")
     if entry.type == "branch_summary" or said.role == "branchSummary":
-        draft = script.draft("user", entry.id, time, meta=True)
-        text = _wrapped(_BRANCHED, entry.summary or said.summary)
-        draft.parts = [verbatim(draft.id, "text", text)]
+        draft = _unsaid(script, entry, "branchSummary")
+        told = verbatim(draft.id, "text", entry.summary or said.summary or "")
+        draft.parts = framed(BRANCHED, told)
     elif entry.type == "custom_message" or said.role in ("custom", "hookMessage"):
-        draft = script.draft("user", entry.id, time, meta=True)
+        draft = _unsaid(script, entry, "custom")
         draft.parts = parts(said.content or entry.content, draft.id)
     elif said.role == "user":
         draft = script.draft("user", entry.id, time)
@@ -186,9 +187,16 @@ def _draft(script: Script, entry: _Full) -> Draft:
         failed = bool(said.is_error)
         draft.parts = result(said.content, draft.id, call_id, name=tool, error=failed)
     else:
-        draft = script.draft("user", entry.id, time, meta=True)
+        draft = _unsaid(script, entry, said.role)
         if said.role == "bashExecution" and not said.exclude_from_context:
-            draft.parts = [verbatim(draft.id, "text", _shell(said))]
+            draft.parts = _shell(said, draft.id)
+    return draft
+
+
+def _unsaid(script: Script, entry: _Full, origin: str) -> Draft:
+    """Begin a message that stands in the user's place, but that no person typed."""
+    draft = script.draft("user", entry.id, seconds(entry.timestamp), meta=True)
+    draft.origin = origin
     return draft
 
 
@@ -203,14 +211,21 @@ def _call(said: _Said) -> Call | None:
     return Call(said.model or "", usage) if usage != Usage() else None
 
 
-def _wrapped(lead: str, summary: str | None) -> str:
-    return f"{lead}\n\n<summary>\n{summary or ''}\n</summary>"
+def framed(lead: str, told: Part) -> list[Part]:
+    """A summary as pi hands it to the model."""
+    return [frame(f"{lead}\n\n<summary>\n"), told, frame("\n</summary>")]
 
 
-def _shell(said: _Said) -> str:
+def _shell(said: _Said, id: str) -> list[Part]:
     """Tell of a command that the user ran, as pi tells the model."""
-    text = f"Ran `{said.command or ''}`\n"
-    text += f"```\n{said.output}\n```" if said.output else "(no output)"
+    command, output = (verbatim(id, "text", text or "") for text in (said.command, said.output))
+    if output.text:
+        return [frame("Ran `"), command, frame("`\n```\n"), output, frame("\n```" + _end(said))]
+    return [frame("Ran `"), command, frame("`\n(no output)" + _end(said))]
+
+
+def _end(said: _Said) -> str:
+    text = ""
     if said.cancelled:
         text += "\n\n(command cancelled)"
     elif said.exit_code:

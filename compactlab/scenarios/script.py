@@ -25,6 +25,7 @@ class Draft:
     role: Role
     time: float = 0.0
     meta: bool = False
+    origin: str = ""
     parts: list[Part] = field(default_factory=list)
     call: Call | None = None
     before: Draft | None = None
@@ -175,14 +176,15 @@ def _message(draft: Draft, time: float, tools: dict[str, str]) -> Message:
             tools[part.call_id] = part.name
         elif part.type == "tool_result" and not part.name and part.call_id in tools:
             parts[index] = msgspec.structs.replace(part, name=tools[part.call_id])
-    return Message(draft.id, draft.role, tuple(parts), time, draft.meta, draft.call)
+    return Message(draft.id, draft.role, tuple(parts), time, draft.meta, draft.call, draft.origin)
 
 
 def _compaction(boundary: Boundary, time: float, told: dict[str, Source]) -> Compaction:
     inserted = []
     for draft in boundary.inserted:
         parts = tuple(_grounded(part, draft.id, boundary, told) for part in draft.parts)
-        inserted.append(Message(draft.id, draft.role, parts, max(time, draft.time), meta=True))
+        time = max(time, draft.time)
+        inserted.append(Message(draft.id, draft.role, parts, time, True, origin=draft.origin))
     kept, trigger, before = boundary.kept_from, boundary.trigger, boundary.tokens_before
     return Compaction(tuple(inserted), kept, time, trigger, before)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from compactlab.sim.conversation import Compaction
+from compactlab.sim.memory import Remembered
 from compactlab.sim.message import Message, Part, Usage
 from compactlab.sim.model import Model, replayable
 from compactlab.sim.phase import Phase
@@ -69,6 +70,8 @@ class Host:
         The asking strategy's own JSON state. A rewind takes it back.
     files
         What a real agent would keep in files: path to text. No rewind touches it.
+    memory
+        What the agent has put down for later, oldest first. No rewind touches it.
     asking
         The strategy that is asked.
     """
@@ -84,6 +87,7 @@ class Host:
     recorded: Sequence[Recorded] = ()
     notes: dict[str, Any] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)
+    memory: list[Remembered] = field(default_factory=list)
     asking: object = None
     _summarize: Callable[[View, SummaryRequest], tuple[Part, ...]] | None = None
     _run_turn: Callable[[View, str, str, str], View] | None = None

@@ -16,6 +16,7 @@ Kind = Literal[
     "verbatim", "truncated", "stub", "summary", "recovered", "memory", "synthetic", "opaque"
 ]
 Role = Literal["user", "assistant", "tool"]
+FRAME = "frame"  # the name of such parts
 
 
 class Source(msgspec.Struct, frozen=True, gc=False):
@@ -37,7 +38,7 @@ class Source(msgspec.Struct, frozen=True, gc=False):
     end: int = -1
 
 
-class Part(msgspec.Struct, frozen=True):
+class Part(msgspec.Struct, frozen=True, omit_defaults=True):
     """A piece of a message or of the system prompt, with its provenance.
 
     Parameters
@@ -143,7 +144,7 @@ class Call(msgspec.Struct, frozen=True, gc=False):
     ttl: Literal["", "5m", "1h"] = ""
 
 
-class Message(msgspec.Struct, frozen=True, tag="message", tag_field="type"):
+class Message(msgspec.Struct, frozen=True, omit_defaults=True, tag="message", tag_field="type"):
     """One message: of a script, or made by a strategy.
 
     Parameters
@@ -162,6 +163,10 @@ class Message(msgspec.Struct, frozen=True, tag="message", tag_field="type"):
     call
         For an assistant message that answers a request: that request. An assistant message
         without it (an aborted answer, say) is in the log, but costs no call.
+    origin
+        What the agent itself calls the message, where that is more than its role: pi's
+        ``bashExecution``, ``custom``, ``branchSummary`` and ``compactionSummary`` are all told to
+        the model as the user's.
     """
 
     id: str
@@ -170,6 +175,7 @@ class Message(msgspec.Struct, frozen=True, tag="message", tag_field="type"):
     time: float = 0.0
     meta: bool = False
     call: Call | None = None
+    origin: str = ""
 
     @property
     def starts_turn(self) -> bool:
@@ -180,6 +186,14 @@ class Message(msgspec.Struct, frozen=True, tag="message", tag_field="type"):
     def text(self) -> str:
         """All text of its parts, a line break between two."""
         return "\n".join(part.text for part in self.parts if part.text)
+
+
+def frame(text: str) -> Part:
+    """Text that a client puts around a message on its way to the model.
+
+    Agents do not take it for a part of the message: they neither count it nor show it.
+    """
+    return Part("text", text, "synthetic", (), FRAME)
 
 
 def verbatim(

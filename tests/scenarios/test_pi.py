@@ -101,9 +101,10 @@ def test_version_1_counts_all_lines_for_what_is_kept(transcript: Transcript) -> 
     assert shape(conversation) == ["m1", "m2", "m3", "compaction", "m5"]
     (compaction,) = conversation.compactions
     assert (compaction.kept_from, compaction.tokens_before) == ("m3", 5000)
-    summary = compaction.inserted[0].parts[0]
-    assert summary.kind == "summary"
-    assert "<summary>\nOne.\n</summary>" in summary.text
+    lead, summary, end = compaction.inserted[0].parts
+    assert (summary.kind, summary.text) == ("summary", "One.")
+    assert lead.text.endswith("<summary>\n")
+    assert (end.text, end.kind, end.name) == ("\n</summary>", "synthetic", "frame")
     assert [source.id for source in summary.sources] == ["m1", "m2"]
 
 
@@ -121,10 +122,11 @@ def test_what_users_and_extensions_add_is_meta(transcript: Transcript) -> None:
         user("hi"),
     )
     conversation = read(path)
-    ran, *others = (message.text for message in conversation.messages)
+    ran, *others = ("".join(p.text for p in m.parts) for m in conversation.messages)
     assert ran == "Ran `make`\n```\nboom\n```\n\nCommand exited with code 2"
     assert others == ["from a hook", "from an extension", "more", "hi"]
     assert conversation.turns == 1
+    assert [m.origin for m in conversation.messages] == ["bashExecution", *["custom"] * 3, ""]
 
 
 def test_the_tree_of_version_3(transcript: Transcript) -> None:

@@ -1,0 +1,22 @@
+"""Turn-count slicing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compactlab.strategies.mechanisms.cut import last_turns
+from tests.conformance.answers import Answer
+from tests.conformance.busy import under
+from tests.conformance.pi import messages, places
+from tests.conformance.vectors import Case
+
+
+def limit_history_turns(case: Case) -> Any:
+    history = messages(case.input["messages"])
+    kept = history[last_turns(history, case.input.get("limit")) :]
+    return {"same_array": len(kept) == len(history), "messages": places(kept, history)}
+
+
+ANSWERS = [
+    Answer("limitHistoryTurns", limit_history_turns, (last_turns,), under("turn_slice(turns=2)"))
+]

@@ -1,0 +1,97 @@
+"""What the real programs answered, and what this project answers to the same question.
+
+The vectors are read from the folder that `--vectors` names, by default that of `shared` beside the
+checkout. Every case of every file is a test; a file whose function is not built here is one test
+that is skipped and says so.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
+
+import pytest
+
+from tests.conformance.answers import Answer, answers, excluded
+from tests.conformance.vectors import Case, differences, read
+
+ANSWERS = answers()
+EXCLUDED = excluded()
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    wanted = {"case", "unanswered"} & set(metafunc.fixturenames)
+    if not wanted:
+        return
+    folder: Path = metafunc.config.getoption("vectors")
+    if not folder.is_dir():
+        reason = f"no vectors to compare with: {folder} is not there; name a folder: --vectors"
+        metafunc.parametrize(wanted.pop(), [pytest.param(None, marks=pytest.mark.skip(reason))])
+        return
+    cases = [case for path in sorted(folder.rglob("*.json")) for case in read(path, folder)]
+    if "case" in wanted:
+        known = [case for case in cases if case.function in ANSWERS]
+        metafunc.parametrize("case", known, ids=lambda case: case.id)
+    else:
+        functions = dict.fromkeys(case.function for case in cases)
+        metafunc.parametrize("unanswered", [f for f in functions if f not in ANSWERS])
+
+
+def test_same_answer(case: Case) -> None:
+    skips = [e for e in EXCLUDED if e.function == case.function and fnmatchcase(case.name, e.case)]
+    for each in skips:
+        if not each.field:
+            pytest.skip(each.why)
+    found = list(differences(case.output, ANSWERS[case.function].asks(case)))
+    left = [text for text in found if not any(_about(text, e.field) for e in skips)]
+    assert not left, "\n".join(left)
+
+
+def _about(difference: str, field: str) -> bool:
+    return fnmatchcase(difference.partition(" ")[0], field.replace("[", "[[]"))
+
+
+def test_function_is_not_built_here(unanswered: str) -> None:
+    pytest.skip(f"no function here answers {unanswered}")
+
+
+@pytest.mark.parametrize("answer", ANSWERS.values(), ids=lambda answer: answer.function)
+def test_a_strategy_calls_the_very_function_that_is_compared(answer: Answer) -> None:
+    """So that no second implementation grows for the tests alone."""
+    ran = codes_run(answer)
+    missing = [function.__qualname__ for function in answer.calls if function.__code__ not in ran]
+    assert answer.calls, "an answer must say which function of the package gives it"
+    assert not missing
+
+
+def codes_run(answer: Answer) -> set[CodeType]:
+    ran: set[CodeType] = set()
+
+    def note(frame: FrameType, event: str, _: Any) -> None:
+        if event == "call":
+            ran.add(frame.f_code)
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        answer.runs()
+    finally:
+        sys.setprofile(before)
+    return ran
+
+
+def test_the_answer_comes_from_the_package_alone() -> None:
+    for answer in ANSWERS.values():
+        assert all(function.__module__.startswith("compactlab.") for function in answer.calls)
+
+
+def unused() -> Iterator[str]:
+    return (f"{each.function} {each.case} {each.field}" for each in EXCLUDED if not each.why)
+
+
+def test_every_exclusion_has_its_reason() -> None:
+    assert not list(unused())
