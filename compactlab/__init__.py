@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from compactlab.api import read, replay, run
+    from compactlab.sim.contract import check_strategy
     from compactlab.sim.conversation import Conversation
     from compactlab.sim.errors import CompactlabError
     from compactlab.sim.host import Host
@@ -37,6 +38,7 @@ __all__ = [
     "Strategy",
     "View",
     "__version__",
+    "check_strategy",
     "find_strategy",
     "read",
     "replay",
@@ -56,6 +58,7 @@ _WHERE = {
     "Results": "sim.results",
     "Strategy": "sim.strategy",
     "View": "sim.view",
+    "check_strategy": "sim.contract",
     "find_strategy": "strategies.catalogue",
     "read": "api",
     "replay": "api",

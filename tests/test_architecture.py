@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 ORDER = [
     "errors", "spec", "stream", "message", "memory", "phase", "tokens", "conversation", "scenario", "view",
     "summarize", "prompt", "cache", "causes", "model", "pricing", "recording", "meter", "trace",
-    "host", "strategy", "session", "caller", "replay", "identifiers", "needs", "anatomy", "metrics",
+    "host", "strategy", "session", "caller", "replay", "contract", "identifiers", "needs", "anatomy", "metrics",
     "results", "sweep",
 ]  # fmt: skip
 
