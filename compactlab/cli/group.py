@@ -7,6 +7,7 @@ import click
 from compactlab import __version__
 from compactlab.cli.inspect import inspect
 from compactlab.cli.list import list_
+from compactlab.cli.new import new
 from compactlab.cli.report import report
 from compactlab.cli.run import run
 
@@ -21,5 +22,5 @@ def cli() -> None:
     """  # noqa: D205
 
 
-for command in (run, report, inspect, list_):
+for command in (run, report, inspect, list_, new):
     cli.add_command(command)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import math
+import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -132,6 +133,7 @@ class Experiment:
             return
         from joblib import Parallel, delayed
 
+        _send_along(self.strategies)
         workers = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
         numbered = enumerate(self.sources)
         yield from workers(delayed(self._shard)(number, source) for number, source in numbered)
@@ -187,6 +189,16 @@ class Experiment:
             "sources": [source.name for source in self.sources],
             "seeds": sorted({source.seed for source in self.sources}),
         }
+
+
+def _send_along(strategies: Iterable[Strategy]) -> None:
+    """Have the code of users' own strategies sent to the workers, which could not import it."""
+    import cloudpickle
+
+    for part in (part for strategy in strategies for part in strategy.parts):
+        module = type(part).__module__
+        if module != "__main__" and not module.startswith(f"{__package__.partition('.')[0]}."):
+            cloudpickle.register_pickle_by_value(sys.modules[module])
 
 
 def run_one(

@@ -6,6 +6,7 @@ import dataclasses
 import importlib
 import importlib.util
 import inspect
+import sys
 from contextlib import suppress
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -114,10 +115,12 @@ def _module(where: str) -> ModuleType:
     try:
         if not where.endswith(".py"):
             return importlib.import_module(where)
-        spec = importlib.util.spec_from_file_location(Path(where).stem, where)
+        # Dataclasses look their module up by its name, which must be nobody else's.
+        name = f"{Path(where).resolve()}"
+        spec = importlib.util.spec_from_file_location(name, where)
         assert spec is not None
         assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
+        module = sys.modules[name] = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         # Whatever the user's own code raises while it is loaded is named, not thrown.

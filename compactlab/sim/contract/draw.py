@@ -111,6 +111,8 @@ class _Teller:
             self.events.append(Rewind(self.rng.choice(self.ids) if len(self.ids) > 20 else ""))
             self.open.clear()
             return
+        if letter in "uU":
+            self.open.clear()  # no tool answers after its turn
         id = f"{letter}{len(self.ids)}"
         self.now += self.rng.choice((1.0, 10.0, 60.0, 400.0, 4000.0))
         role: Role = "assistant" if letter in "ac" else "tool" if letter in "rRo" else "user"

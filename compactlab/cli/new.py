@@ -1,0 +1,59 @@
+"""``compactlab new``: files to begin with."""
+
+from __future__ import annotations
+
+import keyword
+from pathlib import Path
+
+import click
+
+from compactlab.sim.errors import UsageError
+
+
+@click.group()
+def new() -> None:
+    """Write files to begin with."""
+
+
+@new.command()
+@click.argument("name")
+@click.option(
+    "--dir",
+    "folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path(),
+    show_default="here",
+    help="Where the files go; made if it is not there.",
+)
+def strategy(name: str, folder: Path) -> None:
+    """Write NAME.py, a strategy that works, and test_NAME.py, its test.
+
+    NAME is in snake case, as in specs. Nothing that exists is overwritten.
+    """
+    if not name.isidentifier() or keyword.iskeyword(name) or name != name.lower():
+        raise UsageError(f"{name!r} is no name: write it in snake case, e.g. drop_old_results")
+    import jinja2
+
+    # No HTML is made here: escaping would spoil the Python.
+    templates = jinja2.Environment(
+        loader=jinja2.PackageLoader("compactlab.cli"),
+        undefined=jinja2.StrictUndefined,
+        keep_trailing_newline=True,
+        autoescape=False,  # noqa: S701
+    )
+    cls = "".join(word.capitalize() for word in name.split("_"))
+    files = {
+        folder / f"{name}.py": "strategy.py.j2",
+        folder / f"test_{name}.py": "test_strategy.py.j2",
+    }
+    taken = [str(path) for path in files if path.exists()]
+    if taken:
+        raise UsageError(f"{' and '.join(taken)} exists already; nothing was written")
+    folder.mkdir(parents=True, exist_ok=True)
+    for path, template in files.items():
+        text = templates.get_template(template).render(name=name, cls=cls, file=f"{name}.py")
+        path.write_text(text, encoding="utf-8")
+        click.echo(f"wrote {path}")
+    main, test = files
+    click.echo(f"try it: compactlab run --strategies keep_all --strategies {main}:{cls}")
+    click.echo(f"test it: pytest {test}")

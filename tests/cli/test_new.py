@@ -1,0 +1,62 @@
+"""`compactlab new strategy`: what it writes works at once."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from compactlab.sim.contract import check_strategy
+from compactlab.strategies.catalogue import find_strategy
+
+
+def test_it_writes_a_strategy_that_can_be_named(compactlab, tmp_path):
+    done = compactlab("new", "strategy", "drop_old_turns", "--dir", tmp_path / "mine")
+    assert done.code == 0
+    path = tmp_path / "mine" / "drop_old_turns.py"
+    assert f"wrote {path}" in done.out
+    assert f"{path}:DropOldTurns" in done.out
+    assert check_strategy(find_strategy(f"{path}:DropOldTurns(turns=2)"), 20) == []
+
+
+def test_its_test_passes_as_it_stands(compactlab, tmp_path):
+    compactlab("new", "strategy", "drop_old_turns", "--dir", tmp_path)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)]
+    ran = subprocess.run(command, check=False, capture_output=True, text=True, cwd=tmp_path)
+    assert ran.returncode == 0, ran.stdout
+    assert "2 passed" in ran.stdout
+
+
+def test_it_can_be_run_from_the_command_line(compactlab, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    compactlab("new", "strategy", "few")
+    done = compactlab(
+        "run",
+        "--conversations",
+        "coding_agent(turns=4, tokens=8000)",
+        "--strategies",
+        "few.py:Few(turns=1)",
+        "--seeds",
+        "2",
+        "--jobs",
+        "2",
+    )
+    assert done.code == 0, done.said
+    assert "few(turns=1)" in done.out
+
+
+def test_nothing_is_overwritten(compactlab, tmp_path):
+    (tmp_path / "test_mine.py").write_text("precious")
+    done = compactlab("new", "strategy", "mine", "--dir", tmp_path)
+    assert done.code == 2
+    assert "test_mine.py exists already; nothing was written" in done.err
+    assert [path.name for path in tmp_path.iterdir()] == ["test_mine.py"]
+
+
+@pytest.mark.parametrize("name", ["DropOld", "drop-old", "class", "", "../up", "a b"])
+def test_a_name_that_is_none_ends_with_2(compactlab, tmp_path, name):
+    done = compactlab("new", "strategy", name, "--dir", tmp_path)
+    assert done.code == 2
+    assert "snake case" in done.err
+    assert not list(tmp_path.iterdir())
