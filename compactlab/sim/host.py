@@ -60,6 +60,8 @@ class Host:
         The lifetime of cache entries that the client asks for; "" for the provider's own.
     log
         All that has been said so far. The future is out of reach.
+    session
+        The session's view, from which turn and request parts project the prompt.
     reported
         Usage of the last call as the provider reported it; None before the first.
     compactions
@@ -82,6 +84,7 @@ class Host:
     requested: float | None = None
     ttl: str = ""
     log: Messages = field(default_factory=Messages)
+    session: View = field(default_factory=View)
     reported: Usage | None = None
     compactions: Sequence[Compacted] = ()
     recorded: Sequence[Recorded] = ()

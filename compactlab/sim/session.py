@@ -184,6 +184,7 @@ class Session:
         self, phase: Phase, lifetime: Lifetime, view: View, idle_after: float | None = None
     ) -> View:
         host, state = self.host, self.state
+        host.session = state.view
         for index, part in self._asked[phase, lifetime]:
             if idle_after is not None and part.idle_after != idle_after:
                 continue
