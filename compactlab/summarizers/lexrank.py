@@ -63,6 +63,7 @@ class Lexrank(Summarizer):
     was copied here has one source, the span that it was copied from: the n-th source of a part
     belongs to its n-th line. Lines of unknown origin (a summary of another make, a truncated
     result) stand in parts of their own, with all the sources of the part that they came from.
+    What has no source (a heading, a label) is left out: it says nothing of the conversation.
 
     Parameters
     ----------
@@ -105,15 +106,20 @@ class Lexrank(Summarizer):
 def _units(request: SummaryRequest) -> Iterator[tuple[int, _Unit]]:
     """Yield all units in order, each with its nearness to the beginning or the end."""
     for part in request.previous:
-        yield from ((_FULL, unit) for unit in _copied(part) or _split(part, None))
+        if _tells(part):
+            yield from ((_FULL, unit) for unit in _copied(part) or _split(part, _place(part)))
     last = max(1, len(request.messages) - 1)
     for number, message in enumerate(request.messages):
         edge = _FULL * abs(2 * number - last) // last
         for index, part in enumerate(message.parts):
-            if not part.sources or part.type in ("thinking", "image"):
-                continue
-            units = _copied(part) or _split(part, _origin(message, index))
-            yield from ((edge, unit) for unit in units)
+            if _tells(part):
+                units = _copied(part) or _split(part, _origin(message, index))
+                yield from ((edge, unit) for unit in units)
+
+
+def _tells(part: Part) -> bool:
+    """Whether a part says something of the log: headings and labels stand for nothing in it."""
+    return bool(part.sources) and part.type not in ("thinking", "image")
 
 
 def _copied(part: Part) -> list[_Unit]:
@@ -130,12 +136,16 @@ def _copied(part: Part) -> list[_Unit]:
 def _origin(message: Message, index: int) -> Source | None:
     """Say where a part's text begins in the log, if it stands there character by character."""
     part = message.parts[index]
-    if part.kind != "verbatim" or len(part.sources) > 1:
+    if part.kind == "verbatim" and part.sources == (Source(message.id),):
+        return Source(message.id, index)
+    return _place(part)
+
+
+def _place(part: Part) -> Source | None:
+    """The piece of the log that a part quotes, if it says which one."""
+    if part.kind != "verbatim" or len(part.sources) > 1 or part.sources[0].part < 0:
         return None
-    (source,) = part.sources
-    if source.part >= 0:
-        return source
-    return Source(source.id, index) if source.id == message.id else None
+    return part.sources[0]
 
 
 def _split(part: Part, origin: Source | None) -> Iterator[_Unit]:

@@ -112,6 +112,19 @@ def test_a_summary_of_another_make_passes_all_its_sources_on() -> None:
     assert summarize(previous=(old, new)) == (old, new)
 
 
+def test_a_previous_summary_may_have_headings_labels_and_quotes_in_it() -> None:
+    """As a recency buffer makes them: labels stand for nothing, so they leave no line."""
+    heading = Part("text", "## Recent context", "synthetic", ())
+    label = Part("text", "**User:** and all the rest of it", "synthetic", ())
+    quote = Part("text", "The port is 8123.", "verbatim", (Source("m1"),))
+    piece = Part("text", "Use tabs.", "verbatim", (Source("m2", 0, 5, 14),))
+    thought = Part("thinking", "Perhaps the cache is stale.", "verbatim", (Source("m3"),))
+    quoted, found = summarize(previous=(heading, label, quote, piece, thought))
+    assert (quoted.text, quoted.sources) == ("The port is 8123.", (Source("m1"),))
+    assert (found.text, found.sources) == ("Use tabs.", (Source("m2", 0, 5, 14),))
+    assert summarize(previous=(heading, label)) == ()
+
+
 def test_a_quoted_piece_is_found_where_it_stands_in_the_log() -> None:
     piece = Part("text", "Tabs! Not spaces.", "verbatim", (Source("m1", 2, 100, 117),))
     (part,) = summarize(Message("s1", "user", (piece,)))
@@ -137,6 +150,27 @@ def test_the_budget_is_never_exceeded(
     parts = Lexrank().summarize(SummaryRequest(new, budget, previous), count)
     assert sum(count(part.text) for part in parts) <= budget
     assert all(part.kind == "summary" and part.text and part.sources for part in parts)
+
+
+@st.composite
+def any_parts(draw: st.DrawFn) -> Part:
+    """Whatever a strategy may put into a summary."""
+    kind = draw(st.sampled_from(["verbatim", "truncated", "summary", "synthetic", "recovered"]))
+    place = st.builds(Source, st.sampled_from(["m1", "m2"]), st.integers(-1, 1), st.integers(0, 9))
+    least = 0 if kind == "synthetic" else 1
+    sources = draw(st.lists(place, min_size=least, max_size=3))
+    return Part(draw(st.sampled_from(kinds)), draw(texts), kind, tuple(sources))  # type: ignore[arg-type]
+
+
+@some
+@given(st.lists(any_parts(), max_size=5), logs())
+def test_any_previous_summary_is_carried_on(
+    previous: list[Part], log: tuple[Message, ...]
+) -> None:
+    parts = summarize(*log, previous=tuple(previous))
+    assert all(part.kind == "summary" and part.text and part.sources for part in parts)
+    again = summarize(previous=parts)
+    assert all(part.sources for part in again)
 
 
 @some
