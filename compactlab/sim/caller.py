@@ -127,7 +127,7 @@ class Caller:
         """What a prompt shares with the one sent before, and what comes after that."""
         shared = self.last.shared(prompt)
         added = prompt[shared:]
-        if shared and not added.stored_with(self.session.state.view.messages):
+        if shared and not added.stored_with(self.last):
             added = Messages(added)  # else the trace would keep a whole prompt for its tail
         self.last = prompt
         return shared, added

@@ -40,6 +40,9 @@ class _Buffer:
 
     items: list[Message]
     sums: dict[Weight, list[int]] = field(default_factory=dict)
+    # Made from another buffer: its mark, and how many leading items they have in common.
+    mark: object = field(default_factory=object)
+    stem: tuple[object, int] = (None, 0)
 
     def running(self, weight: Weight) -> list[int]:
         """Sums of the first 0, 1, 2, ... items."""
@@ -47,6 +50,17 @@ class _Buffer:
         for item in self.items[len(sums) - 1 :]:
             sums.append(sums[-1] + weight(item))
         return sums
+
+    def branch(self, length: int, items: Iterable[Message]) -> _Buffer:
+        """The first so many items and then others; what was summed before is kept."""
+        sums = {weight: known[: length + 1] for weight, known in self.sums.items()}
+        return _Buffer([*self.items[:length], *items], sums, stem=(self.mark, length))
+
+    def common(self, other: _Buffer) -> int:
+        """How many leading items are known to be the same in both."""
+        if other.stem[0] is self.mark:
+            return other.stem[1]
+        return self.stem[1] if self.stem[0] is other.mark else 0
 
 
 class Messages(Sequence[Message]):
@@ -122,20 +136,37 @@ class Messages(Sequence[Message]):
             return Messages([*self, *messages])
         return self._window(self._start, stop + len(messages))
 
+    def branch(self, index: int, messages: Iterable[Message]) -> Messages:
+        """The messages before an index, and then others.
+
+        What is known of the former is not found out anew, so that replacing messages near the end
+        of a long history is cheap.
+        """
+        if not 0 <= index <= len(self):
+            raise IndexError("no such message")
+        branch = object.__new__(Messages)
+        branch._buffer = self._buffer.branch(self._start + index, messages)
+        branch._start, branch._stop = self._start, len(branch._buffer.items)
+        return branch
+
     def shared(self, other: Messages) -> int:
         """How many leading messages are the same objects in both."""
-        if self._buffer is other._buffer and self._start == other._start:
-            return min(len(self), len(other))
-        count = 0
-        for mine, its in zip(self._walk(), other._walk(), strict=False):
+        known = 0
+        if self._start == other._start:
+            if self._buffer is other._buffer:
+                return min(len(self), len(other))
+            known = self._buffer.common(other._buffer) - self._start
+            known = max(0, min(known, len(self), len(other)))
+        count = known
+        for mine, its in zip(self._walk(known), other._walk(known), strict=False):
             if mine is not its:
                 break
             count += 1
         return count
 
-    def _walk(self) -> Iterator[Message]:
+    def _walk(self, index: int = 0) -> Iterator[Message]:
         items = self._buffer.items
-        return (items[i] for i in range(self._start, self._stop))
+        return (items[i] for i in range(self._start + index, self._stop))
 
     def stored_with(self, other: Messages) -> bool:
         """Whether both are windows on the same list."""
@@ -159,7 +190,9 @@ class Messages(Sequence[Message]):
                 self._window(self._start, other._start),
                 self._window(self._stop, other._stop),
             )
-        return _without(self, other), _without(other, self)
+        same = self.shared(other)
+        mine, its = self[same:], other[same:]
+        return _without(mine, its), _without(its, mine)
 
     def total(self, weight: Weight) -> int:
         """Sum of a weight over all messages; what was summed before is not summed again."""

@@ -54,6 +54,12 @@ class Lists(RuleBasedStateMachine):
     def slice(self, pair: Pair, start: int | None, stop: int | None) -> Pair:
         return self.keep(pair[0][start:stop], pair[1][start:stop])
 
+    @rule(target=pairs, pair=pairs, index=st.integers(0, 4), new=st.lists(MESSAGE, max_size=3))
+    def branch(self, pair: Pair, index: int, new: list[Message]) -> Pair:
+        index = min(index, len(pair[0]))
+        pair[0].total(weigh)
+        return self.keep(pair[0].branch(index, new), [*pair[1][:index], *new])
+
     @rule(pair=pairs, other=pairs)
     def compare(self, pair: Pair, other: Pair) -> None:
         (mine, items), (its, others) = pair, other
@@ -116,6 +122,23 @@ def test_who_goes_on_the_same_way_shares_the_storage() -> None:
     assert not one.stored_with(base.append(POOL[5]))
     assert same(other.append(POOL[3], POOL[4]), POOL[:5])
     assert same(one, POOL[:4])
+
+
+def test_a_branch_knows_what_it_has_in_common_with_what_it_was_made_from() -> None:
+    weighed: list[str] = []
+
+    def weight(message: Message) -> int:
+        weighed.append(message.id)
+        return 1
+
+    base = Messages(POOL[:6])
+    assert base.total(weight) == 6
+    branch = base[1:].branch(3, [POOL[7]])
+    assert same(branch, [*POOL[1:4], POOL[7]])
+    assert (branch.total(weight), len(weighed)) == (4, 7)
+    assert branch.shared(base[1:]) == base[1:].shared(branch) == 3
+    with pytest.raises(IndexError):
+        base.branch(7, [])
 
 
 def test_the_list_that_it_was_made_from_may_change_afterwards() -> None:
