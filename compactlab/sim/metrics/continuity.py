@@ -87,8 +87,13 @@ def structural_validity(reading: Reading) -> float | None:
             faults.update(message, -1)
         for message in change.come:
             faults.update(message, 1)
-        found += faults.count + bool(change.first and change.first.role != "user")
-        messages += change.length
+        if change.first is None:
+            # No provider takes a prompt without messages: all that was said is at fault.
+            found += len(change.step.log) or 1
+            messages += len(change.step.log) or 1
+        else:
+            found += faults.count + (change.first.role != "user")
+            messages += change.length
     return max(0.0, 1 - found / messages) if messages else None
 
 

@@ -160,11 +160,16 @@ EMPTY = Message("empty", "user", (Part("text", "", "synthetic", ()),))
         (lambda m: [*m, m[0]], 1, 10),  # the same message twice
         (lambda m: [*m, m[0], m[0]], 2, 11),
         (lambda m: [m[0], m[0], m[0], *m[3:]], 2, 9),
-        (lambda m: [], 0, 4),
+        (lambda m: [], 5, 9),  # no messages at all: none of the five that were said is sound
     ],
 )
 def test_faults_are_counted(change: Any, faults: int, messages: int, kit: Any) -> None:
     assert reshaped(kit, change) == pytest.approx(1 - faults / messages)
+
+
+def test_prompts_without_messages_are_never_sound(kit: Any) -> None:
+    nothing = kit.act(lambda view, host: view.with_messages([]))
+    assert figure("structural_validity", kit.replayed(exchange(kit), nothing), exchange(kit)) == 0
 
 
 def test_a_message_that_stood_there_already_and_is_doubled_is_a_fault(kit: Any) -> None:

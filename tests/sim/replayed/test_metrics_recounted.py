@@ -40,7 +40,9 @@ def recounted_need(trace: Any, script: Any) -> float | None:
 
 def recounted_validity(trace: Any) -> float | None:
     faults = messages = 0
-    for prompt in trace.prompts():
+    for step, prompt in zip(trace.steps, trace.prompts(), strict=True):
+        if not prompt:
+            messages, faults = messages + len(step.log), faults + len(step.log)
         messages += len(prompt)
         faults += sum(count - 1 for count in Counter(message.id for message in prompt).values())
         faults += sum(not any(p.text or p.size for p in message.parts) for message in prompt)
