@@ -20,9 +20,9 @@ ROOT = Path(__file__).resolve().parents[1]
 # The modules of sim, bottom to top: each may import only what stands before it. A folder is one
 # entry, free inside.
 ORDER = [
-    "errors", "spec", "stream", "message", "memory", "phase", "tokens", "conversation", "scenario", "view",
+    "errors", "spec", "stream", "message", "framing", "memory", "phase", "tokens", "conversation", "scenario", "view",
     "summarize", "prompt", "cache", "causes", "model", "pricing", "recording", "meter", "trace",
-    "host", "strategy", "session", "caller", "replay", "contract", "identifiers", "needs", "anatomy", "metrics",
+    "identifiers", "needs", "host", "strategy", "session", "caller", "replay", "contract", "anatomy", "metrics",
     "results", "sweep",
 ]  # fmt: skip
 

@@ -13,6 +13,7 @@ from compactlab.sim.host import Host
 from compactlab.sim.message import Call, Message, Part, Role, verbatim
 from compactlab.sim.meter import Meter
 from compactlab.sim.model import Model, find_model, replayable
+from compactlab.sim.needs import Later
 from compactlab.sim.phase import Phase
 from compactlab.sim.recording import Unseen, unseen
 from compactlab.sim.session import Session, loses
@@ -47,6 +48,7 @@ class Caller:
             _summarize=self.summarize,
             _run_turn=self.run_turn,
             _rng=self.rng,
+            _later=self.later,
         )
         hidden = unseen(self.conversation) if self.overhead is None else self.overhead
         system = (*hidden.blocks, *self.conversation.system)
@@ -57,6 +59,7 @@ class Caller:
         self.last = Messages()
         self.last_model = ""
         self.born = 0
+        self.answered = 0
         if hidden.opening is not None:
             self.session.append(hidden.opening)
 
@@ -90,6 +93,7 @@ class Caller:
         state.reported = host.reported = usage
         self.last_model, host.requested = model, now
         session.append(answer)
+        self.answered += 1
         session.compact(Phase.AFTER_CALL)
         if not any(part.type == "tool_call" for part in answer.parts):
             session.compact(Phase.AFTER_TURN)
@@ -192,6 +196,10 @@ class Caller:
         bill = self.meter.side(model, prompt, now, self.ttl, cause)
         usage = msgspec.structs.replace(bill.usage, output=output)
         self.side.append(SideCall(purpose, model.name, now, usage, bill.causes))
+
+    def later(self) -> Later:
+        """What the calls that have not been answered yet need."""
+        return Later(self.conversation, self.answered)
 
     def rng(self, purpose: str) -> random.Random:
         """The stream of the asking strategy for a purpose."""

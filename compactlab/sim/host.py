@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from compactlab.sim.conversation import Compaction
+from compactlab.sim.errors import ContractError
 from compactlab.sim.memory import Remembered
 from compactlab.sim.message import Message, Part, Usage
 from compactlab.sim.model import Model, replayable
+from compactlab.sim.needs import Later
 from compactlab.sim.phase import Phase
 from compactlab.sim.prompt import blocks_of
 from compactlab.sim.summarize import SummaryRequest
@@ -95,11 +97,26 @@ class Host:
     _summarize: Callable[[View, SummaryRequest], tuple[Part, ...]] | None = None
     _run_turn: Callable[[View, str, str, str], View] | None = None
     _rng: Callable[[str], random.Random] | None = None
+    _later: Callable[[], Later] | None = None
 
     @property
     def idle(self) -> float:
         """Seconds since the last request started; 0 before the first."""
         return 0.0 if self.requested is None else self.now - self.requested
+
+    @property
+    def needs(self) -> Later:
+        """What the next call and all later ones need: only an oracle may ask.
+
+        Raises
+        ------
+        ContractError
+            If the asking strategy does not say that it sees the future.
+        """
+        if not getattr(self.asking, "sees_future", False):
+            raise ContractError("host.needs is the future: only who sets sees_future may ask")
+        assert self._later is not None
+        return self._later()
 
     @property
     def window(self) -> int:

@@ -50,12 +50,18 @@ class ForwardNeeds:
         ones use and that had appeared before the call.
     size
         How many numbers there are.
+    last_use
+        For each number, which call's action is the last to use the word, counted from 0.
     """
 
     def __init__(self, conversation: Conversation, ahead: int = AHEAD) -> None:
         uses = {answer.id: used(answer) for answer in conversation.calls}
         self._numbers = {w: i for i, w in enumerate(sorted(frozenset().union(*uses.values())))}
         self.size = len(self._numbers)
+        self.last_use = [0] * self.size
+        for call, answer in enumerate(conversation.calls):
+            for word in uses[answer.id]:
+                self.last_use[self._numbers[word]] = call
         self._held: dict[str, tuple[int, ...]] = {}
         self._held_in: dict[int, tuple[Message, tuple[int, ...]]] = {}
         actions = {id: frozenset(self._numbers[w] for w in words) for id, words in uses.items()}
@@ -120,3 +126,54 @@ def forward_needs(conversation: Conversation) -> ForwardNeeds:
         _latest.clear()
         _latest[conversation.digest] = ForwardNeeds(conversation)
     return _latest[conversation.digest]
+
+
+class Later:
+    """What is needed from a moment on, and which messages hold it: for who may see the future.
+
+    Where a conversation says which facts its calls need, the things that are needed are the
+    places where those facts are stated; else they are the words that recorded actions use.
+
+    Parameters
+    ----------
+    conversation
+        The script.
+    call
+        The first call that counts, from 0: those before have been made.
+    """
+
+    def __init__(self, conversation: Conversation, call: int) -> None:
+        self.call = call
+        self._stated = _stated(conversation) if conversation.needs else None
+        self._words = None if conversation.needs else forward_needs(conversation)
+
+    def held_in(self, message: Message) -> frozenset[int]:
+        """Numbers of the things in a message that this call or a later one needs."""
+        if self._stated is not None:
+            due = self._stated.get(message.id, ())
+            return frozenset(thing for thing, last in due if last >= self.call)
+        assert self._words is not None
+        return self._due(self._words.held_in(message))
+
+    def held_by(self, parts: Iterable[Part]) -> frozenset[int]:
+        """Numbers of the things in parts of the system prompt; facts are never stated there."""
+        return self._due(self._words.held_by(parts)) if self._words is not None else frozenset()
+
+    def _due(self, numbers: Iterable[int]) -> frozenset[int]:
+        assert self._words is not None
+        last = self._words.last_use
+        return frozenset(number for number in numbers if last[number] >= self.call)
+
+
+def _stated(conversation: Conversation) -> dict[str, list[tuple[int, int]]]:
+    """By message, the places in it where facts are stated, and the last call that needs each."""
+    place = {answer.id: call for call, answer in enumerate(conversation.calls)}
+    last: dict[str, int] = {}
+    for need in conversation.needs:
+        last[need.fact] = max(last.get(need.fact, -1), place.get(need.at, -1))
+    stated: dict[str, list[tuple[int, int]]] = {}
+    things = ((fact.id, source.id) for fact in conversation.facts for source in fact.origin)
+    for thing, (fact, message) in enumerate(things):
+        if fact in last:
+            stated.setdefault(message, []).append((thing, last[fact]))
+    return stated
