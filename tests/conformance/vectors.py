@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,8 @@ UNDEFINED = type("Undefined", (), {"__repr__": lambda self: "undefined"})()
 class Case:
     """One question to a function, and its answer.
 
-    `shared` is what the file says beside its cases, expanded.
+    `shared` is what the file says beside its cases, expanded; `answers` are the outputs of all of
+    them, for wording that is not ours and has to be read there.
     """
 
     file: str
@@ -32,6 +33,7 @@ class Case:
     input: Mapping[str, Any]
     output: Any
     shared: Mapping[str, Any]
+    answers: Sequence[Any] = ()
 
     @property
     def id(self) -> str:
@@ -67,6 +69,7 @@ def read(path: Path, root: Path) -> Iterator[Case]:
     data = json.loads(path.read_text(encoding="utf-8"))
     around = ("function", "version", "cases")
     shared = expand({key: value for key, value in data.items() if key not in around})
+    answers = [case["output"] for case in data["cases"]]
     for case in data["cases"]:
         yield Case(
             str(path.relative_to(root)),
@@ -76,6 +79,7 @@ def read(path: Path, root: Path) -> Iterator[Case]:
             expand(case["input"]),
             case["output"],
             shared,
+            answers,
         )
 
 

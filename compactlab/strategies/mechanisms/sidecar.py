@@ -1,0 +1,258 @@
+"""A line for each message, kept beside the transcript: OpenClaw pull request 17345."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any, NamedTuple, NoReturn
+
+from compactlab.sim.message import Message
+from compactlab.sim.tokens import utf16_length
+from compactlab.strategies.mechanisms.speech import speaker, spoken
+from compactlab.strategies.mechanisms.units import BLANKS, head
+
+# The header of the original; the line below it is our own, and exactly as long as the original's.
+HEADER = "[SESSION_SUMMARY]"
+INSTRUCTION = (
+    "Earlier messages, a line each; where a message itself is in view, go by its own words."
+)
+VERSION = 1
+MAX_ITEMS = 60
+ITEM_CHARS = 220
+MAX_CHARS = 1200
+THRESHOLD = 0.72
+
+_BLANK_RUN = re.compile(f"[{BLANKS}]+")
+_LONE = re.compile("[\ud800-\udfff]")
+_QUOTED = json.JSONEncoder(ensure_ascii=False).encode
+
+
+class Item(NamedTuple):
+    """A line, and the ids of the messages whose words are in it."""
+
+    text: str
+    ids: tuple[str, ...] = ()
+
+
+class Block(NamedTuple):
+    """What is shown, and the lines that are in it."""
+
+    text: str
+    items: tuple[Item, ...] = ()
+
+
+@dataclass(frozen=True)
+class Sidecar:
+    """The state that is kept beside a transcript.
+
+    Parameters
+    ----------
+    processed
+        Messages of the transcript that were read.
+    items
+        The lines, oldest first.
+    updated
+        When it was last changed, in milliseconds since 1970.
+    version
+        Of the format.
+    """
+
+    processed: float
+    items: tuple[Item, ...]
+    updated: float
+    version: float = VERSION
+
+
+def load(file: str | None, now: float, ids: Sequence[Sequence[str]] = ()) -> Sidecar:
+    """Read the file; what is missing or makes no sense counts as empty, whatever the version.
+
+    Parameters
+    ----------
+    file
+        Its content; None if there is none.
+    now
+        Milliseconds since 1970.
+    ids
+        The ids of the lines, which the original does not keep.
+    """
+    raw = _parsed(file)
+    items, count, updated = (
+        raw.get(k) for k in ("items", "lastProcessedMessageCount", "updatedAt")
+    )
+    texts = [text for text in items if isinstance(text, str)] if isinstance(items, list) else []
+    known = ids if len(ids) == len(texts) else [()] * len(texts)
+    return Sidecar(
+        math.floor(max(_number(count), 0.0)),
+        tuple(Item(text, tuple(of)) for text, of in zip(texts, known, strict=True)),
+        _number(updated, now),
+    )
+
+
+def _parsed(file: str | None) -> dict[str, Any]:
+    try:
+        # Numbers of JavaScript are floats, and it knows no NaN in JSON.
+        raw = json.loads(file or "", parse_int=float, parse_constant=_refused)
+    except (ValueError, RecursionError):
+        return {}
+    return raw if isinstance(raw, dict) else {}
+
+
+def _refused(constant: str) -> NoReturn:
+    raise ValueError(constant)
+
+
+def _number(value: object, default: float = 0.0) -> float:
+    return value if isinstance(value, float) and math.isfinite(value) else default
+
+
+def dump(state: Sidecar, now: float) -> str:
+    """Write the file, as of now."""
+    lines = ",\n".join(f"    {_quoted(item.text)}" for item in state.items)
+    items = f"[\n{lines}\n  ]" if lines else "[]"
+    return (
+        f'{{\n  "version": {VERSION},\n'
+        f'  "lastProcessedMessageCount": {_written(max(0, math.floor(state.processed)))},\n'
+        f'  "items": {items},\n  "updatedAt": {_written(now)}\n}}\n'
+    )
+
+
+def _quoted(text: str) -> str:
+    quoted = _QUOTED(text)
+    return quoted if quoted.isascii() else _LONE.sub(lambda m: f"\\u{ord(m[0]):04x}", quoted)
+
+
+def _written(value: float) -> str:
+    """A whole number as JavaScript writes it: the shortest digits that name the float."""
+    shortest = repr(float(value))
+    return shortest if abs(value) >= 1e21 else str(int(Decimal(shortest)))
+
+
+def update(
+    state: Sidecar,
+    messages: Sequence[Message],
+    now: float,
+    *,
+    max_items: float | None = None,
+    item_chars: int = ITEM_CHARS,
+    hardened: bool = False,
+) -> Sidecar:
+    """Add a line for each message of user and assistant that has words and was not read yet.
+
+    A line that is the same as the last one that had been there before is left out; the lines that
+    are added are not compared with each other.
+
+    Parameters
+    ----------
+    state
+        What there is.
+    messages
+        The transcript.
+    now
+        Milliseconds since 1970.
+    max_items
+        Lines that are kept, the newest; None for 60.
+    item_chars
+        UTF-16 code units of a line, without who spoke.
+    hardened
+        Leave out messages that begin with a block of the sidecar's own, and begin anew when the
+        transcript has become shorter. Otherwise it then waits until it is as long again.
+
+    Returns
+    -------
+    Sidecar
+        The very state that it was given if nothing is new.
+    """
+    if hardened and state.processed > len(messages):
+        state = replace(state, processed=0, items=())
+    start = max(0, min(state.processed, len(messages)))
+    if start >= len(messages):
+        return state
+    last = state.items[-1].text if state.items else ""
+    read = (_item(m, item_chars, hardened) for m in messages[int(start) :])
+    items = (*state.items, *(item for item in read if item and item.text != last))
+    kept = MAX_ITEMS if max_items is None else max_items
+    if math.isfinite(kept):
+        items = items[-max(1, math.floor(kept)) :]
+    return replace(state, items=items, processed=len(messages), updated=now)
+
+
+def _item(message: Message, chars: int, hardened: bool) -> Item | None:
+    """The line of a message; None if nobody speaks in it."""
+    who = speaker(message)
+    if not who:
+        return None
+    found = ((part, _BLANK_RUN.sub(" ", part.text).strip(" ")) for _, part in spoken(message))
+    parts = [(part, text) for part, text in found if text]
+    text = " ".join(text for _, text in parts)
+    if not text or (hardened and text.startswith(HEADER)):
+        return None
+    ids: dict[str, None] = {}
+    room = chars
+    for part, words in parts:
+        if room > 0:
+            ids |= dict.fromkeys(source.id for source in part.sources)
+        room -= utf16_length(words) + 1
+    return Item(f"{who}: {shortened(text, chars)}", tuple(ids))
+
+
+def shortened(text: str, chars: int) -> str:
+    r"""A text that is no longer than so many UTF-16 code units, the last a sign that it was cut.
+
+    Examples
+    --------
+    >>> shortened("abcd", 4), shortened("abcd", 3), shortened("abcd", 1)
+    ('abcd', 'ab…', 'a')
+    """
+    if utf16_length(text) <= chars:
+        return text
+    return head(text, chars) if chars <= 1 else head(text, chars - 1) + "\N{HORIZONTAL ELLIPSIS}"
+
+
+def block(
+    items: Sequence[Item], max_chars: float | None = None, instruction: str = INSTRUCTION
+) -> Block | None:
+    """Write the newest lines that fit below the header, oldest first.
+
+    Parameters
+    ----------
+    items
+        The lines.
+    max_chars
+        UTF-16 code units, at least 1; None for 1200.
+    instruction
+        The second line of the header.
+
+    Returns
+    -------
+    Block or None
+        None if there are no lines. The header alone, cut if it must be, if none of them fits.
+    """
+    if not items:
+        return None
+    limit: float = MAX_CHARS if max_chars is None else max_chars
+    if math.isfinite(limit):
+        limit = max(1, math.floor(limit))
+    header = f"{HEADER}\n{instruction}"
+    total = utf16_length(header) + 1
+    if total > limit:
+        return Block(shortened(header, int(limit)))
+    first = len(items)
+    while first:
+        total += utf16_length(items[first - 1].text) + 3
+        if total > limit:
+            break
+        first -= 1
+    shown = tuple(items[first:])
+    return Block("\n".join([header, *(f"- {item.text}" for item in shown)]), shown)
+
+
+def is_needed(trimmed: bool, pressure: float, threshold: float = THRESHOLD) -> bool:
+    """Whether the hardened version shows its lines: history was left out, or the window fills.
+
+    Only the threshold is known of the original; that reaching it is enough is taken for granted.
+    """
+    return trimmed or pressure >= threshold

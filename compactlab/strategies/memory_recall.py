@@ -1,0 +1,79 @@
+"""Show notes from memory that have to do with what the user asks: OpenClaw's recall."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from compactlab.sim.host import Host
+from compactlab.sim.memory import Remembered
+from compactlab.sim.message import Kind, Part
+from compactlab.sim.phase import Phase
+from compactlab.sim.strategy import Strategy
+from compactlab.sim.view import View
+from compactlab.strategies.mechanisms.clamp import clamp
+from compactlab.strategies.mechanisms.cut import current_turn
+from compactlab.strategies.mechanisms.glue import glued
+from compactlab.strategies.mechanisms.relevance import ranked
+from compactlab.strategies.mechanisms.speech import spoken
+from compactlab.strategies.mechanisms.units import whole
+
+# The tags of OpenClaw's memory-lancedb extension.
+OPENS, CLOSES = "<relevant-memories>", "</relevant-memories>"
+
+
+@dataclass(frozen=True)
+class MemoryRecall(Strategy):
+    """Before each turn, look up the user's words in memory and put the best notes before them.
+
+    Memory is what other parts of a pipeline have written, as in ``memory_flush + memory_recall``;
+    while there is nothing in it, nothing happens. OpenClaw knows two ways of recall: a tool that
+    the agent calls, whose result stays in the transcript, and an extension that puts notes in
+    front of the user's new prompt, where they stay as well. A script can call no tool that it does
+    not call, so ours is the second; as it only adds to what is new, it leaves the cache alone.
+
+    Exact is the limit of characters (2026.2.17, of the QMD backend; pull request 17345 has it for
+    all backends). The search is ours: BM25 over all notes, as QMD ranks by default, with a fixed
+    order among equals. Halves of code pairs at the cut are not sent, as in pi. A note that comes
+    from a branch that was given up in a rewind stands for nothing that is known.
+
+    Parameters
+    ----------
+    max_results
+        Notes that are found, at most.
+    max_injected_chars
+        UTF-16 code units of all notes together; 0 is no limit.
+    """
+
+    max_results: int = 6
+    max_injected_chars: int = 4000
+    phases = frozenset({Phase.BEFORE_TURN})
+    breaks = MappingProxyType({"size": "adds notes from memory; OpenClaw 2026.2.17"})
+
+    def __post_init__(self) -> None:
+        if self.max_results < 1:
+            raise ValueError(f"max_results must be at least 1, not {self.max_results}")
+        if self.max_injected_chars < 0:
+            raise ValueError(
+                f"max_injected_chars must be at least 0, not {self.max_injected_chars}"
+            )
+
+    def compact(self, view: View, host: Host) -> View:
+        """Add what is found."""
+        if not host.memory:
+            return view
+        asked = host.log[current_turn(host.log) :][:1]
+        query = " ".join(part.text for message in asked for _, part in spoken(message))
+        places = ranked(query, [note.text for note in host.memory])[: self.max_results]
+        found = [host.memory[place] for place in places]
+        texts = clamp([note.text for note in found], self.max_injected_chars)
+        shown = [pair for pair in zip(found, map(whole, texts), strict=False) if pair[1]]
+        return glued(view, _part(shown, host)) if shown else view
+
+
+def _part(shown: list[tuple[Remembered, str]], host: Host) -> Part:
+    said = {message.id for message in host.log}
+    lines = (f"- [{note.topic}] {text}" for note, text in shown)
+    sources = dict.fromkeys(s for note, _ in shown for s in note.sources if s.id in said)
+    kind: Kind = "memory" if sources else "synthetic"
+    return Part("text", "\n".join([OPENS, *lines, CLOSES]) + "\n\n", kind, tuple(sources))

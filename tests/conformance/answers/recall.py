@@ -1,0 +1,51 @@
+"""How much of what was found in memory is shown: OpenClaw 2026.2.17, and pull request 17345."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from compactlab.sim.host import Host
+from compactlab.sim.memory import Remembered
+from compactlab.sim.message import Source
+from compactlab.sim.phase import Phase
+from compactlab.sim.replay import record
+from compactlab.sim.strategy import Pipeline, Strategy
+from compactlab.sim.view import View
+from compactlab.strategies.memory_recall import MemoryRecall
+from compactlab.strategies.mechanisms.clamp import clamp
+from tests.conformance.answers import Answer
+from tests.conformance.busy import session
+from tests.conformance.vectors import Case
+
+
+def clamp_results(case: Case) -> Any:
+    results = case.input["results"]
+    snippets = [result.get("snippet") or "" for result in results]
+    kept = clamp(snippets, case.input["budget"])
+    # A result whose snippet stays as it is stays as it is.
+    return [
+        result if snippet == text else {**result, "snippet": text}
+        for result, snippet, text in zip(results, snippets, kept, strict=False)
+    ]
+
+
+@dataclass(frozen=True)
+class TakesNotes(Strategy):
+    """Remembers the words of every prompt."""
+
+    phases = frozenset({Phase.BEFORE_TURN})
+
+    def compact(self, view: View, host: Host) -> View:
+        said = host.log[-1]
+        host.memory.append(Remembered("user", said.text, (Source(said.id),)))
+        return view
+
+
+def recalls() -> object:
+    """Replay a session in which there is something to recall."""
+    strategy = Pipeline((TakesNotes(), MemoryRecall()))
+    return record(session(), strategy, "claude-sonnet-4-5")
+
+
+ANSWERS = [Answer("clampResultsByInjectedChars", clamp_results, (clamp,), recalls)]
