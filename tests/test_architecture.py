@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[1]
 # entry, free inside.
 ORDER = [
     "errors", "spec", "stream", "message", "framing", "memory", "phase", "tokens", "conversation", "scenario", "view",
-    "summarize", "prompt", "cache", "causes", "model", "pricing", "recording", "meter", "trace",
+    "summarize", "extra_turn", "prompt", "cache", "causes", "model", "pricing", "recording", "meter", "trace",
     "identifiers", "needs", "host", "strategy", "session", "caller", "replay", "contract", "anatomy", "metrics",
     "results", "sweep",
 ]  # fmt: skip

@@ -14,15 +14,14 @@ from compactlab.scenarios.blocks import Content, Tokens, parts, result
 from compactlab.scenarios.script import Boundary, Draft, Script, seconds
 from compactlab.sim.conversation import Conversation
 from compactlab.sim.errors import InputError
-from compactlab.sim.message import Call, Part, Source, Usage, frame, verbatim
+from compactlab.sim.framing import branched, compacted, shell
+from compactlab.sim.message import Call, Part, Source, Usage, verbatim
 
 name = "pi"
 description = "sessions of pi and OpenClaw (JSONL, versions 1 to 3)"
 
 NEWEST = 3  # version of the format
-# How pi 0.49 to 0.73 hand a summary to the model.
-COMPACTED = "The conversation history before this point was compacted into the following summary:"
-BRANCHED = "The following is a summary of a branch that this conversation came back from:"
+FAILED = ("aborted", "error")  # how an answer ended that is none
 
 
 class _Counts(msgspec.Struct, rename="camel"):
@@ -37,6 +36,7 @@ class _Said(msgspec.Struct, rename="camel"):
     content: Content = None
     model: str | None = None
     usage: _Counts | None = None
+    stop_reason: str | None = None
     tool_call_id: str | None = None
     tool_name: str | None = None
     is_error: bool | None = None
@@ -160,7 +160,7 @@ class _Session:
         summary.origin = "compactionSummary"
         sources = boundary.covered or (Source(summary.id),)
         told = Part("text", entry.summary or "", "summary", sources)
-        summary.parts = framed(COMPACTED, told)
+        summary.parts = compacted([told])
         boundary.inserted.append(summary)
         return boundary
 
@@ -171,7 +171,7 @@ def _draft(script: Script, entry: _Full) -> Draft:
     if entry.type == "branch_summary" or said.role == "branchSummary":
         draft = _unsaid(script, entry, "branchSummary")
         told = verbatim(draft.id, "text", entry.summary or said.summary or "")
-        draft.parts = framed(BRANCHED, told)
+        draft.parts = branched([told])
     elif entry.type == "custom_message" or said.role in ("custom", "hookMessage"):
         draft = _unsaid(script, entry, "custom")
         draft.parts = parts(said.content or entry.content, draft.id)
@@ -181,6 +181,7 @@ def _draft(script: Script, entry: _Full) -> Draft:
     elif said.role == "assistant":
         draft = script.draft("assistant", entry.id, time)
         draft.parts, draft.call = parts(said.content, draft.id), _call(said)
+        draft.origin = said.stop_reason if said.stop_reason in FAILED else ""
     elif said.role == "toolResult":
         draft = script.draft("tool", entry.id, time)
         call_id, tool = said.tool_call_id or "", said.tool_name or ""
@@ -211,25 +212,12 @@ def _call(said: _Said) -> Call | None:
     return Call(said.model or "", usage) if usage != Usage() else None
 
 
-def framed(lead: str, told: Part) -> list[Part]:
-    """A summary as pi hands it to the model."""
-    return [frame(f"{lead}\n\n<summary>\n"), told, frame("\n</summary>")]
-
-
 def _shell(said: _Said, id: str) -> list[Part]:
-    """Tell of a command that the user ran, as pi tells the model."""
     command, output = (verbatim(id, "text", text or "") for text in (said.command, said.output))
-    if output.text:
-        return [frame("Ran `"), command, frame("`\n```\n"), output, frame("\n```" + _end(said))]
-    return [frame("Ran `"), command, frame("`\n(no output)" + _end(said))]
-
-
-def _end(said: _Said) -> str:
-    text = ""
-    if said.cancelled:
-        text += "\n\n(command cancelled)"
-    elif said.exit_code:
-        text += f"\n\nCommand exited with code {said.exit_code}"
-    if said.truncated and said.full_output_path:
-        text += f"\n\n[Output truncated. Full output: {said.full_output_path}]"
-    return text
+    return shell(
+        command,
+        output,
+        exit_code=said.exit_code,
+        cancelled=bool(said.cancelled),
+        full_output=(said.full_output_path or "") if said.truncated else "",
+    )

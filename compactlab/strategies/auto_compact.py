@@ -7,61 +7,83 @@ from types import MappingProxyType
 from typing import Literal
 
 from compactlab.sim.host import Host
-from compactlab.sim.phase import Phase
 from compactlab.sim.strategy import Strategy
 from compactlab.sim.view import View
-from compactlab.strategies.mechanisms.cut import keep_recent, tail
-from compactlab.strategies.mechanisms.estimate import estimate
-from compactlab.strategies.mechanisms.summary import split_summary, summarise, summary_first
-from compactlab.strategies.mechanisms.trigger import over_reserve
+from compactlab.strategies.mechanisms.compaction import PHASES, Rules, occasion
+from compactlab.strategies.mechanisms.file_lists import file_section
+from compactlab.strategies.mechanisms.summary import Scribe, pi_summary
 
 
 @dataclass(frozen=True)
 class AutoCompact(Strategy):
-    """Summarise what is older than the tail as soon as the context grows into the reserve.
+    """Summarise what is older than the tail once the context has grown into the reserve.
 
-    After pi's compaction with OpenClaw's reserve floor; simplified in that it is asked before
-    every call, and that a turn is never split in two summaries.
+    pi's compaction (``@mariozechner/pi-coding-agent``), with the floor that OpenClaw puts under
+    its reserve. Exact: token estimates, trigger, cut point, what is summarised and what is kept,
+    the two summaries of a turn that is cut in two, the previous summary, file lists, limits of
+    length, and the text that a summary is asked for with, but for the wording of the instructions.
+
+    pi looks at the window after a run of the agent and before the next prompt, by the usage of the
+    last answer, that answer included and the new prompt not. Between the calls of a turn it does
+    not look: in a long turn it compacts only when the provider refuses a request, once, and sends
+    that request again. The refusal stays in the session as an empty answer, so that even a turn
+    that ends in results larger than the tail can be cut then: nothing but the summary is left.
+    Without a refusal, such results at the end keep everything (see ``find_cut_point``), and a
+    summary of nothing is asked for and put in front.
+
+    Simplified: a refusal comes when the prompt is larger than the window, by the model's own
+    count; requests have no system prompt (some 80 tokens in the original) and no thinking; an
+    interrupted answer that nothing was billed for is not looked at.
 
     Parameters
     ----------
     reserve_tokens
         Tokens of the window that the context may not grow into.
+    reserve_tokens_floor
+        OpenClaw raises the reserve to so many tokens; 0 for pi alone.
     keep_recent_tokens
-        Tokens of the tail that stays as it is.
+        Estimated tokens of the tail that stays as it is.
+    version
+        Of pi. ``0.49.3`` (what OpenClaw had in January 2026): what one compaction had kept, the
+        next neither summarises nor keeps, so that it is silently lost; tool results are summarised
+        in full. ``0.58.0`` (March 2026): the same, but results are cut to 2,000 characters and a
+        usage that is older than the last compaction counts no more. ``0.73.1``: what was kept is
+        summarised.
+    file_lists
+        Whether the files that were read and changed are listed under the summary.
     rides
-        How the request for the summary is built: ``fresh`` or ``live``.
+        ``fresh``, as pi does: a request for a summary has a prompt of its own. ``live``: it rides
+        on the live prompt and reads the cache.
     """
 
-    reserve_tokens: int = 20_000
+    reserve_tokens: int = 16_384
+    reserve_tokens_floor: int = 20_000
     keep_recent_tokens: int = 20_000
+    version: Literal["0.49.3", "0.58.0", "0.73.1"] = "0.73.1"
+    file_lists: bool = True
     rides: Literal["live", "fresh"] = "fresh"
-    phases = frozenset({Phase.BEFORE_CALL, Phase.ON_OVERFLOW})
+    phases = PHASES
 
     breaks = MappingProxyType(
-        {"last user message": "in a long turn the tail may begin after it; so in the original"}
+        {
+            "last user message": "a cut may fall inside a turn: its beginning is summarised (all)",
+            "size": "where nothing can be cut off, a summary comes on top of everything (all)",
+        }
     )
 
     def __post_init__(self) -> None:
-        if min(self.reserve_tokens, self.keep_recent_tokens) < 0:
-            raise ValueError("reserve_tokens and keep_recent_tokens must not be negative")
+        for name in ("reserve_tokens", "reserve_tokens_floor", "keep_recent_tokens"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} must be a number of tokens, 0 or more")
 
     def compact(self, view: View, host: Host) -> View:
-        """Replace the old part, if it is time."""
-        if host.phase is not Phase.ON_OVERFLOW and not over_reserve(
-            view, host, self.reserve_tokens
-        ):
+        """Replace the old part by a summary, if it is time."""
+        rules = Rules.of(self)
+        now = occasion(view, host, rules)
+        if now is None:
             return view
-        previous, messages = split_summary(view.messages)
-        cut = keep_recent(messages, self.keep_recent_tokens, estimate)
-        if not cut:
-            return view
-        summary = summarise(
-            view,
-            host,
-            messages[:cut],
-            previous=previous,
-            max_tokens=int(0.8 * self.reserve_tokens),
-            rides=self.rides,
-        )
-        return summary_first(view, host, summary, tail(messages, cut))
+        scribe = Scribe(now.view, host, rules.reserve, self.version, self.rides)
+        summary = pi_summary(scribe, now.prepared)
+        files = now.prepared.files.carried()
+        listed = file_section(files) if self.file_lists else []
+        return now.replaced(host, [*summary, *listed], files if self.file_lists else None)
