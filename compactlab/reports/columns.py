@@ -13,8 +13,8 @@ ARROWS = {"lower": "↓", "higher": "↑", "neither": ""}
 TIMES = "\N{MULTIPLICATION SIGN}"
 ARROWS_MEAN = "↓ lower is better, ↑ higher is better"
 
-# Marks behind a strategy's name; MARKS_MEAN says what they stand for.
-OVER, NULL, FAULTY, FUTURE, BREAKS = "○", "◇", "□", "☆", "‡"
+# Marks behind a strategy's name; notes.legend says what they stand for.
+OVER, NULL, FAULTY, FUTURE, BREAKS, PLAYED = "○", "◇", "□", "☆", "‡", "†"
 
 
 @dataclass(frozen=True)
@@ -87,5 +87,6 @@ def marks(row: Row) -> str:
         FAULTY: row.faulty,
         FUTURE: row.sees_future,
         BREAKS: row.breaks,
+        PLAYED: row.played and row.acted,
     }
     return "".join(mark for mark, carries in carried.items() if carries)

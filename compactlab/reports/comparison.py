@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean, median
 
-from compactlab.reports.calls import total
+from compactlab.reports.aggregate import figures_of, replays
+from compactlab.reports.calls import sizes
 from compactlab.reports.text import clean
-from compactlab.sim.metrics import METRICS
 from compactlab.sim.results import Results, Run
 
 NULLS = frozenset({"keep_all", "keep_none", "random_keep"})
@@ -17,6 +15,9 @@ NULLS = frozenset({"keep_all", "keep_none", "random_keep"})
 # A share of faults moves a little when the same faults stand among fewer messages; a strategy
 # that tears calls from their results moves it by several points.
 FAULT_MARGIN = 0.01
+
+# Without keep_all nobody knows how many faults a recording has of its own: surely not so many.
+_LEAST_SOUND = 0.5
 
 Case = tuple[str, str, int]
 
@@ -39,6 +40,9 @@ class Row:
         Rules of the contract that it breaks on purpose, with the reasons.
     faulty
         Whether its prompts have more faults that a provider would reject than ``keep_all``'s.
+    acted
+        In how many conversations what it sent is not what keeping everything sends, or it asked
+        for something.
     """
 
     spec: str
@@ -48,6 +52,7 @@ class Row:
     sees_future: bool
     breaks: Mapping[str, str]
     faulty: bool
+    acted: int
 
     @property
     def name(self) -> str:
@@ -65,18 +70,24 @@ class Row:
         return bool(self.figures["overflows"])
 
     @property
-    def valid(self) -> bool:
+    def usable(self) -> bool:
         """Whether one could use it: never over the window, not faulty, knows no future."""
         return not (self.hollow or self.faulty or self.sees_future)
 
     @property
-    def acted(self) -> int:
-        """In how many runs it changed a prompt or asked for something."""
-        return sum(
-            1
-            for run in self.runs
-            if run.metrics.get("rewrites") or run.metrics.get("side_cost_usd")
-        )
+    def played(self) -> bool:
+        """Whether it is what was run: a log does not tell what its summaries cost."""
+        return self.name == "as_recorded"
+
+    @property
+    def choice(self) -> bool:
+        """Whether it is usable, neither a yardstick nor what was run, and did anything at all."""
+        return self.usable and not self.null and not self.played and self.acted > 0
+
+    @property
+    def conversations(self) -> int:
+        """Over how many conversations its figures are."""
+        return len(replays(self.runs))
 
     def value(self, metric: str) -> float:
         """A figure, 0 where there is none."""
@@ -108,6 +119,11 @@ class Comparison:
     left_out: tuple[Case, ...]
     dropped: tuple[str, ...]
 
+    @property
+    def conversations(self) -> int:
+        """How many conversations the rows are over, however often each was replayed."""
+        return len({case[:2] for case in self.cases})
+
     def row(self, name: str) -> Row | None:
         """The row of a strategy, by its name without fields."""
         return next((row for row in self.rows if row.name == name), None)
@@ -123,11 +139,11 @@ class Comparison:
 
     @property
     def front(self) -> tuple[Row, ...]:
-        """Valid strategies that no other one beats in cost and in forward need at once."""
+        """Choices that no other one beats in cost and in forward need at once."""
         front: list[Row] = []
         for row in self.rows:
             best = max((other.value("forward_need") for other in front), default=-1.0)
-            if row.valid and not row.null and row.value("forward_need") > best:
+            if row.choice and row.value("forward_need") > best:
                 front.append(row)
         return tuple(front)
 
@@ -138,7 +154,7 @@ def comparisons(results: Results) -> list[Comparison]:
     for run in results.runs:
         if run.status != "unreadable":
             groups.setdefault((run.model, run.window), []).append(run)
-    return [_compare(results, model, window, runs) for (model, window), runs in groups.items()]
+    return [compare(results, model, window, runs) for (model, window), runs in groups.items()]
 
 
 def label(results: Results, spec: str) -> str:
@@ -146,14 +162,8 @@ def label(results: Results, spec: str) -> str:
     return clean(results.manifest.get("strategies", {}).get(spec, spec))
 
 
-def together(metric: str) -> str:
-    """How the figure of a strategy is put together from its runs, in words."""
-    if metric in _POOLED:
-        return _POOLED[metric]
-    return _HOW[_rule(metric)]
-
-
-def _compare(results: Results, model: str, window: int, runs: Sequence[Run]) -> Comparison:
+def compare(results: Results, model: str, window: int, runs: Sequence[Run]) -> Comparison:
+    """Put the runs under one model and window together."""
     cases = list(dict.fromkeys(case_of(run) for run in runs))
     done: dict[str, dict[Case, Run]] = {run.strategy: {} for run in runs}
     for run in runs:
@@ -165,9 +175,13 @@ def _compare(results: Results, model: str, window: int, runs: Sequence[Run]) -> 
         compared.remove(min(compared, key=lambda spec: len(done[spec])))
         common = _common(cases, done, compared)
     within = set(common)
-    figures = {spec: _figures([done[spec][case] for case in common]) for spec in compared}
+    figures = {spec: figures_of([done[spec][case] for case in common]) for spec in compared}
     _relate(figures)
-    rows = [_row(results, spec, tuple(done[spec][c] for c in common), figures) for spec in compared]
+    kept = next((done[spec] for spec in compared if _name(spec) == "keep_all"), {})
+    rows = [
+        _row(results, spec, tuple(done[spec][c] for c in common), figures, kept)
+        for spec in compared
+    ]
     return Comparison(
         model,
         window,
@@ -195,10 +209,10 @@ def _row(
     spec: str,
     runs: tuple[Run, ...],
     figures: Mapping[str, Mapping[str, float | None]],
+    kept: Mapping[Case, Run],
 ) -> Row:
     own = figures[spec]
-    kept = next((f for other, f in figures.items() if _name(other) == "keep_all"), own)
-    sound, usual = own["structural_validity"], kept["structural_validity"]
+    sound, usual = own["structural_validity"], _usual(figures)
     return Row(
         spec,
         label(results, spec),
@@ -207,27 +221,24 @@ def _row(
         spec in results.manifest.get("sees_future", ()),
         results.manifest.get("breaks", {}).get(spec, {}),
         sound is not None and usual is not None and sound < usual - FAULT_MARGIN,
+        sum(any(_acted(run, kept) for run in group) for group in replays(runs)),
     )
 
 
-def _figures(runs: Sequence[Run]) -> dict[str, float | None]:
-    figures: dict[str, float | None] = {}
-    for metric in METRICS:
-        values = [v for run in runs if (v := run.metrics.get(metric)) is not None]
-        figures[metric] = _RULES[_rule(metric)](values) if values else None
-    figures["prefix_reuse"] = _reuse(runs)
-    calls = figures["calls"]
-    figures["over_window"] = (figures["overflows"] or 0) / calls if calls else None
-    return figures
+def _usual(figures: Mapping[str, Mapping[str, float | None]]) -> float | None:
+    """How sound prompts are that nobody touched: those of keep_all, else the soundest there are."""
+    sound = {_name(spec): own["structural_validity"] for spec, own in figures.items()}
+    if "keep_all" in sound:
+        return sound["keep_all"]
+    return max([_LEAST_SOUND, *(share for share in sound.values() if share is not None)])
 
 
-def _reuse(runs: Iterable[Run]) -> float | None:
-    """Share of all prompt tokens that were read: a long conversation weighs as on the bill."""
-    read = fresh = 0
-    for run in runs:
-        read += total(run, "cache_read")
-        fresh += total(run, "uncached", "cache_write_5m", "cache_write_1h")
-    return read / (read + fresh) if read + fresh else None
+def _acted(run: Run, kept: Mapping[Case, Run]) -> bool:
+    """Whether a run sent anything else than keeping everything does, or asked for something."""
+    if run.metrics.get("rewrites") or run.metrics.get("side_cost_usd"):
+        return True
+    all_of_it = kept.get(case_of(run))
+    return all_of_it is not None and sizes(run) != sizes(all_of_it)
 
 
 def _relate(figures: dict[str, dict[str, float | None]]) -> None:
@@ -240,30 +251,3 @@ def _relate(figures: dict[str, dict[str, float | None]]) -> None:
 
 def _name(spec: str) -> str:
     return spec if " + " in spec else spec.partition("(")[0]
-
-
-_RULES: dict[str, Callable[[list[float]], float]] = {
-    "sum": math.fsum,
-    "mean": fmean,
-    "median": median,
-    "maximum": max,
-}
-_HOW = {
-    "sum": "sum over conversations",
-    "mean": "mean over the conversations that have a value",
-    "median": "median over the conversations that have a value",
-    "maximum": "maximum over conversations",
-}
-_POOLED = {
-    "prefix_reuse": "tokens read over prompt tokens, each summed over all calls",
-    "over_window": "overflows over calls, each summed over conversations",
-}
-
-
-def _rule(metric: str) -> str:
-    """By which rule runs are put together: amounts add up, shares do not."""
-    if metric in ("prompt_tokens_peak", "write_spike_max", "write_spike_ratio_max"):
-        return "maximum"
-    if metric in ("write_spike", "write_spike_ratio"):
-        return "median"
-    return "mean" if METRICS[metric].unit in ("share", "ratio") else "sum"

@@ -5,8 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from compactlab.reports.aggregate import replays
 from compactlab.reports.calls import models
-from compactlab.reports.columns import ARROWS_MEAN, BREAKS, FAULTY, FUTURE, NULL, OVER, marks
+from compactlab.reports.columns import (
+    ARROWS_MEAN,
+    BREAKS,
+    FAULTY,
+    FUTURE,
+    NULL,
+    OVER,
+    PLAYED,
+    marks,
+)
 from compactlab.reports.comparison import FAULT_MARGIN, Comparison, Row, label
 from compactlab.reports.text import clean, counted, listed
 from compactlab.sim.errors import ModelError
@@ -45,11 +55,9 @@ def failures(results: Results) -> list[Failure]:
 
 def scope(comparison: Comparison, name: Name = str) -> str:
     """What a comparison is over, in one line."""
-    conversations = len({case[:2] for case in comparison.cases})
-    replays = len(comparison.cases)
-    over = counted(conversations, "conversation")
-    if replays > conversations:
-        over += f" in {counted(replays, 'replay')}"
+    over = counted(comparison.conversations, "conversation")
+    if len(comparison.cases) > comparison.conversations:
+        over += f" in {counted(len(comparison.cases), 'replay')}"
     strategies = counted(len(comparison.rows), "strategy")
     return f"model {model_names(comparison, name)}; {window(comparison)}; {strategies} over {over}"
 
@@ -58,20 +66,24 @@ def model_names(comparison: Comparison, name: Name = str) -> str:
     """The model; for recordings, the models that their calls went to."""
     if comparison.model != "recorded" or not comparison.rows:
         return name(clean(comparison.model))
-    used = models(comparison.rows[0].runs)
+    used = models(group[0] for group in replays(comparison.rows[0].runs))
     names = [f"{name(clean(each))} ({counted(n, 'call')})" for each, n in used.most_common()]
     return f"as recorded: {listed(names)}"
 
 
 def window(comparison: Comparison) -> str:
     """The context window that prompts were held against."""
-    if comparison.window:
-        return f"window narrowed to {comparison.window:,} tokens"
     used = models(run for row in comparison.rows[:1] for run in row.runs) or {comparison.model: 0}
     sizes = sorted({size for each in used if (size := window_of(each, 0))})
-    if not sizes:
-        return "window: the model's own"
-    return f"window {listed([f'{size:,}' for size in sizes])} tokens"
+    own = listed([f"{size:,}" for size in sizes])
+    if not comparison.window:
+        return f"window {own} tokens" if sizes else "window: the model's own"
+    asked = f"{comparison.window:,}"
+    if sizes and sizes[-1] <= comparison.window:
+        return f"window {own} tokens, the model's own, which {asked} do not narrow"
+    if sizes and sizes[0] <= comparison.window:
+        return f"window narrowed to {asked} tokens where the model's own ({own}) is larger"
+    return f"window narrowed to {asked} tokens"
 
 
 def window_of(model: str, narrowed: int) -> int:
@@ -125,21 +137,27 @@ def legend(compared: Sequence[Comparison], name: Name = str) -> list[str]:
         OVER: "over the window on some calls, which a provider would refuse: such a bill and such "
         "a memory cannot be had.",
         NULL: "a yardstick, not a proposal.",
-        FAULTY: "its prompts have more faults that a provider would reject than those of keep_all, "
-        f"by more than {100 * FAULT_MARGIN:.0f} in 100 messages.",
+        FAULTY: "its prompts have more faults that a provider would reject than those of keep_all "
+        f"(without it, of the soundest), by more than {100 * FAULT_MARGIN:.0f} in 100 messages.",
         FUTURE: "knows what comes; nothing real does.",
         BREAKS: f"breaks a rule, as the system does that it follows: {listing}.",
+        PLAYED: "what was run, as far as the log tells, with its summaries for free: the requests "
+        "for them are not in the log. So it is no choice beside the others.",
     }
+    replayed = any(len(each.cases) > each.conversations for each in compared)
+    averaged = ", of each the mean of its replays" if replayed else ""
     carried = "".join(map(marks, rows))
     return [
-        f"{ARROWS_MEAN}. Dollars, tokens and counts are sums over conversations; prefix reuse and "
-        "over window are shares of all tokens and calls; write spike is a median; the other "
-        "shares are means over conversations.",
+        f"{ARROWS_MEAN}. Dollars, tokens and counts are sums over conversations{averaged}; "
+        "prefix reuse and over window are shares of all tokens and calls; write spike is a "
+        "median; the other shares are means over conversations.",
         *(f"{mark} {meaning}" for mark, meaning in meanings.items() if mark in carried),
     ]
 
 
 def _missing(comparison: Comparison, name: Name) -> Iterator[str]:
+    if not comparison.rows:
+        return  # The verdict says so.
     if comparison.left_out:
         yield (
             f"Left out: {counted(len(comparison.left_out), 'conversation')} where not every "
@@ -161,9 +179,9 @@ def _idle(comparison: Comparison, name: Name) -> Iterator[str]:
     asked = [row for row in comparison.rows if row.name != "keep_all"]
     never = [row for row in asked if not row.acted]
     some = [
-        f"{name(row.label)} in {row.acted} of {len(row.runs)}"
+        f"{name(row.label)} in {row.acted} of {row.conversations}"
         for row in asked
-        if 0 < row.acted < len(row.runs)
+        if 0 < row.acted < row.conversations
     ]
     if never:
         roomy = not any(row.hollow for row in never)

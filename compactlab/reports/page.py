@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from compactlab.reports import provenance
+from compactlab.reports.aggregate import together
 from compactlab.reports.columns import ARROWS
-from compactlab.reports.comparison import Comparison, comparisons, together
+from compactlab.reports.comparison import Comparison, comparisons
 from compactlab.reports.notes import failures, legend, model_names, summaries, window
 from compactlab.reports.palette import COLOURS, strategy_colours
 from compactlab.reports.sections import CHARTS, TABLES, charts, groups, section, tables

@@ -51,7 +51,8 @@ def light(name: str) -> str:
 
 def strategy_colours(results: Results) -> dict[str, str]:
     """A colour for each strategy, the same in all charts: hues for proposals, grey for nulls."""
-    specs = dict.fromkeys([*results.manifest.get("strategies", ()), *_run_specs(results)])
+    # The runs first: a manifest that was stored and read again has another order.
+    specs = dict.fromkeys([*_run_specs(results), *results.manifest.get("strategies", ())])
     found: dict[str, str] = {}
     hues = 0
     for spec in specs:

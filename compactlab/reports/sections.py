@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from compactlab.reports.aggregate import causes_of
 from compactlab.reports.breakdown import breakdown, ordered
-from compactlab.reports.calls import causes, models
-from compactlab.reports.columns import COLUMNS, OVER, Column, columns, marks
-from compactlab.reports.comparison import Case, Comparison, Row, case_of, label
+from compactlab.reports.calls import models
+from compactlab.reports.columns import COLUMNS, Column, columns, marks
+from compactlab.reports.comparison import Case, Comparison, Row, case_of, compare, label
 from compactlab.reports.figures import exact, show
 from compactlab.reports.notes import notes, scope, window
 from compactlab.reports.palette import cause_colours
@@ -91,7 +92,7 @@ class Session:
 
 def section(comparison: Comparison, colours: Colours, name: str) -> Section:
     """Everything about one comparison."""
-    found = [causes(row.runs) for row in comparison.rows]
+    found = [causes_of(row.runs) for row in comparison.rows]
     labels = [row.label for row in comparison.rows]
     shown = ordered(found)
     return Section(
@@ -115,20 +116,20 @@ def section(comparison: Comparison, colours: Colours, name: str) -> Section:
 
 def _grid(comparison: Comparison, colours: Colours) -> Grid:
     shown = columns(comparison)
-    usable = [row for row in comparison.rows if row.valid and not row.null]
-    best = {column.key: _best(column, usable) for column in shown}
+    choices = [row for row in comparison.rows if row.choice]
+    best = {column.key: _best(column, choices) for column in shown}
     lines = tuple(
         Line(
             row.label,
             clean(row.spec),
             marks(row),
             colours[row.spec],
-            row.null or not row.valid,
+            row.null or not row.usable,
             tuple(
                 Cell(
                     each.cell(row.figures),
                     exact(row.figures[each.key]),
-                    row in usable and best[each.key] == row.figures[each.key] is not None,
+                    row in choices and best[each.key] == row.figures[each.key] is not None,
                 )
                 for each in shown
             ),
@@ -182,23 +183,21 @@ def tables(results: Results, listing: Sequence[Group], colours: Colours) -> Iter
 
 
 def _of_case(results: Results, runs: Sequence[Run], colours: Colours) -> Grid:
-    costs = {run.strategy: run.metrics.get("cost_usd") for run in runs}
-    kept = next((cost for spec, cost in costs.items() if spec.startswith("keep_all")), None)
+    first = runs[0]
+    rows = {row.spec: row for row in compare(results, first.model, first.window, runs).rows}
     shown = [each for each in COLUMNS if each.key != "of_as_recorded"]
     lines = []
     for run in sorted(runs, key=lambda run: (run.status, run.metrics.get("cost_usd") or 0.0)):
-        cost = costs[run.strategy]
-        related = cost / kept if kept and cost is not None else None
-        figures = {**run.metrics, "of_keep_all": related}
+        row = rows.get(run.strategy) if run.status == "ok" else None
+        figures = row.figures if row else {}
         cells = tuple(Cell(each.cell(figures), exact(figures.get(each.key))) for each in shown)
-        mark = OVER if run.metrics.get("overflows") else ""
         lines.append(
             Line(
                 label(results, run.strategy),
                 clean(run.strategy),
-                mark or ("" if run.status == "ok" else "failed"),
+                marks(row) if row else "failed",
                 colours[run.strategy],
-                bool(mark),
+                row is None or row.null or not row.usable,
                 cells,
             )
         )

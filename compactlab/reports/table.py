@@ -68,7 +68,7 @@ def _comparison(console: Console, comparison: Comparison) -> None:
         console.print()
     if left:
         _say(console, f"Too narrow for: {', '.join(left)}.", style="dim")
-    _say(console, verdict(comparison)[0], *notes(comparison))
+    _say(console, *verdict(comparison), *notes(comparison))
     console.print()
 
 
@@ -85,7 +85,7 @@ def _grid(comparison: Comparison, shown: list[Column]) -> Table:
     for head in others:
         grid.add_column(Text(head), justify="right", no_wrap=True)
     for row in comparison.rows:
-        name = Text(_name(row), style="" if row.valid and not row.null else "dim")
+        name = Text(_name(row), style="" if row.usable and not row.null else "dim")
         grid.add_row(name, *(Text(column.cell(row.figures)) for column in shown))
     return grid
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
+from compactlab.reports.aggregate import replays
 from compactlab.reports.calls import sizes
 from compactlab.reports.comparison import Comparison, Row
 from compactlab.reports.figures import dollars, show
 from compactlab.reports.notes import Name
 from compactlab.reports.text import counted, listed
+from compactlab.sim.results import Run
 
 # A figure that differs by less is called the same.
 _SAME = 0.005
+_REFERENCES = ("keep_all", "as_recorded")
 
 
 def verdict(comparison: Comparison, name: Name = str) -> list[str]:
@@ -38,11 +42,18 @@ class _Verdict:
     name: Name
 
     def sentences(self) -> Iterator[str]:
-        usable = [row for row in self.proposals if row.valid]
-        if usable:
-            yield f"In {self.these}, the cheapest usable strategy is {self.offer(usable[0])}."
-            yield from self.cheaper_on_paper(usable[0])
+        choices = [row for row in self.comparison.rows if row.choice]
+        if choices:
+            yield f"In {self.these}, the cheapest usable strategy is {self.offer(choices[0])}."
+            yield from self.cheaper_on_paper(choices[0])
             yield from self.line()
+        elif not self.proposals:
+            yield self.nothing_to_choose()
+        elif idle := [row for row in self.proposals if row.usable]:
+            yield (
+                f"In {self.these}, keeping everything would do: {self.names(idle)} kept every "
+                "prompt sound and within the window without ever acting."
+            )
         else:
             yield self.nearest()
         yield from self.window_against_all()
@@ -56,39 +67,57 @@ class _Verdict:
     def proposals(self) -> list[Row]:
         """What one might choose: no yardstick, and not what is in use already."""
         rows = self.comparison.rows
-        return [row for row in rows if not row.null and row.name != "as_recorded"]
+        return [row for row in rows if not row.null and not row.played]
 
     @property
     def these(self) -> str:
-        number = len({case[:2] for case in self.comparison.cases})
+        number = self.comparison.conversations
         return "this one conversation" if number == 1 else f"these {number:,} conversations"
 
     def offer(self, row: Row) -> str:
         """A strategy with its price and what one gets."""
         words = f"{self.name(row.label)}: {dollars(row.value('cost_usd'))} USD"
-        for reference in ("keep_all", "as_recorded"):
+        for reference in _REFERENCES:
             share = row.figures[f"of_{reference}"]
             if share is not None and (reference == "keep_all" or self.comparison.recorded):
                 words += f", {_times(share)} {reference}"
         need = show(row.figures["forward_need"], "share")
         return f"{words}; of what the next five actions use, {need} is in context"
 
+    def names(self, rows: list[Row]) -> str:
+        """Several strategies, as one says them."""
+        return listed([self.name(row.label) for row in rows])
+
+    def nothing_to_choose(self) -> str:
+        """Where only yardsticks were run."""
+        said = "There is no strategy to choose: only yardsticks and what was run are compared."
+        kept = self.comparison.row("keep_all")
+        if kept is None:
+            return said
+        if kept.usable:
+            return f"{said} In {self.these}, keep_all kept every prompt within the window."
+        return f"{said} In {self.these}, keep_all had {_over(kept)} over the window."
+
     def nearest(self) -> str:
-        """Where nobody kept to the rules, who came nearest to it."""
-        none = f"In {self.these}, no strategy kept every prompt sound and within the window"
+        """Where none that one might choose kept to the rules, who came nearest to it."""
+        none = (
+            f"In {self.these}, none of the strategies that one might choose kept every prompt "
+            "sound and within the window"
+        )
+        did = [row for row in self.comparison.rows if row.usable and row.name in _REFERENCES]
+        if did:
+            none += f" ({self.names(did)} did)"
         sound = [row for row in self.proposals if not (row.faulty or row.sees_future)]
         if not sound:
             return f"{none}."
         best = min(sound, key=lambda row: (row.value("over_window"), row.value("cost_usd")))
-        calls = counted(int(best.value("calls")), "call")
-        over = f"{best.value('overflows'):,.0f} of {calls}"
-        return f"{none}. The nearest to it is {self.offer(best)} ({over} over the window)."
+        return f"{none}. The nearest to it is {self.offer(best)} ({_over(best)} over the window)."
 
     def cheaper_on_paper(self, best: Row) -> Iterator[str]:
         cheaper = [
             f"{self.name(row.label)} ({dollars(row.value('cost_usd'))} USD, {_fault(row)})"
             for row in self.proposals
-            if not row.valid and row.value("cost_usd") < best.value("cost_usd")
+            if not row.usable and row.value("cost_usd") < best.value("cost_usd")
         ]
         if cheaper:
             yield f"Cheaper on paper, but not to be had like this: {listed(cheaper)}."
@@ -111,11 +140,12 @@ class _Verdict:
         everything = _prompts(kept)
         tokens = _prompts(slid) / everything if everything else 1.0
         money = slid.value("cost_usd") / kept.value("cost_usd")
-        pairs = zip(slid.runs, kept.runs, strict=True)
-        dearer = sum((a.metrics["cost_usd"] or 0) > (b.metrics["cost_usd"] or 0) for a, b in pairs)
-        where = (
-            f" (but more in {dearer} of {len(kept.runs)})" if 0 < dearer < len(kept.runs) else ""
-        )
+        pairs = zip(replays(slid.runs), replays(kept.runs), strict=True)
+        costs = [(_cost(a), _cost(b)) for a, b in pairs]
+        # In how many it is the other way round.
+        less, more = sum(a < b for a, b in costs), sum(a > b for a, b in costs)
+        word, number = ("more", more) if money < 1 else ("less", less)
+        where = f" (but {word} in {number} of {len(costs)})" if number else ""
         yield (
             f"{self.name(slid.label)} sent {_times(tokens)} keep_all in prompt tokens and cost "
             f"{_times(money)} it{where}: the cache held "
@@ -156,3 +186,13 @@ def _fault(row: Row) -> str:
 
 def _prompts(row: Row) -> int:
     return sum(sum(sizes(run)) for run in row.runs)
+
+
+def _over(row: Row) -> str:
+    """How many of its calls, in all replays."""
+    over = sum(run.metrics["overflows"] or 0 for run in row.runs)
+    return f"{over:,.0f} of {counted(sum(len(run.calls) for run in row.runs), 'call')}"
+
+
+def _cost(runs: Sequence[Run]) -> float:
+    return fmean(run.metrics["cost_usd"] or 0.0 for run in runs)

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from compactlab.reports.comparison import Comparison, comparisons, together
+from compactlab.reports.aggregate import together
+from compactlab.reports.comparison import Comparison, comparisons
 from compactlab.reports.notes import legend, notes, scope, summaries
 from compactlab.reports.verdict import verdict
 from compactlab.sim.metrics import METRICS
@@ -110,7 +111,7 @@ def test_seeds_are_replays_of_one_conversation(make: Make, store: Store) -> None
 
 def test_the_front_has_neither_yardsticks_nor_what_is_over_the_window(small: Results) -> None:
     comparison = only(small)
-    assert [row.name for row in comparison.front] == ["as_recorded"]
+    assert [row.name for row in comparison.front] == ["auto_compact"]
     hollow = {row.name for row in comparison.rows if row.hollow}
     assert hollow == {"keep_all", "recency_buffer"}
 
@@ -125,7 +126,7 @@ def test_who_sees_the_future_is_marked_and_no_choice(make: Make, store: Store) -
     )
     comparison = only(results)
     assert "☆ knows what comes; nothing real does." in legend([comparison])
-    assert verdict(comparison)[0].startswith("In this one conversation, no strategy kept")
+    assert verdict(comparison)[0].startswith("In this one conversation, none of the strategies")
 
 
 def test_idle_strategies_are_named(small: Results) -> None:

@@ -1,0 +1,90 @@
+"""How figures of runs become those of a strategy: amounts add up, shares do not."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from statistics import fmean, median
+
+from compactlab.reports.calls import causes, total
+from compactlab.sim.metrics import METRICS
+from compactlab.sim.results import Run
+
+_RULES: dict[str, Callable[[list[float]], float]] = {
+    "sum": math.fsum,
+    "mean": fmean,
+    "median": median,
+    "maximum": max,
+}
+_HOW = {
+    "sum": "sum over conversations",
+    "mean": "mean over the conversations that have a value",
+    "median": "median over the conversations that have a value",
+    "maximum": "maximum over conversations",
+}
+_POOLED = {
+    "prefix_reuse": "tokens read over prompt tokens, each summed over all calls",
+    "over_window": "overflows over calls, each summed over conversations",
+}
+
+
+def replays(runs: Iterable[Run]) -> list[list[Run]]:
+    """The runs of each conversation: several where it was replayed with several seeds.
+
+    Only conversations are independent of each other, so replays of one are averaged first.
+    """
+    found: dict[tuple[str, str], list[Run]] = {}
+    for run in runs:
+        found.setdefault((run.scenario, run.conversation), []).append(run)
+    return list(found.values())
+
+
+def figures_of(runs: Sequence[Run]) -> dict[str, float | None]:
+    """The figures of a strategy, from its runs: of each conversation first, then of all."""
+    figures: dict[str, float | None] = {}
+    groups = replays(runs)
+    for metric in METRICS:
+        rule = _rule(metric)
+        inner = max if rule == "maximum" else fmean
+        found = [[v for run in group if (v := run.metrics.get(metric)) is not None]
+                 for group in groups]  # fmt: skip
+        values = [float(inner(each)) for each in found if each]
+        figures[metric] = _RULES[rule](values) if values else None
+    figures["prefix_reuse"] = _reuse(groups)
+    calls = figures["calls"]
+    figures["over_window"] = (figures["overflows"] or 0) / calls if calls else None
+    return figures
+
+
+def causes_of(runs: Sequence[Run]) -> Counter[str]:
+    """Fresh tokens of a strategy by cause, side calls not among them."""
+    found: Counter[str] = Counter()
+    for group in replays(runs):
+        for cause, tokens in causes(group).items():
+            found[cause] += round(tokens / len(group))
+    return found
+
+
+def together(metric: str) -> str:
+    """How the figure of a strategy is put together from its runs, in words."""
+    return _POOLED[metric] if metric in _POOLED else _HOW[_rule(metric)]
+
+
+def _reuse(groups: Iterable[Sequence[Run]]) -> float | None:
+    """Share of all prompt tokens that were read: a long conversation weighs as on the bill."""
+    read = fresh = 0.0
+    for group in groups:
+        read += fmean(total(run, "cache_read") for run in group)
+        written = (total(run, "uncached", "cache_write_5m", "cache_write_1h") for run in group)
+        fresh += fmean(written)
+    return read / (read + fresh) if read + fresh else None
+
+
+def _rule(metric: str) -> str:
+    """By which rule conversations are put together: amounts add up, shares do not."""
+    if metric in ("prompt_tokens_peak", "write_spike_max", "write_spike_ratio_max"):
+        return "maximum"
+    if metric in ("write_spike", "write_spike_ratio"):
+        return "median"
+    return "mean" if METRICS[metric].unit in ("share", "ratio") else "sum"

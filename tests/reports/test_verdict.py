@@ -1,0 +1,138 @@
+"""The sentence above a table says what the table says, by one notion of what is usable."""
+
+from collections.abc import Callable
+
+from compactlab.reports.catalogue import render
+from compactlab.reports.columns import marks
+from compactlab.reports.comparison import Comparison, comparisons
+from compactlab.reports.notes import legend, notes, scope
+from compactlab.reports.verdict import verdict
+from compactlab.sim.results import Results, Run
+
+Make = Callable[..., Run]
+Store = Callable[..., Results]
+
+ROOMY = [(0, 100), (100, 50), (150, 50)]
+FEWER = [(0, 100), (0, 60), (0, 20)]
+FULL = [(0, 1_000), (1_000, 500), (1_500, 900)]
+
+
+def only(results: Results) -> Comparison:
+    (comparison,) = comparisons(results)
+    return comparison
+
+
+def test_a_strategy_that_sends_nothing_is_no_choice(make: Make, store: Store) -> None:
+    """It is the cheapest of all, and no provider would take one of its prompts."""
+    nothing = make("nothing()", [(0, 10), (0, 10), (0, 10)], need=0.0, sound=0.0)
+    comparison = only(store(make("keep_all()", ROOMY), nothing, make("slide()", FEWER, cut=[1])))
+    assert {row.label: marks(row) for row in comparison.rows}["nothing"] == "□"
+    assert "usable strategy is slide" in verdict(comparison)[0]
+    assert "nothing (" in verdict(comparison)[1]
+    alone = only(store(nothing))
+    assert marks(alone.rows[0]) == "□"
+    assert "usable strategy is" not in verdict(alone)[0]
+
+
+def test_who_sends_something_else_has_acted(make: Make, store: Store) -> None:
+    """From the first call on, so that no prompt was ever rewritten."""
+    comparison = only(store(make("keep_all()", ROOMY), make("short()", [(0, 90)] * 3)))
+    assert not any("Never acted" in note for note in notes(comparison))
+    assert "usable strategy is short" in verdict(comparison)[0]
+
+
+def test_what_was_run_is_neither_recommended_nor_denied(make: Make, store: Store) -> None:
+    comparison = only(
+        store(
+            make("keep_all()", FULL),
+            make("as_recorded()", ROOMY, cut=[1]),
+            make("torn()", FEWER, cut=[1], sound=0.9),
+            make("late()", [(0, 1_000), (1_000, 500), (1_500, 800)], cut=[1]),
+        )
+    )
+    first = verdict(comparison)[0]
+    assert "none of the strategies that one might choose kept every prompt sound" in first
+    assert "(as_recorded did)" in first
+    assert "The nearest to it is late" in first
+    assert "(1 of 3 calls over the window)" in first
+    played = comparison.row("as_recorded")
+    assert played is not None
+    assert marks(played) == "†"
+    assert any(line.startswith("† what was run") for line in legend([comparison]))
+    assert comparison.front == ()
+
+
+def test_keep_all_alone_is_no_failure(make: Make, store: Store) -> None:
+    told = verdict(only(store(make("keep_all()", ROOMY))))[0]
+    assert told.startswith("There is no strategy to choose")
+    assert told.endswith("keep_all kept every prompt within the window.")
+    told = verdict(only(store(make("keep_all()", FULL))))[0]
+    assert told.endswith("keep_all had 1 of 3 calls over the window.")
+
+
+def test_who_never_acted_is_no_finding(make: Make, store: Store) -> None:
+    idle = only(store(make("keep_all()", ROOMY), make("auto_compact()", ROOMY)))
+    assert "keeping everything would do: auto_compact kept" in verdict(idle)[0]
+    assert idle.front == ()
+    other = make("dear()", [(0, 100), (0, 150), (0, 200)], cut=[1])
+    both = only(store(make("keep_all()", ROOMY), make("auto_compact()", ROOMY), other))
+    assert "usable strategy is dear" in verdict(both)[0]
+
+
+def test_a_difference_is_told_in_its_direction(make: Make, store: Store) -> None:
+    kept, slid = "keep_all()", "sliding_window(keep=20)"
+    results = store(
+        *(make(kept, [(0, 100)], name) for name in "ab"),
+        *(make(slid, [(0, size)], name, cut=[0]) for name, size in (("a", 80), ("b", 400))),
+    )
+    told = next(s for s in verdict(only(results)) if s.startswith("sliding_window"))
+    assert "more than it (but less in 1 of 2)" in told
+
+
+def test_the_terminal_says_all_that_the_other_formats_say(small: Results) -> None:
+    text, told = render(small, "table"), only(small)
+    for sentence in (*verdict(told), *notes(told), *legend([told])):
+        assert sentence in text
+
+
+def test_replays_of_one_conversation_are_averaged(make: Make, store: Store) -> None:
+    twice = store(*(make("keep_all()", ROOMY, seed=seed) for seed in (0, 1)))
+    once = store(make("keep_all()", ROOMY))
+    (row,), (single,) = only(twice).rows, only(once).rows
+    assert row.figures == single.figures
+    assert "(3 calls)" in scope(only(twice))
+    assert "of each the mean of its replays" in legend([only(twice)])[0]
+    assert "replays" not in legend([only(once)])[0]
+    for results in (once, twice):
+        assert "cold_start</th><td>100</td>" in render(results, "html")
+
+
+def test_a_conversation_counts_once_whatever_its_replays(make: Make, store: Store) -> None:
+    results = store(
+        make("keep_all()", [(0, 100)], "one", seed=0),
+        make("keep_all()", [(0, 300)], "one", seed=1),
+        make("keep_all()", [(0, 1_000)], "two"),
+    )
+    assert only(results).rows[0].figures["tokens_cache_write"] == 1_200
+
+
+def test_a_window_that_narrows_nothing_is_the_models_own(make: Make, store: Store) -> None:
+    run = make("keep_all()", ROOMY)
+    run.window = 900_000
+    assert "window 200,000 tokens, the model's own, which 900,000 do not narrow" in scope(
+        only(store(run))
+    )
+
+
+def test_each_conversation_carries_its_own_marks(make: Make, store: Store) -> None:
+    results = store(
+        *(make("keep_all()", FULL, name) for name in ("one", "two")),
+        make("torn()", FEWER, "one", cut=[1], sound=0.9),
+        make("torn()", FEWER, "two", cut=[1]),
+        breaks={"torn()": {"pairs": "as in 1.2"}},
+    )
+    page = render(results, "html")
+    below = page[page.index('id="conversations"') :]
+    assert '<span class="mark">□‡</span>' in below
+    assert '<span class="mark">‡</span>' in below
+    assert '<span class="mark">○◇</span>' in below
