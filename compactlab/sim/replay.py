@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, MutableMapping
 
 from compactlab.sim.caller import RECORDED, Caller
 from compactlab.sim.conversation import Compaction, Conversation, Rewind
@@ -21,6 +21,7 @@ def replay(
     window: int | None = None,
     seed: int = 0,
     overhead: Unseen | None = None,
+    files: MutableMapping[str, str] | None = None,
 ) -> Iterator[Step]:
     """Take a conversation through a strategy, call by call.
 
@@ -41,6 +42,8 @@ def replay(
     overhead
         Tokens that the recording's prompts held beside its messages; by default they are
         estimated from the recorded usage.
+    files
+        Where strategies keep what real agents keep in files; in memory by default.
 
     Yields
     ------
@@ -52,7 +55,7 @@ def replay(
     ModelError
         If something needed is not known of a model.
     """
-    caller = Caller(conversation, strategy, model, summarizer, window, seed, overhead)
+    caller = Caller(conversation, strategy, model, summarizer, window, seed, overhead, files)
     step = None
     for event in conversation.events:
         if isinstance(event, Rewind):
@@ -78,6 +81,7 @@ def record(
     window: int | None = None,
     seed: int = 0,
     overhead: Unseen | None = None,
+    files: MutableMapping[str, str] | None = None,
 ) -> Trace:
     """Replay to the end and keep everything; the parameters are those of :func:`replay`."""
     steps = replay(
@@ -88,6 +92,7 @@ def record(
         window=window,
         seed=seed,
         overhead=overhead,
+        files=files,
     )
     header = Header(
         conversation.id,
@@ -97,5 +102,6 @@ def record(
         model,
         window or 0,
         seed,
+        strategy.flushes,
     )
     return Trace(header, list(steps))
