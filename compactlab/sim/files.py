@@ -62,7 +62,8 @@ class Folder(MutableMapping[str, str]):
         return sum(1 for _ in self)
 
     def _place(self, path: str) -> Path:
-        place, root = (self.root / path).resolve(), self.root.resolve()
-        if "\0" in path or root not in place.parents:
+        root = self.root.resolve()
+        place = root if "\0" in path else (self.root / path).resolve()
+        if root not in place.parents:
             raise InputError(f"{path!r} leads out of the folder of files")
         return place
