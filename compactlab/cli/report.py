@@ -17,4 +17,6 @@ def report(folder: str, form: str) -> None:
     from compactlab.reports.catalogue import render
     from compactlab.sim.results import Results
 
-    click.echo(render(Results.load(Path(folder)), form), nl=form != "csv")
+    text = render(Results.load(Path(folder)), form)
+    # The page is the file that the run wrote, byte by byte, whatever a terminal can show.
+    click.echo(text.encode() if form == "html" else text, nl=form not in ("csv", "html"))

@@ -36,7 +36,7 @@ def render(results: Results, format: str) -> str:
     Returns
     -------
     str
-        The report; only CSV ends with a line break.
+        The report; CSV and HTML, which are files, end with a line break.
 
     Raises
     ------

@@ -39,6 +39,7 @@ def page(results: Results) -> str:
         loader=PackageLoader("compactlab.reports"),
         autoescape=True,
         undefined=StrictUndefined,
+        keep_trailing_newline=True,
         trim_blocks=True,
         lstrip_blocks=True,
     )

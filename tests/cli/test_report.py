@@ -49,11 +49,20 @@ def test_the_csv_has_a_row_a_run_and_no_empty_line(compactlab, store):
     assert not text.endswith("\n\n")
 
 
-def test_the_page_is_the_one_that_the_run_wrote_whatever_the_process(process, store):
+@pytest.mark.parametrize("hashes", [0, 1])
+def test_the_page_is_the_file_that_the_run_wrote_byte_by_byte(process, store, tmp_path, hashes):
     """Of two formats with as many conversations each: no order of a set may decide."""
-    written = (store / "report.html").read_text()
-    page = process("report", store, "--format", "html", hashes=1).out
-    assert page.rstrip("\n") == written.rstrip("\n")
+    again = process("report", store, "--format", "html", hashes=hashes)
+    assert again.out.encode() == (store / "report.html").read_bytes()
+
+
+def test_so_it_is_with_all_that_is_built_in(process, tmp_path, chat):
+    """More strategies than colours: whoever comes first in a run gets the first colour."""
+    out, talk = tmp_path / "out", chat(tmp_path / "talk.jsonl")
+    what = ("--conversations", "coding_agent(turns=2, tokens=2000)", "--conversations", talk)
+    assert process("run", *what, "--model", "claude-sonnet-4-5", "--out", out).code == 0
+    again = process("report", out, "--format", "html", hashes=2)
+    assert again.out.encode() == (out / "report.html").read_bytes()
 
 
 def test_a_format_that_is_not_known_ends_with_2(compactlab, store):
