@@ -4,25 +4,32 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
-from compactlab.sim.message import Message, Part, Source, frame, verbatim
+from compactlab.scenarios.pi import FAILED
+from compactlab.sim.framing import branched, compacted, shell
+from compactlab.sim.message import Message, Part, Source, verbatim
 from compactlab.sim.view import Messages
+from compactlab.strategies.mechanisms.entries import Entry
+from compactlab.strategies.mechanisms.file_lists import Files
 
 ROLES = {"user": "user", "assistant": "assistant", "toolResult": "tool"}
 
 
 def stringify(value: Any) -> str:
     """Write a value as JavaScript's `JSON.stringify` does."""
-    return json.dumps(_plain(value), separators=(",", ":"), ensure_ascii=False)
+    text = json.dumps(_plain(value), separators=(",", ":"), ensure_ascii=False)
+    return re.sub("[\ud800-\udfff]", lambda half: f"\\u{ord(half[0]):04x}", text)
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, float):
         if not math.isfinite(value):
             return None
-        return int(value) if value.is_integer() else value
+        return int(value) if value.is_integer() and abs(value) < 1e21 else value
     if isinstance(value, Mapping):
         return {key: _plain(item) for key, item in value.items()}
     return [_plain(item) for item in value] if isinstance(value, list) else value
@@ -34,13 +41,52 @@ def message(original: Mapping[str, Any], id: str = "m") -> Message:
     time = (original.get("timestamp") or 0) / 1000
     parts = tuple(_parts(original, id))
     if role in ROLES:
-        return Message(id, ROLES[role], parts, time)  # type: ignore[arg-type]
+        ended = original.get("stopReason")
+        origin = ended if role == "assistant" and ended in FAILED else ""
+        return Message(id, ROLES[role], parts, time, origin=origin)  # type: ignore[arg-type]
     return Message(id, "user", parts, time, meta=True, origin=role)
 
 
 def messages(originals: Iterable[Mapping[str, Any]]) -> Messages:
     """Convert a history; ids are places in it."""
     return Messages(message(original, str(n)) for n, original in enumerate(originals))
+
+
+def entries(originals: Sequence[Mapping[str, Any]]) -> list[Entry]:
+    """Convert a session's entries; ids of their messages are places in it."""
+    return [_entry(original, str(n)) for n, original in enumerate(originals)]
+
+
+def _entry(original: Mapping[str, Any], place: str) -> Entry:
+    id, kind = original.get("id") or "", original["type"]
+    told = message_of(original)
+    converted = message(told, place) if told is not None else None
+    if kind != "compaction":
+        return Entry(id, kind, converted)
+    files = None if original.get("fromHook") else Files()
+    details = original.get("details")
+    if files is not None and isinstance(details, Mapping):
+        for name, paths in (("readFiles", files.read), ("modifiedFiles", files.edited)):
+            listed = details.get(name)
+            paths.update(dict.fromkeys(listed, "") if isinstance(listed, list) else {})
+    return Entry(id, kind, converted, original.get("firstKeptEntryId") or "", files)
+
+
+def message_of(entry: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The message that an entry holds or tells of, as pi writes it; None if it is bookkeeping."""
+    kind = entry["type"]
+    if kind == "message":
+        return entry["message"]  # type: ignore[no-any-return]
+    when = datetime.fromisoformat(entry["timestamp"]) if entry.get("timestamp") else None
+    time = {"timestamp": round(when.timestamp() * 1000)} if when else {}
+    roles = {"custom_message": "custom", "branch_summary": "branchSummary"}
+    role = {**roles, "compaction": "compactionSummary"}.get(kind)
+    if role is None:
+        return None
+    kept = ("customType", "content", "display", "details", "summary", "fromId", "tokensBefore")
+    names = kept[:4] if kind == "custom_message" else kept[4:]
+    told = {name: entry[name] for name in names if name in entry}
+    return {"role": role, **told, **time}
 
 
 def places(kept: Sequence[Message], history: Sequence[Message]) -> list[Any]:
@@ -54,13 +100,15 @@ def _parts(original: Mapping[str, Any], id: str) -> Iterable[Part]:
     if role == "bashExecution":
         return _shell(original, id)
     if "summary" in original:
-        return [Part("text", original["summary"] or "", "summary", (Source(id),))]
+        told = [Part("text", original["summary"] or "", "summary", (Source(id),))]
+        return branched(told) if role == "branchSummary" else compacted(told)
     content = original.get("content")
     if isinstance(content, str):
         # pi walks over the characters of an assistant's content that is no list: it finds nothing.
         return [] if role == "assistant" else [_text(content, original, id)]
     blocks = [block for block in content or () if isinstance(block, Mapping)]
-    return [part for block in blocks for part in _block(block, original, id)]
+    parts = [part for block in blocks for part in _block(block, original, id)]
+    return parts or ([_text("", original, id)] if role == "toolResult" else [])
 
 
 def _text(text: str, original: Mapping[str, Any], id: str) -> Part:
@@ -71,7 +119,7 @@ def _text(text: str, original: Mapping[str, Any], id: str) -> Part:
         "tool_result",
         text,
         name=original.get("toolName") or "",
-        call_id=original.get("toolCallId") or "",
+        call_id=original.get("toolCallId") or original.get("toolUseId") or "",
         is_error=original.get("isError") is True,
     )
 
@@ -88,17 +136,17 @@ def _block(block: Mapping[str, Any], original: Mapping[str, Any], id: str) -> It
         known = call_id if isinstance(call_id, str) else ""
         yield verbatim(id, "tool_call", arguments, name=block.get("name") or "", call_id=known)
     elif kind == "image":
-        yield verbatim(id, "image", "", size=1200)
+        answers = _text("", original, id)
+        yield verbatim(id, "image", "", size=1200, name=answers.name, call_id=answers.call_id)
 
 
 def _shell(original: Mapping[str, Any], id: str) -> Iterable[Part]:
-    # The reader frames these; here the frames do not matter but for what is serialised.
-    command, output = original.get("command") or "", original.get("output") or ""
-    end = "`\n```\n" if output else "`\n(no output)"
-    return [
-        frame("Ran `"),
-        verbatim(id, "text", command),
-        frame(end),
-        verbatim(id, "text", output),
-        frame("\n```" if output else ""),
-    ]
+    if original.get("excludeFromContext"):
+        return []
+    return shell(
+        verbatim(id, "text", original.get("command") or ""),
+        verbatim(id, "text", original.get("output") or ""),
+        exit_code=original.get("exitCode"),
+        cancelled=bool(original.get("cancelled")),
+        full_output=(original.get("fullOutputPath") or "") if original.get("truncated") else "",
+    )

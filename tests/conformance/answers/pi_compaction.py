@@ -1,0 +1,155 @@
+"""pi's compaction: the cut, what is summarised, the requests for it, and what comes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from compactlab.sim.host import Host
+from compactlab.sim.message import Message, Part
+from compactlab.sim.model import find_model
+from compactlab.sim.summarize import SummaryRequest
+from compactlab.sim.view import View
+from compactlab.strategies.mechanisms.cut_point import find_cut_point
+from compactlab.strategies.mechanisms.file_lists import Files, file_section
+from compactlab.strategies.mechanisms.instructions import FIRST, PREFIX, UPDATE
+from compactlab.strategies.mechanisms.preparation import Preparation, prepare
+from compactlab.strategies.mechanisms.serialise import serialise
+from compactlab.strategies.mechanisms.summary import Scribe, pi_summary, result_chars, text_of
+from tests.conformance.answers import Answer, Excluded
+from tests.conformance.answers.pi_tokens import tokens_of
+from tests.conformance.busy import under
+from tests.conformance.pi import entries, message_of, messages
+from tests.conformance.vectors import Case
+
+BUSY = under("auto_compact(reserve_tokens_floor=0, keep_recent_tokens=4000)")
+KINDS = {FIRST: "initial", UPDATE: "update", PREFIX: "turn_prefix"}
+FOCUS = "\n\nAdditional focus: "
+
+
+def cut_point(case: Case) -> Any:
+    session = entries(case.named("sessions", "entries"))
+    start, end = case.input["startIndex"], case.input["endIndex"]
+    cut = find_cut_point(session, start, end, case.input["keepRecentTokens"])
+    return {
+        "firstKeptEntryIndex": cut.first_kept,
+        "turnStartIndex": cut.turn_start,
+        "isSplitTurn": cut.split,
+    }
+
+
+def prepared(case: Case, keep_recent_tokens: float) -> Preparation | None:
+    originals = case.named("sessions", "entries")
+
+    def reported(told: Message) -> float | None:
+        usage = (message_of(originals[int(told.id)]) or {}).get("usage")
+        return tokens_of(usage) if usage else None
+
+    return prepare(entries(originals), keep_recent_tokens, case.version, reported)
+
+
+def preparation(case: Case) -> Any:
+    originals = case.named("sessions", "entries")
+    found = prepared(case, case.input["settings"]["keepRecentTokens"])
+    if found is None:
+        return None
+    return {
+        "firstKeptEntryId": originals[found.first_kept]["id"],
+        "messagesToSummarize": [told(m, originals) for m in found.history],
+        "turnPrefixMessages": [told(m, originals) for m in found.prefix],
+        "isSplitTurn": found.split,
+        "tokensBefore": found.tokens_before,
+        "previousSummary": text_of(found.previous) if compacted(originals) else None,
+        "fileOps": {
+            "read": list(found.files.read),
+            "written": list(found.files.written),
+            "edited": list(found.files.edited),
+        },
+    }
+
+
+def told(message: Message, originals: Sequence[Mapping[str, Any]]) -> Any:
+    """Write a message as the vectors do: by its entry, or what was made of an entry."""
+    place = int(message.id)
+    if originals[place]["type"] == "message":
+        return {"$entry": place}
+    return message_of(originals[place])
+
+
+def compacted(originals: Sequence[Mapping[str, Any]]) -> bool:
+    return any(entry["type"] == "compaction" for entry in originals)
+
+
+class Stub:
+    """Answers like the stub of the vectors, and remembers what it was asked."""
+
+    def __init__(self) -> None:
+        self.calls: list[dict[str, Any]] = []
+
+    def summarize(self, view: View, request: SummaryRequest) -> tuple[Part, ...]:
+        instructions, _, focus = request.instructions.partition(FOCUS)
+        number, kind = len(self.calls) + 1, KINDS[instructions]
+        conversation, _, rest = request.transcript.partition("\n</conversation>")
+        previous = rest.partition("<previous-summary>\n")[2]
+        self.calls.append(
+            {
+                "call": number,
+                "kind": kind,
+                "maxTokens": request.max_tokens,
+                "previousSummary": previous.removesuffix("\n</previous-summary>") or None,
+                "additionalFocus": focus or None,
+                "conversation": conversation.removeprefix("<conversation>\n"),
+            }
+        )
+        return (Part("text", f"SUMMARY-{number}({kind})", "synthetic", ()),)
+
+
+def compaction(case: Case) -> Any:
+    found = prepared(case, case.input["keepRecentTokens"])
+    if found is None:
+        return None
+    stub = Stub()
+    host = Host(find_model("claude-sonnet-4-5"), _summarize=stub.summarize)
+    scribe = Scribe(View(), host, case.input["reserveTokens"], case.version)
+    focus = case.input.get("customInstructions") or ""
+    summary = pi_summary(scribe, found, focus) + file_section(found.files)
+    return {
+        "calls": stub.calls,
+        "result": {
+            "summary": text_of(summary),
+            "firstKeptEntryId": case.named("sessions", "entries")[found.first_kept]["id"],
+            "tokensBefore": found.tokens_before,
+            "details": lists(found.files),
+        },
+    }
+
+
+def lists(files: Files) -> dict[str, list[str]]:
+    return {"readFiles": list(files.only_read), "modifiedFiles": list(files.modified)}
+
+
+def serialised(case: Case) -> Any:
+    return serialise(messages(case.named("conversations")), result_chars(case.version))
+
+
+def file_operations(case: Case) -> Any:
+    read, written, edited = (
+        dict.fromkeys(case.input[kind], "") for kind in ("read", "written", "edited")
+    )
+    files = Files(read, written, edited)
+    return {**lists(files), "text": text_of(file_section(files))}
+
+
+COMPACT = "compact(prepareCompaction(entries))"
+EXCLUDED = [
+    Excluded(COMPACT, "*", "calls[*].reasoning", "summarisers here have no thinking to be set"),
+    Excluded(COMPACT, "*", "calls[*].prompt_length", "the wording of prompts is our own"),
+    Excluded(COMPACT, "*", "calls[*].prompt_sha256_16", "the wording of prompts is our own"),
+]
+ANSWERS = [
+    Answer("findCutPoint", cut_point, (find_cut_point,), BUSY),
+    Answer("prepareCompaction", preparation, (prepare, find_cut_point), BUSY),
+    Answer(COMPACT, compaction, (pi_summary, Scribe.history, Scribe.prefix, prepare), BUSY),
+    Answer("serializeConversation(convertToLlm(messages))", serialised, (serialise,), BUSY),
+    Answer("computeFileLists + formatFileOperations", file_operations, (file_section,), BUSY),
+]

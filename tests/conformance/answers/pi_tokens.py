@@ -1,0 +1,99 @@
+"""pi's token estimates and OpenClaw's reserve."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from compactlab.sim.message import Message
+from compactlab.strategies.mechanisms.estimate import (
+    estimate,
+    estimate_context,
+    usage_tokens,
+)
+from compactlab.strategies.mechanisms.trigger import raised_reserve, reserve_floor, should_compact
+from tests.conformance.answers import Answer
+from tests.conformance.busy import under
+from tests.conformance.pi import message, messages
+from tests.conformance.vectors import UNDEFINED, Case
+
+NAMES = {
+    "input": "input",
+    "output": "output",
+    "cacheRead": "cache_read",
+    "cacheWrite": "cache_write",
+    "totalTokens": "total",
+}
+BUSY = under("auto_compact(reserve_tokens_floor=0)")
+
+
+def tokens_of(usage: Mapping[str, Any]) -> float:
+    """Hand a usage over by its names; what it leaves out is left out."""
+    told = {ours: usage[theirs] for theirs, ours in NAMES.items() if theirs in usage}
+    return usage_tokens(**{name: n for name, n in told.items() if n is not UNDEFINED})
+
+
+def reported(originals: list[Mapping[str, Any]]) -> Callable[[Message], float | None]:
+    """What was reported with a message, by its place."""
+
+    def of(told: Message) -> float | None:
+        usage = originals[int(told.id)].get("usage")
+        return tokens_of(usage) if usage else None
+
+    return of
+
+
+def estimate_tokens(case: Case) -> Any:
+    return estimate(message(case.input["message"]))
+
+
+def calculate_context_tokens(case: Case) -> Any:
+    return tokens_of(case.input["usage"])
+
+
+def estimate_context_tokens(case: Case) -> Any:
+    originals = case.named("conversations")
+    found = estimate_context(messages(originals), reported(originals))
+    return {
+        "tokens": found.tokens,
+        "usageTokens": found.reported,
+        "trailingTokens": found.trailing,
+        "lastUsageIndex": found.last,
+    }
+
+
+def compact_now(case: Case) -> Any:
+    settings = case.input["settings"]
+    return should_compact(
+        case.input["contextTokens"],
+        case.input["contextWindow"],
+        settings["reserveTokens"],
+        bool(settings["enabled"]),
+    )
+
+
+def reserve(case: Case) -> Any:
+    given, floor = case.input["currentReserveTokens"], case.input.get("reserveTokensFloor")
+    floor = None if floor is UNDEFINED else floor
+    raised = raised_reserve(given, floor)
+    other = raised != given
+    return {
+        "floor": reserve_floor(floor),
+        "didOverride": other,
+        "reserveTokens": raised,
+        "applied": [{"compaction": {"reserveTokens": raised}}] if other else [],
+    }
+
+
+ANSWERS = [
+    Answer("estimateTokens", estimate_tokens, (estimate,), BUSY),
+    Answer("calculateContextTokens", calculate_context_tokens, (usage_tokens,), BUSY),
+    Answer("estimateContextTokens", estimate_context_tokens, (estimate_context, estimate), BUSY),
+    Answer("shouldCompact", compact_now, (should_compact,), BUSY),
+    Answer(
+        "resolveCompactionReserveTokensFloor + ensurePiCompactionReserveTokens",
+        reserve,
+        (raised_reserve, reserve_floor),
+        BUSY,
+    ),
+]

@@ -1,0 +1,76 @@
+"""What OpenClaw's safeguard writes under a summary."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from compactlab.sim.message import Message
+from compactlab.strategies.mechanisms.buffer import buffer_section, buffered, quoted, words
+from compactlab.strategies.mechanisms.failures import failure_section, tool_failures
+from compactlab.strategies.mechanisms.summary import text_of
+from tests.conformance.answers import Answer
+from tests.conformance.busy import under
+from tests.conformance.pi import message, messages
+from tests.conformance.vectors import Case
+
+BUSY = under("recency_buffer(reserve_tokens_floor=0, keep_recent_tokens=4000)")
+
+
+def recency_buffer(case: Case) -> Any:
+    history, config = messages(case.named("conversations")), case.input["config"]
+    count = buffered(
+        history, config.get("keepMessages"), config.get("keepTokens"), bool(config["enabled"])
+    )
+    older = history[: len(history) - count]
+    return {
+        "recentCount": count,
+        "olderCount": len(older),
+        "olderIsSameArray": len(older) == len(history),
+        "section": text_of(buffer_section(history[len(older) :])),
+    }
+
+
+def recency_format(case: Case) -> Any:
+    told = message(case.input["message"])
+    return {"text": text_of(words(told)), "formatted": text_of(quoted(told))}
+
+
+def failures(case: Case) -> Any:
+    originals = [each for each in case.named("conversations") if isinstance(each, Mapping)]
+
+    def details(told: Message) -> Any:
+        return originals[int(told.id)].get("details")
+
+    found = tool_failures(messages(originals), details)
+    return {
+        "failures": [
+            {
+                "toolCallId": each.call_id,
+                "toolName": each.tool,
+                "summary": each.text,
+                **({"meta": each.meta} if each.meta else {}),
+            }
+            for each in found
+        ],
+        "section": text_of(failure_section(found)),
+    }
+
+
+ANSWERS = [
+    Answer(
+        "computeRecencyBufferSlice + formatRecencyBufferSection",
+        recency_buffer,
+        (buffered, buffer_section),
+        BUSY,
+    ),
+    Answer(
+        "extractMessageText + formatMessageForRecencyBuffer", recency_format, (words, quoted), BUSY
+    ),
+    Answer(
+        "collectToolFailures + formatToolFailuresSection",
+        failures,
+        (tool_failures, failure_section),
+        BUSY,
+    ),
+]
