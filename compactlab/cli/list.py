@@ -14,7 +14,7 @@ def _strategies() -> list[Row]:
     from compactlab.strategies.catalogue import strategies
 
     return [
-        {"name": name, "meaning": _first_line(cls), "spec": cls().spec, "breaks": dict(cls.breaks)}
+        {"name": name, "meaning": _first_line(cls), "spec": cls().spec, "breaks": dict(cls().breaks)}
         for name, cls in sorted(strategies().items())
     ]
 

@@ -73,8 +73,26 @@ def current_turn(messages: Messages) -> int:
     return messages.last_holding(starts_turn, 1) or 0
 
 
-def last_turns(messages: Messages, turns: int) -> int:
-    """Index at which the newest turns begin; 0 if there are no more than that."""
-    if messages.total(starts_turn) <= turns:
+def last_turns(messages: Messages, turns: float | None) -> int:
+    """Index at which the newest turns begin: OpenClaw's ``limitHistoryTurns`` (2026.1.29 on).
+
+    What came before the first turn stays unless a turn has to go; then it goes with it, and so
+    does a summary: it is no turn.
+
+    Parameters
+    ----------
+    messages
+        The history.
+    turns
+        How many turns at most. None, NaN, 0 and less are no limit. Of a fraction the whole part
+        counts, so of less than one turn nothing is left.
+
+    Returns
+    -------
+    int
+        The index; 0 if there are no more turns than that.
+    """
+    if not turns or not turns > 0 or messages.total(starts_turn) <= turns:
         return 0
-    return messages.last_holding(starts_turn, turns) or 0
+    whole = int(turns)
+    return (messages.last_holding(starts_turn, whole) or 0) if whole else len(messages)

@@ -18,5 +18,10 @@ def limit_history_turns(case: Case) -> Any:
 
 
 ANSWERS = [
-    Answer("limitHistoryTurns", limit_history_turns, (last_turns,), under("turn_slice(turns=2)"))
+    Answer(
+        "limitHistoryTurns",
+        limit_history_turns,
+        (last_turns,),
+        under("turn_slice(history_limit=2)"),
+    )
 ]
