@@ -1,0 +1,172 @@
+"""Masking what tools said a while ago: SWE-agent's last observations, OpenHands' window."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+
+import msgspec
+
+from compactlab.sim.message import Message, Part
+from compactlab.sim.view import Messages
+from compactlab.strategies.mechanisms.stub import (
+    Result,
+    results_of,
+    sources_of,
+    unstubbed,
+    with_stubs,
+)
+
+OBSERVATION = "observation"
+"""The origin of a user message in which an agent's environment speaks."""
+
+MASKED = "<MASKED>"
+
+Tags = Callable[[Message], Collection[str]]
+
+
+def tools_of(message: Message) -> Collection[str]:
+    """The names of the tools whose results a message holds."""
+    return {result[0].name for result in results_of(message)}
+
+
+@dataclass(frozen=True)
+class Masking:
+    """Which observations are masked.
+
+    Parameters
+    ----------
+    n
+        How many of the newest observations stay.
+    polling
+        By how many observations the mask moves at a time, so that ``n`` to ``n + polling - 1``
+        stay.
+    always_keep_output_for_tags, always_remove_output_for_tags
+        Tags of observations that stay, however old, or go, however new; going wins.
+    tags
+        The tags of a message.
+    """
+
+    n: int = 5
+    polling: int = 1
+    always_keep_output_for_tags: Collection[str] = ("keep_output",)
+    always_remove_output_for_tags: Collection[str] = ("remove_output",)
+    tags: Tags = tools_of
+
+    def maskable(self, message: Message) -> int:
+        """Weigh a message by whether it may be masked once it is old."""
+        return int(
+            is_open(message) and not _meet(self.tags(message), self.always_keep_output_for_tags)
+        )
+
+    def unwanted(self, message: Message) -> int:
+        """Weigh a message by whether it is masked at any age."""
+        return int(
+            is_open(message) and _meet(self.tags(message), self.always_remove_output_for_tags)
+        )
+
+
+def _meet(some: Collection[str], others: Collection[str]) -> bool:
+    return not set(some).isdisjoint(others)
+
+
+def observes(message: Message) -> int:
+    """Weigh a message by whether it is an observation."""
+    return int(message.role == "tool" or message.origin == OBSERVATION)
+
+
+def is_open(message: Message) -> bool:
+    """Whether a message is an observation that is not masked yet."""
+    if message.role == "tool":
+        return unstubbed(message) > 0
+    return message.origin == OBSERVATION and message.parts[0].kind != "stub"
+
+
+def mask_last_n(messages: Messages, rule: Masking, task: int = 0) -> Messages:
+    """Mask all observations but the first and the newest, as SWE-agent's ``LastNObservations``.
+
+    Parameters
+    ----------
+    messages
+        The history.
+    rule
+        What is masked.
+    task
+        1 if the first observation, which is never masked, is not among those that
+        :func:`observes` finds: SWE-agent tells the task as an observation.
+
+    Returns
+    -------
+    Messages
+        The history; itself, if nothing is to be masked that is not masked already.
+    """
+    seen = messages.total(observes) + task
+    last = max(0, seen // rule.polling * rule.polling - rule.n)
+    start, stop = (
+        _after(messages, 1 - task, seen - task),
+        _after(messages, last - task, seen - task),
+    )
+    first = len(messages)
+    if stop > start:
+        first = _first(messages[:stop], rule.maskable, start)
+    first = min(first, _first(messages, rule.unwanted, 0))
+    if first == len(messages):
+        return messages
+
+    def masked(index: int, message: Message) -> Message:
+        old = start <= index < stop and rule.maskable(message)
+        return _omit(message) if old or rule.unwanted(message) else message
+
+    rest = [masked(index, message) for index, message in enumerate(messages[first:], first)]
+    return messages.branch(first, rest)
+
+
+def mask_window(messages: Messages, window: int) -> Messages:
+    """Mask the observations before the newest messages, as OpenHands' attention window."""
+    stop = len(messages) - window
+    old = messages[: max(stop, 0)]
+    first = _first(old, unstubbed, 0)
+    if first == len(old):
+        return messages
+    rest = [_mask(message) if unstubbed(message) else message for message in old[first:]]
+    return messages.branch(first, [*rest, *messages[len(old) :]])
+
+
+def _after(messages: Messages, count: int, total: int) -> int:
+    """Index right behind the so-manieth observation."""
+    if count <= 0:
+        return 0
+    following = messages.last_holding(observes, total - count + 1)
+    return len(messages) if following is None else following + 1
+
+
+def _first(messages: Messages, weight: Callable[[Message], int], start: int) -> int:
+    """Index of the first message from an index on that weighs something; the end, if none does."""
+    rest = messages[start:]
+    weighty = rest.total(weight)
+    index = rest.last_holding(weight, weighty) if weighty else None
+    return len(messages) if index is None else start + index
+
+
+def _omit(message: Message) -> Message:
+    if message.role == "tool":
+        return with_stubs(message, lambda _, result: omitted(result))
+    return _told(message, omitted(message.parts))
+
+
+def _mask(message: Message) -> Message:
+    return with_stubs(message, lambda *_: MASKED)
+
+
+def _told(message: Message, text: str) -> Message:
+    """An observation that is told as a user's message, with another text."""
+    part = Part("text", text, "stub", sources_of(message.parts))
+    return msgspec.structs.replace(message, parts=(part,))
+
+
+def omitted(result: Result) -> str:
+    """What SWE-agent says in the place of an observation: how many lines it had, and images."""
+    lines = sum(len(part.text.splitlines()) for part in result)
+    images = sum(part.type == "image" for part in result)
+    text = f"Old environment output: ({lines} lines omitted)"
+    return f"{text} ({images} images omitted)" if images else text

@@ -1,0 +1,41 @@
+"""Clearing of tool results: LangChain's ClearToolUsesEdit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compactlab.strategies.clear_tool_results import ClearToolResults
+from compactlab.strategies.mechanisms.approximate import approximate
+from compactlab.strategies.mechanisms.clearing import Clearing, clear_tool_uses
+from compactlab.strategies.mechanisms.stub import Edits
+from tests.conformance.answers import Answer
+from tests.conformance.busy import under
+from tests.conformance.peers import chats, unchats
+from tests.conformance.vectors import Case
+
+
+def clear(case: Case) -> Any:
+    originals, params = case.input["messages"], dict(case.input["params"])
+    history = chats(originals)
+    tokens = history.total(approximate)
+    excess = tokens - params.pop("trigger", ClearToolResults.trigger)
+    rule = Clearing(
+        **params | {"exclude_tools": tuple(params.get("exclude_tools", ()))}, gate="langchain"
+    )
+    kept = clear_tool_uses(history, rule, approximate, excess, Edits())
+    return {
+        "messages": unchats(kept, history, originals),
+        "tokens_before": tokens,
+        "tokens_after": kept.total(approximate),
+    }
+
+
+ANSWERS = [
+    Answer(
+        "langchain.agents.middleware.context_editing.ClearToolUsesEdit.apply"
+        " (count_tokens_approximately)",
+        clear,
+        (clear_tool_uses, approximate),
+        under("clear_tool_results(trigger=10000, gate='langchain')"),
+    )
+]
