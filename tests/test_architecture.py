@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 # The modules of sim, bottom to top: each may import only what stands before it. A folder is one
 # entry, free inside.
 ORDER = [
-    "errors", "spec", "stream", "message", "framing", "memory", "phase", "tokens", "conversation", "scenario", "view",
+    "errors", "files", "spec", "stream", "message", "framing", "memory", "phase", "tokens", "conversation", "scenario", "view",
     "summarize", "extra_turn", "prompt", "cache", "causes", "model", "pricing", "recording", "meter", "trace",
     "identifiers", "needs", "host", "strategy", "session", "caller", "replay", "contract", "anatomy", "metrics",
     "results", "sweep",

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, field
+from collections.abc import Collection, MutableMapping
+from dataclasses import dataclass, field, replace
 
 import msgspec
 
 from compactlab.sim.conversation import Conversation, Rewind
 from compactlab.sim.errors import ModelError
+from compactlab.sim.extra_turn import messages_of
 from compactlab.sim.host import Host
-from compactlab.sim.message import Call, Message, Part, Role, verbatim
+from compactlab.sim.message import Call, Message, Part, Role, Usage, verbatim
 from compactlab.sim.meter import Meter
 from compactlab.sim.model import Model, find_model, replayable
 from compactlab.sim.needs import Later
@@ -19,7 +21,7 @@ from compactlab.sim.recording import Unseen, unseen
 from compactlab.sim.session import Session, loses
 from compactlab.sim.strategy import Strategy
 from compactlab.sim.stream import stream
-from compactlab.sim.summarize import Summarizer, SummaryRequest
+from compactlab.sim.summarize import Summarizer, SummaryRequest, TurnRequest
 from compactlab.sim.trace import SideCall, Step
 from compactlab.sim.view import Messages, View
 
@@ -37,6 +39,7 @@ class Caller:
     window: int | None
     seed: int
     overhead: Unseen | None
+    files: MutableMapping[str, str] | None = None
     meter: Meter = field(default_factory=Meter)
 
     def __post_init__(self) -> None:
@@ -45,6 +48,7 @@ class Caller:
         self.models: dict[str, Model] = {}
         self.host = Host(
             self.model_of(first or Call()),
+            files={} if self.files is None else self.files,
             _summarize=self.summarize,
             _run_turn=self.run_turn,
             _rng=self.rng,
@@ -88,7 +92,7 @@ class Caller:
         usage = msgspec.structs.replace(bill.usage, output=self._output(answer, call))
         shared, added = self._added(prompt.messages)
         log, now, model = state.log, host.now, host.model.name
-        overflow = tokens > host.window
+        overflow, cycle = tokens > host.window, len(state.compactions)
         state.sent, state.heard, state.rewound = prompt, len(state.log), False
         state.reported = host.reported = usage
         self.last_model, host.requested = model, now
@@ -112,6 +116,7 @@ class Caller:
             compaction=compaction,
             overflow=overflow,
             side=side,
+            cycle=cycle,
         )
 
     def _prompt(self) -> tuple[View, int]:
@@ -138,13 +143,16 @@ class Caller:
 
     def _change(self, prompt: View) -> tuple[str, bool, bool]:
         """Why a prompt is not the last one; whether that is a rewrite, and a compaction."""
-        sent, rewound = self.session.state.sent, self.session.state.rewound
+        state = self.session.state
+        sent, rewound = state.sent, state.rewound
         if sent is None:
             return "rewind" if rewound else "cold_start", False, False
         shared = sent.messages.shared(prompt.messages)
         cut = shared < len(sent.messages)
         compaction = cut and loses(sent.messages[shared:], prompt.messages[shared:])
-        edited = cut or sent.system != prompt.system
+        # What is new may be withheld, too: then it is not the last prompt plus what is new.
+        come = len(prompt.messages) - len(sent.messages) == len(state.log) - state.heard
+        edited = cut or not come or sent.system != prompt.system
         if self.host.model.name != self.last_model:
             reason = "model_switch"
         elif sent.system != prompt.system:
@@ -170,6 +178,9 @@ class Caller:
         """Make a summary and bill the request for it."""
         if self.summarizer is None:
             raise ModelError(f"{self.strategy.spec} asks for summaries; name a summariser")
+        if self.host.reminders:
+            instructions = "\n\n".join([request.instructions, *self.host.reminders])
+            request = replace(request, instructions=instructions)
         told = f"{request.transcript}\n\n{request.instructions}".strip()
         if request.rides == "live":
             prompt = View(view.system, Messages([*view.messages, _said("request", "user", told)]))
@@ -179,23 +190,71 @@ class Caller:
         self._bill_side("summary", prompt, "compaction_call", sum(map(self.host.count, parts)))
         return parts
 
-    def run_turn(self, view: View, prompt: str, reply: str, system: str) -> View:
-        """Let the agent take an extra turn and bill it."""
-        self.born += 1
-        told = _said(f"born-{self.born}-prompt", "user", prompt)
-        said = _said(f"born-{self.born}-reply", "assistant", reply)
-        blocks = (*view.system, Part("text", system, "synthetic", ())) if system else view.system
-        live = View(blocks, Messages([*view.messages, told]))
-        self._bill_side("turn", live, "extra_turn", self.host.count(said))
-        state = self.session.state
-        state.log = self.host.log = state.log.append(told, said)
-        return view.append(told, said)
+    def run_turn(self, view: View, request: TurnRequest) -> View:
+        """Let the agent take an extra turn, and bill its calls.
 
-    def _bill_side(self, purpose: str, prompt: View, cause: str, output: int) -> None:
+        It comes before what a person has just said: nobody has answered that yet.
+        """
+        if self.summarizer is None:
+            raise ModelError(f"{self.strategy.spec} has the agent write; name a summariser")
+        host, state = self.host, self.session.state
+        unanswered = _unanswered(state.log[state.heard :])
+        waiting = {message.id for message in unanswered}
+        place = len(view.messages)
+        while place and view.messages[place - 1].id in waiting:
+            place -= 1
+        live = View(view.system, view.messages[:place])
+        notes = self.summarizer.write(tuple(live.messages), request, host.model.tokenizer.text)
+        self.born += 1
+        time = unanswered[0].time if unanswered else host.now
+        turn = messages_of(f"born-{self.born}", request, notes, time)
+        self._bill_turn(live, request, turn)
+        host.memory += (msgspec.structs.replace(item, time=host.now) for item in notes.items)
+        log = state.log
+        state.log = host.log = log.branch(len(log) - len(unanswered), [*turn, *unanswered])
+        return view.with_messages(view.messages.branch(place, [*turn, *view.messages[place:]]))
+
+    def _bill_turn(self, live: View, request: TurnRequest, turn: list[Message]) -> None:
+        """Bill a call for each of the agent's own messages in an extra turn."""
+        if request.system:
+            # The system prompt is one text, so that what is added to it changes all of it.
+            words = Part("text", request.system, "synthetic", ())
+            live = live.with_system(words, *live.system)
+        host = self.host
+        # What is stored no longer, or never was, would have been fresh without that.
+        change = request.system and host.idle < host.cache_lifetime
+        own = [turn[0].id] if change else []
+        for message in turn:
+            if message.role == "assistant":
+                heard = "".join(part.text for part in message.parts if part.type == "text")
+                usage = self._bill_side(
+                    request.purpose,
+                    live,
+                    "extra_turn",
+                    host.count(message),
+                    own=own,
+                    heard=host.count(request.heard(heard)),
+                )
+                own = []
+                self.session.state.reported = host.reported = usage
+            live = live.append(message)
+
+    def _bill_side(
+        self,
+        purpose: str,
+        prompt: View,
+        cause: str,
+        output: int,
+        *,
+        own: Collection[str] = (),
+        heard: int = 0,
+    ) -> Usage:
         model, now = self.host.model, self.host.now
-        bill = self.meter.side(model, prompt, now, self.ttl, cause)
+        bill = self.meter.side(model, prompt, now, self.ttl, cause, own=own)
         usage = msgspec.structs.replace(bill.usage, output=output)
-        self.side.append(SideCall(purpose, model.name, now, usage, bill.causes))
+        cycle = len(self.session.state.compactions)
+        self.side.append(SideCall(purpose, model.name, now, usage, bill.causes, cycle, heard))
+        return usage
 
     def later(self) -> Later:
         """What the calls that have not been answered yet need."""
@@ -210,3 +269,9 @@ class Caller:
 
 def _said(id: str, role: Role, text: str) -> Message:
     return Message(id, role, (verbatim(id, "text", text),), meta=True)
+
+
+def _unanswered(new: Messages) -> Messages:
+    """Of what came since the last call, that from which on a person has spoken."""
+    start = next((n for n, message in enumerate(new) if message.starts_turn), len(new))
+    return new[start:]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +15,7 @@ from compactlab.sim.model import Model, replayable
 from compactlab.sim.needs import Later
 from compactlab.sim.phase import Phase
 from compactlab.sim.prompt import blocks_of
-from compactlab.sim.summarize import SummaryRequest
+from compactlab.sim.summarize import SummaryRequest, TurnRequest
 from compactlab.sim.view import Messages, View
 
 
@@ -76,6 +76,8 @@ class Host:
         What a real agent would keep in files: path to text. No rewind touches it.
     memory
         What the agent has put down for later, oldest first. No rewind touches it.
+    reminders
+        What plug-ins add to every request for a summary. No rewind touches it.
     asking
         The strategy that is asked.
     """
@@ -91,11 +93,12 @@ class Host:
     compactions: Sequence[Compacted] = ()
     recorded: Sequence[Recorded] = ()
     notes: dict[str, Any] = field(default_factory=dict)
-    files: dict[str, str] = field(default_factory=dict)
+    files: MutableMapping[str, str] = field(default_factory=dict)
     memory: list[Remembered] = field(default_factory=list)
+    reminders: list[str] = field(default_factory=list)
     asking: object = None
     _summarize: Callable[[View, SummaryRequest], tuple[Part, ...]] | None = None
-    _run_turn: Callable[[View, str, str, str], View] | None = None
+    _run_turn: Callable[[View, TurnRequest], View] | None = None
     _rng: Callable[[str], random.Random] | None = None
     _later: Callable[[], Later] | None = None
 
@@ -163,24 +166,23 @@ class Host:
         assert self._summarize is not None
         return self._summarize(view, request)
 
-    def run_turn(self, view: View, prompt: str, reply: str, system: str = "") -> View:
-        """Let the agent take an extra turn; the request is billed, prompt and reply stay.
+    def run_turn(self, view: View, request: TurnRequest) -> View:
+        """Let the agent take an extra turn; its calls are billed, and what is said stays.
+
+        It comes before what a person has just said and nobody has answered. What the agent puts
+        down goes into ``memory``.
 
         Parameters
         ----------
         view
             The live prompt.
-        prompt
-            What the agent is told, as a user message.
-        reply
-            What it answers. There is no model, so the strategy says it.
-        system
-            Text that is added to the system prompt for this turn.
+        request
+            What the agent is told. There is no model: the summariser says what it does.
 
         Returns
         -------
         View
-            The view with both messages.
+            The view with the messages of the turn.
         """
         assert self._run_turn is not None
-        return self._run_turn(view, prompt, reply, system)
+        return self._run_turn(view, request)

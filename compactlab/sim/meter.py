@@ -75,10 +75,27 @@ class Meter:
         line = self._line(model)
         return self._bill(line, line.main, at=at, ttl=ttl, arrived=arrived, reason=reason)
 
-    def side(self, model: Model, view: View, at: float, ttl: str, cause: str) -> Bill:
-        """Send a view as a side call; all its fresh tokens have the same cause."""
+    def side(
+        self,
+        model: Model,
+        view: View,
+        at: float,
+        ttl: str,
+        cause: str,
+        *,
+        own: Collection[str] = (),
+    ) -> Bill:
+        """Send a view as a side call; all its fresh tokens have the same cause.
+
+        Unless it changes the system blocks of the live prompt: then only those of its own
+        messages have that cause, by their ids, and the others were fresh for the change.
+        """
         line = self._line(model)
         line.side.move(view)
+        if own:
+            bill = self._bill(line, line.side, at=at, ttl=ttl, arrived=own, reason="system_changed")
+            named = {cause if key == "append" else key: n for key, n in bill.causes.items()}
+            return Bill(bill.usage, named)
         bill = self._bill(line, line.side, at=at, ttl=ttl, arrived=(), reason=cause)
         fresh = sum(bill.causes.values())
         return Bill(bill.usage, {cause: fresh} if fresh else {})

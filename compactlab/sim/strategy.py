@@ -77,6 +77,11 @@ class Strategy(ABC):
         """What the loop folds: the strategy itself, or the parts of a pipeline."""
         return (self,)
 
+    @property
+    def flushes(self) -> bool:
+        """Whether it promises a flush of memory before each compaction; figures hold it to that."""
+        return any(part.flushes for part in self.parts if part is not self)
+
     @abstractmethod
     def compact(self, view: View, host: Host) -> View:
         """Return what is to be sent instead of a view, or that very view to leave it alone.

@@ -1,12 +1,13 @@
-"""The contract of a summariser, and the request that a strategy makes of it."""
+"""The contract of a summariser, and the requests that a strategy makes of it."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from compactlab.sim.memory import Remembered
 from compactlab.sim.message import Message, Part
 from compactlab.sim.spec import spec_of
 
@@ -40,10 +41,56 @@ class SummaryRequest:
     rides: Literal["live", "fresh"] = "fresh"
 
 
+@dataclass(frozen=True)
+class TurnRequest:
+    """An extra turn that a strategy has the agent take, so that it can write its memory down.
+
+    Parameters
+    ----------
+    prompt
+        What the agent is told, as a message that no person typed.
+    system
+        What is added to the system prompt for this turn; it changes all of it.
+    purpose
+        What bills call it: ``flush``, for one before a compaction.
+    max_tokens
+        How long its notes may be together, in tokens of the model.
+    silent
+        What it is asked to answer where the user need not hear anything.
+    heard
+        What of its answer reaches the user.
+    """
+
+    prompt: str
+    system: str = ""
+    purpose: str = "turn"
+    max_tokens: int = 1000
+    silent: str = ""
+    heard: Callable[[str], str] = str
+
+
+@dataclass(frozen=True)
+class Written:
+    """What an agent did with an extra turn.
+
+    Parameters
+    ----------
+    reply
+        What it answered in the end.
+    items
+        What it put down before; where there is nothing, it made no call of a tool.
+    """
+
+    reply: str
+    items: tuple[Remembered, ...] = ()
+
+
 class Summarizer(ABC):
     """Something that makes summaries. Subclasses are frozen dataclasses, named by their spec.
 
-    It belongs to a run's identity: the same request must give the same summary.
+    It stands in for the model wherever one would write something, so it also says what the agent
+    puts down in an extra turn. It belongs to a run's identity: the same request must give the
+    same answer.
     """
 
     @property
@@ -68,6 +115,30 @@ class Summarizer(ABC):
             Text parts of kind ``summary`` (or ``verbatim`` where a piece is quoted whole), each
             with its sources; within ``request.max_tokens`` together. Empty if nothing was said.
         """
+
+    def write(
+        self, messages: Sequence[Message], request: TurnRequest, count: Callable[[str], int]
+    ) -> Written:
+        """Take an extra turn: say what is put down, and what is answered.
+
+        A summariser that does not say puts nothing down.
+
+        Parameters
+        ----------
+        messages
+            What the agent sees, and nothing else: the messages of its prompt before the request.
+        request
+            What it is told.
+        count
+            Counts the tokens of a text as the model does.
+
+        Returns
+        -------
+        Written
+            The texts of its items are within ``request.max_tokens`` together, each with its
+            sources.
+        """
+        return Written(request.silent)
 
 
 @dataclass(frozen=True)
@@ -99,3 +170,9 @@ class Remembering(Summarizer):
         if key not in self.known:
             self.known[key] = self.inner.summarize(request, count)
         return self.known[key]
+
+    def write(
+        self, messages: Sequence[Message], request: TurnRequest, count: Callable[[str], int]
+    ) -> Written:
+        """Ask; each turn sees something else, so there is nothing to remember."""
+        return self.inner.write(messages, request, count)

@@ -17,7 +17,7 @@ class SideCall(msgspec.Struct, frozen=True):
     Parameters
     ----------
     purpose
-        ``summary`` or ``turn``.
+        ``summary``, or what the strategy calls an extra turn: ``flush``.
     model
         Name of the model.
     time
@@ -26,6 +26,10 @@ class SideCall(msgspec.Struct, frozen=True):
         Its tokens by billing class.
     causes
         Its fresh tokens by cause.
+    cycle
+        How often the session had been compacted before it.
+    heard
+        Tokens of its answer that the user was shown.
     """
 
     purpose: str
@@ -33,6 +37,8 @@ class SideCall(msgspec.Struct, frozen=True):
     time: float
     usage: Usage
     causes: dict[str, int]
+    cycle: int = 0
+    heard: int = 0
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -66,6 +72,8 @@ class Step(msgspec.Struct, frozen=True):
         Whether the prompt is larger than the window.
     side
         The side calls since the step before.
+    cycle
+        How often the session had been compacted before it.
     """
 
     answer: str
@@ -81,6 +89,7 @@ class Step(msgspec.Struct, frozen=True):
     compaction: bool = False
     overflow: bool = False
     side: tuple[SideCall, ...] = ()
+    cycle: int = 0
 
 
 @dataclass(frozen=True)
@@ -99,6 +108,8 @@ class Header:
         The window that the run was narrowed to; 0 if it was not.
     seed
         The experiment's seed.
+    flushes
+        Whether the strategy promises a flush of memory before each compaction.
     """
 
     conversation: str
@@ -108,6 +119,7 @@ class Header:
     model: str
     window: int
     seed: int
+    flushes: bool = False
 
 
 @dataclass

@@ -20,10 +20,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from compactlab.sim.message import Message, Part, Source
-from compactlab.sim.summarize import Summarizer, SummaryRequest
+from compactlab.sim.message import Part, Source
+from compactlab.sim.summarize import SummaryRequest
+from compactlab.summarizers.scripted_writer import ScriptedWriter
+from compactlab.summarizers.spans import LONGEST, origin_of, place_of, spans_of
 
-_LONGEST = 300  # characters of a unit; longer ones are cut, so that one line cannot be the summary
 _FULL = 120  # full marks for each of length (in characters), identifiers and place
 _DAMPING = 0.85  # Erkan and Radev 2004, section 3.2: between 0.8 and 0.9
 _SAME = 0.7  # cosine above which a unit only says again what is chosen already
@@ -31,8 +32,6 @@ _ROUNDS = 100  # 0.85 ** 100 = 9e-8, far below what decides between two units
 
 _Vector = NDArray[np.float64]
 
-# A line ends a unit, and so does a sentence in it.
-_BREAK = re.compile(r"[\r\n]|(?<=[.!?]) (?=[A-Z])")
 # A path or a dotted name is one word: else all lines about one file would be alike.
 _WORD = re.compile(r"\w+(?:[./:-]+\w+)*")
 
@@ -49,7 +48,7 @@ class _Unit(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Lexrank(Summarizer):
+class Lexrank(ScriptedWriter):
     """Quote the most central sentences and lines, in their original order, within the budget.
 
     Units are the sentences and lines of what was said and of what tools returned, and each call
@@ -107,13 +106,13 @@ def _units(request: SummaryRequest) -> Iterator[tuple[int, _Unit]]:
     """Yield all units in order, each with its nearness to the beginning or the end."""
     for part in request.previous:
         if _tells(part):
-            yield from ((_FULL, unit) for unit in _copied(part) or _split(part, _place(part)))
+            yield from ((_FULL, unit) for unit in _copied(part) or _split(part, place_of(part)))
     last = max(1, len(request.messages) - 1)
     for number, message in enumerate(request.messages):
         edge = _FULL * abs(2 * number - last) // last
         for index, part in enumerate(message.parts):
             if _tells(part):
-                units = _copied(part) or _split(part, _origin(message, index))
+                units = _copied(part) or _split(part, origin_of(message, index))
                 yield from ((edge, unit) for unit in units)
 
 
@@ -133,23 +132,8 @@ def _copied(part: Part) -> list[_Unit]:
     return [_Unit(line, (source,), exact=True) for line, source in pairs]
 
 
-def _origin(message: Message, index: int) -> Source | None:
-    """Say where a part's text begins in the log, if it stands there character by character."""
-    part = message.parts[index]
-    if part.kind == "verbatim" and part.sources == (Source(message.id),):
-        return Source(message.id, index)
-    return _place(part)
-
-
-def _place(part: Part) -> Source | None:
-    """The piece of the log that a part quotes, if it says which one."""
-    if part.kind != "verbatim" or len(part.sources) > 1 or part.sources[0].part < 0:
-        return None
-    return part.sources[0]
-
-
 def _split(part: Part, origin: Source | None) -> Iterator[_Unit]:
-    spans = [(0, min(len(part.text), _LONGEST))] if part.type == "tool_call" else _spans(part.text)
+    spans = [(0, min(len(part.text), LONGEST))] if part.type == "tool_call" else spans_of(part.text)
     for start, end in spans:
         text = part.text[start:end]
         if part.type == "tool_call":
@@ -161,21 +145,6 @@ def _split(part: Part, origin: Source | None) -> Iterator[_Unit]:
             at = origin.start
             source = Source(origin.id, origin.part, at + start, at + end)
             yield _Unit(text, (source,), exact=True)
-
-
-def _spans(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the spans of sentences and lines, cut to the longest length, without outer blanks."""
-    start = 0
-    for stop in (*(match.end() for match in _BREAK.finditer(text)), len(text)):
-        while start < stop:
-            end = stop
-            if stop - start > _LONGEST:
-                blank = text.rfind(" ", start + _LONGEST // 2, start + _LONGEST)
-                end = blank + 1 if blank >= 0 else start + _LONGEST
-            piece = text[start:end].rstrip()
-            if bare := piece.lstrip():
-                yield start + len(piece) - len(bare), start + len(piece)
-            start = end
 
 
 def _prefilter(units: Iterable[tuple[int, _Unit]], most: int) -> list[_Unit]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from compactlab.sim.contract.draw import draw
@@ -10,12 +10,13 @@ from compactlab.sim.contract.rules import RULES
 from compactlab.sim.contract.watched import Asked, Watched
 from compactlab.sim.conversation import Conversation
 from compactlab.sim.errors import UsageError
+from compactlab.sim.memory import Remembered
 from compactlab.sim.message import Message, Part, Source, verbatim
 from compactlab.sim.recording import Unseen
 from compactlab.sim.replay import replay
 from compactlab.sim.spec import build, parse_spec
 from compactlab.sim.strategy import Pipeline, Strategy
-from compactlab.sim.summarize import Summarizer, SummaryRequest
+from compactlab.sim.summarize import Summarizer, SummaryRequest, TurnRequest, Written
 from compactlab.sim.trace import Step
 
 MODEL = "claude-sonnet-4-5"
@@ -204,3 +205,12 @@ class Recap(Summarizer):
             return ()
         text = f"{len(told)} messages were here."
         return (Part("text", text, "summary", tuple(map(Source, told))),)
+
+    def write(
+        self, messages: Sequence[Message], request: TurnRequest, count: Callable[[str], int]
+    ) -> Written:
+        """A note on the newest part that stands for anything."""
+        parts = (part for message in reversed(messages) for part in message.parts)
+        sources = next((part.sources for part in parts if part.sources), ())
+        note = Remembered("progress", "We came this far.", sources)
+        return Written(request.silent, (note,) if sources else ())

@@ -91,7 +91,8 @@ class Watched(Strategy):
         after = self.inner.compact(view, host)
         if isinstance(after, View):
             intact = _same(view.messages, messages) and view.system == system and _same(log, said)
-            born = tuple(host.log[len(log) :])
+            heard = set(map(id, log))
+            born = tuple(message for message in host.log if id(message) not in heard)
             asked = Asked(
                 host.phase, view, after, host.log, born, intact, dict(host.notes), host.count
             )

@@ -8,6 +8,7 @@ import pytest
 
 from compactlab.sim.phase import Phase
 from compactlab.sim.strategy import Lifetime, Pipeline
+from compactlab.sim.summarize import TurnRequest
 
 
 def two_turns(kit: Any) -> Any:
@@ -114,14 +115,17 @@ def test_a_projection_of_each_request_costs_what_it_rewrites(kit: Any) -> None:
 def test_a_turns_projection_holds_though_the_session_grows_meanwhile(kit: Any) -> None:
     """A flush of memory in the middle of a turn takes nothing from the projection."""
     flush = kit.act(
-        lambda view, host: host.run_turn(view, "note it", "noted") if len(host.log) == 7 else view
+        lambda view, host: (
+            host.run_turn(view, TurnRequest("note it")) if len(host.log) == 7 else view
+        )
     )
     newest = kit.act(
         lambda view, host: view.with_messages(view.messages[-1:]),
         lifetime=Lifetime.TURN,
         phases=[Phase.BEFORE_TURN],
     )
-    last = kit.prompts_of(kit.replayed(two_turns(kit), Pipeline((flush, newest))))[-1]
+    both = Pipeline((flush, newest))
+    last = kit.prompts_of(kit.replayed(two_turns(kit), both, summarizer=kit.Echo()))[-1]
     assert last == "u2 a3 r2 born-1-prompt born-1-reply"
 
 

@@ -1,0 +1,98 @@
+"""What an agent writes down in an extra turn, by cue words: a simulation, not a model's writing.
+
+It sees what the agent sees, and quotes sentences of it; so every note has an exact source, and
+what was lost before the turn cannot come back. Which sentences a model would choose it cannot say.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
+
+from compactlab.sim.memory import Remembered, Topic
+from compactlab.sim.message import Message, Role, Source
+from compactlab.sim.summarize import Summarizer, TurnRequest, Written
+from compactlab.summarizers.spans import origin_of, spans_of
+
+_EACH = 8  # notes of a topic
+
+
+def _words(*cues: str) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(cues)})\b", re.IGNORECASE)
+
+
+_DECIDED = ("decided", "agreed", "settled on", "let's use", "let us use", "go(?:ing)? with", "must")
+
+# The first topic whose cue a sentence holds is its topic; what a person says has cues of its own.
+_CUES: dict[Role, tuple[tuple[Topic, re.Pattern[str]], ...]] = {
+    "user": (
+        ("decision", _words(*_DECIDED, "let's", "never", "always", "do not", "don't", "instead")),
+        ("user", _words("I", "I'm", "me", "my", "we", "our", "us", "prefer")),
+        ("progress", _words("blocked", "fails?", "failed", "failing", "broken", "wrong", "bug")),
+        ("action", _words("todo", "please", "can you", "could you", "next", "later", "add", "fix")),
+    ),
+    "assistant": (
+        ("decision", _words(*_DECIDED, "never")),
+        ("progress", _words("done", "fixed", "added", "implemented", "finished", "pass(?:es|ed)?",
+                            "blocked", "fails?", "failed", "failing", "broken", "stuck", "cannot",
+                            "can't")),
+        ("action", _words("todo", "next", "remains?", "remaining", "still (?:have|has|need)s?",
+                          "I'll", "I will", "I need to", "due", "later")),
+    ),
+    "tool": (),
+}  # fmt: skip
+
+# What holds from early on is noted where it was said first; where things stand, where it was last.
+_FIRST: tuple[Topic, ...] = ("decision", "user")
+_LAST: tuple[Topic, ...] = ("action", "progress")
+
+
+class ScriptedWriter(Summarizer):
+    """A summariser whose notes are sentences picked by cue words; subclasses make the summaries.
+
+    Sentences and lines of what people and the agent said are sorted into decisions, facts about
+    the user, progress and blockers, and action items (section 6.4.3 of the Signet specification)
+    by the first cue that they hold, and quoted whole. Of decisions and of what the user told of
+    themselves the first eight are taken, of the others the last eight, and of all as many as the
+    request has room for. What stands in notes that the agent still sees is not noted again; what
+    a summary tells was noted before that was made, or is lost. Results of tools are not read.
+    """
+
+    def write(
+        self, messages: Sequence[Message], request: TurnRequest, count: Callable[[str], int]
+    ) -> Written:
+        """Write; see :meth:`compactlab.sim.summarize.Summarizer.write`."""
+        topics: dict[Topic, dict[str, Remembered]] = {each: {} for each in (*_FIRST, *_LAST)}
+        for note in _noted(messages):
+            topics[note.topic].setdefault(" ".join(note.text.lower().split()), note)
+        first = (list(topics[each].values())[:_EACH] for each in _FIRST)
+        last = (list(topics[each].values())[-_EACH:] for each in _LAST)
+        room, items = request.max_tokens, []
+        for note in chain.from_iterable((*first, *last)):
+            tokens = count(note.text)
+            if tokens <= room:
+                room -= tokens
+                items.append(note)
+        return Written(request.silent, tuple(items))
+
+
+def _noted(messages: Iterable[Message]) -> Iterator[Remembered]:
+    """Yield every sentence with a cue that is not in a note already."""
+    messages = list(messages)
+    known = {
+        source for m in messages for p in m.parts if p.kind == "memory" for source in p.sources
+    }
+    for message in messages:
+        cues = () if message.meta else _CUES[message.role]
+        for index, part in enumerate(message.parts if cues else ()):
+            origin = origin_of(message, index) if part.type == "text" and part.sources else None
+            if origin is None:
+                continue
+            for start, end in spans_of(part.text):
+                text = part.text[start:end]
+                topic = next((topic for topic, cue in cues if cue.search(text)), None)
+                at = origin.start
+                source = Source(origin.id, origin.part, at + start, at + end)
+                if topic is not None and source not in known:
+                    yield Remembered(topic, text, (source,))
