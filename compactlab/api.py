@@ -11,7 +11,8 @@ from compactlab.scenarios.transcript import read
 from compactlab.sim import replay as engine
 from compactlab.sim.caller import RECORDED
 from compactlab.sim.conversation import Conversation
-from compactlab.sim.errors import UsageError
+from compactlab.sim.errors import ModelError, UsageError
+from compactlab.sim.model import find_model
 from compactlab.sim.results import Results, Run
 from compactlab.sim.strategy import Strategy
 from compactlab.sim.summarize import Summarizer
@@ -115,6 +116,8 @@ def run(
     InputError, UsageError
         If a file is no transcript, or a name is unknown.
     """
+    if jobs < 1:
+        raise UsageError("jobs must be at least 1")
     return plan(
         conversations,
         strategies,
@@ -139,6 +142,8 @@ def plan(
     """Put an experiment together without running it; the parameters are those of :func:`run`."""
     if seeds < 1 or (window is not None and window < 1):
         raise UsageError("seeds and window must be at least 1")
+    names: list[str] = _several(models, (str,))
+    _check_models(names)
     given: list[Conversation | str | Path] = _several(conversations, (Conversation, str, Path))
     named = [each for each in given if not isinstance(each, Conversation)]
     found, skipped = sources(named, seeds, lenient=lenient)
@@ -151,11 +156,21 @@ def plan(
     return Experiment(
         (*held, *found),
         tuple(map(_strategy, _several(strategies, (Strategy, str)))),
-        tuple(_several(models, (str,))),
+        tuple(names),
         _summarizer(summarizer),
         window,
         skipped,
     )
+
+
+def _check_models(names: Iterable[str]) -> None:
+    """What somebody wrote must be known; what a recording says may fail its own rows."""
+    for name in names:
+        if name != RECORDED:
+            try:
+                find_model(name)
+            except ModelError as error:
+                raise UsageError(str(error)) from None
 
 
 def _several(given: Any, alone: tuple[type, ...]) -> list[Any]:

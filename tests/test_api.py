@@ -164,7 +164,7 @@ def test_the_default_conversation_is_a_scenario() -> None:
     assert source.name.startswith("coding_agent(turns=40, tokens=300000)")
 
 
-@pytest.mark.parametrize("wrong", [{"seeds": 0}, {"window": 0}, {"window": -5}])
+@pytest.mark.parametrize("wrong", [{"seeds": 0}, {"window": 0}, {"window": -5}, {"jobs": 0}])
 def test_numbers_below_one_are_refused(wrong: dict[str, int], made: Conversation) -> None:
     with pytest.raises(UsageError, match="at least 1"):
         api.run([made], ["keep_all"], **wrong)
@@ -178,6 +178,8 @@ def test_numbers_below_one_are_refused(wrong: dict[str, int], made: Conversation
         ({"conversations": ["no/such/file.jsonl"]}, InputError, "no/such/file.jsonl"),
         ({"strategies": ["keep_nun"]}, UsageError, "did you mean keep_none"),
         ({"summarizer": "lex"}, UsageError, "lexrank"),
+        ({"models": ["claude-sonet-4-5"]}, UsageError, "did you mean claude-sonnet-4-5"),
+        ({"models": "claude-sonnet-4-5@nun"}, UsageError, "did you mean none"),
     ],
 )
 def test_what_is_named_wrongly_stops_a_run_before_it_begins(

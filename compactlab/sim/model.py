@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 import tomllib
 from dataclasses import dataclass, replace
@@ -12,6 +13,9 @@ from typing import Any
 from compactlab.sim.cache import POLICIES, CachePolicy
 from compactlab.sim.errors import ModelError, unknown
 from compactlab.sim.tokens import Tokenizer
+
+# A model that can be replayed, for those who have to name one.
+EXAMPLE = "claude-sonnet-4-5"
 
 
 @dataclass(frozen=True)
@@ -82,7 +86,7 @@ def find_model(name: str) -> Model:
     known = catalogue()
     plain = re.sub(r"-(\d{8}|latest)$", "", stem.replace(".", "-"))
     if plain not in known:
-        raise ModelError(unknown("model", name, known))
+        raise ModelError(_unknown(name, plain))
     model = known[plain]
     if not policy:
         return model
@@ -91,6 +95,18 @@ def find_model(name: str) -> Model:
     own = isinstance(model.policy, POLICIES[policy])
     kept = model.policy if own else POLICIES[policy]()
     return replace(model, name=f"{model.name}@{policy}", policy=kept)
+
+
+def _unknown(name: str, plain: str) -> str:
+    """Say that a model is not known, and name only what can be replayed at once."""
+    near = difflib.get_close_matches(plain, catalogue(), n=3, cutoff=0.7)
+    at = "@none" if name.endswith("@none") else ""
+    usable = [each + (at if catalogue()[each].policy else "@none") for each in near]
+    meant = f"did you mean {' or '.join(usable)}? Or " if usable else ""
+    return (
+        f"unknown model {name!r}; {meant}name another, e.g. --model {EXAMPLE}, or NAME@none for "
+        "one without a cache (compactlab list models)"
+    )
 
 
 def replayable(model: Model) -> tuple[Model, CachePolicy]:
@@ -104,7 +120,7 @@ def replayable(model: Model) -> tuple[Model, CachePolicy]:
     if model.policy is None:
         raise ModelError(
             f"no cache policy is built for {model.name} yet; name another model, "
-            f"e.g. --model claude-sonnet-4-5, or --model {model.name}@none for no cache at all"
+            f"e.g. --model {EXAMPLE}, or --model {model.name}@none for no cache at all"
         )
     return model, model.policy
 

@@ -77,9 +77,20 @@ def parse_spec(text: str) -> tuple[str, dict[str, Any]]:
             raise UsageError(f"{text!r}: write the arguments as name=value")
         if len(set(names)) < len(names):
             raise UsageError(f"{text!r}: an argument is given twice")
-        return name, {str(k.arg): ast.literal_eval(k.value) for k in call.keywords}
+        return name, {str(k.arg): _value(text, str(k.arg), k.value) for k in call.keywords}
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError) as error:
         raise UsageError(f"{text!r} is no spec: {error}") from None
+
+
+def _value(text: str, name: str, value: ast.expr) -> Any:
+    try:
+        return ast.literal_eval(value)
+    except ValueError:
+        said = ast.unparse(value)
+        raise UsageError(
+            f"{text!r}: {name}={said} is no value: write a number, True, False, None, or text in "
+            f"quotes, {name}='...'"
+        ) from None
 
 
 def build(cls: type[T], arguments: dict[str, Any]) -> T:

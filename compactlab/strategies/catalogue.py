@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import importlib
 import importlib.util
 import inspect
@@ -61,11 +60,17 @@ def _installed(point: EntryPoint) -> type[Strategy]:
 
 
 def _checked(name: str, found: object) -> type[Strategy]:
-    if inspect.isclass(found) and issubclass(found, Strategy) and not inspect.isabstract(found):
-        if dataclasses.is_dataclass(found):
-            return found
-        raise UsageError(f"{name} must be a frozen dataclass: its fields are its configuration")
-    raise UsageError(f"{name} is no strategy: it must subclass compactlab.Strategy")
+    if not (inspect.isclass(found) and issubclass(found, Strategy)):
+        raise UsageError(f"{name} is no strategy: it must subclass compactlab.Strategy")
+    if inspect.isabstract(found):
+        raise UsageError(f"{name} is not finished: it has no method compact(self, view, host)")
+    parameters = getattr(found, "__dataclass_params__", None)
+    if parameters is None or not parameters.frozen:
+        raise UsageError(
+            f"{name} must be a frozen dataclass, as its fields are its configuration: write "
+            "@dataclass(frozen=True) above the class"
+        )
+    return found
 
 
 def find_strategy(text: str) -> Strategy:
@@ -108,7 +113,12 @@ def _class(name: str) -> type[Strategy]:
                 return _installed(point)
         raise UsageError(unknown("strategy", name, known))
     where, _, attribute = name.rpartition(":")
-    return _checked(name, getattr(_module(where), attribute, None))
+    module = _module(where)
+    if not hasattr(module, attribute):
+        own = [key for key, value in vars(module).items() if _is_own(value, module)]
+        told = unknown("class", attribute, own) if own else f"there is no class {attribute!r} in it"
+        raise UsageError(f"{where}: {told}")
+    return _checked(name, getattr(module, attribute))
 
 
 def _module(where: str) -> ModuleType:
@@ -126,6 +136,12 @@ def _module(where: str) -> ModuleType:
         # Whatever the user's own code raises while it is loaded is named, not thrown.
         raise UsageError(f"{where} cannot be loaded: {type(error).__name__}: {error}") from None
     return module
+
+
+def _is_own(value: object, module: ModuleType) -> bool:
+    """Whether a module holds a strategy that it defines itself."""
+    ours = inspect.isclass(value) and issubclass(value, Strategy)
+    return ours and getattr(value, "__module__", "") == module.__name__
 
 
 def _split(text: str) -> list[str]:

@@ -120,11 +120,30 @@ def test_a_dry_run_of_everything_that_is_built_in_names_it(compactlab):
         ({"what": "no/such/file.jsonl"}, "no/such/file.jsonl: No such file"),
     ],
 )
-def test_a_name_that_is_not_known_ends_with_2(run, tmp_path, more, complaint):
-    done = run(**more)
+@pytest.mark.parametrize("dry", [False, True])
+def test_a_name_that_is_not_known_ends_with_2(run, tmp_path, more, complaint, dry):
+    done = run(*["--dry-run"] * dry, **more)
     assert done.code == 2
     assert complaint in done.err
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("model", "complaint"),
+    [
+        ("claude-sonet-4-5", "did you mean claude-sonnet-4-5"),
+        ("claude-sonnet-4-5@anthropc", "did you mean anthropic"),
+    ],
+)
+@pytest.mark.parametrize("dry", [False, True])
+def test_a_model_that_somebody_mistyped_ends_with_2(run, tmp_path, model, complaint, dry):
+    """Before anything of an earlier run is overwritten."""
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "report.html").write_text("precious")
+    done = run(*["--dry-run"] * dry, "--model", model, "--model", "claude-sonnet-4-5")
+    assert (done.code, done.out) == (2, "")
+    assert complaint in done.err
+    assert (tmp_path / "out" / "report.html").read_text() == "precious"
 
 
 def test_a_summariser_that_is_not_known_ends_with_2(run):
@@ -137,8 +156,6 @@ def test_a_summariser_that_is_not_known_ends_with_2(run):
     ("model", "advice"),
     [
         ("gpt-5", "--model gpt-5@none"),
-        ("claude-sonet-4-5", "did you mean claude-sonnet-4-5"),
-        ("claude-sonnet-4-5@anthropc", "did you mean anthropic"),
         ("recorded", "name one: --model"),
     ],
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from compactlab.sim.cache import Anthropic, NoCache
@@ -60,10 +62,10 @@ def test_a_models_own_policy_keeps_its_figures() -> None:
         ("claude-opus-4-55", "unknown model 'claude-opus-4-55'; did you mean claude-opus-4-5"),
         (
             "claude-opus-45@none",
-            "unknown model 'claude-opus-45@none'; did you mean claude-opus-4-5",
+            "unknown model 'claude-opus-45@none'; did you mean claude-opus-4-5@none",
         ),
-        ("", "unknown model ''; known: claude-fable-5,"),
-        ("zzz", "unknown model 'zzz'; known: claude-fable-5,"),
+        ("", "unknown model ''; name another, e.g. --model claude-sonnet-4-5, or NAME@none"),
+        ("zzz", "unknown model 'zzz'; name another, e.g. --model claude-sonnet-4-5"),
         ("claude-opus-4-5@nonsense", "unknown cache policy 'nonsense'; did you mean none?"),
         ("claude-opus-4-5@xyz", "unknown cache policy 'xyz'; known: anthropic, none"),
         ("claude-opus-4-5@anthropc", "unknown cache policy 'anthropc'; did you mean anthropic"),
@@ -74,6 +76,18 @@ def test_an_unknown_name_is_told_with_the_nearest(written: str, told: str) -> No
     with pytest.raises(ModelError) as caught:
         find_model(written)
     assert told in str(caught.value)
+
+
+@pytest.mark.parametrize("written", ["gpt-5.3-codex-spark", "gpt-5x", "claude-sonet-4-5", "zzz"])
+def test_what_is_named_instead_can_be_replayed_at_once(written: str) -> None:
+    """A recording may hold any name, and nobody wants to be told one that fails next."""
+    with pytest.raises(ModelError) as caught:
+        find_model(written)
+    advice = str(caught.value).partition(";")[2].replace("NAME", "gpt-5")
+    named = re.findall(r"(?:claude|gpt)[\w.@-]*\w", advice)
+    assert named
+    for name in named:
+        replayable(find_model(name))
 
 
 def test_a_window_can_only_be_narrowed() -> None:

@@ -32,6 +32,11 @@ class Plain(Strategy):
     def compact(self, view, host):
         return view
 
+@dataclass
+class Thawed(Plain):
+    '''Its fields may change while it runs.'''
+    keep: int = 3
+
 class Other:
     pass
 
@@ -110,8 +115,9 @@ def test_a_label_leaves_out_what_stands_at_its_default():
         ("sliding_window(5)", "as name=value"),
         ("sliding_window(**{})", "as name=value"),
         ("sliding_window(keep=)", "is no spec"),
-        ("sliding_window(keep=many)", "is no spec"),
-        ("sliding_window(keep=__import__('os'))", "is no spec"),
+        ("sliding_window(keep=many)", "keep=many is no value: write a number"),
+        ("sliding_window(keep=many)", "text in quotes, keep='...'"),
+        ("sliding_window(keep=__import__('os'))", "keep=__import__('os') is no value"),
         ("sliding_window(kep=5)", "unknown field 'kep'; did you mean keep"),
         ("sliding_window(keep='5')", "keep must be a whole number, not '5'"),
         ("sliding_window(keep=True)", "keep must be a whole number, not True"),
@@ -119,7 +125,7 @@ def test_a_label_leaves_out_what_stands_at_its_default():
         ("sliding_window(keep=0)", "keep must be at least 1, not 0"),
         ("random_keep(share='half')", "share must be a number"),
         ("turn_slice + keep_all", "session, turn, request"),
-        ("compactlab.strategies:Nobody", "compactlab.strategies:Nobody is no strategy"),
+        ("compactlab.strategies:Nobody", "compactlab.strategies: there is no class 'Nobody'"),
         ("compactlab.sim.view:View", "compactlab.sim.view:View is no strategy"),
         ("no.such.module:Class", "cannot be loaded: ModuleNotFoundError"),
         ("no/such/file.py:Class", "cannot be loaded: FileNotFoundError"),
@@ -137,10 +143,21 @@ def test_a_file_of_ones_own_is_loaded(own, tell, sent):
     assert find_strategy(f"{own}:LastMessage(extra=1)").spec == "last_message(extra=1)"
 
 
-@pytest.mark.parametrize("name", ["Abstract", "Plain", "Other", "NUMBER", "Nobody"])
-def test_what_is_no_strategy_in_it_is_refused(own, name):
-    with pytest.raises(UsageError):
+@pytest.mark.parametrize(
+    ("name", "complaint"),
+    [
+        ("Abstract", "is not finished: it has no method compact(self, view, host)"),
+        ("Plain", "must be a frozen dataclass"),
+        ("Thawed", "must be a frozen dataclass"),
+        ("Other", "is no strategy: it must subclass compactlab.Strategy"),
+        ("NUMBER", "is no strategy"),
+        ("LastMesage", "unknown class 'LastMesage'; did you mean LastMessage?"),
+    ],
+)
+def test_what_is_no_strategy_in_it_is_refused(own, name, complaint):
+    with pytest.raises(UsageError) as error:
         find_strategy(f"{own}:{name}")
+    assert complaint in str(error.value)
 
 
 @pytest.mark.parametrize("code", ["def", "1 / 0", "import no_such_module", "raise SystemExit(3)"])
