@@ -91,14 +91,12 @@ class RecencyBuffer(Strategy):
         prepared = now.prepared
         old = prepared.history
         end = len(old) - buffered(old, self.keep_messages, self.keep_tokens, self.enabled)
-        history, recent = old[:end], old[end:]
         scribe = Scribe(now.view, host, max(1, rules.reserve), self.version)
         safeguard = Safeguard(scribe, self.max_history_share)
-        dropped = safeguard.dropped(history, prepared)
-        previous = safeguard.first(history[:dropped], prepared.previous)
+        history, previous = safeguard.fitted(old[:end], prepared)
         parts = [
-            *safeguard.summary(history[dropped:], prepared, previous),
-            *buffer_section(recent),
+            *safeguard.summary(history, prepared, previous),
+            *buffer_section(old[end:]),
             *failure_section(tool_failures([*old, *prepared.prefix])),
             *file_section(prepared.files),
         ]

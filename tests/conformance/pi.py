@@ -89,6 +89,19 @@ def message_of(entry: Mapping[str, Any]) -> Mapping[str, Any] | None:
     return {"role": role, **told, **time}
 
 
+def made_up(message: Message) -> dict[str, Any]:
+    """Write a result that a repair made up as pi has it."""
+    part = message.parts[0]
+    return {
+        "role": "toolResult",
+        "toolCallId": part.call_id,
+        "toolName": part.name,
+        "content": [{"type": "text", "text": part.text}],
+        "isError": part.is_error,
+        "timestamp": round(message.time * 1000),
+    }
+
+
 def places(kept: Sequence[Message], history: Sequence[Message]) -> list[Any]:
     """Write kept messages as the vectors do: by their place in the history."""
     place = {id(message): n for n, message in enumerate(history)}

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from compactlab.sim.message import Message, Part, Source
 from compactlab.sim.tokens import utf16_length
-from compactlab.strategies.mechanisms.code_units import collapsed, first_units, trimmed
+from compactlab.strategies.mechanisms.units import BLANKS, head
 
 # OpenClaw 2026.1.29.
 MOST = 8
 CHARS = 240
+_RUN = re.compile(f"[{BLANKS}]+")
 
 Details = Callable[[Message], Any]
 
@@ -68,8 +70,8 @@ def tool_failures(messages: Iterable[Message], details: Details = _nothing) -> l
         said = [p.text for p in message.parts if p.type in ("tool_result", "text")]
         meta = _meta(details(message))
         nothing = "failed" if meta else "failed (no output)"
-        text = _cut(collapsed("\n".join(said)) or nothing)
-        tool = part.name if trimmed(part.name) else "tool"
+        text = _cut(_RUN.sub(" ", "\n".join(said)).strip() or nothing)
+        tool = part.name if part.name.strip(BLANKS) else "tool"
         found[part.call_id] = Failure(message.id, part.call_id, tool, text, meta)
     return list(found.values())
 
@@ -77,7 +79,7 @@ def tool_failures(messages: Iterable[Message], details: Details = _nothing) -> l
 def _cut(text: str) -> str:
     if utf16_length(text) <= CHARS:
         return text
-    return f"{first_units(text, CHARS - 3)}..."
+    return f"{head(text, CHARS - 3)}..."
 
 
 def _meta(details: Any) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from compactlab.sim.message import Message, Part
@@ -12,10 +12,13 @@ from compactlab.strategies.mechanisms.preparation import Preparation
 from compactlab.strategies.mechanisms.stages import MARGIN, Stages, chunk_ratio, pruned, weight
 from compactlab.strategies.mechanisms.summary import SPLIT_TURN, Scribe, plain
 
+# What 2026.3.13 reckons for a request beside its messages.
+OVERHEAD = 4096
+
 
 @dataclass(frozen=True, slots=True)
 class Safeguard:
-    """Summarises in stages what is not too much beside what is new.
+    """Summarises in stages, and less of the history if there is much that is new.
 
     Parameters
     ----------
@@ -26,9 +29,11 @@ class Safeguard:
     focus
         What every summary should look to.
     overhead
-        Tokens that a request has beside the messages (2026.3.13: 4,096).
+        Tokens that a request has beside the messages.
     margin
         By what a piece is made smaller than a request may be (2026.3.13: 1.2).
+    mend
+        What is done to a history of which messages were dropped.
     """
 
     scribe: Scribe
@@ -36,25 +41,27 @@ class Safeguard:
     focus: str = ""
     overhead: int = 0
     margin: float = 1.0
+    mend: Callable[[list[Message]], Sequence[Message]] = list
 
-    def dropped(self, history: Sequence[Message], prepared: Preparation) -> int:
-        """How many of the oldest messages are dropped, because there is too much that is new.
+    def fitted(
+        self, history: Sequence[Message], prepared: Preparation
+    ) -> tuple[Sequence[Message], list[Part]]:
+        """What of a history is to be summarised, and the summary that this carries on.
 
-        What is in context and not to be summarised counts as new. The margin for estimates that
-        are too low raises what is allowed, as in the original.
+        Where too much is new, the oldest messages are dropped and summarised first. New is what is
+        in context and not to be summarised. The margin for estimates that are too low raises what
+        is allowed, as in the original.
         """
         old = weight(history) + weight(prepared.prefix)
         new = max(0, math.floor(prepared.tokens_before - old))
         window, share = self.scribe.host.window, self.max_history_share
+        previous = list(prepared.previous)
         if new <= math.floor(window * share * MARGIN):
-            return 0
-        return pruned(history, window, share)
-
-    def first(self, dropped: Sequence[Message], previous: Sequence[Part]) -> list[Part]:
-        """The summary of what is dropped, which the next one carries on."""
-        if not dropped:
-            return list(previous)
-        return self._stages(dropped).summary(dropped, previous, self.focus)
+            return history, previous
+        rest, dropped = pruned(history, window, share, self.mend)
+        if dropped:
+            previous = self._stages(dropped).summary(dropped, previous, self.focus)
+        return rest, previous
 
     def summary(
         self, history: Sequence[Message], prepared: Preparation, previous: Sequence[Part]
@@ -67,11 +74,7 @@ class Safeguard:
         told = stages.summary(history, previous, self.focus)
         if not (prepared.split and prepared.prefix):
             return told
-        focus = (
-            f"{TURN_PREFIX}\n\nAdditional requirements:\n{self.focus}"
-            if self.focus
-            else TURN_PREFIX
-        )
+        focus = f"{TURN_PREFIX}\n\n{self.focus}" if self.focus else TURN_PREFIX
         return [*told, plain(SPLIT_TURN), *stages.summary(prepared.prefix, (), focus)]
 
     def _stages(self, messages: Sequence[Message]) -> Stages:

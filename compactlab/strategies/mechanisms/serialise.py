@@ -10,7 +10,7 @@ import msgspec
 
 from compactlab.sim.message import Message, Part
 from compactlab.sim.tokens import utf16_length
-from compactlab.strategies.mechanisms.code_units import first_units
+from compactlab.strategies.mechanisms.units import head
 
 # pi cuts tool results in what it has summarised to so many characters (since 0.56.3).
 RESULT_CHARS = 2000
@@ -46,7 +46,7 @@ def _blocks(message: Message, result_chars: int | None) -> list[str]:
         text = "".join(texts("text", "tool_result"))
         more = utf16_length(text) - result_chars if result_chars is not None else 0
         if result_chars is not None and more > 0:
-            cut = first_units(text, result_chars)
+            cut = head(text, result_chars)
             text = f"{cut}\n\n[... {more} more characters truncated]"
         return [f"[Tool result]: {text}"] if text else []
     labelled = (

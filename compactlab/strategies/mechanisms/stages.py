@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from compactlab.sim.message import Message, Part
@@ -79,20 +79,40 @@ def chunks_of(messages: Sequence[Message], most: float) -> list[list[Message]]:
     return [*chunks, current] if current else chunks
 
 
-def pruned(messages: Sequence[Message], window: float, share: float) -> int:
-    """How many of the oldest messages are dropped so that the rest has its share of the window.
+def pruned(
+    messages: Sequence[Message],
+    window: float,
+    share: float,
+    mend: Callable[[list[Message]], Sequence[Message]] = list,
+) -> tuple[Sequence[Message], list[Message]]:
+    """Drop the oldest messages so that the rest has its share of the window.
 
     As ``pruneHistoryForContextShare``: half of what is left, again and again. A single message
     stays however large it is.
+
+    Parameters
+    ----------
+    messages
+        The history.
+    window, share
+        What the rest may take.
+    mend
+        What is done to the rest after each drop (2026.3.13: calls and results put together).
+
+    Returns
+    -------
+    tuple
+        The rest, and what was dropped.
     """
     budget = max(1, math.floor(window * share))
-    kept = list(messages)
+    kept, dropped = messages, list[Message]()
     while weight(kept) > budget:
         chunks = split_by_share(kept)
         if len(chunks) <= 1:
             break
-        kept = kept[len(chunks[0]) :]
-    return len(messages) - len(kept)
+        dropped += chunks[0]
+        kept = mend(list(kept[len(chunks[0]) :]))
+    return kept, dropped
 
 
 @dataclass(frozen=True, slots=True)

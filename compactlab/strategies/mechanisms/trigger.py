@@ -33,7 +33,7 @@ def reserve_floor(floor: float | None) -> int:
     >>> reserve_floor(None), reserve_floor(-1), reserve_floor(0), reserve_floor(16384.5)
     (20000, 20000, 0, 16384)
     """
-    if floor is None or not math.isfinite(floor) or floor < 0:
+    if not isinstance(floor, int | float) or not math.isfinite(floor) or floor < 0:
         return RESERVE_FLOOR
     return math.floor(floor)
 

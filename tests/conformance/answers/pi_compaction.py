@@ -43,7 +43,7 @@ def prepared(case: Case, keep_recent_tokens: float) -> Preparation | None:
 
     def reported(told: Message) -> float | None:
         usage = (message_of(originals[int(told.id)]) or {}).get("usage")
-        return tokens_of(usage) if usage else None
+        return tokens_of(usage) if isinstance(usage, Mapping) else None
 
     return prepare(entries(originals), keep_recent_tokens, case.version, reported)
 

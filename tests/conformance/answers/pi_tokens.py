@@ -38,7 +38,7 @@ def reported(originals: list[Mapping[str, Any]]) -> Callable[[Message], float | 
 
     def of(told: Message) -> float | None:
         usage = originals[int(told.id)].get("usage")
-        return tokens_of(usage) if usage else None
+        return tokens_of(usage) if isinstance(usage, Mapping) else None
 
     return of
 

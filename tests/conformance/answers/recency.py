@@ -8,20 +8,24 @@ from typing import Any
 from compactlab.sim.message import Message
 from compactlab.strategies.mechanisms.buffer import buffer_section, buffered, quoted, words
 from compactlab.strategies.mechanisms.failures import failure_section, tool_failures
+from compactlab.strategies.mechanisms.preserved import split_turns, turns_section
 from compactlab.strategies.mechanisms.summary import text_of
 from tests.conformance.answers import Answer
 from tests.conformance.busy import under
-from tests.conformance.pi import message, messages
-from tests.conformance.vectors import Case
+from tests.conformance.pi import made_up, message, messages
+from tests.conformance.vectors import UNDEFINED, Case
 
 BUSY = under("recency_buffer(reserve_tokens_floor=0, keep_recent_tokens=4000)")
 
 
+def given(value: Any) -> Any:
+    return None if value is UNDEFINED else value
+
+
 def recency_buffer(case: Case) -> Any:
-    history, config = messages(case.named("conversations")), case.input["config"]
-    count = buffered(
-        history, config.get("keepMessages"), config.get("keepTokens"), bool(config["enabled"])
-    )
+    history, config = messages(case.named("conversations")), given(case.input.get("config")) or {}
+    most, tokens = given(config.get("keepMessages")), given(config.get("keepTokens"))
+    count = buffered(history, most, tokens, bool(given(config.get("enabled"))))
     older = history[: len(history) - count]
     return {
         "recentCount": count,
@@ -57,7 +61,29 @@ def failures(case: Case) -> Any:
     }
 
 
+def preserved_turns(case: Case) -> Any:
+    history = messages(case.named("conversations"))
+    now = case.shared["now_ms"] / 1000
+    left, turns = split_turns(history, given(case.input.get("recentTurnsPreserve")), now)
+    return {
+        "summarizable": [place(message) for message in left],
+        "preserved": [place(message) for message in turns],
+        "section": text_of(turns_section(turns)),
+    }
+
+
+def place(message: Message) -> Any:
+    """A message of the history by its place there, and one that was made up as pi has it."""
+    return int(message.id) if message.id.isdecimal() else made_up(message)
+
+
 ANSWERS = [
+    Answer(
+        "splitPreservedRecentTurns + formatPreservedTurnsSection",
+        preserved_turns,
+        (split_turns, turns_section),
+        under("preserve_turns(reserve_tokens_floor=0, keep_recent_tokens=4000)"),
+    ),
     Answer(
         "computeRecencyBufferSlice + formatRecencyBufferSection",
         recency_buffer,
