@@ -61,9 +61,7 @@ def utf16_length(text: str) -> int:
     >>> utf16_length("a\N{ROCKET}")
     3
     """
-    if text.isascii():
-        return len(text)
-    return len(text) + sum(character > "\uffff" for character in text)
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 @dataclass(frozen=True)
