@@ -32,8 +32,8 @@ FAMILIES = {"strategies", "summarizers", "scenarios", "reports"}
 # What a user meets: it may import everything.
 FACE = {"", "__main__", "api", "cli"}
 
-# In strategies/, the places that are no strategy and know them all.
-INDEX = {"", "catalogue"}
+# In strategies/, the places that are no strategy and know them all. Agents are compositions.
+INDEX = {"", "catalogue", "agents"}
 
 # Slow to load, so imported in the function that uses it. The modules behind a name may do so at
 # their top, because they are themselves imported in a function.

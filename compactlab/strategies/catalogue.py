@@ -16,6 +16,7 @@ import compactlab.strategies as built_in
 from compactlab.sim.errors import UsageError, unknown
 from compactlab.sim.spec import build, parse_spec, snake_case
 from compactlab.sim.strategy import Pipeline, Strategy
+from compactlab.strategies import agents
 
 GROUP = "compactlab.strategies"
 
@@ -47,7 +48,11 @@ def strategies() -> dict[str, type[Strategy]]:
     for point in entry_points(group=GROUP):
         with suppress(UsageError):
             found[point.name] = _installed(point)
-    own = {snake_case(name): getattr(built_in, name) for name in built_in.__all__}
+    own = {
+        snake_case(name): getattr(family, name)
+        for family in (built_in, agents)
+        for name in family.__all__
+    }
     return found | own
 
 

@@ -1,0 +1,30 @@
+"""What a whole agent is: a pipeline under a name of its own."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from functools import cached_property
+
+from compactlab.sim.host import Host
+from compactlab.sim.strategy import Pipeline, Strategy
+from compactlab.sim.view import View
+
+
+class Agent(Strategy):
+    """A composition of strategies that people run, with the version that it follows.
+
+    The loop asks its parts, as it does with a pipeline; its own fields choose them.
+    """
+
+    @abstractmethod
+    def steps(self) -> tuple[Strategy, ...]:
+        """The strategies, in the order in which they are asked."""
+
+    @cached_property
+    def parts(self) -> tuple[Strategy, ...]:
+        """The parts, those of nested compositions among them."""
+        return Pipeline(self.steps()).parts
+
+    def compact(self, view: View, host: Host) -> View:
+        """Ask all parts in turn, as if all were asked at this moment."""
+        return Pipeline(self.parts).compact(view, host)
