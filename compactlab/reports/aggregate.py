@@ -85,6 +85,6 @@ def _rule(metric: str) -> str:
     """By which rule conversations are put together: amounts add up, shares do not."""
     if metric in ("prompt_tokens_peak", "write_spike_max", "write_spike_ratio_max"):
         return "maximum"
-    if metric in ("write_spike", "write_spike_ratio"):
+    if metric in ("write_spike", "write_spike_ratio", "flush_margin"):
         return "median"
     return "mean" if METRICS[metric].unit in ("share", "ratio") else "sum"

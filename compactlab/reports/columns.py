@@ -67,14 +67,17 @@ COLUMNS = (
     _metric("forward_need", "forward need", 1),
     _metric("verbatim_recency", "verbatim recency", 11),
     _metric("structural_validity", "validity", 9),
+    _metric("flushed_compactions", "flushed", 12),
 )
 
 
 def columns(comparison: Comparison) -> list[Column]:
-    """The columns that say something: relations need what they relate to."""
+    """The columns that say something: relations need what they relate to, shares their whole."""
+    flushed = [row.figures["flushed_compactions"] for row in comparison.rows]
     useful = {
         "of_keep_all": comparison.row("keep_all") is not None,
         "of_as_recorded": comparison.recorded,
+        "flushed_compactions": any(share is not None for share in flushed),
     }
     return [column for column in COLUMNS if useful.get(column.key, True)]
 

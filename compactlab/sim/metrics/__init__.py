@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from compactlab.sim.conversation import Conversation
-from compactlab.sim.metrics import behaviour, continuity, cost
+from compactlab.sim.metrics import behaviour, continuity, cost, flush
 from compactlab.sim.metrics.reading import Reading
 from compactlab.sim.trace import Trace
 
@@ -52,6 +52,7 @@ _ANTHROPIC = "usage fields as Anthropic bills them, 2026-08-21"
 _PAPER = "share of cached prompt tokens, arXiv 2601.06007"
 _AUDIT = "rebuilt tokens of claude-cache-audit 0.1, on fresh tokens"
 _SLIPSTREAM = "the recorded future as ground truth, arXiv 2605.08580"
+_SIGNET = "Signet specification, section 6.4"
 
 _SUM = "sum over calls and side calls"
 _CALLS = "sum over calls"
@@ -102,6 +103,12 @@ METRICS: dict[str, Metric] = {
         Metric("share", "higher", "messages without a fault that a provider would reject",
                "one less faults over messages, each summed over calls",
                _OWN, continuity.structural_validity),
+        Metric("share", "higher", "compactions before which memory was flushed, in the same cycle",
+               "mean over compactions", _SIGNET, flush.flushed_compactions),
+        Metric("tokens", "neither", "tokens that came between a flush and its compaction",
+               "median over compactions with a flush", _SIGNET, flush.flush_margin),
+        Metric("tokens", "lower", "tokens that a user was shown of the answers to flushes",
+               "sum over flushes", _SIGNET, flush.flush_heard),
     )
 }  # fmt: skip
 

@@ -26,12 +26,12 @@ def test_a_metric_says_what_it_is(metric: Metric) -> None:
 
 
 def test_every_function_of_a_family_is_in_the_table() -> None:
-    from compactlab.sim.metrics import behaviour, continuity, cost
+    from compactlab.sim.metrics import behaviour, continuity, cost, flush
 
     beside = {"spikes", "measure", "cost"}
     written = {
         name
-        for family in (behaviour, continuity, cost)
+        for family in (behaviour, continuity, cost, flush)
         for name, each in vars(family).items()
         if getattr(each, "__module__", "") == family.__name__
         and not name.startswith("_")

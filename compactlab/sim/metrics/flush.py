@@ -1,0 +1,56 @@
+"""Whether memory was written down before each compaction, how near to it, and who heard of it."""
+
+from __future__ import annotations
+
+from statistics import fmean, median
+
+from compactlab.sim.metrics.reading import Reading
+from compactlab.sim.trace import SideCall
+
+
+def flushed_compactions(reading: Reading) -> float | None:
+    """Share of the session's compactions before which there was a flush in the same cycle."""
+    margins = _margins(reading)
+    asked = reading.trace.header.flushes or _flushes(reading)
+    return fmean(margin is not None for margin in margins) if margins and asked else None
+
+
+def flush_margin(reading: Reading) -> float | None:
+    """Median over flushed compactions of the tokens that came between flush and compaction."""
+    margins = [margin for margin in _margins(reading) if margin is not None]
+    return median(margins) if margins else None
+
+
+def flush_heard(reading: Reading) -> int | None:
+    """Tokens of what flushes answered that the user was shown."""
+    flushes = _flushes(reading)
+    return sum(call.heard for call in flushes) if flushes else None
+
+
+def _flushes(reading: Reading) -> list[SideCall]:
+    return [call for call in reading.side_calls if call.purpose == "flush"]
+
+
+def _margins(reading: Reading) -> list[int | None]:
+    """For each compaction: by how much the prompt grew from the flush on; None without a flush.
+
+    What happened between two compactions has the same cycle number; going back in the script may
+    take compactions back, and then a number occurs again.
+    """
+    margins: list[int | None] = []
+    first: dict[int, int] = {}
+    largest: dict[int, int] = {}
+    cycle = 0
+    for step in reading.trace.steps:
+        for call in step.side:
+            if call.purpose == "flush":
+                first.setdefault(call.cycle, call.usage.prompt)
+                largest[call.cycle] = max(call.usage.prompt, largest.get(call.cycle, 0))
+        margins += (
+            largest[ended] - first[ended] if ended in first else None
+            for ended in range(cycle, step.cycle)
+        )
+        cycle = step.cycle
+        if cycle in first:
+            largest[cycle] = max(step.usage.prompt, largest[cycle])
+    return margins
