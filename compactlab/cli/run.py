@@ -120,16 +120,19 @@ def _finish(results: Results, folder: Path) -> None:
 
 
 def _describe(planned: Experiment, folder: str) -> None:
+    from compactlab.reports.text import counted
     from compactlab.sim.sweep import DEFAULT_MODEL
 
     models = ", ".join(planned.models) or f"recorded; {DEFAULT_MODEL} for made-up conversations"
     click.echo(f"would run into {folder}, under {models}:")
     for title, names in (
-        ("conversations", [source.name for source in planned.sources]),
-        ("strategies", [strategy.label for strategy in planned.strategies]),
+        ("conversation", [source.name for source in planned.sources]),
+        ("strategy", [strategy.label for strategy in planned.strategies]),
     ):
-        click.echo(f"{len(names)} {title}")
+        click.echo(counted(len(names), title))
         for name in names:
             click.echo(f"  {name}")
+    if planned.skipped:
+        click.echo(f"passed over: {counted(planned.skipped, 'file')} of no known format")
     each = len(planned.sources) * len(planned.strategies) * max(1, len(planned.models))
-    click.echo(f"{each} runs, if every source holds one conversation")
+    click.echo(f"{counted(each, 'run')}, if every source holds one conversation")

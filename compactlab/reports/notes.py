@@ -18,7 +18,7 @@ from compactlab.reports.columns import (
     marks,
 )
 from compactlab.reports.comparison import FAULT_MARGIN, Comparison, Row, label
-from compactlab.reports.text import clean, counted, listed
+from compactlab.reports.text import clean, counted, enumerated, listed
 from compactlab.sim.errors import ModelError
 from compactlab.sim.model import find_model
 from compactlab.sim.results import Results
@@ -101,8 +101,24 @@ def summaries(results: Results, name: Name = str) -> str:
         return "no summariser"
     if spec.startswith(_EXTRACTIVE):
         told = "lines picked by rule, a simulation, not a model's writing"
+        if results.manifest.get("flushes"):
+            told += "; what agents put into their memory is picked and simulated so, too"
         return f"summaries by {name(spec)}: {told}"
     return f"summaries by {name(spec)}"
+
+
+def passed_over(results: Results, name: Name = str) -> str:
+    """Which lines and files were not read; "" if there are none."""
+    files = results.manifest.get("skipped_files", 0)
+    lines: dict[str, int] = results.manifest.get("skipped_lines", {})
+    told = []
+    if lines:
+        where = [f"{name(clean(each))} {number:,}" for each, number in sorted(lines.items())]
+        listing = enumerated(where, 3)
+        told.append(f"{counted(sum(lines.values()), 'line')} that cannot be read ({listing})")
+    if files:
+        told.append(f"{counted(files, 'file')} of no known format in folders")
+    return f"Passed over: {listed(told)}." if told else ""
 
 
 def notes(comparison: Comparison, name: Name = str) -> list[str]:
@@ -115,7 +131,7 @@ def notes(comparison: Comparison, name: Name = str) -> list[str]:
     name
         Writes a name that comes from outside.
     """
-    return [*_missing(comparison, name), *_idle(comparison, name)]
+    return [*_missing(comparison, name), *_heard(comparison, name), *_idle(comparison, name)]
 
 
 def legend(compared: Sequence[Comparison], name: Name = str) -> list[str]:
@@ -168,6 +184,13 @@ def _missing(comparison: Comparison, name: Name) -> Iterator[str]:
             "Not compared, because too few of their runs succeeded: "
             f"{listed([name(each) for each in comparison.dropped])}."
         )
+
+
+def _heard(comparison: Comparison, name: Name) -> Iterator[str]:
+    """A flush of memory must be invisible; say where it was not."""
+    for row in comparison.rows:
+        if tokens := row.figures["flush_heard"]:
+            yield f"Users were shown {tokens:,.0f} tokens of the flushes of {name(row.label)}."
 
 
 def _broken(row: Row) -> str:

@@ -10,7 +10,7 @@ from compactlab.reports import provenance
 from compactlab.reports.aggregate import together
 from compactlab.reports.columns import ARROWS
 from compactlab.reports.comparison import Comparison, comparisons
-from compactlab.reports.notes import failures, legend, model_names, summaries, window
+from compactlab.reports.notes import failures, legend, model_names, passed_over, summaries, window
 from compactlab.reports.palette import COLOURS, strategy_colours
 from compactlab.reports.sections import CHARTS, TABLES, charts, groups, section, tables
 from compactlab.reports.sessions import BINS
@@ -65,11 +65,13 @@ def _facts(results: Results, compared: Sequence[Comparison]) -> list[tuple[str, 
     """What stands at the head of the page."""
     models = dict.fromkeys(model_names(each) for each in compared)
     windows = dict.fromkeys(window(each).removeprefix("window").strip(" :") for each in compared)
+    over = passed_over(results)
     return [
         *provenance.facts(results),
         ("Models", "; ".join(models) or "none"),
         ("Window", "; ".join(windows) or "none"),
         ("Summaries", summaries(results).removeprefix("summaries ")),
+        *([("Passed over", over.removeprefix("Passed over: "))] if over else []),
     ]
 
 

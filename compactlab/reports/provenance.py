@@ -16,8 +16,9 @@ _GENERATED = re.compile(r"(.+\))-\d+")
 _DEFAULTS = {
     "models": "none named: those that were recorded, or the default",
     "window": "not narrowed",
+    "skipped_lines": "none",
 }
-_OTHERWISE_SHOWN = frozenset({"strategies", "sources", "breaks", "sees_future"})
+_OTHERWISE_SHOWN = frozenset({"strategies", "sources", "breaks", "sees_future", "flushes"})
 
 
 def facts(results: Results) -> list[tuple[str, str]]:
@@ -82,7 +83,8 @@ def command(results: Results) -> str:
 
 def recordings(results: Results) -> str:
     """The names of the transcripts that the command needs, in words."""
-    names = [clean(s) for s in results.manifest.get("sources", ()) if not _GENERATED.fullmatch(s)]
+    sources = dict.fromkeys(results.manifest.get("sources", ()))
+    names = [clean(source) for source in sources if not _GENERATED.fullmatch(source)]
     shown = names[:20] + ([f"{len(names) - 20:,} more"] if len(names) > 20 else [])
     return listed(shown)
 

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from compactlab.reports.columns import ARROWS, Column, columns, marks
 from compactlab.reports.comparison import Comparison, Row, comparisons
-from compactlab.reports.notes import failures, legend, notes, scope, summaries
-from compactlab.reports.text import capitalised, counted
+from compactlab.reports.notes import (
+    Failure,
+    failures,
+    legend,
+    notes,
+    passed_over,
+    scope,
+    summaries,
+)
+from compactlab.reports.text import capitalised, counted, enumerated
 from compactlab.reports.verdict import verdict
 from compactlab.sim.results import Results
 
@@ -19,6 +29,8 @@ if TYPE_CHECKING:
 _UNBOUNDED = 400
 _GAP = 2
 _NAME = 24
+# A number that is no piece of a name.
+_NUMBER = re.compile(r"(?<![\w.@/-])\d[\d,.]*(?![\w@/-])")
 
 
 def table(results: Results) -> str:
@@ -49,6 +61,7 @@ def table(results: Results) -> str:
             _comparison(console, comparison)
         if compared:
             _say(console, *legend(compared), f"{capitalised(summaries(results))}.", style="dim")
+        _say(console, *filter(None, [passed_over(results)]), style="bold")
         _failed(console, results)
     lines = capture.get().splitlines()
     return "\n".join(line.rstrip() for line in lines).strip("\n")
@@ -119,9 +132,27 @@ def _failed(console: Console, results: Results) -> None:
     if failed:
         console.print()
         _say(console, f"{counted(len(failed), 'run')} failed:", style="bold red")
+    _say(console, *(f"  {line}" for line in _grouped(failed)))
+
+
+def _grouped(failed: list[Failure]) -> Iterator[str]:
+    """A line for each error, however many runs it has failed."""
+    groups: dict[tuple[str, str], list[Failure]] = {}
     for each in failed:
-        model = f" under {each.model}" if each.model else ""
-        _say(console, f"  {each.conversation}, {each.strategy}{model}: {each.error}")
+        # Errors that differ in a count are the same error.
+        groups.setdefault((each.model, _NUMBER.sub("#", each.error)), []).append(each)
+    for (model, _), same in groups.items():
+        under = f" under {model}" if model else ""
+        first = same[0]
+        if len(same) == 1:
+            yield f"{first.conversation}, {first.strategy}{under}: {first.error}"
+            continue
+        strategies = list(dict.fromkeys(each.strategy for each in same))
+        conversations = list(dict.fromkeys(each.conversation for each in same))
+        yield (
+            f"{counted(len(same), 'run')} ({enumerated(conversations, 3)}; "
+            f"{enumerated(strategies, 3)}){under}: {first.error}"
+        )
 
 
 def _say(console: Console, *texts: str, style: str = "") -> None:

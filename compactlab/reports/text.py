@@ -56,6 +56,18 @@ def listed(names: list[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
+def enumerated(names: list[str], most: int) -> str:
+    """The first names, and how many more there are.
+
+    Examples
+    --------
+    >>> enumerated(["a", "b", "c", "d"], 2)
+    'a, b and 2 more'
+    """
+    more = len(names) - most
+    return listed([*names[:most], f"{more:,} more"] if more > 0 else names)
+
+
 def counted(number: int, noun: str) -> str:
     """A number with its noun.
 

@@ -46,6 +46,8 @@ class Run:
         Value by metric.
     calls
         A row a call: see :data:`CALL_COLUMNS`.
+    skipped
+        Lines of the conversation's transcript that were passed over; stored in the manifest.
     """
 
     conversation: str
@@ -60,6 +62,7 @@ class Run:
     summarizer: str = ""
     metrics: dict[str, float | None] = field(default_factory=dict)
     calls: list[tuple[Any, ...]] = field(default_factory=list, repr=False)
+    skipped: int = 0
 
     def __post_init__(self) -> None:
         # Half a character may come from a file's name or an error's text; no table can hold it.

@@ -111,7 +111,9 @@ class Experiment:
             done[number] = runs
             if progress is not None:
                 progress(self.sources[number], runs)
-        return Results(self._told_apart(done), self.manifest())
+        runs = self._told_apart(done)
+        lines = {run.conversation: run.skipped for run in runs if run.skipped}
+        return Results(runs, {**self.manifest(), "skipped_lines": lines})
 
     def _told_apart(self, done: dict[int, list[Run]]) -> list[Run]:
         """All runs in order; different conversations of one id get the names of their sources."""
@@ -170,6 +172,7 @@ class Experiment:
                     seed=seed,
                     digest=conversation.digest,
                     summarizer=summarizer.spec if summarizer else "",
+                    skipped=conversation.skipped,
                 )
                 yield run_one(run, conversation, strategy, summarizer, overhead)
 
@@ -182,6 +185,7 @@ class Experiment:
             "summarizer": self.summarizer.spec if self.summarizer else "",
             "strategies": {strategy.spec: strategy.label for strategy in self.strategies},
             "sees_future": [s.spec for s in self.strategies if s.sees_future],
+            "flushes": [s.spec for s in self.strategies if s.flushes],
             "breaks": {s.spec: dict(s.breaks) for s in self.strategies if s.breaks},
             "models": list(self.models),
             "window": self.window or 0,

@@ -47,8 +47,8 @@ def test_an_option_wins_over_the_file(compactlab, toml):
     file = toml(SETTINGS)
     done = compactlab("run", file, "--dry-run", "--strategies", "keep_none", "--seeds", 1)
     assert done.code == 0
-    assert "1 strategies\n  keep_none\n" in done.out
-    assert "1 conversations\n" in done.out
+    assert "1 strategy\n  keep_none\n" in done.out
+    assert "1 conversation\n" in done.out
 
 
 def test_an_empty_file_is_the_defaults(compactlab, toml):

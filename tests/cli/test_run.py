@@ -207,6 +207,33 @@ def test_files_of_a_folder_that_are_no_transcripts_are_counted(run, chat, tmp_pa
     assert manifest["skipped_files"] == 1
 
 
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_what_was_passed_over_is_said_wherever_one_looks(run, chat, bad, tmp_path, jobs):
+    for name in ("b", "c"):
+        bad(tmp_path / "talks" / f"{name}.jsonl")
+    chat(tmp_path / "talks" / "a.jsonl")
+    (tmp_path / "talks" / "notes.txt").write_text("no transcript")
+    options = ("--model", "claude-sonnet-4-5")
+    done = run("--lenient", *options, what=tmp_path / "talks", jobs=jobs)
+    assert done.code == 0
+    told = "2 lines that cannot be read (b 1 and c 1) and 1 file of no known format in folders"
+    assert f"Passed over: {told}." in done.out
+    assert told in (tmp_path / "out" / "report.html").read_text()
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert manifest["skipped_lines"] == {"b": 1, "c": 1}
+    dry = run("--dry-run", *options, what=tmp_path / "talks")
+    assert "passed over: 1 file of no known format" in dry.out
+
+
+def test_an_error_of_many_runs_is_one_line(run, chat, tmp_path):
+    for name in "abcde":
+        chat(tmp_path / "talks" / f"{name}.jsonl")
+    done = run(what=tmp_path / "talks", strategies=("keep_all", "keep_none"))
+    assert done.code == 1
+    (line,) = [line for line in done.out.splitlines() if "name one: --model" in line]
+    assert "10 runs (a, b, c and 2 more; keep_all and keep_none) under recorded: " in line
+
+
 def test_a_folder_without_transcripts_is_nothing_to_replay(run, tmp_path):
     (tmp_path / "empty").mkdir()
     done = run(what=tmp_path / "empty")
