@@ -15,7 +15,6 @@ from compactlab.strategies.mechanisms.cut import current_turn
 from compactlab.strategies.mechanisms.estimate import estimate, estimate_system
 from compactlab.strategies.mechanisms.glue import glued
 from compactlab.strategies.mechanisms.sidecar import (
-    HEADER,
     ITEM_CHARS,
     MAX_CHARS,
     MAX_ITEMS,
@@ -29,9 +28,10 @@ from compactlab.strategies.mechanisms.sidecar import (
 )
 from compactlab.strategies.mechanisms.units import whole
 
-# The file of the original, and beside it the ids of the messages that its lines come from.
+# The file of the original, and beside it the ids of the messages that its lines were read from.
 FILE = "session.jsonl.summary.json"
 _IDS = "session.jsonl.summary.ids.json"
+_NAME = "session summary"
 
 
 @dataclass(frozen=True)
@@ -109,19 +109,17 @@ class SummarySidecar(Strategy):
 
     def _in_system(self, view: View, host: Host) -> View:
         if host.phase is Phase.BEFORE_TURN:
-            host.notes["shown"] = self._decide(view, host)
-        # In the middle of a turn a compaction may have taken the block away.
-        if not host.notes.get("shown") or any(p.text.startswith(HEADER) for p in view.system):
+            session = host.session.messages
+            state = self._kept_up(session[: current_turn(session)], host)
+            host.notes["shown"] = is_needed(
+                len(view.messages) < len(session), _pressure(view, host), self.threshold
+            )
+        elif host.notes.get("shown") and not any(part.name == _NAME for part in view.system):
+            state = _loaded(host)  # a compaction in the middle of the turn took the block away
+        else:
             return view
-        shown = self._part(_loaded(host), host)
+        shown = self._part(state, host) if host.notes["shown"] else None
         return view.with_system(*view.system, shown) if shown else view
-
-    def _decide(self, view: View, host: Host) -> bool:
-        session = host.session.messages
-        self._kept_up(session[: current_turn(session)], host)
-        tokens = estimate_system(view) + view.messages.total(estimate)
-        trimmed = len(view.messages) < len(session)
-        return is_needed(trimmed, tokens / host.window, self.threshold)
 
     def _kept_up(self, messages: Messages, host: Host) -> Sidecar:
         before, now = _loaded(host), int(host.now * 1000)
@@ -135,7 +133,7 @@ class SummarySidecar(Strategy):
         )
         if state is not before:
             host.files[FILE] = dump(state, now)
-            host.files[_IDS] = json.dumps([item.ids for item in state.items])
+            host.files[_IDS] = json.dumps([item.id for item in state.items])
         return state
 
     def _part(self, state: Sidecar, host: Host, end: str = "") -> Part | None:
@@ -143,9 +141,13 @@ class SummarySidecar(Strategy):
         if shown is None:
             return None
         said = {message.id for message in host.log}
-        ids = dict.fromkeys(id for item in shown.items for id in item.ids if id in said)
+        ids = dict.fromkeys(item.id for item in shown.items if item.id in said)
         kind: Kind = "summary" if ids else "synthetic"
-        return Part("text", whole(shown.text) + end, kind, tuple(map(Source, ids)))
+        return Part("text", whole(shown.text) + end, kind, tuple(map(Source, ids)), _NAME)
+
+
+def _pressure(view: View, host: Host) -> float:
+    return (estimate_system(view) + view.messages.total(estimate)) / host.window
 
 
 def _loaded(host: Host) -> Sidecar:

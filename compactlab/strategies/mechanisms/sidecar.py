@@ -10,10 +10,12 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, NamedTuple, NoReturn
 
+import msgspec
+
 from compactlab.sim.message import Message
 from compactlab.sim.tokens import utf16_length
 from compactlab.strategies.mechanisms.speech import speaker, spoken
-from compactlab.strategies.mechanisms.units import BLANKS, head
+from compactlab.strategies.mechanisms.units import collapsed, head
 
 # The header of the original; the line below it is our own, and exactly as long as the original's.
 HEADER = "[SESSION_SUMMARY]"
@@ -26,16 +28,14 @@ ITEM_CHARS = 220
 MAX_CHARS = 1200
 THRESHOLD = 0.72
 
-_BLANK_RUN = re.compile(f"[{BLANKS}]+")
 _LONE = re.compile("[\ud800-\udfff]")
-_QUOTED = json.JSONEncoder(ensure_ascii=False).encode
 
 
 class Item(NamedTuple):
-    """A line, and the ids of the messages whose words are in it."""
+    """A line, and the id of the message that it was read from; "" if that is not known."""
 
     text: str
-    ids: tuple[str, ...] = ()
+    id: str = ""
 
 
 class Block(NamedTuple):
@@ -67,7 +67,7 @@ class Sidecar:
     version: float = VERSION
 
 
-def load(file: str | None, now: float, ids: Sequence[Sequence[str]] = ()) -> Sidecar:
+def load(file: str | None, now: float, ids: Sequence[str] = ()) -> Sidecar:
     """Read the file; what is missing or makes no sense counts as empty, whatever the version.
 
     Parameters
@@ -77,17 +77,17 @@ def load(file: str | None, now: float, ids: Sequence[Sequence[str]] = ()) -> Sid
     now
         Milliseconds since 1970.
     ids
-        The ids of the lines, which the original does not keep.
+        The ids of the lines' messages, which the original does not keep.
     """
     raw = _parsed(file)
     items, count, updated = (
         raw.get(k) for k in ("items", "lastProcessedMessageCount", "updatedAt")
     )
     texts = [text for text in items if isinstance(text, str)] if isinstance(items, list) else []
-    known = ids if len(ids) == len(texts) else [()] * len(texts)
+    known = ids if len(ids) == len(texts) else [""] * len(texts)
     return Sidecar(
         math.floor(max(_number(count), 0.0)),
-        tuple(Item(text, tuple(of)) for text, of in zip(texts, known, strict=True)),
+        tuple(map(Item, texts, known)),
         _number(updated, now),
     )
 
@@ -111,24 +111,33 @@ def _number(value: object, default: float = 0.0) -> float:
 
 def dump(state: Sidecar, now: float) -> str:
     """Write the file, as of now."""
-    lines = ",\n".join(f"    {_quoted(item.text)}" for item in state.items)
-    items = f"[\n{lines}\n  ]" if lines else "[]"
-    return (
-        f'{{\n  "version": {VERSION},\n'
-        f'  "lastProcessedMessageCount": {_written(max(0, math.floor(state.processed)))},\n'
-        f'  "items": {items},\n  "updatedAt": {_written(now)}\n}}\n'
-    )
+    texts: list[object] = [item.text for item in state.items]
+    try:
+        return _file(state.processed, texts, now)
+    except UnicodeEncodeError:
+        return _file(state.processed, [_escaped(item.text) for item in state.items], now)
 
 
-def _quoted(text: str) -> str:
-    quoted = _QUOTED(text)
-    return quoted if quoted.isascii() else _LONE.sub(lambda m: f"\\u{ord(m[0]):04x}", quoted)
+def _file(processed: float, items: list[object], now: float) -> str:
+    told = {
+        "version": VERSION,
+        "lastProcessedMessageCount": _written(max(0, math.floor(processed))),
+        "items": items,
+        "updatedAt": _written(now),
+    }
+    return msgspec.json.format(msgspec.json.encode(told), indent=2).decode() + "\n"
 
 
-def _written(value: float) -> str:
+def _escaped(text: str) -> msgspec.Raw:
+    """A text in JSON whose halves of code pairs are written as JavaScript writes them."""
+    quoted = json.dumps(text, ensure_ascii=False)
+    return msgspec.Raw(_LONE.sub(lambda half: f"\\u{ord(half[0]):04x}", quoted).encode())
+
+
+def _written(value: float) -> msgspec.Raw:
     """A whole number as JavaScript writes it: the shortest digits that name the float."""
     shortest = repr(float(value))
-    return shortest if abs(value) >= 1e21 else str(int(Decimal(shortest)))
+    return msgspec.Raw((shortest if value >= 1e21 else str(int(Decimal(shortest)))).encode())
 
 
 def update(
@@ -185,18 +194,12 @@ def _item(message: Message, chars: int, hardened: bool) -> Item | None:
     who = speaker(message)
     if not who:
         return None
-    found = ((part, _BLANK_RUN.sub(" ", part.text).strip(" ")) for _, part in spoken(message))
-    parts = [(part, text) for part, text in found if text]
-    text = " ".join(text for _, text in parts)
+    # A word and a blank are two characters at least, so that more words are never shown.
+    words = chars // 2 + 2
+    text = " ".join(filter(None, (collapsed(part.text, words) for _, part in spoken(message))))
     if not text or (hardened and text.startswith(HEADER)):
         return None
-    ids: dict[str, None] = {}
-    room = chars
-    for part, words in parts:
-        if room > 0:
-            ids |= dict.fromkeys(source.id for source in part.sources)
-        room -= utf16_length(words) + 1
-    return Item(f"{who}: {shortened(text, chars)}", tuple(ids))
+    return Item(f"{who}: {shortened(text, chars)}", message.id)
 
 
 def shortened(text: str, chars: int) -> str:

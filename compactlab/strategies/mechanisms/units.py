@@ -8,6 +8,9 @@ import re
 BLANKS = "\t\n\v\f\r \xa0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(
     map(chr, range(0x2000, 0x200B))
 )
+_BLANK_RUN = re.compile(f"[{BLANKS}]+")
+# Where Python and JavaScript do not agree on what a blank is.
+_DISPUTED = "\x1c\x1d\x1e\x1f\x85\ufeff"
 _LONE = re.compile("[\ud800-\udfff]")
 
 
@@ -24,6 +27,28 @@ def head(text: str, units: int) -> str:
         return begins
     cut = begins.encode("utf-16-le", "surrogatepass")[: 2 * units]
     return cut.decode("utf-16-le", "surrogatepass")
+
+
+def collapsed(text: str, words: int = -1) -> str:
+    r"""A text with one blank for every run of blanks, and none around it.
+
+    Parameters
+    ----------
+    text
+        The text.
+    words
+        How many words are wanted, if not all; of a long text the rest is not looked at.
+
+    Examples
+    --------
+    >>> collapsed("  a\n b "), collapsed("a b c d", words=2)
+    ('a b', 'a b')
+    """
+    if any(map(text.__contains__, _DISPUTED)):
+        text = _BLANK_RUN.sub(" ", text).strip(" ")
+        return text if words < 0 else " ".join(text.split(" ", words)[:words])
+    found = text.split(None, words)
+    return " ".join(found if words < 0 else found[:words])
 
 
 def whole(text: str) -> str:
