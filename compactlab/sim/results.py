@@ -185,6 +185,10 @@ class Results:
             columns = [calls[name] for name in CALL_COLUMNS]
             for number, *call in zip(calls["run"], *columns, strict=True):
                 runs[number].calls.append(tuple(call))
+        except FileNotFoundError as error:
+            lacking = f"{Path(error.filename).name} is missing"
+            told = lacking if folder.is_dir() else "there is no such folder"
+            raise InputError(f"no store of results: {told}", str(folder)) from None
         except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
             what = f"{type(error).__name__}: {error}"
             raise InputError(f"no store of results ({what})", str(folder)) from None

@@ -6,14 +6,16 @@ import json
 
 import pytest
 
-from compactlab.scenarios.catalogue import SCENARIOS, find_scenario
+from compactlab.scenarios.catalogue import DEFAULT, SCENARIOS, find_scenario
 from compactlab.sim.metrics import METRICS
 from compactlab.sim.model import catalogue
 from compactlab.strategies.catalogue import find_strategy, strategies
+from compactlab.summarizers.catalogue import SUMMARIZERS, find_summarizer
 
 NAMES = {
     "strategies": set(strategies()),
     "scenarios": set(SCENARIOS),
+    "summarizers": set(SUMMARIZERS),
     "models": set(catalogue()),
     "metrics": set(METRICS),
     "formats": {"native", "claude-code", "pi", "codex", "anthropic-messages", "openai-chat"},
@@ -23,7 +25,7 @@ NAMES = {
 @pytest.mark.parametrize("kind", NAMES)
 def test_each_has_a_line_with_its_meaning(compactlab, kind):
     done = compactlab("list", kind)
-    lines = [line.split(maxsplit=1) for line in done.out.splitlines()]
+    lines = [line.split(maxsplit=1) for line in done.out.splitlines() if line[0] != " "]
     assert done.code == 0
     assert {name for name, _ in lines} == NAMES[kind]
     assert len(lines) == len(NAMES[kind])
@@ -41,6 +43,23 @@ def test_the_specs_of_a_list_can_be_typed(compactlab):
         assert find_strategy(row["spec"]).spec == row["spec"]
     for row in json.loads(compactlab("list", "scenarios", "--json").out):
         assert find_scenario(row["spec"]).spec == row["spec"]
+    for row in json.loads(compactlab("list", "summarizers", "--json").out):
+        assert find_summarizer(row["spec"]).spec == row["spec"]
+
+
+def test_parameters_stand_below_with_their_defaults(compactlab):
+    lines = [line.strip() for line in compactlab("list", "strategies").out.splitlines()]
+    (found,) = [n for n, line in enumerate(lines) if line.startswith("sliding_window ")]
+    assert lines[found + 1].startswith("keep=20")
+    rows = {row["name"]: row for row in json.loads(compactlab("list", "strategies", "--json").out)}
+    assert rows["sliding_window"]["parameters"]["keep"] == 20
+    assert rows["keep_all"]["parameters"] == {}
+
+
+def test_the_scenario_that_is_run_by_default_is_named_as_it_is_run(compactlab):
+    (row,) = json.loads(compactlab("list", "scenarios", "--json").out)
+    assert find_scenario(row["used_by_run"]) == find_scenario(DEFAULT)
+    assert f"compactlab run uses {row['used_by_run']}" in compactlab("list", "scenarios").out
 
 
 def test_a_model_without_a_policy_says_how_it_can_be_used(compactlab):

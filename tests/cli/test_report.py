@@ -72,10 +72,11 @@ def test_a_format_that_is_not_known_ends_with_2(compactlab, store):
 
 
 def test_where_there_is_no_store_it_says_so(compactlab, tmp_path):
-    for folder in (tmp_path, tmp_path / "missing"):
+    told = {tmp_path: "manifest.json is missing", tmp_path / "nope": "there is no such folder"}
+    for folder, why in told.items():
         done = compactlab("report", folder)
-        assert done.code == 2
-        assert f"{folder}: no store of results" in done.err
+        assert (done.code, done.out) == (2, "")
+        assert done.err == f"compactlab: {folder}: no store of results: {why}\n"
 
 
 DAMAGES = {
