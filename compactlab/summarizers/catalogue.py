@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import importlib
+
 from compactlab.sim.errors import UsageError, unknown
 from compactlab.sim.spec import build, parse_spec
 from compactlab.sim.summarize import Summarizer
 
 DEFAULT = "lexrank"
-SUMMARIZERS = ("lexrank",)
+
+# Name to module and class. They are imported when they are asked for: numpy takes a tenth of a
+# second, which `--help` need not wait for.
+SUMMARIZERS = {
+    "lexrank": ("lexrank", "Lexrank"),
+    "empty": ("pathological", "Empty"),
+    "inflating": ("pathological", "Inflating"),
+    "answering": ("pathological", "Answering"),
+}
 
 
 def find_summarizer(text: str = DEFAULT) -> Summarizer:
@@ -17,11 +27,16 @@ def find_summarizer(text: str = DEFAULT) -> Summarizer:
     ------
     UsageError
         If the name is unknown, or an argument does not fit.
+
+    Examples
+    --------
+    >>> find_summarizer("inflating").spec
+    'inflating()'
     """
     name, arguments = parse_spec(text)
     if name not in SUMMARIZERS:
         raise UsageError(unknown("summariser", name, SUMMARIZERS))
-    # numpy takes a tenth of a second to import, which `--help` need not wait for.
-    from compactlab.summarizers.lexrank import Lexrank
-
-    return build(Lexrank, arguments)
+    module, cls = SUMMARIZERS[name]
+    found = getattr(importlib.import_module(f"compactlab.summarizers.{module}"), cls)
+    summarizer: Summarizer = build(found, arguments)
+    return summarizer

@@ -6,13 +6,13 @@ Nothing is ever opened: a file is what the tools' arguments and results said of 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
-from compactlab.sim.message import Message, Part, Source
+from compactlab.sim.message import Message, Part, Source, frame
 
 # The tools of Claude Code, pi, OpenCode and Gemini CLI, without case and without "file".
 READS = frozenset({"read", "view", "open"})
@@ -108,6 +108,33 @@ def known_files(log: Iterable[Message]) -> list[KnownFile]:
                 shelf.result(place, message, index)
     known = [each for each in shelf.files.values() if each.touched >= 0]
     return sorted(known, key=lambda each: (each.modified, each.touched), reverse=True)
+
+
+def attached(
+    log: Iterable[Message], count: Callable[[str], int], files: int, file_tokens: int
+) -> list[Part]:
+    """The most recently modified files as a client attaches them anew after a compaction.
+
+    Parameters
+    ----------
+    log
+        All that has been said.
+    count
+        Counts tokens.
+    files
+        How many, at most.
+    file_tokens
+        Tokens above which a file's path alone is told.
+    """
+    parts = []
+    for known in [each for each in known_files(log) if each.text][:files]:
+        if count(known.text) <= file_tokens:
+            parts.append(frame(f"{known.path} as it is now:\n"))
+            parts.append(Part("text", known.text, "recovered", known.sources, handle=known.path))
+        else:
+            told = f"{known.path} was in use; read it again if need be."
+            parts.append(Part("text", told, "stub", known.sources, handle=known.path))
+    return parts
 
 
 def _edit(known: KnownFile, arguments: dict[str, Any], caller: Message) -> None:

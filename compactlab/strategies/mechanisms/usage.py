@@ -47,6 +47,14 @@ def known_tokens(view: View, host: Host) -> int:
     return reported + since
 
 
+def is_little(tokens: int, host: Host) -> bool:
+    """Whether so much is not worth a compaction: less than a hundredth of the window.
+
+    The originals do not ask, and would do it again at every call.
+    """
+    return tokens * 100 < host.window
+
+
 def at_most(tokens: int, host: Host, share: int = 4) -> int:
     """A number of tokens that is meant for a large window: a quarter of a smaller one.
 
