@@ -14,6 +14,7 @@ import msgspec
 from compactlab.sim.message import Message, Part
 from compactlab.sim.view import Messages
 from compactlab.strategies.mechanisms.estimate import FAILED
+from compactlab.strategies.mechanisms.preparation import at_least
 from compactlab.strategies.mechanisms.stub import Edits
 from compactlab.strategies.mechanisms.units import BLANKS
 
@@ -26,6 +27,9 @@ MISSING = (
     "[openclaw] missing tool result in session history; inserted synthetic error result for "
     "transcript repair."
 )
+# Since when calls of answers that were cut off are left alone (its pull request 4598), and results
+# are given the name of a tool (30881 and its successors); vectors hold both ends to account.
+_LEAVES_FAILED, _NAMES = "2026.2.3", "2026.3.1"
 UNKNOWN = "unknown"  # the name of a tool that has none
 
 # What a strategy that repairs breaks of the contract, because OpenClaw does.
@@ -98,14 +102,14 @@ def repair(
     now
         The time of results that are made up, in seconds since 1970; None for that of their call.
     version
-        From 2026.3.13 on, the calls of an answer that was cut off are left alone, so that their
-        results are dropped; and results without a tool's name are given that of their call.
+        OpenClaw's. In newer ones the calls of an answer that was cut off are left alone, so that
+        their results are dropped; and a result without a tool's name is given that of its call.
     edits
         Messages that were made or changed before.
     """
     if not messages.total(involved):
         return Repaired(messages)
-    rules = _Rules(now, version == VERSIONS[0], edits or Edits())
+    rules = _Rules(now, version, edits or Edits())
     seen: set[str] = set()
     spans = []
     for said in _spans(messages):
@@ -141,13 +145,17 @@ def _spans(messages: Iterable[Message]) -> Iterator[list[Message]]:
         yield said
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Rules:
-    """What is done, at what time; the older version's way or the newer one's."""
+    """What is done, and at what time."""
 
     now: float | None
-    old: bool
+    version: str
     edits: Edits
+
+    def __post_init__(self) -> None:
+        self.leaves_failed = at_least(self.version, _LEAVES_FAILED)
+        self.names = at_least(self.version, _NAMES)
 
     def apply(self, said: list[Message], seen: set[str]) -> _Span:
         """Put an answer and what follows it right."""
@@ -173,7 +181,7 @@ class _Rules:
         return _Span([*out, *rest], added, answered, duplicates, orphans, changed)
 
     def _calls(self, message: Message) -> _Calls:
-        if message.role != "assistant" or (message.origin in FAILED and not self.old):
+        if message.role != "assistant" or (message.origin in FAILED and self.leaves_failed):
             return []
         return [(p.call_id, p.name) for p in message.parts if p.type == "tool_call" and p.call_id]
 
@@ -206,7 +214,7 @@ class _Rules:
         """A result under the name of its tool, without blanks around it."""
         told = next((part.name for part in message.parts if part.call_id), "")
         name = told.strip(BLANKS) or tool.strip(BLANKS) or (UNKNOWN if told else "")
-        if self.old or name == told:
+        if name == told or not self.names:
             return message
         return self.edits.of(message, ("named", name), lambda: _named(message, name))
 
@@ -259,7 +267,7 @@ class Mender:
         if self._history.shared(messages) < self._upto:
             self._upto, self._seen, self._changed, self._same = 0, set(), False, True
         self._history = messages
-        rules = _Rules(None, version == VERSIONS[0], self.edits)
+        rules = _Rules(None, version, self.edits)
         place, changed, same = self._upto, self._changed, self._same
         answered: list[str] = []
         for said in _spans(messages[place:]):
