@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from compactlab.sim.errors import InputError, UsageError
+from compactlab.reports.text import counted
+from compactlab.sim.errors import CompactlabError, InputError, UsageError
 
 if TYPE_CHECKING:
     from compactlab.sim.anatomy import Anatomy
+    from compactlab.sim.sweep import Source
 
 
 @click.command()
@@ -23,14 +26,12 @@ def inspect(paths: tuple[str, ...], as_json: bool, lenient: bool) -> None:
     """Say what transcripts are: format, calls, turns, tokens by role and tool, gaps, compactions,
     recorded usage and cost. A scenario's spec may stand for a path.
     """  # noqa: D205
-    from compactlab.scenarios.catalogue import sources
     from compactlab.sim.anatomy import anatomy
 
-    found, skipped = sources(paths, lenient=lenient)
-    if not found:
+    found, skipped, errors = _sources(paths, lenient)
+    if not found and not errors:
         raise UsageError("there is nothing to inspect: no transcript was found")
     anatomies: list[Anatomy] = []
-    errors: list[InputError] = []
     for source in found:
         try:
             anatomies += (anatomy(source.named(each)) for each in source.load())
@@ -38,20 +39,45 @@ def inspect(paths: tuple[str, ...], as_json: bool, lenient: bool) -> None:
             errors.append(fault)
     if as_json:
         click.echo(json.dumps([_plain(each) for each in anatomies], indent=2))
-    else:
+    elif anatomies:
         click.echo("\n\n".join(map(_text, anatomies)))
     if skipped:
-        click.echo(f"{skipped} files of no known format were passed over", err=True)
+        told = f"{counted(skipped, 'file')} of no known format"
+        click.echo(f"passed over: {told}", err=True)
     for error in errors:
         click.echo(f"compactlab: {error}", err=True)
     if errors:
-        sys.exit(1 if anatomies else 2)
+        # What was named must be good; in a folder a bad file costs itself alone.
+        named = any(not isinstance(e, InputError) or e.path in ("", *paths) for e in errors)
+        sys.exit(2 if named or not anatomies else 1)
+
+
+def _sources(
+    paths: Sequence[str], lenient: bool
+) -> tuple[list[Source], int, list[CompactlabError]]:
+    """What can be read of what was named, files passed over in folders, and what is wrong."""
+    from compactlab.scenarios.catalogue import sources
+
+    good: list[str] = []
+    errors: list[CompactlabError] = []
+    for path in paths:
+        try:
+            sources([path])
+            good.append(path)
+        except (InputError, UsageError) as fault:
+            errors.append(fault)
+    found, skipped = sources(good, lenient=lenient)
+    return found, skipped, errors
 
 
 def _plain(figures: Anatomy) -> dict[str, Any]:
     import msgspec
 
-    return {**asdict(figures), "usage": msgspec.to_builtins(figures.usage)}
+    return {
+        **asdict(figures),
+        "usage": msgspec.to_builtins(figures.usage),
+        "output_doubtful": figures.output_doubtful,
+    }
 
 
 def _text(figures: Anatomy) -> str:
@@ -69,8 +95,8 @@ def _text(figures: Anatomy) -> str:
         ("recorded input", f"{usage.uncached:,} uncached, {usage.cache_read:,} read, "
          f"{usage.cache_write:,} written ({usage.cache_write_5m:,} for 5 min, "
          f"{usage.cache_write_1h:,} for 1 h)"),
-        ("recorded output", f"{usage.output:,}"),
-        ("cost", "no price" if figures.cost_usd is None else f"${figures.cost_usd:,.2f}"),
+        ("recorded output", _output(figures)),
+        ("cost", _cost(figures)),
         ("not in the log", f"{hidden.system:,} tools and system prompt, {hidden.context:,} client "
          f"context, {hidden.head:,} before it begins (o200k, estimated)"),
         ("lines passed over", f"{figures.skipped:,}"),
@@ -87,6 +113,23 @@ def _visible(text: str) -> str:
 def _listed(counts: dict[str, int]) -> str:
     shown = [f"{name or '(not named)'} {count:,}" for name, count in list(counts.items())[:8]]
     return ", ".join(c for c in shown) + (", ..." if len(counts) > len(shown) else "")
+
+
+def _output(figures: Anatomy) -> str:
+    recorded = f"{figures.usage.output:,}"
+    if not figures.output_doubtful:
+        return recorded
+    return (
+        f"{recorded}, which is too little, as is the cost: the answers' own texts count "
+        f"{figures.output_counted:,} (such logs are written while answers stream)"
+    )
+
+
+def _cost(figures: Anatomy) -> str:
+    if figures.cost_usd is None:
+        return "no usage recorded" if not figures.unpriced else "no price"
+    without = f" ({counted(figures.unpriced, 'call')} without a price)" if figures.unpriced else ""
+    return f"${figures.cost_usd:,.2f}{without}"
 
 
 def _compactions(figures: Anatomy) -> str:

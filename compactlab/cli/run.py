@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from compactlab.reports.text import counted
 from compactlab.sim.errors import UsageError
 
 if TYPE_CHECKING:
@@ -120,7 +121,6 @@ def _finish(results: Results, folder: Path) -> None:
 
 
 def _describe(planned: Experiment, folder: str) -> None:
-    from compactlab.reports.text import counted
     from compactlab.sim.sweep import DEFAULT_MODEL
 
     models = ", ".join(planned.models) or f"recorded; {DEFAULT_MODEL} for made-up conversations"

@@ -15,7 +15,7 @@ def test_it_says_what_a_transcript_is(compactlab, chat, tmp_path):
     assert ["format", "openai-chat"] in lines
     assert ["calls", "4 in 3 turns, 8 messages"] in lines
     assert ["compactions", "none"] in lines
-    assert ["cost", "no price"] in lines
+    assert ["cost", "no usage recorded"] in lines
 
 
 def test_all_figures_come_as_json(compactlab, chat, tmp_path):
@@ -38,7 +38,7 @@ def test_a_folder_is_inspected_file_by_file(compactlab, chat, tmp_path):
     (tmp_path / "talks" / "notes.txt").write_text("nothing")
     done = compactlab("inspect", "--json", tmp_path / "talks")
     assert [figures["conversation"] for figures in json.loads(done.out)] == ["a", "b"]
-    assert "1 files of no known format were passed over" in done.err
+    assert "passed over: 1 file of no known format" in done.err
 
 
 def test_one_bad_transcript_among_good_ones_is_named(compactlab, chat, bad, tmp_path):
@@ -64,6 +64,49 @@ def test_what_is_not_there_is_named(compactlab, name):
     done = compactlab("inspect", name)
     assert (done.code, done.out) == (2, "")
     assert name in done.err
+
+
+def test_a_bad_file_among_named_ones_costs_itself_alone(compactlab, chat, bad, tmp_path):
+    one, two = chat(tmp_path / "one.jsonl"), chat(tmp_path / "two.jsonl")
+    (tmp_path / "notes.txt").write_text("nothing")
+    for wrong in (tmp_path / "notes.txt", tmp_path / "missing", bad(tmp_path / "bad.jsonl")):
+        done = compactlab("inspect", one, wrong, two)
+        assert done.code == 2
+        assert [line for line in done.out.splitlines() if line[:1].strip()] == ["one", "two"]
+        assert str(wrong) in done.err
+
+
+def recorded(tmp_path, *calls):
+    """A recording: model, recorded output and words of each answer."""
+    header = {"type": "conversation", "version": 1, "id": "rec"}
+    lines = [header, {"type": "message", "id": "u", "role": "user", "parts": [part("go")]}]
+    for number, (model, output, words) in enumerate(calls):
+        call = {"model": model, "usage": {"uncached": 100, "output": output}}
+        answer = {"type": "message", "id": f"a{number}", "role": "assistant", "call": call}
+        lines.append({**answer, "time": 1_760_000_000.0, "parts": [part("word " * words)]})
+    path = tmp_path / "rec.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def part(text):
+    return {"type": "text", "text": text}
+
+
+def test_what_has_a_price_is_priced_and_the_rest_counted(compactlab, tmp_path):
+    path = recorded(tmp_path, ("claude-opus-4-5", 1000, 5), ("of-tomorrow", 1000, 5))
+    out = compactlab("inspect", path).out
+    assert "$0.03 (1 call without a price)" in out
+    (figures,) = json.loads(compactlab("inspect", "--json", path).out)
+    assert (figures["unpriced"], round(figures["cost_usd"], 4)) == (1, 0.0255)
+    assert "no price" in compactlab("inspect", recorded(tmp_path, ("of-tomorrow", 9, 5))).out
+
+
+def test_an_output_that_was_logged_too_early_is_told(compactlab, tmp_path):
+    done = compactlab("inspect", recorded(tmp_path, ("claude-opus-4-5", 3, 500)))
+    assert "recorded output    3, which is too little, as is the cost" in done.out
+    done = compactlab("inspect", recorded(tmp_path, ("claude-opus-4-5", 700, 500)))
+    assert "too little" not in done.out
 
 
 def test_a_tool_cannot_write_lines_of_its_own(compactlab, chat, tmp_path):
