@@ -70,10 +70,11 @@ def test_the_bill_is_that_of_the_recorded_usage(kit: Any) -> None:
     assert figures.cost_usd == pytest.approx(dollars)
 
 
-def test_a_bill_with_a_price_missing_is_none(kit: Any) -> None:
+def test_a_bill_is_of_what_has_a_price_and_the_rest_is_counted(kit: Any) -> None:
     story = kit.Story().user("a").answer("b", model=SONNET, usage=Usage(uncached=1000))
     story.user("c").answer("d", model="homemade-1", usage=Usage(uncached=1000))
-    assert anatomy(story.script(seed=-1)).cost_usd is None
+    figures = anatomy(story.script(seed=-1))
+    assert (figures.cost_usd, figures.unpriced) == (pytest.approx(0.003), 1)
 
 
 def test_without_usage_there_is_no_bill(kit: Any) -> None:
