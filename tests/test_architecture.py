@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 ORDER = [
     "errors", "files", "spec", "stream", "message", "framing", "memory", "phase", "tokens", "conversation", "scenario", "view",
     "summarize", "extra_turn", "prompt", "cache", "causes", "model", "pricing", "recording", "meter", "trace",
-    "identifiers", "needs", "host", "strategy", "session", "caller", "replay", "contract", "anatomy", "metrics",
+    "identifiers", "needs", "host", "strategy", "session", "side_calls", "caller", "replay", "contract", "anatomy", "metrics",
     "results", "sweep",
 ]  # fmt: skip
 

@@ -44,9 +44,10 @@ class Meter:
     _clock: float = 0.0
 
     def _line(self, model: Model) -> _Line:
-        if model.name not in self._lines:
-            self._lines[model.name] = _Line(model)
-        return self._lines[model.name]
+        line = self._lines.get(model.name)
+        if line is None:
+            line = self._lines[model.name] = _Line(model)
+        return line
 
     def tokens(self, model: Model, view: View) -> int:
         """Tokens of a view as the next prompt."""
@@ -55,7 +56,14 @@ class Meter:
         return prompt.tokens
 
     def request(
-        self, model: Model, at: float, ttl: str, arrived: Collection[str], reason: str
+        self,
+        model: Model,
+        at: float,
+        ttl: str,
+        arrived: Collection[str],
+        reason: str,
+        *,
+        output: int = 0,
     ) -> Bill:
         """Send the prompt that was last measured.
 
@@ -71,9 +79,13 @@ class Meter:
             Ids of the messages that are new since the last request.
         reason
             Why the prompt is not the last one, see :func:`compactlab.sim.causes.explain`.
+        output
+            Tokens of the answer.
         """
         line = self._line(model)
-        return self._bill(line, line.main, at=at, ttl=ttl, arrived=arrived, reason=reason)
+        return self._bill(
+            line, line.main, at=at, ttl=ttl, arrived=arrived, reason=reason, output=output
+        )
 
     def side(
         self,
@@ -109,6 +121,7 @@ class Meter:
         ttl: str,
         arrived: Collection[str],
         reason: str,
+        output: int = 0,
     ) -> Bill:
         # Recorded clocks may run back by a few milliseconds; a cache's clock never does.
         self._clock = max(self._clock, at)
@@ -121,5 +134,6 @@ class Meter:
             cache_read=lookup.read,
             cache_write_5m=lookup.write_5m,
             cache_write_1h=lookup.write_1h,
+            output=output,
         )
         return Bill(usage, causes)

@@ -38,7 +38,7 @@ _CUES: dict[Role, tuple[tuple[Topic, re.Pattern[str]], ...]] = {
                             "blocked", "fails?", "failed", "failing", "broken", "stuck", "cannot",
                             "can't")),
         ("action", _words("todo", "next", "remains?", "remaining", "still (?:have|has|need)s?",
-                          "I'll", "I will", "I need to", "due", "later")),
+                          "I'll", "I will", "I need to")),
     ),
     "tool": (),
 }  # fmt: skip
