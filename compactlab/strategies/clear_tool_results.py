@@ -11,8 +11,8 @@ from compactlab.sim.host import Host
 from compactlab.sim.strategy import Lifetime, Strategy
 from compactlab.sim.view import View, Weight
 from compactlab.strategies.mechanisms.approximate import approximate
-from compactlab.strategies.mechanisms.clearing import Clearing, clear_tool_uses
-from compactlab.strategies.mechanisms.stub import Edits, unstubbed
+from compactlab.strategies.mechanisms.clearing import Clearing, Past, clear_tool_uses
+from compactlab.strategies.mechanisms.stub import unstubbed
 
 _LARGER = MappingProxyType({"size": "the place-holder of a tiny result is longer; langchain 1.4.7"})
 
@@ -33,7 +33,7 @@ class ClearToolResults(Strategy):
     the trigger for ever after, and break the cache with every tool use, as LangChain's does.
 
     What is not documented is taken from LangChain: a result counts for ``keep`` even if its tool
-    is excluded. Not exact: the text of the place-holder, and that a result which is no longer
+    is excluded. Not exact: the text of the place-holder, and that a result which is no larger
     than it stays. A trigger of ``tool_uses`` counts those that are not cleared yet.
 
     ``gate="langchain"`` is ``ClearToolUsesEdit`` (langchain 1.4.7), exactly: for one request
@@ -70,7 +70,7 @@ class ClearToolResults(Strategy):
     clear_tool_inputs: bool = False
     placeholder: str = "[cleared]"
     gate: Literal["api", "langchain"] = "api"
-    edits: Edits = field(default_factory=Edits, init=False, repr=False, compare=False)
+    past: Past = field(default_factory=Past, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         for name in ("trigger", "keep", "clear_at_least"):
@@ -105,9 +105,10 @@ class ClearToolResults(Strategy):
             self.clear_tool_inputs,
             self.placeholder,
             self.gate,
+            None if self.gate == "langchain" else host.count,
         )
         weight: Weight = approximate if self.gate == "langchain" else host.count
-        cleared = clear_tool_uses(view.messages, rule, weight, excess, self.edits)
+        cleared = clear_tool_uses(view.messages, rule, weight, excess, self.past)
         return view.with_messages(cleared)
 
     def _size(self, view: View, host: Host) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 from typing import Literal
 
@@ -73,6 +74,9 @@ class ObservationMasking(Strategy):
         messages = view.messages
         if self.system == "openhands":
             return view.with_messages(mask_window(messages, self.n))
-        rule = Masking(self.n, self.polling, self.keep_tools, self.remove_tools)
         task = int(messages.total(starts_turn) > 0)
-        return view.with_messages(mask_last_n(messages, rule, task))
+        return view.with_messages(mask_last_n(messages, self._rule, task))
+
+    @cached_property
+    def _rule(self) -> Masking:
+        return Masking(self.n, self.polling, self.keep_tools, self.remove_tools)

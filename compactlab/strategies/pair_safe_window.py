@@ -47,7 +47,10 @@ class PairSafeWindow(Strategy):
     phases = frozenset({Phase.BEFORE_CALL, Phase.AFTER_TURN, Phase.ON_OVERFLOW})
 
     breaks = MappingProxyType(
-        {"last user message": "where no user speaks it cuts at a call; strands-agents 1.62.0"}
+        {
+            "last user message": "where no user speaks it cuts at a call; strands-agents 1.62.0",
+            "pairs": "it looks for a result in the next message alone; strands-agents 1.62.0",
+        }
     )
 
     def __post_init__(self) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -14,7 +15,7 @@ from compactlab.strategies.mechanisms.stub import Edits, is_stub, results_of, wi
 
 Gate = Literal["api", "langchain"]
 
-_Edit = Callable[[Message, frozenset[int], "Clearing", Edits], Message]
+_Edit = Callable[[Message, int, "Clearing"], Message]
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,9 @@ class Clearing:
         What stands in the place of a result.
     gate
         Who is followed.
+    count
+        Counts the tokens of a part; with it, a result that is no larger than the place-holder
+        stays. LangChain makes no such difference.
     """
 
     keep: int = 3
@@ -44,19 +48,19 @@ class Clearing:
     clear_tool_inputs: bool | tuple[str, ...] = False
     placeholder: str = "[cleared]"
     gate: Gate = "api"
+    count: Callable[[Part], int] | None = None
 
     def __call__(self, message: Message) -> int:
         """Weigh a message by how many of its results can be cleared, as far as it tells itself."""
         return sum(self.clears(*result) for result in results_of(message))
 
     def clears(self, first: Part, *_: Part) -> bool:
-        """Whether a result can be cleared: it still says something, and no rule keeps it.
-
-        What is no longer than its place-holder stays; LangChain makes no such difference.
-        """
+        """Whether a result can be cleared: it still says something, and no rule keeps it."""
         if first.kind == "stub" or (first.name and first.name in self.exclude_tools):
             return False
-        return self.gate == "langchain" or len(first.text) > len(self.placeholder)
+        return self.count is None or self.count(first) > self.count(
+            Part("tool_result", self.placeholder, "synthetic", ())
+        )
 
 
 class _Use(NamedTuple):
@@ -68,8 +72,40 @@ class _Use(NamedTuple):
     call: int
 
 
+@dataclass
+class Past:
+    """What was made of a history, and how far that is final: the next is often a longer one.
+
+    Parameters
+    ----------
+    source, result
+        The history, and what was made of it.
+    final
+        Index up to which the result stays what it is, however the history goes on.
+    saved
+        Tokens that were saved before that.
+    enough
+        Whether clearing stopped because enough was cleared.
+    edits
+        Messages that have been edited before.
+    """
+
+    source: Messages = field(default_factory=Messages)
+    result: Messages = field(default_factory=Messages)
+    final: int = 0
+    saved: int = 0
+    enough: bool = False
+    edits: Edits = field(default_factory=Edits)
+
+    def follow(self, messages: Messages) -> None:
+        """Begin anew, unless a history goes on from the last one."""
+        if self.source.shared(messages) < len(self.source):
+            self.source = self.result = Messages()
+            self.final, self.saved, self.enough = 0, 0, False
+
+
 def clear_tool_uses(
-    messages: Messages, rule: Clearing, weight: Weight, excess: int, edits: Edits
+    messages: Messages, rule: Clearing, weight: Weight, excess: int, past: Past
 ) -> Messages:
     """Put place-holders in the place of old tool results, oldest first.
 
@@ -87,8 +123,9 @@ def clear_tool_uses(
     excess
         Tokens (or tool uses) by which the prompt is above the trigger; at 0 or below, nothing
         happens.
-    edits
-        Messages that have been edited before.
+    past
+        What was made of the last history under this rule, above the trigger. It is kept up to
+        date for LangChain's gate; the API's is given histories that are cleared already.
 
     Returns
     -------
@@ -98,24 +135,64 @@ def clear_tool_uses(
     stop = _older(messages, rule.keep)
     if excess <= 0 or not messages[: stop[0] + 1].total(rule):
         return messages
-    changed: dict[int, Message] = {}
-    cleared: dict[int, frozenset[int]] = {}
-    saved = 0
-    for use in _uses(messages, rule, stop):
-        for index, place, edit in _edits(messages, use, rule):
-            places = cleared[index] = cleared.get(index, frozenset()) | {place}
-            before = changed.get(index, messages[index])
-            changed[index] = edit(messages[index], places, rule, edits)
-            if rule.clear_at_least > 0:
-                saved += weight(before) - weight(changed[index])
-        if rule.gate == "langchain" and 0 < rule.clear_at_least <= saved:
+    past.follow(messages)
+    if past.enough:
+        past.result = past.result.branch(len(past.source), messages[len(past.source) :])
+        past.source = messages
+        return past.result
+    changes = _Changes(messages, past.edits)
+    final, saved, settled = _settled(messages, stop[0]), past.saved, past.saved
+    for use in _uses(messages, rule, stop, past.final):
+        saved += changes.clear(use, rule, weight)
+        settled = saved if use.message < final else settled
+        past.enough = rule.gate == "langchain" and 0 < rule.clear_at_least <= saved
+        if past.enough:
             break
-    if not changed or (rule.gate == "api" and saved < rule.clear_at_least):
-        return messages
-    first = min(changed)
-    return messages.branch(
-        first, [changed.get(i, m) for i, m in enumerate(messages[first:], first)]
-    )
+    if rule.gate == "api":
+        return changes.behind(messages) if saved >= rule.clear_at_least else messages
+    result = changes.behind(past.result if past.final else messages, past.final)
+    past.source, past.result, past.final, past.saved = messages, result, final, settled
+    return result
+
+
+def _settled(messages: Messages, stop: int) -> int:
+    """Index of the call whose results are the first of which some may still be too new."""
+    return next((n for n in range(stop, -1, -1) if _assistant(messages[n : n + 1])), 0)
+
+
+def _assistant(messages: Messages) -> bool:
+    return any(message.role == "assistant" for message in messages)
+
+
+@dataclass
+class _Changes:
+    """A history, and what is put in the place of some of its messages."""
+
+    messages: Messages
+    edits: Edits
+    changed: dict[int, Message] = field(default_factory=dict)
+
+    def clear(self, use: _Use, rule: Clearing, weight: Weight) -> int:
+        """Clear a use; the tokens that this saves, where they matter."""
+        saved = 0
+        for index, place, edit in _edits(self.messages, use, rule):
+            before = self.changed.get(index, self.messages[index])
+            how = (place, rule.placeholder)
+            after = self.edits.of(before, how, partial(edit, before, place, rule))
+            self.changed[index] = after
+            if rule.clear_at_least > 0:
+                saved += weight(before) - weight(after)
+        return saved
+
+    def behind(self, base: Messages, final: int = 0) -> Messages:
+        """The history so changed; its first so many messages are those of another."""
+        if not self.changed and not final:
+            return self.messages
+        first = final or min(self.changed)
+        rest = list(self.messages[first:])
+        for index, message in self.changed.items():
+            rest[index - first] = message
+        return base.branch(first, rest)
 
 
 def _results(message: Message) -> int:
@@ -134,10 +211,10 @@ def _older(messages: Messages, keep: int) -> tuple[int, int]:
     return index, messages[index:].total(_results) - keep
 
 
-def _uses(messages: Messages, rule: Clearing, stop: tuple[int, int]) -> Iterator[_Use]:
-    """The uses that can be cleared, oldest first."""
+def _uses(messages: Messages, rule: Clearing, stop: tuple[int, int], start: int) -> Iterator[_Use]:
+    """The uses that can be cleared from a message on, oldest first."""
     prefix = messages[: stop[0] + 1]
-    first = prefix.last_holding(rule, prefix.total(rule)) or 0
+    first = max(start, prefix.last_holding(rule, prefix.total(rule)) or 0)
     caller = next((n for n in range(first, -1, -1) if messages[n].role == "assistant"), None)
     for index, message in enumerate(prefix[first:], first):
         if message.role == "assistant":
@@ -164,31 +241,18 @@ def _call(message: Message, call_id: str) -> int | None:
 
 
 def _edits(messages: Messages, use: _Use, rule: Clearing) -> Iterator[tuple[int, int, _Edit]]:
-    yield use.message, use.result, _clear_results
+    yield use.message, use.result, _clear_result
     name = messages[use.call_message].parts[use.call].name
     which = rule.clear_tool_inputs
     if which is True or (which and name in which):
-        yield use.call_message, use.call, _clear_inputs
+        yield use.call_message, use.call, _clear_input
 
 
-def _clear_results(
-    message: Message, places: frozenset[int], rule: Clearing, edits: Edits
-) -> Message:
-    return edits.of(
-        message,
-        (places, rule.placeholder),
-        lambda: with_stubs(message, lambda place, _: rule.placeholder if place in places else None),
-    )
+def _clear_result(message: Message, place: int, rule: Clearing) -> Message:
+    return with_stubs(message, lambda other, _: rule.placeholder if other == place else None)
 
 
-def _clear_inputs(
-    message: Message, places: frozenset[int], rule: Clearing, edits: Edits
-) -> Message:
-    def edit() -> Message:
-        parts = tuple(
-            msgspec.structs.replace(part, text="{}", kind="stub") if place in places else part
-            for place, part in enumerate(message.parts)
-        )
-        return msgspec.structs.replace(message, parts=parts)
-
-    return edits.of(message, (places,), edit)
+def _clear_input(message: Message, place: int, rule: Clearing) -> Message:
+    parts = list(message.parts)
+    parts[place] = msgspec.structs.replace(parts[place], text="{}", kind="stub")
+    return msgspec.structs.replace(message, parts=tuple(parts))

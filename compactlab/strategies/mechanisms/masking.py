@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 import msgspec
 
 from compactlab.sim.message import Message, Part
-from compactlab.sim.view import Messages
+from compactlab.sim.view import Messages, Weight
 from compactlab.strategies.mechanisms.stub import (
     Result,
     results_of,
@@ -55,15 +55,15 @@ class Masking:
 
     def maskable(self, message: Message) -> int:
         """Weigh a message by whether it may be masked once it is old."""
-        return int(
-            is_open(message) and not _meet(self.tags(message), self.always_keep_output_for_tags)
-        )
+        if not is_open(message):
+            return 0
+        kept = self.always_keep_output_for_tags
+        return int(not (kept and _meet(self.tags(message), kept)))
 
     def unwanted(self, message: Message) -> int:
         """Weigh a message by whether it is masked at any age."""
-        return int(
-            is_open(message) and _meet(self.tags(message), self.always_remove_output_for_tags)
-        )
+        gone = self.always_remove_output_for_tags
+        return int(is_open(message) and _meet(self.tags(message), gone))
 
 
 def _meet(some: Collection[str], others: Collection[str]) -> bool:
@@ -106,30 +106,27 @@ def mask_last_n(messages: Messages, rule: Masking, task: int = 0) -> Messages:
         _after(messages, 1 - task, seen - task),
         _after(messages, last - task, seen - task),
     )
-    first = len(messages)
-    if stop > start:
-        first = _first(messages[:stop], rule.maskable, start)
-    first = min(first, _first(messages, rule.unwanted, 0))
-    if first == len(messages):
-        return messages
-
-    def masked(index: int, message: Message) -> Message:
-        old = start <= index < stop and rule.maskable(message)
-        return _omit(message) if old or rule.unwanted(message) else message
-
-    rest = [masked(index, message) for index, message in enumerate(messages[first:], first)]
-    return messages.branch(first, rest)
+    marks = {n: _omit(messages[n]) for n in _weighty(messages[:stop], rule.maskable, start)}
+    if rule.always_remove_output_for_tags:
+        marks |= {n: _omit(messages[n]) for n in _weighty(messages, rule.unwanted, 0)}
+    return _marked(messages, marks)
 
 
 def mask_window(messages: Messages, window: int) -> Messages:
     """Mask the observations before the newest messages, as OpenHands' attention window."""
-    stop = len(messages) - window
-    old = messages[: max(stop, 0)]
-    first = _first(old, unstubbed, 0)
-    if first == len(old):
+    old = messages[: max(len(messages) - window, 0)]
+    return _marked(messages, {n: _mask(messages[n]) for n in _weighty(old, unstubbed, 0)})
+
+
+def _marked(messages: Messages, marks: Mapping[int, Message]) -> Messages:
+    """The history with other messages at some places."""
+    if not marks:
         return messages
-    rest = [_mask(message) if unstubbed(message) else message for message in old[first:]]
-    return messages.branch(first, [*rest, *messages[len(old) :]])
+    first = min(marks)
+    rest = list(messages[first:])
+    for index, message in marks.items():
+        rest[index - first] = message
+    return messages.branch(first, rest)
 
 
 def _after(messages: Messages, count: int, total: int) -> int:
@@ -140,12 +137,13 @@ def _after(messages: Messages, count: int, total: int) -> int:
     return len(messages) if following is None else following + 1
 
 
-def _first(messages: Messages, weight: Callable[[Message], int], start: int) -> int:
-    """Index of the first message from an index on that weighs something; the end, if none does."""
+def _weighty(messages: Messages, weight: Weight, start: int) -> Iterator[int]:
+    """Indices of the messages from an index on that weigh something."""
     rest = messages[start:]
-    weighty = rest.total(weight)
-    index = rest.last_holding(weight, weighty) if weighty else None
-    return len(messages) if index is None else start + index
+    total = rest.total(weight)
+    first = rest.last_holding(weight, total) if total else None
+    if first is not None:
+        yield from (n for n, m in enumerate(rest[first:], start + first) if weight(m))
 
 
 def _omit(message: Message) -> Message:

@@ -38,6 +38,10 @@ def is_stub(result: Result) -> bool:
 
 def unstubbed(message: Message) -> int:
     """Weigh a message by how many results of it still say what they said."""
+    if message.role != "tool":
+        return 0
+    if len(message.parts) == 1:
+        return int(not is_stub(message.parts))
     return sum(not is_stub(result) for result in results_of(message))
 
 

@@ -6,8 +6,7 @@ from typing import Any
 
 from compactlab.strategies.clear_tool_results import ClearToolResults
 from compactlab.strategies.mechanisms.approximate import approximate
-from compactlab.strategies.mechanisms.clearing import Clearing, clear_tool_uses
-from compactlab.strategies.mechanisms.stub import Edits
+from compactlab.strategies.mechanisms.clearing import Clearing, Past, clear_tool_uses
 from tests.conformance.answers import Answer
 from tests.conformance.busy import under
 from tests.conformance.peers import chats, unchats
@@ -22,7 +21,7 @@ def clear(case: Case) -> Any:
     rule = Clearing(
         **params | {"exclude_tools": tuple(params.get("exclude_tools", ()))}, gate="langchain"
     )
-    kept = clear_tool_uses(history, rule, approximate, excess, Edits())
+    kept = clear_tool_uses(history, rule, approximate, excess, Past())
     return {
         "messages": unchats(kept, history, originals),
         "tokens_before": tokens,
