@@ -80,13 +80,14 @@ def json_chars(message: Message) -> int:
 
 
 def _part_chars(part: Part) -> int:
+    id = len('"id":,') + _quoted(part.call_id) if part.call_id else 0
     if part.type == "tool_call":
         around = len('{"functionCall":{"name":,"args":}}')
-        return around + _quoted(part.name) + utf16_length(part.text or "{}")
+        return around + id + _quoted(part.name) + utf16_length(part.text or "{}")
     if part.type == "tool_result":
         key = "error" if part.is_error else "output"
         around = len('{"functionResponse":{"name":,"response":{"":}}}') + len(key)
-        return around + _quoted(part.name) + _quoted(part.text)
+        return around + id + _quoted(part.name) + _quoted(part.text)
     if part.type == "image":
         return len('{"inlineData":{}}') + 4 * part.size
     thought = len('"thought":true,') if part.type == "thinking" else 0
