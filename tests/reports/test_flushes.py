@@ -1,0 +1,53 @@
+"""Flushes of memory in a report: a column where there are any, and a word on who wrote."""
+
+from collections.abc import Callable
+
+from compactlab.reports.columns import columns
+from compactlab.reports.comparison import comparisons
+from compactlab.reports.notes import notes, summaries
+from compactlab.reports.provenance import provenance
+from compactlab.reports.table import table
+from compactlab.sim.results import Results, Run
+
+FLUSH = "memory_flush() + auto_compact()"
+
+Make = Callable[..., Run]
+Store = Callable[..., Results]
+
+
+def flushing(make: Make, store: Store, share: float | None, heard: float | None = 0) -> Results:
+    runs = [make("keep_all()"), make(FLUSH, cut=[2])]
+    runs[1].metrics |= {"flushed_compactions": share, "flush_heard": heard, "flush_margin": 700.0}
+    return store(*runs, flushes=[FLUSH])
+
+
+def headings(results: Results) -> list[str]:
+    (comparison,) = comparisons(results)
+    return [column.title for column in columns(comparison)]
+
+
+def test_the_column_is_there_for_those_who_flush_alone(make: Make, store: Store) -> None:
+    assert "flushed" in headings(flushing(make, store, 0.0))
+    assert "flushed" not in headings(flushing(make, store, None))
+    assert "flushed" in table(flushing(make, store, 0.5))
+
+
+def test_the_margin_of_a_strategy_is_a_median(make: Make, store: Store) -> None:
+    runs = [make(FLUSH, conversation=name) for name in ("one", "two", "three")]
+    for run, margin in zip(runs, (100.0, 900.0, 200.0), strict=True):
+        run.metrics["flush_margin"] = margin
+    (comparison,) = comparisons(store(*runs))
+    assert comparison.rows[0].figures["flush_margin"] == 200
+
+
+def test_whatever_a_user_heard_is_said(make: Make, store: Store) -> None:
+    (silent,) = comparisons(flushing(make, store, 1.0))
+    (loud,) = comparisons(flushing(make, store, 1.0, heard=31.0))
+    assert not any("shown" in note for note in notes(silent))
+    assert f"Users were shown 31 tokens of the flushes of {FLUSH.replace('()', '')}." in notes(loud)
+
+
+def test_what_was_written_is_simulated_and_the_report_says_so(make: Make, store: Store) -> None:
+    assert "what agents put into their memory" in summaries(flushing(make, store, 1.0))
+    assert "memory" not in summaries(store(make("keep_all()")))
+    assert "flushes" not in dict(provenance(flushing(make, store, 1.0)))

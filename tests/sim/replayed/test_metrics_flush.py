@@ -1,0 +1,112 @@
+"""Whether a flush came before each compaction, each on calls that one can add up by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from compactlab.sim.message import Usage
+from compactlab.sim.metrics import METRICS, Reading
+from compactlab.sim.strategy import Pipeline
+from compactlab.sim.sweep import Experiment, Source
+from compactlab.sim.trace import SideCall
+from compactlab.strategies.catalogue import find_strategy
+
+
+def flush(tokens: int, cycle: int, heard: int = 0) -> SideCall:
+    return SideCall("flush", "gpt-5@anthropic", 0.0, Usage(uncached=tokens), {}, cycle, heard)
+
+
+def summary(tokens: int) -> SideCall:
+    return SideCall("summary", "gpt-5@anthropic", 0.0, Usage(uncached=tokens), {})
+
+
+def figures(kit: Any, *steps: tuple[int, int, tuple[SideCall, ...]], promised: bool = True) -> Any:
+    """The three figures of calls that are told as tokens, cycle and side calls."""
+    sizes, cycles, sides = zip(*steps, strict=True)
+    trace = kit.trace_of(*(Usage(uncached=n) for n in sizes), cycle=cycles, side=sides)
+    trace.header = replace(trace.header, flushes=promised)
+    names = ("flushed_compactions", "flush_margin", "flush_heard")
+    return tuple(METRICS[name].compute(Reading(trace, None)) for name in names)  # type: ignore[arg-type]
+
+
+def test_a_flush_counts_for_the_compaction_after_it(kit: Any) -> None:
+    steps = [(100, 0, ()), (200, 0, (flush(150, 0), flush(160, 0))), (900, 0, ()), (50, 1, ())]
+    assert figures(kit, *steps) == (1.0, 750, 0)
+
+
+def test_one_in_the_last_moment_has_the_margin_of_its_own_words(kit: Any) -> None:
+    steps = [(100, 0, ()), (50, 1, (flush(150, 0), flush(160, 0), summary(400)))]
+    assert figures(kit, *steps) == (1.0, 10, 0)
+
+
+def test_one_right_after_a_compaction_is_no_flush_of_that_one(kit: Any) -> None:
+    steps = [(100, 0, ()), (50, 1, (flush(40, 1),)), (700, 1, ()), (60, 2, ())]
+    assert figures(kit, *steps) == (0.5, 660, 0)
+
+
+def test_two_compactions_between_two_calls_are_two(kit: Any) -> None:
+    assert figures(kit, (100, 0, (flush(90, 0),)), (50, 2, ())) == (0.5, 10, 0)
+
+
+def test_going_back_and_compacting_again_counts_again(kit: Any) -> None:
+    steps = [(100, 0, (flush(90, 0),)), (50, 1, ()), (80, 0, ()), (60, 1, ())]
+    assert figures(kit, *steps) == (1.0, 10, 0)
+
+
+def test_the_margin_is_the_median(kit: Any) -> None:
+    steps = [
+        (100, 0, (flush(90, 0),)), (10, 1, ()), (100, 1, (flush(80, 1),)), (10, 2, ()),
+        (100, 2, (flush(30, 2),)), (10, 3, ()),
+    ]  # fmt: skip
+    assert figures(kit, *steps)[1] == 20
+
+
+def test_a_promise_that_is_never_kept_is_nothing(kit: Any) -> None:
+    assert figures(kit, (100, 0, ()), (50, 1, (summary(90),))) == (0.0, None, None)
+
+
+def test_without_compactions_or_a_promise_there_is_no_figure(kit: Any) -> None:
+    assert figures(kit, (100, 0, (flush(90, 0),))) == (None, None, 0)
+    assert figures(kit, (100, 0, ()), (50, 1, ()), promised=False) == (None, None, None)
+
+
+def test_what_a_user_heard_adds_up(kit: Any) -> None:
+    steps = [(100, 0, (flush(90, 0, 3), flush(95, 0, 4))), (50, 1, (flush(40, 1, 5),))]
+    assert figures(kit, *steps)[2] == 12
+
+
+@pytest.fixture
+def long(kit: Any) -> Any:
+    story = kit.Story()
+    for _ in range(12):
+        story.user(kit.prose(100)).answer(kit.prose(300) + " We decided on tabs.")
+    return story.script()
+
+
+SPEC = (
+    "memory_flush(soft_threshold_tokens=600, reserve_tokens_floor=1000) + "
+    "auto_compact(reserve_tokens=1000, reserve_tokens_floor=0, keep_recent_tokens=500)"
+)
+
+
+def test_a_pipeline_that_flushes_says_so_in_its_trace(kit: Any, long: Any) -> None:
+    flushing = find_strategy(SPEC)
+    assert isinstance(flushing, Pipeline)
+    trace = kit.replayed(long, flushing, summarizer=kit.Echo(), window=4000)
+    assert trace.header.flushes
+    assert not kit.replayed(long, flushing.steps[1], summarizer=kit.Echo()).header.flushes
+
+
+def test_an_experiment_names_who_flushes_and_has_the_figures(kit: Any, long: Any) -> None:
+    both = find_strategy(SPEC), find_strategy("keep_all")
+    source = Source("story", lambda: [long])
+    results = Experiment((source,), both, (kit.model,), kit.Echo(), window=4000).run()
+    assert results.manifest["flushes"] == [both[0].spec]
+    flushed, kept = (run.metrics for run in results.runs)
+    assert flushed["flushed_compactions"] is not None
+    assert 0 < flushed["flushed_compactions"] <= 1
+    assert flushed["flush_heard"] == 0
+    assert (kept["flushed_compactions"], kept["flush_heard"]) == (None, None)
