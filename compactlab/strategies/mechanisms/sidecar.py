@@ -111,33 +111,28 @@ def _number(value: object, default: float = 0.0) -> float:
 
 def dump(state: Sidecar, now: float) -> str:
     """Write the file, as of now."""
-    texts: list[object] = [item.text for item in state.items]
+    lines = ",\n    ".join(_quoted(item.text) for item in state.items)
+    items = f"[\n    {lines}\n  ]" if lines else "[]"
+    return (
+        f'{{\n  "version": {VERSION},\n'
+        f'  "lastProcessedMessageCount": {_written(max(0, math.floor(state.processed)))},\n'
+        f'  "items": {items},\n  "updatedAt": {_written(now)}\n}}\n'
+    )
+
+
+def _quoted(text: str) -> str:
+    """A text in JSON; JavaScript writes halves of code pairs as escapes."""
     try:
-        return _file(state.processed, texts, now)
+        return msgspec.json.encode(text).decode()
     except UnicodeEncodeError:
-        return _file(state.processed, [_escaped(item.text) for item in state.items], now)
+        quoted = json.dumps(text, ensure_ascii=False)
+        return _LONE.sub(lambda half: f"\\u{ord(half[0]):04x}", quoted)
 
 
-def _file(processed: float, items: list[object], now: float) -> str:
-    told = {
-        "version": VERSION,
-        "lastProcessedMessageCount": _written(max(0, math.floor(processed))),
-        "items": items,
-        "updatedAt": _written(now),
-    }
-    return msgspec.json.format(msgspec.json.encode(told), indent=2).decode() + "\n"
-
-
-def _escaped(text: str) -> msgspec.Raw:
-    """A text in JSON whose halves of code pairs are written as JavaScript writes them."""
-    quoted = json.dumps(text, ensure_ascii=False)
-    return msgspec.Raw(_LONE.sub(lambda half: f"\\u{ord(half[0]):04x}", quoted).encode())
-
-
-def _written(value: float) -> msgspec.Raw:
+def _written(value: float) -> str:
     """A whole number as JavaScript writes it: the shortest digits that name the float."""
     shortest = repr(float(value))
-    return msgspec.Raw((shortest if value >= 1e21 else str(int(Decimal(shortest)))).encode())
+    return shortest if value >= 1e21 else str(int(Decimal(shortest)))
 
 
 def update(
