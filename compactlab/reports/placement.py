@@ -15,7 +15,9 @@ _DISTANCES = (_NEAR, 12, 18, 26, 36, 48, 62, 78, 96, 116, 140)
 _ANGLES = (0, 180, 90, 270, 30, -30, 150, 210, 60, -60, 120, 240, 75, 105, -75, 255)
 
 
-def place(dots: Sequence[Point], sizes: Sequence[Point], frame: Box) -> list[Point]:
+def place(
+    dots: Sequence[Point], sizes: Sequence[Point], frame: Box, drawn: Sequence[Point] = ()
+) -> list[Point]:
     """Find a place for the name of every dot, one after the other.
 
     Parameters
@@ -26,12 +28,14 @@ def place(dots: Sequence[Point], sizes: Sequence[Point], frame: Box) -> list[Poi
         How wide and how high each name is.
     frame
         Left, bottom, right, top: names stay within.
+    drawn
+        Points of what is drawn besides, which names should not cover.
 
     Returns
     -------
     list of (x, y)
-        The lower left corner of each name. A name for which there is no free place gets the
-        nearest one within the frame.
+        The lower left corner of each name. A name for which there is no free place with a free
+        line to its dot gets a free place, and if there is none, the one that covers least.
 
     Examples
     --------
@@ -39,12 +43,13 @@ def place(dots: Sequence[Point], sizes: Sequence[Point], frame: Box) -> list[Poi
     [(57.0, 45.0)]
     """
     taken = [_square(dot, _DOT) for dot in dots]
+    besides = [_square(point, 1) for point in drawn]
     places: list[Point] = []
     for dot, size in zip(dots, sizes, strict=True):
         boxes = [box for box in _around(dot, *size) if _within(box, frame)]
-        free = (box for box in boxes if _free(box, dot, taken))
-        fallback = boxes[0] if boxes else (dot[0] + _NEAR, dot[1], dot[0] + _NEAR, dot[1])
-        box = next(free, fallback)
+        clear = (box for box in boxes if not any(_touch(box, each) for each in besides))
+        free = (box for box in (*clear, *boxes) if _free(box, dot, taken))
+        box = next(free, None) or _least(boxes, taken) or _beside(dot)
         beside = (box[0] - _GAP, box[1], box[2] + _GAP, box[3])
         taken += [beside, *(_square(point, 1) for point in _line(dot, box))]
         places.append((box[0], box[1]))
@@ -65,6 +70,23 @@ def _around(dot: Point, width: float, height: float) -> Iterator[Box]:
             left = x - width / 2 if angle in (90, 270) else x - width if 90 < angle < 270 else x
             low = y - height / 2 if angle in (0, 180) else y if angle % 360 < 180 else y - height
             yield left, low, left + width, low + height
+
+
+def _least(boxes: Sequence[Box], taken: Sequence[Box]) -> Box | None:
+    """The first of those that cover least."""
+    return min(
+        boxes, key=lambda box: round(sum(_common(box, other) for other in taken), 9), default=None
+    )
+
+
+def _beside(dot: Point) -> Box:
+    return dot[0] + _NEAR, dot[1], dot[0] + _NEAR, dot[1]
+
+
+def _common(a: Box, b: Box) -> float:
+    """The area that two boxes share."""
+    width, height = min(a[2], b[2]) - max(a[0], b[0]), min(a[3], b[3]) - max(a[1], b[1])
+    return width * height if width > 0 and height > 0 else 0.0
 
 
 def _free(box: Box, dot: Point, taken: Sequence[Box]) -> bool:

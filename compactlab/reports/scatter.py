@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 from compactlab.reports.comparison import Comparison, Row
@@ -26,6 +27,8 @@ _LETTER = 0.58
 _LEAD = 9.0
 # Dots nearer than this lie on each other.
 _SAME = 2.0
+# So far apart are the points of a line that names keep off.
+_CLOSE = 4.0
 
 Names = dict[tuple[float, float], list[str]]
 
@@ -73,7 +76,7 @@ def scatter(comparison: Comparison, colours: Mapping[str, str], name: str) -> st
         )
         for row in rows:
             _dot(axes, row, light(colours[row.spec]))
-        _names(axes, rows)
+        _names(axes, rows, _stepped(axes, front))
         return svg(drawn, name, "cost in USD against forward need in percent, a dot a strategy")
 
 
@@ -114,7 +117,19 @@ def _dot(axes: Axes, row: Row, colour: str) -> None:
     )
 
 
-def _names(axes: Axes, rows: list[Row]) -> None:
+def _stepped(axes: Axes, front: Sequence[Row]) -> list[tuple[float, float]]:
+    """Points on the line of the front, as close as a name is high."""
+    corners = [(row.value("cost_usd"), row.value("forward_need")) for row in front]
+    found: list[tuple[float, float]] = []
+    dots = [(float(x), float(y)) for x, y in axes.transData.transform(corners)] if corners else []
+    for (left, low), (right, high) in pairwise(dots):
+        across, up = math.ceil((right - left) / _CLOSE), math.ceil((high - low) / _CLOSE)
+        found += [(left + (right - left) * n / (across + 1), low) for n in range(1, across + 1)]
+        found += [(right, low + (high - low) * n / (up + 1)) for n in range(up + 1)]
+    return found
+
+
+def _names(axes: Axes, rows: list[Row], drawn: Sequence[tuple[float, float]]) -> None:
     # The dearest first: to their right there is nothing yet, so lines seldom cross.
     rows = sorted(rows, key=lambda row: -row.value("cost_usd"))
     values = [(row.value("cost_usd"), row.value("forward_need")) for row in rows]
@@ -122,7 +137,7 @@ def _names(axes: Axes, rows: list[Row]) -> None:
     named = _together(dots, [shorten(row.label, 48) for row in rows])
     (left, low), (right, high) = axes.transAxes.transform([(0, 0), (1, 1)])
     sizes = [_size(names) for names in named.values()]
-    places = place(list(named), sizes, (left + 2, low + 2, right, high))
+    places = place(list(named), sizes, (left + 2, low + 2, right, high), drawn)
     for (dot, names), (width, height), (x, y) in zip(named.items(), sizes, places, strict=True):
         end = nearest((x, y + 1, x + width, y + height - 1), dot)
         if math.dist(dot, end) > _LEAD:

@@ -1,6 +1,6 @@
 """Names of dots do not cover each other, as long as there is room."""
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compactlab.reports.calls import binned
@@ -25,6 +25,25 @@ def test_names_lie_apart_and_within_the_frame(points: list[tuple[int, int]]) -> 
         for other in boxes[:n]:
             apart = left >= other[2] or other[0] >= right or low >= other[3] or other[1] >= high
             assert apart or len(points) > 6
+
+
+@settings(max_examples=5)
+@given(st.lists(st.tuples(st.integers(-20, 20), st.integers(-8, 8)), min_size=12, max_size=16))
+def test_names_of_a_crowd_lie_apart_too(offsets: list[tuple[int, int]]) -> None:
+    """A line may cross another name there, but no name covers one."""
+    points = [(300.0 + x, 200.0 + y) for x, y in offsets]
+    places = place(points, [(90.0, 11.0)] * len(points), FRAME)
+    for n, (x, y) in enumerate(places):
+        for left, low in places[:n]:
+            assert abs(x - left) >= 90 or abs(y - low) >= 11
+
+
+def test_names_keep_off_what_is_drawn_besides_if_they_can() -> None:
+    line = [(50.0 + 4 * n, 50.0) for n in range(1, 30)]
+    ((x, y),) = place([(50, 50)], [(30, 10)], (0, 0, 200, 100), line)
+    assert not any(x < at < x + 30 and y < height < y + 10 for at, height in line)
+    everywhere = [(float(x), float(y)) for x in range(0, 200, 3) for y in range(0, 100, 3)]
+    assert place([(50, 50)], [(30, 10)], (0, 0, 200, 100), everywhere) == [(57.0, 45.0)]
 
 
 def test_a_name_without_room_still_has_a_place() -> None:
