@@ -68,7 +68,8 @@ def unchat(message: Message, original: Original, *, same: bool) -> dict[str, Any
     texts = [part.text for part in message.parts if part.type in ("text", "tool_result")]
     calls = [part for part in message.parts if part.type == "tool_call"]
     written = dict(original) | {"content": "".join(texts)}
-    if isinstance(original.get("content"), list) and message.role != "tool":
+    cut = any(part.kind == "truncated" for part in message.parts)
+    if isinstance(original.get("content"), list) and message.role != "tool" and not cut:
         written["content"] = [{"type": "text", "text": text} for text in texts]
     if calls:
         pairs = zip(original["tool_calls"], calls, strict=True)

@@ -1,0 +1,43 @@
+"""Trimming to a budget: LangChain's trim_messages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compactlab.sim.message import Message
+from compactlab.strategies.mechanisms.approximate import approximate
+from compactlab.strategies.mechanisms.trimming import Trim, trimmed
+from compactlab.strategies.trim_messages import one
+from tests.conformance.answers import Answer
+from tests.conformance.busy import under
+from tests.conformance.peers import chats, unchats
+from tests.conformance.vectors import Case
+
+
+def words_plus_3(message: Message) -> int:
+    """The counter that the vectors were made with; it looks at the content alone."""
+    said = [part.text for part in message.parts if part.type != "tool_call"]
+    return len("".join(said).split()) + 3
+
+
+COUNTERS = {"len": one, "words_plus_3": words_plus_3, "approximate": approximate}
+
+
+def trim(case: Case) -> Any:
+    originals, params = case.input["messages"], dict(case.input["params"])
+    history, weight = chats(originals), COUNTERS[params.pop("token_counter")]
+    try:
+        kept = trimmed(history, Trim(**params), weight)
+    except ValueError as error:
+        return {"error": "ValueError", "message": str(error)}
+    return {"messages": unchats(kept, history, originals)}
+
+
+ANSWERS = [
+    Answer(
+        "langchain_core.messages.trim_messages",
+        trim,
+        (trimmed, approximate),
+        under("trim_messages(max_tokens=3000, allow_partial=True)"),
+    )
+]
