@@ -3,36 +3,7 @@
 from __future__ import annotations
 
 from compactlab.sim.message import Message
-from compactlab.sim.view import Messages, Weight
-
-
-def keep_recent(messages: Messages, tokens: int, weight: Weight) -> int:
-    """Index of the first message to keep, so that about so many tokens stay.
-
-    Walks back until the sum reaches the budget; the message that crosses it stays, and so does
-    everything behind it, but a cut never falls on a tool's result: it moves forward to the next
-    message that is none. Where there is no such message (the budget is crossed inside trailing
-    results), or where everything fits, nothing is cut off. As pi's ``findCutPoint`` (0.49.3).
-
-    Parameters
-    ----------
-    messages
-        The history.
-    tokens
-        The budget of the tail.
-    weight
-        Weighs a message.
-
-    Returns
-    -------
-    int
-        The index; 0 if nothing is cut off.
-    """
-    crossing = messages.last_holding(weight, max(tokens, 1))
-    if crossing is None:
-        return 0
-    cut = after_results(messages, crossing)
-    return cut if cut < len(messages) else 0
+from compactlab.sim.view import Messages
 
 
 def after_results(messages: Messages, index: int) -> int:
@@ -54,9 +25,24 @@ def tail(messages: Messages, index: int) -> Messages:
             index -= 1
         start = max(index - 1, 0)
     kept = messages[start:]
-    calls = {p.call_id for m in kept for p in m.parts if p.type == "tool_call"}
-    late = [m for m in kept if m.role == "tool" and not _answers(m, calls)]
-    return Messages(m for m in kept if m not in late) if start and late else kept
+    late = _unasked(kept) if start else []
+    return Messages(m for m in kept if m not in late) if late else kept
+
+
+def _unasked(messages: Messages) -> list[Message]:
+    """Results without their call; nearly all follow theirs, so each is looked up at once."""
+    calls: set[str] = set()
+    doubtful = []
+    for message in messages:
+        answers = message.role != "tool"
+        for part in message.parts:
+            if part.type == "tool_call":
+                calls.add(part.call_id)
+            elif part.type == "tool_result" and part.call_id in calls:
+                answers = True
+        if not answers:
+            doubtful.append(message)
+    return [message for message in doubtful if not _answers(message, calls)]
 
 
 def _answers(message: Message, calls: set[str]) -> bool:

@@ -103,8 +103,9 @@ def _words(message: Message) -> Iterator[Part]:
         text = part.text.strip(BLANKS)
         if part.type in ("text", "tool_result") and text:
             start = part.text.index(text)
-            source = Source(message.id, number, start, start + len(text))
-            yield Part("text", text, part.kind, (source,))
+            piece = (Source(message.id, number, start, start + len(text)),)
+            # What a repair made up comes from nothing that was said.
+            yield Part("text", text, part.kind, piece if part.sources else ())
 
 
 def _rest(message: Message) -> Iterator[Part]:
@@ -123,8 +124,8 @@ def _cut(part: Part, units: int) -> list[Part]:
     text = head(part.text, units)
     if not text:
         return []
+    if part.kind != "verbatim":
+        return [Part("text", text, part.kind, part.sources)]
     (source,) = part.sources
-    if part.kind == "stub":
-        return [Part("text", text, "stub", part.sources)]
     piece = Source(source.id, source.part, source.start, source.start + len(text))
     return [Part("text", text, "truncated", (piece,))]

@@ -18,6 +18,8 @@ def message(role: str, *parts: tuple[str, str]) -> Message:
         ([message("user", ("text", "hello"))], "[User]: hello"),
         ([message("user", ("text", ""))], ""),
         ([message("user", ("image", ""), ("text", "look"))], "[User]: look"),
+        ([message("assistant", ("text", ""))], "[Assistant]: "),
+        ([message("tool", ("tool_result", ""))], ""),
         ([message("tool", ("tool_result", "4 files"))], "[Tool result]: 4 files"),
         (
             [message("assistant", ("text", "so"), ("thinking", "hm"), ("text", "be it"))],
@@ -53,3 +55,28 @@ def test_a_long_result_is_cut_and_says_by_how_much():
 
 def test_the_users_words_are_never_cut():
     assert len(serialise([message("user", ("text", "x" * 5000))])) == 5008
+
+
+def test_half_of_a_pair_of_surrogates_may_be_left():
+    text = serialise([message("tool", ("tool_result", "x\N{ROCKET}y"))], 2)
+    assert text == "[Tool result]: x\ud83d\n\n[... 2 more characters truncated]"
+
+
+def test_results_can_be_written_in_full():
+    assert len(serialise([message("tool", ("tool_result", "x" * 5000))], None)) == 5015
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [('{"a":"\\ud83d"}', 'read(a="\\ud83d")'), ("[1]", "read([1])"), ("{}", "read()")],
+)
+def test_odd_arguments_are_written_as_well_as_can_be(arguments, told):
+    text = serialise([message("assistant", ("tool_call", arguments))])
+    assert text == f"[Assistant tool calls]: {told}"
+
+
+def test_what_pi_does_not_tell_its_model_is_left_out():
+    def said(origin: str) -> str:
+        return serialise([Message("m", "user", (verbatim("m", "text", "hi"),), origin=origin)])
+
+    assert (said("custom"), said("branchSummary"), said("system")) == ("[User]: hi",) * 2 + ("",)

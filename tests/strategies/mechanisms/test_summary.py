@@ -1,71 +1,123 @@
-"""The old part of a history gives way to a summary."""
+"""The old part of a history gives way to a summary, and the requests for it."""
+
+from types import SimpleNamespace
 
 import pytest
 
-from compactlab.sim.message import Message, Part, Source
-from compactlab.sim.view import Messages
-from compactlab.strategies.mechanisms.summary import split_summary, summarise, summary_first
+from compactlab.sim.message import Part, Source
+from compactlab.strategies.mechanisms.file_lists import Files
+from compactlab.strategies.mechanisms.instructions import FIRST, PREFIX, UPDATE
+from compactlab.strategies.mechanisms.preparation import Preparation
+from compactlab.strategies.mechanisms.summary import (
+    NO_HISTORY,
+    SPLIT_TURN,
+    Scribe,
+    pi_summary,
+    plain,
+    result_chars,
+    text_of,
+)
 
 NOTES = Part("text", "so far", "summary", (Source("u0"),))
 
 
 @pytest.fixture
-def asked(moment):
-    """The request that is made, and what comes of it if the summariser says so much."""
+def asking(moment):
+    """A scribe, and the requests that it makes; its answers are numbered."""
 
-    def ask(said: tuple[Part, ...], **more):
-        now = moment("ua u")
+    def of(script: str = "uaua", rides: str = "fresh", version: str = "0.73.1", **more):
+        now = moment(script, **more)
         requests = []
 
         def answer(view, request):
             requests.append(request)
-            return said
+            return (Part("text", f"summary {len(requests)}", "summary", (Source("u1"),)),)
 
         now.host._summarize = answer
-        got = summarise(now.view, now.host, now.messages[:2], max_tokens=80, **more)
-        return requests[0], got
+        scribe = Scribe(now.view, now.host, 1000, version, rides)
+        return SimpleNamespace(scribe=scribe, requests=requests, messages=list(now.messages))
 
-    return ask
-
-
-def test_a_summary_stands_in_front_and_no_person_typed_it(moment):
-    now = moment("uau")
-    now.host.now = 7.0
-    view = summary_first(now.view, now.host, (NOTES,), now.messages[2:])
-    first, last = view.messages
-    assert (first.id, first.role, first.meta, first.time) == ("summary-1", "user", True, 7.0)
-    assert last is now.messages[2]
+    return of
 
 
-def test_no_summary_is_no_message(moment, ids):
-    now = moment("uau")
-    assert ids(summary_first(now.view, now.host, (), now.messages[2:]).messages) == "u3"
+def prepared(history=(), prefix=(), previous=(), split=False) -> Preparation:
+    return Preparation(0, tuple(history), tuple(prefix), split, 0, tuple(previous), Files())
 
 
-def test_it_is_found_again(moment, ids):
-    now = moment("ua")
-    view = summary_first(now.view, now.host, (NOTES,), now.messages)
-    previous, rest = split_summary(view.messages)
-    assert (previous, ids(rest)) == ((NOTES,), "u1 a2")
+def test_a_request_of_its_own_brings_what_is_to_be_summarised_with_it(asking):
+    now = asking()
+    now.scribe.history(now.messages[:2], [NOTES])
+    (request,) = now.requests
+    assert request.transcript.startswith("<conversation>\n[User]: u1 says")
+    assert request.transcript.endswith(
+        "\n</conversation>\n\n<previous-summary>\nso far\n</previous-summary>"
+    )
+    assert (request.max_tokens, request.instructions, request.previous) == (800, UPDATE, (NOTES,))
 
 
-def test_where_there_is_none_there_is_none():
-    plain = Messages([Message("u1", "user", (NOTES,))])
-    assert split_summary(plain) == ((), plain)
-    assert split_summary(Messages()) == ((), Messages())
+def test_without_a_summary_before_it_is_another_request(asking):
+    now = asking()
+    now.scribe.history(now.messages[:2])
+    assert now.requests[0].instructions == FIRST
+    assert now.requests[0].transcript.endswith("</conversation>")
 
 
-def test_a_fresh_request_brings_what_is_to_be_summarised_with_it(asked):
-    request, _ = asked((NOTES,), previous=(NOTES,))
-    assert request.transcript.startswith("so far\n\n[User]: u1 says")
-    assert (request.max_tokens, request.rides) == (80, "fresh")
+def test_what_frames_and_labels_is_written_and_is_nothing_to_summarise(asking):
+    now = asking()
+    now.scribe.history((), [NOTES, plain("\n\n**User:** ")])
+    assert "so far\n\n**User:** \n</previous-summary>" in now.requests[0].transcript
+    assert now.requests[0].previous == (NOTES,)
 
 
-def test_a_request_on_the_live_prompt_brings_only_instructions(asked):
-    request, _ = asked((NOTES,), previous=(), rides="live")
-    assert request.transcript == ""
-    assert request.instructions.startswith("Write a checkpoint")
+def test_a_request_on_the_live_prompt_brings_only_instructions(asking):
+    now = asking(rides="live")
+    now.scribe.prefix(now.messages[:2])
+    (request,) = now.requests
+    assert (request.transcript, request.instructions, request.max_tokens) == ("", PREFIX, 500)
 
 
-def test_a_summariser_with_nothing_to_say_leaves_the_previous_summary(asked):
-    assert asked((), previous=(NOTES,))[1] == (NOTES,)
+@pytest.mark.parametrize(("version", "chars"), [("0.49.3", None), ("0.56.3", 2000)])
+def test_results_are_cut_since_0_56_3(asking, version, chars):
+    now = asking("ucr", version=version, sizes={"r3": 5000})
+    now.scribe.history(now.messages)
+    assert result_chars(version) == chars
+    assert ("more characters truncated" in now.requests[0].transcript) is (chars is not None)
+
+
+def test_focus_stands_at_the_end(asking):
+    now = asking()
+    now.scribe.history((), (), "the tests")
+    assert now.requests[0].instructions == f"{FIRST}\n\nAdditional focus: the tests"
+
+
+def test_lines_of_a_summary_stand_one_under_the_other(asking):
+    now = asking()
+    now.scribe.host._summarize = lambda view, request: (NOTES, NOTES)
+    assert text_of(now.scribe.history(now.messages)) == "so far\nso far"
+
+
+def test_a_turn_that_is_cut_in_two_is_two_summaries(asking):
+    now = asking()
+    parts = pi_summary(now.scribe, prepared(now.messages[:2], now.messages[2:], [NOTES], True))
+    assert text_of(parts) == f"summary 1{SPLIT_TURN}summary 2"
+    assert [request.max_tokens for request in now.requests] == [800, 500]
+    assert now.requests[1].previous == ()
+
+
+def test_with_no_history_before_that_turn_the_previous_summary_is_thrown_away(asking):
+    now = asking()
+    parts = pi_summary(now.scribe, prepared((), now.messages, [NOTES], True))
+    assert text_of(parts) == f"{NO_HISTORY}{SPLIT_TURN}summary 1"
+    assert "so far" not in now.requests[0].transcript
+    assert len(now.requests) == 1
+
+
+def test_where_there_is_nothing_to_summarise_a_summary_is_asked_for_all_the_same(asking):
+    now = asking()
+    assert text_of(pi_summary(now.scribe, prepared(previous=[NOTES]))) == "summary 1"
+    assert now.requests[0].messages == ()
+
+
+def test_a_split_of_nothing_is_no_split(asking):
+    now = asking()
+    assert text_of(pi_summary(now.scribe, prepared(now.messages, split=True))) == "summary 1"

@@ -1,0 +1,106 @@
+"""Where pi cuts a session."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from compactlab.strategies.mechanisms.cut_point import CutPoint, find_cut_point
+from compactlab.strategies.mechanisms.entries import Entry
+from compactlab.strategies.mechanisms.estimate import estimate
+
+SCRIPT = st.text("umaco", max_size=12)
+ADDED = {"m": "custom_message"}
+
+
+@pytest.fixture
+def session(moment):
+    """Entries of 100 estimated tokens each; what no person typed comes from an extension."""
+
+    def of(script: str, size: int = 400, **more) -> list[Entry]:
+        told = moment(script, size=size, **more).messages
+        return [Entry(m.id, ADDED.get(m.id[0], "message"), m) for m in told]
+
+    return of
+
+
+def kept(entries: list[Entry], tokens: float) -> str:
+    cut = find_cut_point(entries, 0, len(entries), tokens)
+    return " ".join(entry.id for entry in entries[cut.first_kept :])
+
+
+@pytest.mark.parametrize(
+    ("script", "tokens", "left"),
+    [
+        ("uaua", 150, "u3 a4"),  # the message that crosses the budget stays
+        ("uaua", 200, "u3 a4"),  # and one that meets it ends the walk
+        ("uaua", 201, "a2 u3 a4"),
+        ("uaua", 1, "a4"),
+        ("uaua", 0, "a4"),
+        ("uaua", -5, "a4"),
+        ("uaua", 400, "u1 a2 u3 a4"),
+        ("uaua", 9000, "u1 a2 u3 a4"),
+        ("uaua", float("nan"), "u1 a2 u3 a4"),
+        ("ucra", 200, "a4"),  # a cut on a result moves forward
+        ("uc2rra", 200, "a5"),
+        ("ucra", 300, "c2 r3 a4"),
+        ("oua", 9000, "u2 a3"),  # what cannot be cut at is not kept, even if everything fits
+        ("", 100, ""),
+    ],
+)
+def test_about_so_many_tokens_stay(session, script, tokens, left):
+    assert kept(session(script), tokens) == left
+
+
+@pytest.mark.parametrize(("script", "tokens"), [("uacr", 100), ("uac2rr", 200), ("uacr", 0)])
+def test_where_the_budget_is_reached_inside_of_results_at_the_end_nothing_is_cut_off(
+    session, script, tokens
+):
+    entries = session(script)
+    assert find_cut_point(entries, 0, len(entries), tokens) == CutPoint(0)
+
+
+@pytest.mark.parametrize(
+    ("script", "tokens", "cut"),
+    [
+        ("uaua", 150, CutPoint(2)),  # a user's message begins a turn
+        ("uaua", 100, CutPoint(3, 2, True)),
+        ("ucrcra", 150, CutPoint(5, 0, True)),
+        ("aaa", 150, CutPoint(1)),  # nobody has spoken
+        ("umaa", 100, CutPoint(3, 1, True)),  # what an extension says can begin one
+    ],
+)
+def test_a_cut_inside_of_a_turn_splits_it(session, script, tokens, cut):
+    entries = session(script)
+    assert find_cut_point(entries, 0, len(entries), tokens) == cut
+
+
+def test_a_cut_before_what_an_extension_says_is_a_split_of_nothing(session):
+    entries = session("uaama")
+    assert find_cut_point(entries, 0, 5, 100) == CutPoint(3, 3, True)
+
+
+def test_what_an_extension_says_weighs_nothing_here(session):
+    assert kept(session("uamm" + "ua", sizes={"m3": 9000, "m4": 9000}), 300) == "a2 m3 m4 u5 a6"
+
+
+def test_bookkeeping_before_the_cut_is_kept_with_it(session):
+    entries = session("uaua")
+    entries[2:2] = [Entry("changed", "model_change"), Entry("named", "label")]
+    assert kept(entries, 200) == "changed named u3 a4"
+
+
+def test_a_cut_does_not_go_back_over_a_compaction(session):
+    entries = session("uaua")
+    entries[2:2] = [Entry("before", "compaction"), Entry("named", "label")]
+    assert kept(entries, 200) == "named u3 a4"
+
+
+@settings(max_examples=50)
+@given(script=SCRIPT, tokens=st.integers(0, 1500))
+def test_a_tail_does_not_go_beyond_the_message_that_crosses(moment, script, tokens):
+    entries = [Entry(m.id, "message", m) for m in moment(script, size=400).messages]
+    cut, *_ = find_cut_point(entries, 0, len(entries), tokens)
+    tail = [entry.message for entry in entries[cut + 1 :]]
+    first = next((n for n, entry in enumerate(entries) if entry.message.role != "tool"), 0)
+    assert cut == first or sum(map(estimate, tail)) < max(tokens, 1)
+    assert cut == first or entries[cut].message.role != "tool"

@@ -1,0 +1,125 @@
+"""Long histories are summarised in stages."""
+
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from compactlab.sim.message import Part, Source
+from compactlab.strategies.mechanisms.instructions import FIRST, MERGE, UPDATE
+from compactlab.strategies.mechanisms.stages import (
+    Stages,
+    chunk_ratio,
+    chunks_of,
+    pruned,
+    split_by_share,
+)
+from compactlab.strategies.mechanisms.summary import Scribe, plain, text_of
+
+NOTES = Part("text", "so far", "summary", (Source("u0"),))
+
+
+def ids(chunks) -> str:
+    return " | ".join(" ".join(message.id for message in chunk) for chunk in chunks)
+
+
+@pytest.fixture
+def stages(moment):
+    """Stages whose summaries are numbered, and what they ask for."""
+    now = moment("ua" * 4, size=400)
+    requests = []
+
+    def answer(view, request):
+        requests.append(request)
+        return (Part("text", f"summary {len(requests)}", "summary", (Source("u1"),)),)
+
+    now.host._summarize = answer
+    scribe = Scribe(now.view, now.host, 1000, "0.49.3")
+    return SimpleNamespace(scribe=scribe, requests=requests, messages=list(now.messages))
+
+
+@pytest.mark.parametrize(
+    ("script", "sizes", "most", "chunks"),
+    [
+        ("uaua", {}, 200, "u1 a2 | u3 a4"),
+        ("uaua", {}, 250, "u1 a2 | u3 a4"),
+        ("uaua", {}, 99, "u1 | a2 | u3 | a4"),
+        ("uaua", {"a2": 4000}, 250, "u1 | a2 | u3 a4"),
+        ("", {}, 250, ""),
+    ],
+)
+def test_a_piece_has_no_more_than_so_many_tokens(moment, script, sizes, most, chunks):
+    assert ids(chunks_of(moment(script, size=400, sizes=sizes).messages, most)) == chunks
+
+
+@pytest.mark.parametrize(
+    ("script", "sizes", "chunks"),
+    [
+        ("uaua", {}, "u1 a2 | u3 a4"),
+        ("uau", {}, "u1 | a2 u3"),
+        ("uaua", {"u1": 8000}, "u1 | a2 u3 a4"),
+        ("uaua", {"a4": 8000}, "u1 a2 u3 | a4"),
+        ("u", {}, "u1"),
+        ("", {}, ""),
+    ],
+)
+def test_halves_weigh_about_the_same(moment, script, sizes, chunks):
+    assert ids(split_by_share(moment(script, size=400, sizes=sizes).messages)) == chunks
+
+
+@pytest.mark.parametrize(
+    ("size", "ratio"), [(400, 0.4), (33_200, 0.4), (40_000, 0.16), (400_000, 0.15)]
+)
+def test_large_messages_make_small_requests(moment, size, ratio):
+    assert chunk_ratio(moment("ua", size=size).messages, 100_000) == pytest.approx(ratio)
+    assert chunk_ratio((), 100_000) == 0.4
+
+
+def test_what_fits_one_request_is_one_request(stages):
+    summary = Stages(stages.scribe, 800).summary(stages.messages, [NOTES])
+    assert text_of(summary) == "summary 1"
+    assert stages.requests[0].previous == (NOTES,)
+
+
+def test_what_does_not_is_two_halves_and_a_third_request_that_makes_them_one(stages):
+    summary = Stages(stages.scribe, 799).summary(stages.messages, [NOTES])
+    assert text_of(summary) == "summary 3"
+    first, second, third = stages.requests
+    assert (first.instructions, second.instructions) == (FIRST, FIRST)
+    assert third.instructions == f"{UPDATE}\n\nAdditional focus: {MERGE}"
+    assert [text_of(message.parts) for message in third.messages] == ["summary 1", "summary 2"]
+    assert (first.previous, second.previous, third.previous) == ((), (), (NOTES,))
+
+
+def test_pieces_follow_one_another_each_with_the_summary_so_far(stages):
+    Stages(stages.scribe, 100).summary(stages.messages[:3], [NOTES])
+    assert [text_of(request.previous) for request in stages.requests] == [
+        "so far", "summary 1", "summary 2"
+    ]  # fmt: skip
+
+
+def test_of_nothing_the_summary_is_the_previous_one(stages):
+    assert Stages(stages.scribe, 100).summary((), [NOTES]) == [NOTES]
+    assert Stages(stages.scribe, 100).summary(()) == [plain("No prior history.")]
+    assert not stages.requests
+
+
+def test_the_oldest_half_is_dropped_until_the_rest_has_its_share(moment):
+    told = moment("ua" * 4, size=400).messages
+    kept, dropped = pruned(told, 1000, 0.5)
+    assert (ids([dropped]), ids([kept])) == ("u1 a2 u3 a4", "u5 a6 u7 a8")
+    assert pruned(told, 1000, 0.8) == (told, [])
+
+
+def test_a_single_message_stays_however_large(moment):
+    told = moment("u", size=4000).messages
+    assert pruned(told, 100, 0.5) == (told, [])
+
+
+@given(sizes=st.lists(st.integers(0, 900), max_size=9), most=st.integers(1, 300))
+def test_pieces_and_halves_are_everything_in_its_order(moment, sizes, most):
+    named = {f"u{n}": size for n, size in enumerate(sizes, 1)}
+    told = list(moment("u" * len(sizes), sizes=named).messages)
+    assert [m for chunk in chunks_of(told, most) for m in chunk] == told
+    assert [m for chunk in split_by_share(told) for m in chunk] == told
