@@ -87,7 +87,7 @@ class TrimMessages(Strategy):
         trim = self._trim
         if self.include_system and view.system:
             head = Message(SYSTEM, "user", view.system, meta=True, origin=SYSTEM)
-            model = self.token_counter == "model"
+            model = self.token_counter == "model"  # noqa: S105
             taken = host.count(View(view.system)) if model else weight(head)
             trim = replace(trim, max_tokens=max(0, self.max_tokens - taken))
         return view.with_messages(trimmed(view.messages, trim, weight))
