@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from compactlab.strategies.amortized_forgetting import AmortizedForgetting
 from compactlab.strategies.as_recorded import AsRecorded
 from compactlab.strategies.auto_compact import AutoCompact
 from compactlab.strategies.clear_tool_results import ClearToolResults
@@ -22,16 +23,19 @@ from compactlab.strategies.preserve_turns import PreserveTurns
 from compactlab.strategies.prune_then_summarize import PruneThenSummarize
 from compactlab.strategies.random_keep import RandomKeep
 from compactlab.strategies.recency_buffer import RecencyBuffer
+from compactlab.strategies.recent_events import RecentEvents
 from compactlab.strategies.rolling_summary import RollingSummary
 from compactlab.strategies.server_compaction import ServerCompaction
 from compactlab.strategies.sliding_window import SlidingWindow
 from compactlab.strategies.summary_sidecar import SummarySidecar
 from compactlab.strategies.token_budget import TokenBudget
+from compactlab.strategies.trim_messages import TrimMessages
 from compactlab.strategies.ttl_prune import TtlPrune
 from compactlab.strategies.turn_slice import TurnSlice
 from compactlab.strategies.user_words import UserWords
 
 __all__ = [
+    "AmortizedForgetting",
     "AsRecorded",
     "AutoCompact",
     "ClearToolResults",
@@ -52,11 +56,13 @@ __all__ = [
     "PruneThenSummarize",
     "RandomKeep",
     "RecencyBuffer",
+    "RecentEvents",
     "RollingSummary",
     "ServerCompaction",
     "SlidingWindow",
     "SummarySidecar",
     "TokenBudget",
+    "TrimMessages",
     "TtlPrune",
     "TurnSlice",
     "UserWords",
