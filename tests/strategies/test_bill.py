@@ -72,22 +72,24 @@ def test_recovery_rewrites_the_prompt_twice_for_every_compaction(replayed):
 def test_with_the_block_nothing_at_all_is_read(replayed):
     recovering, _ = replayed(SUMMARISING.format(more="") + " + context_recovery")
     first = [step for step in recovering.steps if step.rewrite and step.system[1:]]
-    assert len(first) == 2
+    assert first
     assert {step.usage.cache_read for step in first} == {0}
 
 
 @pytest.mark.parametrize(("gap", "reads"), [(10, True), (200, False)])
-def test_without_it_again_the_prompt_is_read_only_if_it_was_sent_like_that_just_before(
+def test_without_it_again_no_more_is_read_than_the_system_prompt_and_that_only_while_it_lives(
     tell, play, gap, reads
 ):
-    """In the middle of a turn a compaction is sent without the block first, and so is stored."""
+    """What the compaction made was never sent without the block before."""
     story = tell("ucra" * 60, size=500, system=1500, gap=gap)
     strategy = find_strategy(SUMMARISING.format(more="") + " + context_recovery")
     steps = play(story, strategy, window=WINDOW).steps
     block = next(n for n, step in enumerate(steps) if step.system[1:])
-    assert steps[block - 1].compaction
+    assert steps[block].compaction
     after = next(step for step in steps[block:] if not step.system[1:])
-    assert (after.usage.cache_read > 0.5 * after.usage.prompt) is reads
+    assert after.usage.cache_read < 0.25 * after.usage.prompt
+    assert (after.usage.cache_read > 0) is reads
+    assert after.causes["system_changed"] > 0.7 * after.usage.prompt
 
 
 def test_a_summary_that_rides_on_the_live_prompt_costs_less(replayed):
