@@ -51,36 +51,35 @@ def explain(
         Tokens by cause; they add up to the prompt less what was read.
     """
     tokens: dict[str, int] = {}
-    edge = lookup.read
-
-    def charge(cause: str, upto: int) -> None:
-        nonlocal edge
-        if upto > edge:
-            tokens[cause] = tokens.get(cause, 0) + upto - edge
-            edge = upto
-
+    edge, all = lookup.read, prompt.tokens
     if reason == "cold_start":
-        charge(reason, prompt.tokens)
+        edge = _charge(tokens, edge, reason, all)
     for cause, upto in lookup.missed:
-        charge(cause, upto)
-    charge("unexplained" if reason == "append" else reason, prompt.sent)
-    if reason == "append":
-        charge(reason, prompt.tokens)
-    elif edge < prompt.tokens:
-        new = _new(prompt, arrived, edge)
-        charge(reason, prompt.tokens - new)
-        charge("append", prompt.tokens)
+        edge = _charge(tokens, edge, cause, upto)
+    edge = _charge(tokens, edge, "unexplained" if reason == "append" else reason, prompt.sent)
+    if edge < all and reason != "append":
+        edge = _charge(tokens, edge, reason, all - _new(prompt, arrived, edge))
+    _charge(tokens, edge, "append", all)
     return tokens
+
+
+def _charge(tokens: dict[str, int], edge: int, cause: str, upto: int) -> int:
+    """Give a cause all tokens from an edge up to there; return the edge that is then."""
+    if upto <= edge:
+        return edge
+    tokens[cause] = tokens.get(cause, 0) + upto - edge
+    return upto
 
 
 def _new(prompt: Prompt, arrived: Collection[str], edge: int) -> int:
     """Tokens beyond an edge that belong to messages that have arrived; those are near the end."""
     new, left, end = 0, len(arrived), prompt.tokens
-    for index in range(len(prompt.starts) - 1, -1, -1):
+    both = zip(reversed(prompt.starts), reversed(prompt.view.messages), strict=True)
+    for block, message in both:
         if not left or end <= edge:
             break
-        start = prompt.end_of(index - 1)
-        if prompt.view.messages[index].id in arrived:
+        start = prompt.totals[block - 1] if block else 0
+        if message.id in arrived:
             new, left = new + end - max(start, edge), left - 1
         end = start
     return new

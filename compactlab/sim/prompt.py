@@ -1,29 +1,33 @@
 """A prompt as a provider's cache sees it: a chain of blocks, each named by all that leads to it.
 
-Block *i* gets a key that depends on the content of blocks 0 to *i*, so two prompts share a prefix
+Block *i* has a key that depends on the content of blocks 0 to *i*, so two prompts share a prefix
 exactly as far as their keys are equal. Moving from one prompt to the next touches only what is
-not shared, so a session that only grows costs the same at every call.
+not shared, so a session that only grows costs the same at every call; and a key is computed when
+a cache asks for it, which of most blocks none ever does.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import accumulate
+from operator import mul
 
 from compactlab.sim.message import Message, Part
 from compactlab.sim.tokens import Tokenizer
-from compactlab.sim.view import View
+from compactlab.sim.view import View, Weight
 
-# Keys are values of a polynomial over a prime field: cheap to extend, and at a million blocks
-# two different prefixes collide with a probability below 1e-12.
-_PRIME = (1 << 61) - 1
-_BASE = 0x1E3779B97F4A7C15
+# Keys are values of a polynomial over a prime field, a block a coefficient: cheap to extend, and at
+# a million blocks two different prefixes collide with a probability below 1e-12.
+_PRIME = (1 << 60) - 93
+_BASE = 0x9E3779B97F4A7C1
+_powers = [1]
 
 # Name of a system part that holds what a client puts between the system prompt and the messages
 # (project files, environment): sent with every prompt, but not marked for the cache on its own.
 CLIENT_CONTEXT = "client context"
 
-_Blocks = tuple[tuple[int, int], ...]
+_Blocks = tuple[tuple[int, ...], tuple[int, ...]]
 
 
 class Blocks:
@@ -39,25 +43,37 @@ class Blocks:
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer
+        self.weight: Weight = self.tokens  # one object, by which running sums are found again
+        self._system: tuple[tuple[Part, ...], int] = ((), 0)
         # The message is held too: an id may be given again once its object is gone.
         self._known: dict[int, tuple[Message, _Blocks, int]] = {}
 
-    def of(self, message: Message) -> _Blocks:
-        """Symbol and tokens of each part of a message."""
-        return (self._known.get(id(message)) or self._learn(message))[1]
+    def of(self, messages: Iterable[Message]) -> Iterator[_Blocks]:
+        """Of each message, the symbols and the tokens of its parts."""
+        known = self._known
+        return ((known.get(id(m)) or self._learn(m))[1] for m in messages)
 
     def tokens(self, message: Message) -> int:
         """Tokens of a message."""
         return (self._known.get(id(message)) or self._learn(message))[2]
 
     def of_system(self, parts: tuple[Part, ...]) -> _Blocks:
-        """Symbol and tokens of each part of the system prompt."""
-        return tuple((_symbol("system", part), self.tokenizer.part(part)) for part in parts)
+        """Symbols and tokens of the parts of the system prompt."""
+        return self._blocks("system", parts)
+
+    def of_view(self, view: View) -> int:
+        """Tokens of a view."""
+        if view.system is not self._system[0]:
+            self._system = view.system, sum(map(self.tokenizer.part, view.system))
+        return self._system[1] + view.messages.total(self.weight)
+
+    def _blocks(self, role: str, parts: tuple[Part, ...]) -> _Blocks:
+        count = self.tokenizer.part
+        return tuple(_symbol(role, part) for part in parts), tuple(map(count, parts))
 
     def _learn(self, message: Message) -> tuple[Message, _Blocks, int]:
-        role, count = message.role, self.tokenizer.part
-        blocks = tuple((_symbol(role, part), count(part)) for part in message.parts)
-        known = message, blocks, sum(tokens for _, tokens in blocks)
+        blocks = self._blocks(message.role, message.parts)
+        known = message, blocks, sum(blocks[1])
         self._known[id(message)] = known
         return known
 
@@ -100,10 +116,12 @@ class Prompt:
     ----------
     view
         What the prompt now is.
-    keys
-        Key of each block: system blocks first, then the parts of the messages.
+    symbols
+        What each block is: system blocks first, then the parts of the messages.
     totals
         Tokens up to and including each block.
+    tokens
+        Tokens of the whole prompt.
     front
         How many blocks stand before what a client adds to each session (see
         :data:`CLIENT_CONTEXT`): tools and system prompt, which clients mark for the cache.
@@ -114,71 +132,112 @@ class Prompt:
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.blocks = blocks_of(tokenizer)
         self.view = View()
-        self.keys: list[int] = []
+        self.symbols: list[int] = []
         self.totals: list[int] = []
+        self.tokens = 0
         self.front = 0
         self.starts: list[int] = []
-        # The prompt that was last sent: the first so many blocks of this one, and these keys.
+        # The prompt that was last sent: the first so many blocks of this one, and these symbols.
         self._agreed = 0
         self._rest: list[int] = []
+        # The keys that were asked for, and 0 where none was.
+        self._keys: list[int] = []
 
     @property
-    def tokens(self) -> int:
-        """Tokens of the whole prompt."""
-        return self.totals[-1] if self.totals else 0
+    def keys(self) -> list[int]:
+        """Keys of all blocks."""
+        return [*map(self.key, range(len(self.symbols)))]
+
+    def key(self, block: int) -> int:
+        """Key of a block, made from the last one before it that was asked for."""
+        keys = self._keys
+        if not keys[block]:
+            while len(_powers) <= block:
+                _powers.append(_powers[-1] * _BASE % _PRIME)
+            first = block
+            while first and not keys[first - 1]:
+                first -= 1
+            known = keys[first - 1] if first else 0
+            span = slice(first, block + 1)
+            keys[block] = (known + sum(map(mul, self.symbols[span], _powers[span]))) % _PRIME
+        return keys[block]
 
     def move(self, view: View) -> None:
         """Become the prompt of another view."""
-        kept = self.view.messages.shared(view.messages)
-        if view.system != self.view.system:
+        system, before = view.system, self.view
+        kept = before.messages.shared(view.messages)
+        if system is not before.system and system != before.system:
             self._cut(0)
             kept = 0
-            self._push([self.blocks.of_system(view.system)])
-            names = [part.name for part in view.system]
+            self._push([self.blocks.of_system(system)])
+            names = [part.name for part in system]
             self.front = names.index(CLIENT_CONTEXT) if CLIENT_CONTEXT in names else len(names)
         elif kept < len(self.starts):
-            self._cut(self.starts[kept])
+            cut_off = 0 if kept else before.messages.ahead_of(view.messages)
+            if cut_off:
+                self._cut_front(cut_off)
+                kept = len(self.starts)
+            else:
+                self._cut(self.starts[kept])
         del self.starts[kept:]
-        self.starts += self._push(map(self.blocks.of, view.messages[kept:]))
+        self.starts += self._push(self.blocks.of(view.messages[kept:]))
         self.view = view
 
     def mark_sent(self) -> None:
         """Remember this prompt as the one that was last sent."""
-        self._agreed, self._rest = len(self.keys), []
+        self._agreed, self._rest = len(self.symbols), []
 
     @property
     def sent(self) -> int:
         """Tokens of the leading blocks that it shares with the prompt that was last sent."""
-        same = 0
-        for old, new in zip(self._rest, self.keys[self._agreed :], strict=False):
-            if old != new:
-                break
-            same += 1
-        self._agreed, self._rest = self._agreed + same, self._rest[same:]
+        if self._rest:
+            same = 0
+            for old, new in zip(self._rest, self.symbols[self._agreed :], strict=False):
+                if old != new:
+                    break
+                same += 1
+            self._agreed, self._rest = self._agreed + same, self._rest[same:]
         return self.totals[self._agreed - 1] if self._agreed else 0
 
     def _cut(self, block: int) -> None:
         """Forget all blocks from one on, but for what was sent of them."""
+        self._disagree(block)
+        del self.symbols[block:], self.totals[block:], self._keys[block:]
+        self.tokens = self.totals[-1] if self.totals else 0
+
+    def _cut_front(self, messages: int) -> None:
+        """Forget the first messages: what is behind them moves, and nothing of it is read anew."""
+        first, next = self.starts[0], self.starts[messages]
+        self._disagree(first)
+        lost = self.totals[next - 1] - (self.totals[first - 1] if first else 0)
+        del self.symbols[first:next]
+        self.totals[first:] = [total - lost for total in self.totals[next:]]
+        self.starts = [start - (next - first) for start in self.starts[messages:]]
+        self._keys[first:] = [0] * (len(self.symbols) - first)
+        self.tokens -= lost
+
+    def _disagree(self, block: int) -> None:
+        """From this block on, what was sent is another prompt."""
         if block < self._agreed:
-            self._rest = self.keys[block : self._agreed] + self._rest
+            self._rest = self.symbols[block : self._agreed] + self._rest
             self._agreed = block
-        del self.keys[block:], self.totals[block:]
 
     def _push(self, groups: Iterable[_Blocks]) -> list[int]:
         """Add groups of blocks; return the index at which each begins."""
-        keys, totals = self.keys, self.totals
-        key, total = (keys[-1], totals[-1]) if keys else (0, 0)
-        starts = []
-        for group in groups:
-            starts.append(len(keys))
-            for symbol, tokens in group:
-                key = (key * _BASE + symbol) % _PRIME
-                total += tokens
-                keys.append(key)
-                totals.append(total)
+        starts: list[int] = []
+        weights: list[int] = []
+        for symbols, tokens in groups:
+            starts.append(len(self.symbols))
+            self.symbols += symbols
+            weights += tokens
+        if weights:
+            self._keys += [0] * len(weights)
+            weights[0] += self.tokens
+            self.totals += accumulate(weights)
+            self.tokens = self.totals[-1]
         return starts
 
     def end_of(self, index: int) -> int:
         """Tokens up to and including the message of that index; of -1, the system blocks."""
-        end = self.starts[index + 1] if index + 1 < len(self.starts) else len(self.keys)
+        end = self.starts[index + 1] if index + 1 < len(self.starts) else len(self.symbols)
         return self.totals[end - 1] if end else 0

@@ -12,7 +12,8 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from operator import is_not
+from itertools import accumulate, islice
+from operator import indexOf, is_not
 from typing import overload
 
 import msgspec
@@ -24,10 +25,10 @@ Weight = Callable[[Message], int]
 
 def _without(some: Messages, others: Messages) -> list[Message]:
     """Those that are left of some when others are taken away, each as often as it is there."""
-    taken = Counter(map(id, others))
+    taken = dict(Counter(map(id, others)))
     left = []
     for message in some:
-        if taken[id(message)]:
+        if taken.get(id(message)):
             taken[id(message)] -= 1
         else:
             left.append(message)
@@ -47,8 +48,9 @@ class _Buffer:
     def running(self, weight: Weight) -> list[int]:
         """Sums of the first 0, 1, 2, ... items."""
         sums = self.sums.setdefault(weight, [0])
-        for item in self.items[len(sums) - 1 :]:
-            sums.append(sums[-1] + weight(item))
+        if len(sums) <= len(self.items):
+            new = map(weight, self.items[len(sums) - 1 :])
+            sums += islice(accumulate(new, initial=sums[-1]), 1, None)
         return sums
 
     def branch(self, length: int, items: Iterable[Message]) -> _Buffer:
@@ -99,8 +101,7 @@ class Messages(Sequence[Message]):
         return iter(self._buffer.items[self._start : self._stop])
 
     def __reversed__(self) -> Iterator[Message]:
-        items = self._buffer.items
-        return (items[i] for i in range(self._stop - 1, self._start - 1, -1))
+        return map(self._buffer.items.__getitem__, range(self._stop - 1, self._start - 1, -1))
 
     @overload
     def __getitem__(self, index: int) -> Message: ...
@@ -108,6 +109,8 @@ class Messages(Sequence[Message]):
     def __getitem__(self, index: slice) -> Messages: ...
     def __getitem__(self, index: int | slice) -> Message | Messages:
         if isinstance(index, slice):
+            if not index.start and index.stop is None and index.step is None:
+                return self
             start, stop, step = index.indices(self._stop - self._start)
             if step != 1:
                 raise ValueError("messages are sliced in order")
@@ -151,30 +154,38 @@ class Messages(Sequence[Message]):
 
     def shared(self, other: Messages) -> int:
         """How many leading messages are the same objects in both."""
+        start, its_start = self._start, other._start
+        shorter = min(self._stop - start, other._stop - its_start)
         known = 0
-        if self._start == other._start:
+        if start == its_start:
             if self._buffer is other._buffer:
-                return min(len(self), len(other))
-            known = self._buffer.common(other._buffer) - self._start
-            known = max(0, min(known, len(self), len(other)))
-        count = known
-        for mine, its in zip(self._walk(known), other._walk(known), strict=False):
-            if mine is not its:
-                break
-            count += 1
-        return count
+                return shorter
+            known = max(0, min(self._buffer.common(other._buffer) - start, shorter))
+        mine, its = self._buffer.items, other._buffer.items
+        if known == shorter or mine[start + known] is not its[its_start + known]:
+            return known
+        try:
+            return known + indexOf(map(is_not, self._walk(known), other._walk(known)), True)
+        except ValueError:
+            return shorter
 
-    def _walk(self, index: int = 0) -> Iterator[Message]:
-        items = self._buffer.items
-        return (items[i] for i in range(self._start + index, self._stop))
+    def _walk(self, index: int) -> Iterator[Message]:
+        return map(self._buffer.items.__getitem__, range(self._start + index, self._stop))
+
+    def ahead_of(self, other: Messages) -> int:
+        """How many messages to cut off in front so that the other begins with the rest; 0 if none.
+
+        Only where both are windows on the same list.
+        """
+        if self._buffer is other._buffer and self._start < other._start < self._stop <= other._stop:
+            return other._start - self._start
+        return 0
 
     def stored_with(self, other: Messages) -> bool:
         """Whether both are windows on the same list."""
         return self._buffer is other._buffer
 
-    def difference(
-        self, other: Messages
-    ) -> tuple[Messages | list[Message], Messages | list[Message]]:
+    def difference(self, other: Messages) -> tuple[list[Message], list[Message]]:
         """What must leave this sequence, and what must come to it, to make the other.
 
         Returns
@@ -186,10 +197,8 @@ class Messages(Sequence[Message]):
             self._buffer is other._buffer
             and self._start <= other._start <= self._stop <= other._stop
         ):
-            return (
-                self._window(self._start, other._start),
-                self._window(self._stop, other._stop),
-            )
+            items = self._buffer.items
+            return items[self._start : other._start], items[self._stop : other._stop]
         same = self.shared(other)
         mine, its = self[same:], other[same:]
         return _without(mine, its), _without(its, mine)
@@ -234,7 +243,8 @@ class View(msgspec.Struct, frozen=True):
         """This view with other messages; itself, if they are the same ones."""
         if not isinstance(messages, Messages):
             messages = Messages(messages)
-        if len(messages) == len(self.messages) == messages.shared(self.messages):
+        mine = self.messages
+        if messages is mine or len(messages) == len(mine) == messages.shared(mine):
             return self
         return View(self.system, messages)
 

@@ -52,7 +52,7 @@ class Anthropic(CachePolicy):
 
     def marks(self, prompt: Prompt) -> list[int]:
         """Indices of the blocks that the client marks, ascending."""
-        last = len(prompt.keys) - 1
+        last = len(prompt.totals) - 1
         system = prompt.front - 1
         return [system, last] if self.mark_system and 0 <= system < last else [last]
 
@@ -63,38 +63,46 @@ class _Entries(Cache):
     def __init__(self, policy: Anthropic) -> None:
         self._policy = policy
         self._touched: dict[int, tuple[float, float]] = {}
+        # Of the stored prefixes, by their tokens, where they end: elsewhere no key is asked for.
+        self._ends: dict[int, set[int]] = {}
 
     def request(self, prompt: Prompt, at: float, ttl: str = "") -> Lookup:
         """Look up, then store."""
-        if not prompt.keys:
+        totals = prompt.totals
+        if not totals:
             return Lookup()
         marks = self._policy.marks(prompt)
         ttl = ttl or self._policy.ttl
-        hit, dead = self._find(prompt.keys, marks, at)
+        hit, dead = self._find(prompt, marks, at)
         missed = self._missed(prompt, hit, dead, marks[-1], at)
-        read = written = prompt.totals[hit] if hit >= 0 else 0
+        read = written = totals[hit] if hit >= 0 else 0
         for mark in marks:
-            if prompt.totals[mark] >= self._policy.minimum:
-                self._store(prompt.keys[mark], at, LIFETIMES[ttl])
-                written = max(written, prompt.totals[mark])
+            if totals[mark] >= self._policy.minimum:
+                self._store(prompt.key(mark), at, LIFETIMES[ttl])
+                self._ends.setdefault(totals[mark], set()).add(mark)
+                written = max(written, totals[mark])
         write = written - read
-        return Lookup(read, *((0, write) if ttl == "1h" else (write, 0)), missed)
+        return Lookup(read, 0, write, missed) if ttl == "1h" else Lookup(read, write, 0, missed)
 
     def _store(self, key: int, at: float, lifetime: float) -> None:
         known = self._touched.get(key)
         if known is None or at - known[0] > known[1]:
             self._touched[key] = (at, lifetime)
 
-    def _find(self, keys: Sequence[int], marks: Sequence[int], at: float) -> tuple[int, int]:
+    def _find(self, prompt: Prompt, marks: Sequence[int], at: float) -> tuple[int, int]:
         """Longest live entry found from any mark, and longest dead one; every hit is touched."""
         hit = dead = -1
+        totals, ends = prompt.totals, self._ends
         for mark in reversed(marks):
             for index in range(mark, max(mark - self._policy.lookback, -1), -1):
-                entry = self._touched.get(keys[index])
+                if totals[index] not in ends or index not in ends[totals[index]]:
+                    continue
+                key = prompt.key(index)
+                entry = self._touched.get(key)
                 if entry is None:
                     continue
                 if at - entry[0] <= entry[1]:
-                    self._touched[keys[index]] = (at, entry[1])
+                    self._touched[key] = (at, entry[1])
                     hit = max(hit, index)
                     break
                 dead = max(dead, index)
@@ -110,17 +118,18 @@ class _Entries(Cache):
             missed.append(("ttl_expired", prompt.totals[dead]))
         found, walked = max(hit, dead), last - self._policy.lookback
         if found < walked:
-            far = self._far(prompt.keys, found, walked, at)
+            far = self._far(prompt, found, walked, at)
             if far:
                 missed.append((far[0], prompt.totals[far[1]]))
-        return tuple(sorted(missed, key=lambda pair: pair[1]))
+        return tuple(sorted(missed, key=lambda pair: pair[1])) if missed else ()
 
-    def _far(
-        self, keys: Sequence[int], found: int, start: int, at: float
-    ) -> tuple[str, int] | None:
+    def _far(self, prompt: Prompt, found: int, start: int, at: float) -> tuple[str, int] | None:
         """The longest entry beyond the look-back, and why it was not read."""
+        totals, ends = prompt.totals, self._ends
         for index in range(start, found, -1):
-            entry = self._touched.get(keys[index])
+            if totals[index] not in ends or index not in ends[totals[index]]:
+                continue
+            entry = self._touched.get(prompt.key(index))
             if entry is not None:
                 live = at - entry[0] <= entry[1]
                 return "lookback_miss" if live else "ttl_expired", index
