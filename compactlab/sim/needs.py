@@ -15,6 +15,11 @@ from compactlab.sim.message import Message, Part
 AHEAD = 5
 
 
+def bits(numbers: Iterable[int]) -> int:
+    """Numbers as a set that is counted and compared whole: bit n stands for number n."""
+    return sum(1 << number for number in set(numbers))
+
+
 @dataclass
 class _Path:
     """The messages on the way to here: how many, which are calls, where words appeared first."""
@@ -48,6 +53,8 @@ class ForwardNeeds:
     needed
         For each call, by the id of its answer: numbers of the words that this action and the next
         ones use and that had appeared before the call.
+    wanted
+        The same as bits.
     size
         How many numbers there are.
     last_use
@@ -63,10 +70,11 @@ class ForwardNeeds:
             for word in uses[answer.id]:
                 self.last_use[self._numbers[word]] = call
         self._held: dict[str, tuple[int, ...]] = {}
-        self._held_in: dict[int, tuple[Message, tuple[int, ...]]] = {}
+        self._bits_in: dict[int, tuple[Message, int]] = {}
         actions = {id: frozenset(self._numbers[w] for w in words) for id, words in uses.items()}
         wanted = self._wanted(conversation, actions, ahead)
         self.needed = {id: tuple(sorted(numbers)) for id, numbers in wanted.items()}
+        self.wanted = {id: bits(numbers) for id, numbers in wanted.items()}
 
     def _wanted(
         self, conversation: Conversation, actions: dict[str, frozenset[int]], ahead: int
@@ -110,10 +118,14 @@ class ForwardNeeds:
 
     def held_in(self, message: Message) -> tuple[int, ...]:
         """Numbers of the words that stand in a message, one as often as parts hold it."""
-        known = self._held_in.get(id(message))
+        return tuple(self.held_by(message.parts))
+
+    def bits_in(self, message: Message) -> int:
+        """The same as bits, for one that is looked at again and again."""
+        known = self._bits_in.get(id(message))
         if known is None:
             # The message is held too: an id may be given again once its object is gone.
-            known = self._held_in[id(message)] = (message, tuple(self.held_by(message.parts)))
+            known = self._bits_in[id(message)] = (message, bits(self.held_in(message)))
         return known[1]
 
 

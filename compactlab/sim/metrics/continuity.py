@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 
 from compactlab.sim.message import Message, Part
-from compactlab.sim.metrics.reading import RECENT, Change, Reading
+from compactlab.sim.metrics.reading import RECENT, Reading
 from compactlab.sim.model import find_model
-from compactlab.sim.needs import ForwardNeeds, forward_needs
+from compactlab.sim.needs import bits, forward_needs
 from compactlab.sim.prompt import blocks_of
 from compactlab.sim.trace import Step
 from compactlab.sim.view import Messages
@@ -17,43 +19,58 @@ from compactlab.sim.view import Messages
 def forward_need(reading: Reading) -> float | None:
     """Share of the words that the next five actions use, and that had appeared, in context."""
     needs = forward_needs(reading.conversation)
-    held = _Held(needs)
+    held = _Held()
     met = wanted = 0
-    for change in reading.changes:
-        held.move(change)
-        needed = needs.needed[change.step.answer]
-        wanted += len(needed)
-        met += held.count(needed)
+    system: tuple[Part, ...] = ()
+    for step, gone, come, *_ in reading.changes:
+        for message in gone:
+            held.take(needs.bits_in(message))
+        for message in come:
+            held.add(needs.bits_in(message))
+        if step.system is not system:
+            held.take(bits(needs.held_by(system)))
+            system = step.system
+            held.add(bits(needs.held_by(system)))
+        needed = needs.wanted[step.answer]
+        wanted += needed.bit_count()
+        met += (held.words & needed).bit_count()
     return met / wanted if wanted else None
 
 
 class _Held:
-    """Which words stand in a prompt from which messages go and to which they come."""
+    """How many messages of a prompt hold each word, for all words at once.
 
-    def __init__(self, needs: ForwardNeeds) -> None:
-        self._needs = needs
-        self._counts = [0] * needs.size
-        self._system: tuple[Part, ...] = ()
+    A word is a bit. The first plane has the last binary digits of all words' counts, the next one
+    those before them: adding a message is adding 1 to many counts, in as many steps as they have
+    digits.
+    """
 
-    def move(self, change: Change) -> None:
-        """Become the next prompt."""
-        counts, held_in = self._counts, self._needs.held_in
-        for message in change.gone:
-            for number in held_in(message):
-                counts[number] -= 1
-        for message in change.come:
-            for number in held_in(message):
-                counts[number] += 1
-        if change.step.system is not self._system:
-            for number in self._needs.held_by(self._system):
-                counts[number] -= 1
-            self._system = change.step.system
-            for number in self._needs.held_by(self._system):
-                counts[number] += 1
+    def __init__(self) -> None:
+        self._planes: list[int] = []
 
-    def count(self, numbers: tuple[int, ...]) -> int:
-        """How many of some words stand in the prompt."""
-        return len(numbers) - [*map(self._counts.__getitem__, numbers)].count(0)
+    def add(self, words: int) -> None:
+        """Count words in; what is left over at one digit is carried to the next."""
+        planes = self._planes
+        for digit, plane in enumerate(planes):
+            planes[digit] = plane ^ words
+            words &= plane
+            if not words:
+                return
+        planes.append(words)
+
+    def take(self, words: int) -> None:
+        """Count words out that had been counted in; what is missing is borrowed."""
+        planes = self._planes
+        for digit, plane in enumerate(planes):
+            planes[digit] = plane ^ words
+            words &= planes[digit]
+            if not words:
+                return
+
+    @property
+    def words(self) -> int:
+        """Those whose count is not 0."""
+        return reduce(or_, self._planes, 0)
 
 
 def verbatim_recency(reading: Reading) -> float | None:
@@ -67,8 +84,10 @@ def verbatim_recency(reading: Reading) -> float | None:
 
 
 def _tail_share(step: Step, tail: Messages) -> float:
-    tokens = blocks_of(find_model(step.model).tokenizer).tokens
     recent = step.log[-RECENT:]
+    if recent == tail:
+        return 1.0
+    tokens = blocks_of(find_model(step.model).tokenizer).weight
     kept = 0
     for said, sent in zip(reversed(recent), reversed(tail), strict=False):
         if said is not sent and said != sent:
@@ -82,18 +101,18 @@ def structural_validity(reading: Reading) -> float | None:
     """One less the faults per message, over all prompts: what a provider would reject."""
     faults = _Faults()
     found = messages = 0
-    for change in reading.changes:
-        for message in change.gone:
+    for step, gone, come, length, first, _ in reading.changes:
+        for message in gone:
             faults.update(message, -1)
-        for message in change.come:
+        for message in come:
             faults.update(message, 1)
-        if change.first is None:
+        if first is None:
             # No provider takes a prompt without messages: all that was said is at fault.
-            found += len(change.step.log) or 1
-            messages += len(change.step.log) or 1
+            found += len(step.log) or 1
+            messages += len(step.log) or 1
         else:
-            found += faults.count + (change.first.role != "user")
-            messages += change.length
+            found += faults.count + (first.role != "user")
+            messages += length
     return max(0.0, 1 - found / messages) if messages else None
 
 
@@ -103,46 +122,46 @@ class _Faults:
     def __init__(self) -> None:
         self.count = 0
         self._pairs: dict[str, _Pair] = defaultdict(_Pair)
-        self._ids: Counter[str] = Counter()
+        self._ids: dict[str, int] = {}
 
     def update(self, message: Message, by: int) -> None:
         """Count a message in (1) or out (-1)."""
-        self._ids[message.id] += by
-        if self._ids[message.id] > (by > 0):
+        id = message.id
+        times = self._ids[id] = self._ids.get(id, 0) + by
+        if times > (by > 0):
             self.count += by
         empty = True
         for part in message.parts:
             if part.text or part.size:
                 empty = False
-            if part.type in ("tool_call", "tool_result"):
-                pair = self._pairs[part.call_id]
-                before = pair.faults
-                pair.update(part.type == "tool_call", by)
-                self.count += pair.faults - before
+            if part.type in {"tool_call", "tool_result"}:
+                self.count += self._pairs[part.call_id].update(part.type == "tool_call", by)
         if empty:
             self.count += by
 
 
-@dataclass
+@dataclass(slots=True)
 class _Pair:
-    """Calls and results of one id; a result that comes before its call is answered by none."""
+    """Calls and results of one id; a result that comes before its call is answered by none.
+
+    Its faults are calls without a result, and results without a call before them.
+    """
 
     calls: int = 0
     results: int = 0
     early: int = 0
+    faults: int = 0
 
-    @property
-    def faults(self) -> int:
-        """Calls without a result, and results without a call before them."""
-        return self.early + abs(self.calls - (self.results - self.early))
-
-    def update(self, is_call: bool, by: int) -> None:
-        """Count a call or a result in (1) or out (-1)."""
+    def update(self, is_call: bool, by: int) -> int:
+        """Count a call or a result in (1) or out (-1); return by how much the faults change."""
         if is_call:
             self.calls += by
-            return
-        if by > 0:
-            self.early += not self.calls
-        elif self.early:
-            self.early -= 1
-        self.results += by
+        else:
+            if by > 0:
+                self.early += not self.calls
+            elif self.early:
+                self.early -= 1
+            self.results += by
+        before = self.faults
+        self.faults = self.early + abs(self.calls - (self.results - self.early))
+        return self.faults - before

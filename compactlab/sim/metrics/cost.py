@@ -7,9 +7,6 @@ from statistics import median
 
 from compactlab.sim.metrics.reading import Reading, cost
 
-# Calls before a compaction that its spike is measured against.
-_BASE_CALLS = 5
-
 
 def cost_usd(reading: Reading) -> float:
     """Dollars of all calls and side calls."""
@@ -60,11 +57,7 @@ def tokens_rewritten(reading: Reading) -> int:
 
 def spikes(reading: Reading) -> list[tuple[int, float]]:
     """For each compaction: fresh tokens of its call, and the median of the five calls before."""
-    return [
-        (reading.fresh[i], median(reading.fresh[max(0, i - _BASE_CALLS) : i]))
-        for i, step in enumerate(reading.trace.steps)
-        if step.compaction and i
-    ]
+    return reading.spikes
 
 
 def write_spike(reading: Reading) -> float | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property
+from operator import attrgetter
+from statistics import median
 from typing import NamedTuple
 
 from compactlab.sim.conversation import Conversation
@@ -15,6 +17,8 @@ from compactlab.sim.trace import SideCall, Step, Trace
 from compactlab.sim.view import Messages
 
 RECENT = 10
+# Calls before a compaction that its spike is measured against.
+BASE_CALLS = 5
 EMPTY = Messages()
 
 
@@ -39,8 +43,8 @@ class Change(NamedTuple):
     """
 
     step: Step
-    gone: Iterable[Message]
-    come: Iterable[Message]
+    gone: tuple[Message, ...]
+    come: tuple[Message, ...]
     length: int
     first: Message | None
     tail: Messages
@@ -74,7 +78,8 @@ class Reading:
     @cached_property
     def costs(self) -> list[float]:
         """Dollars of each call, without its side calls."""
-        return [cost(step) for step in self.trace.steps]
+        both = zip(self.trace.steps, self.prompts, strict=True)
+        return [_sheet(s.model).rates(s.time, prompt).cost(s.usage) for s, prompt in both]
 
     @cached_property
     def side_calls(self) -> list[SideCall]:
@@ -85,13 +90,7 @@ class Reading:
     def usage(self) -> Usage:
         """Tokens of all calls and side calls together."""
         calls = [step.usage for step in self.trace.steps] + [c.usage for c in self.side_calls]
-        return Usage(
-            sum(u.uncached for u in calls),
-            sum(u.cache_read for u in calls),
-            sum(u.cache_write_5m for u in calls),
-            sum(u.cache_write_1h for u in calls),
-            sum(u.output for u in calls),
-        )
+        return Usage(*(sum(map(attrgetter(name), calls)) for name in Usage.__struct_fields__))
 
     @cached_property
     def prompts(self) -> list[int]:
@@ -105,22 +104,32 @@ class Reading:
         return [n - step.usage.cache_read for n, step in zip(self.prompts, steps, strict=True)]
 
     @cached_property
+    def spikes(self) -> list[tuple[int, float]]:
+        """For each compaction: fresh tokens of its call, and the median of the calls before."""
+        fresh = self.fresh
+        return [
+            (fresh[i], median(fresh[max(0, i - BASE_CALLS) : i]))
+            for i, step in enumerate(self.trace.steps)
+            if step.compaction and i
+        ]
+
+    @cached_property
     def changes(self) -> list[Change]:
         """How the prompt changed from each call to the next."""
         changes = []
-        before = Messages()
+        before = EMPTY
         for step, prompt in zip(self.trace.steps, self.trace.prompts(), strict=True):
-            shared = step.shared
-            gone: Iterable[Message] = EMPTY
+            shared, length = step.shared, len(prompt)
+            gone: Iterable[Message] = ()
             come: Iterable[Message] = step.added
-            if shared < len(before) and before.stored_with(prompt):
-                gone, come = before[shared:].difference(prompt[shared:])
-            elif shared < len(before):
-                # Whatever stands behind what is shared may have changed its order.
-                gone = before[shared:]
+            if shared < len(before):
+                if before.stored_with(prompt):
+                    gone, come = before[shared:].difference(prompt[shared:])
+                else:
+                    # Whatever stands behind what is shared may have changed its order.
+                    gone = before[shared:]
             tail = prompt[-RECENT:] if step.compaction else EMPTY
-            changes.append(
-                Change(step, gone, come, len(prompt), prompt[0] if prompt else None, tail)
-            )
+            first = prompt[0] if length else None
+            changes.append(Change(step, tuple(gone), tuple(come), length, first, tail))
             before = prompt
         return changes
