@@ -69,7 +69,9 @@ class PriceSheet:
         except LookupError:
             raise ModelError(f"genai-prices has no price for {price}") from None
         self._name = price
-        self._known: dict[tuple[int, int], Rates] = {}
+        dated = isinstance(self._model.prices, list)
+        self._always = None if dated else self._model.get_prices(_UNDATED)
+        self._known: dict[int, list[tuple[int, Rates]]] = {}
 
     def rates(self, time: float, prompt: int) -> Rates:
         """The rates that hold for a request.
@@ -81,13 +83,19 @@ class PriceSheet:
         prompt
             Tokens of its whole prompt, cached ones included: size tiers go by that.
         """
-        moment = datetime.fromtimestamp(time, UTC) if time else _UNDATED
-        prices = self._model.get_prices(moment)
+        prices = self._always
+        if prices is None:
+            moment = datetime.fromtimestamp(time, UTC) if time else _UNDATED
+            prices = self._model.get_prices(moment)
         # The list's own objects live as long as the list, so their ids name them.
-        key = id(prices), _tier(prices.input_mtok, prompt)
-        if key not in self._known:
-            self._known[key] = self._read(prices, key[1])
-        return self._known[key]
+        tiers = self._known.get(id(prices))
+        if tiers is None:
+            starts = sorted({0, *_starts(prices.input_mtok)}, reverse=True)
+            tiers = self._known[id(prices)] = [(s, self._read(prices, s)) for s in starts]
+        for start, rates in tiers:
+            if prompt > start:
+                return rates
+        return tiers[-1][1]
 
     def _read(self, prices: Any, tier: int) -> Rates:
         def rate(*names: str) -> float:
@@ -112,10 +120,9 @@ def price_sheet(price: str) -> PriceSheet:
     return PriceSheet(price)
 
 
-def _tier(price: Any, prompt: int) -> int:
-    """The threshold that a request of that size has passed; 0 below the first."""
-    starts = [tier.start for tier in getattr(price, "tiers", ())]
-    return max((start for start in starts if prompt > start), default=0)
+def _starts(price: Any) -> list[int]:
+    """The thresholds above which a price is another one."""
+    return [tier.start for tier in getattr(price, "tiers", ())]
 
 
 def _at(price: Any, passed: int) -> Any:

@@ -18,10 +18,14 @@ def exchanges(messages: Iterable[Message]) -> list[list[Message]]:
     found: list[list[Message]] = []
     of_call: dict[str, list[Message]] = {}
     for message in messages:
-        answered = (part.call_id for part in message.parts if part.type == "tool_result")
-        home = next((of_call[id] for id in answered if id in of_call), None)
+        home = None
+        for part in message.parts:
+            if part.type == "tool_result" and home is None:
+                home = of_call.get(part.call_id)
         if home is None:
             found.append(home := [])
         home.append(message)
-        of_call |= {part.call_id: home for part in message.parts if part.type == "tool_call"}
+        for part in message.parts:
+            if part.type == "tool_call":
+                of_call[part.call_id] = home
     return found
