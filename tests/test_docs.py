@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
+from compactlab.api import plan
+from compactlab.cli.experiment import Settings
+from compactlab.cli.run import run
 from compactlab.sim.causes import CAUSES
 from compactlab.sim.metrics import METRICS
 
@@ -19,3 +23,34 @@ def test_the_table_of_causes_is_that_of_the_code(root: Path) -> None:
     page = (root / "docs" / "metrics.md").read_text("utf-8")
     for cause, meaning in CAUSES.items():
         assert f"| {cause} | {meaning} |" in page
+
+
+def test_the_experiment_file_that_is_shown_can_be_run(root: Path, tmp_path: Path) -> None:
+    (shown,) = re.findall(r"```toml\n(.*?)```", formats(root), re.DOTALL)
+    file = tmp_path / "experiment.toml"
+    file.write_text(shown, encoding="utf-8")
+    settings = Settings.load(file, {})
+    assert settings.model_fields_set == set(Settings.model_fields)
+    assert settings.out == str(tmp_path / "results")
+    planned = plan(
+        settings.conversations,
+        settings.strategies,
+        settings.models,
+        summarizer=settings.summarizer,
+        window=settings.window,
+        seeds=settings.seeds,
+    )
+    assert (len(planned.sources), len(planned.strategies), len(planned.models)) == (4, 4, 2)
+    assert planned.run_source(planned.sources[0])[0].status == "ok"
+
+
+def test_every_key_of_an_experiment_file_is_told_with_its_option(root: Path) -> None:
+    page = formats(root)
+    options = {option for parameter in run.params for option in parameter.opts}
+    told = dict(re.findall(r"^\| `(\w+)` \|.*\| `(--\w+)` \|", page, re.MULTILINE))
+    assert set(told) == set(Settings.model_fields)
+    assert set(told.values()) <= options
+
+
+def formats(root: Path) -> str:
+    return (root / "docs" / "formats.md").read_text("utf-8")
