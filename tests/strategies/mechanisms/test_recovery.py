@@ -102,6 +102,11 @@ def test_only_words_of_user_and_assistant_are_quoted():
     assert words([failed]) == ["partial"]
 
 
+def test_what_the_agent_was_told_in_an_extra_turn_is_quoted_as_the_users():
+    told = Message("m", "user", (Part("text", "save your notes", "synthetic", ()),), meta=True)
+    assert words([told, says("r", "NO_REPLY", role="assistant")]) == ["save your notes", "NO_REPLY"]
+
+
 def test_the_block_is_its_pieces_put_together():
     text = "".join(piece.text for piece in block(recover(FIVE[:2], 2), intro="Look:"))
     assert text == (
