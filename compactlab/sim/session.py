@@ -11,6 +11,7 @@ from compactlab.sim.errors import ContractError
 from compactlab.sim.host import Compacted, Host, Recorded
 from compactlab.sim.message import Message, Part, Usage
 from compactlab.sim.phase import Phase
+from compactlab.sim.prompt import blocks_of
 from compactlab.sim.strategy import Lifetime, Strategy
 from compactlab.sim.view import Messages, View
 
@@ -24,14 +25,19 @@ def loses(before: Messages, after: Messages) -> bool:
     if not gone:
         return False
     kept = set() if before.stored_with(after) else set(map(id, after))
-    present = {(part.text, _origin(part)) for message in come for part in message.parts}
-    return any(
-        (part.text, _origin(part)) not in present
+    lost = [
+        part
         for message in gone
         if id(message) not in kept
         for part in message.parts
         if part.kind != "synthetic"
-    )
+    ]
+    # Most of what is gone has left no word, and then nobody need ask whose words there are.
+    texts = {part.text for message in come for part in message.parts}
+    if any(part.text not in texts for part in lost):
+        return True
+    present = {(part.text, _origin(part)) for message in come for part in message.parts}
+    return any((part.text, _origin(part)) not in present for part in lost)
 
 
 def _origin(part: Part) -> tuple[str, ...]:
@@ -85,24 +91,28 @@ class Session:
         self.state = _State(self.view, Messages(), notes)
         self._snapshots = {"": self.state.snapshot()}
         self._asked = {
-            (phase, lifetime): [
-                (index, part)
-                for index, part in enumerate(self.parts)
-                if phase in part.phases and part.lifetime is lifetime
-            ]
-            for phase in Phase
+            lifetime: {
+                phase: [
+                    (index, part)
+                    for index, part in enumerate(self.parts)
+                    if phase in part.phases and part.lifetime is lifetime
+                ]
+                for phase in Phase
+            }
             for lifetime in Lifetime
         }
+        self._lasting = self._asked[Lifetime.SESSION]
         self._turns = any(part.lifetime is Lifetime.TURN for part in self.parts)
+        self._requests = any(part.lifetime is Lifetime.REQUEST for part in self.parts)
         self._idle = sorted({p.idle_after for p in self.parts if Phase.ON_IDLE in p.phases})
         self.now = 0.0
 
     def append(self, message: Message) -> None:
         """Something was said."""
-        if self._idle and self.state.log and message.time:
-            self._wait(message.time)
-        self.now = max(self.now, message.time)
-        state = self.state
+        state, time = self.state, message.time
+        if self._idle and state.log and time:
+            self._wait(time)
+        self.now = max(self.now, time)
         state.log = state.log.append(message)
         state.view = state.view.append(message)
         if state.turn is not None:
@@ -132,14 +142,15 @@ class Session:
 
     def compact(self, phase: Phase, idle_after: float | None = None) -> None:
         """Ask those strategies that change the session's view."""
-        if not self._asked[phase, Lifetime.SESSION]:
+        if not self._lasting[phase]:
             return
         before = self.state.view
         after = self._ask(phase, Lifetime.SESSION, before, idle_after)
         if after is before:
             return
         if loses(before.messages, after.messages):
-            tokens = self.host.count(before), self.host.count(after)
+            count = blocks_of(self.host.model.tokenizer).of_view
+            tokens = count(before), count(after)
             last = self.state.log[-1].id if self.state.log else ""
             self.state.compactions.append(Compacted(*tokens, last))
         if self.state.turn is not None:
@@ -163,6 +174,8 @@ class Session:
             elif self.state.turn is not None:
                 view = self.state.turn
             view = self.state.turn = self._ask(Phase.BEFORE_CALL, Lifetime.TURN, view)
+        if not self._requests:
+            return view
         if self.state.new_turn:
             view = self._ask(Phase.BEFORE_TURN, Lifetime.REQUEST, view)
         return self._ask(Phase.BEFORE_CALL, Lifetime.REQUEST, view)
@@ -173,7 +186,7 @@ class Session:
         self.compact(Phase.ON_OVERFLOW)
         if self.state.view is not before:
             prompt = self.project()
-        if self._asked[Phase.ON_OVERFLOW, Lifetime.TURN]:
+        if self._asked[Lifetime.TURN][Phase.ON_OVERFLOW]:
             turn = self.state.turn or self.state.view
             self.state.turn = self._ask(Phase.ON_OVERFLOW, Lifetime.TURN, turn)
             if self.state.turn is not turn:
@@ -185,7 +198,7 @@ class Session:
     ) -> View:
         host, state = self.host, self.state
         host.session = state.view
-        for index, part in self._asked[phase, lifetime]:
+        for index, part in self._asked[lifetime][phase]:
             if idle_after is not None and part.idle_after != idle_after:
                 continue
             host.phase, host.log = phase, state.log
