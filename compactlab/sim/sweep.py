@@ -32,6 +32,8 @@ from compactlab.sim.trace import Step
 
 DEFAULT_MODEL = "claude-sonnet-4-5"
 
+_json = msgspec.json.Encoder(order="sorted").encode
+
 
 @dataclass(frozen=True)
 class Source:
@@ -215,23 +217,34 @@ def run_one(
     """Replay and measure once; whatever goes wrong fails this run alone."""
     try:
         with _uncollected():
-            trace = record(
-                conversation,
-                strategy,
-                run.model,
-                summarizer=summarizer,
-                window=run.window or None,
-                seed=run.seed,
-                overhead=overhead,
-            )
-            reading = Reading(trace, conversation)
-            metrics = figures(reading)
-            calls = [_call(*both) for both in zip(trace.steps, reading.costs, strict=True)]
+            metrics, calls = _measured(run, conversation, strategy, summarizer, overhead)
     except CompactlabError as error:
         return replace(run, status="failed", error=str(error))
     except Exception as error:
         return replace(run, status="failed", error=_traceback(error))
     return replace(run, metrics=metrics, calls=calls)
+
+
+def _measured(
+    run: Run,
+    conversation: Conversation,
+    strategy: Strategy,
+    summarizer: Summarizer | None,
+    overhead: Unseen,
+) -> tuple[dict[str, float | None], list[tuple[Any, ...]]]:
+    """Figures and rows; the trace is gone when they are there, and no collector looks at it."""
+    trace = record(
+        conversation,
+        strategy,
+        run.model,
+        summarizer=summarizer,
+        window=run.window or None,
+        seed=run.seed,
+        overhead=overhead,
+    )
+    reading = Reading(trace, conversation)
+    calls = [_call(*both) for both in zip(trace.steps, reading.costs, strict=True)]
+    return figures(reading), calls
 
 
 @contextmanager
@@ -255,7 +268,7 @@ def _traceback(error: Exception) -> str:
 
 def _call(step: Step, dollars: float) -> tuple[Any, ...]:
     """A row of the table of calls, see :data:`compactlab.sim.results.CALL_COLUMNS`."""
-    usage = step.usage
+    usage, side = step.usage, step.side
     return (
         step.answer,
         step.model,
@@ -266,11 +279,11 @@ def _call(step: Step, dollars: float) -> tuple[Any, ...]:
         usage.cache_write_1h,
         usage.output,
         dollars,
-        len(step.side),
-        sum(call.usage.prompt + call.usage.output for call in step.side),
-        math.fsum(map(cost, step.side)),
+        len(side),
+        sum(call.usage.prompt + call.usage.output for call in side) if side else 0,
+        math.fsum(map(cost, side)) if side else 0.0,
         step.rewrite,
         step.compaction,
         step.overflow,
-        msgspec.json.encode(step.causes, order="sorted").decode(),
+        _json(step.causes).decode(),
     )
