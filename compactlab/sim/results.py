@@ -130,7 +130,7 @@ class Results:
         columns = [*head, *(f"call_{c}" if c == "model" else c for c in CALL_COLUMNS)]
         return pd.DataFrame(rows, columns=columns)
 
-    def save(self, folder: Path) -> None:
+    def save(self, folder: str | Path) -> None:
         """Write the store.
 
         Parameters
@@ -140,6 +140,7 @@ class Results:
         """
         import pyarrow as pa
 
+        folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         runs = [{**_identity(run), **run.metrics} for run in self.runs]
         schema = pa.schema([(name, pa.string()) for name in (*_texts(),)])
@@ -159,7 +160,7 @@ class Results:
         replace_file(folder / "manifest.json", f"{text}\n".encode())
 
     @classmethod
-    def load(cls, folder: Path) -> Results:
+    def load(cls, folder: str | Path) -> Results:
         """Read a store.
 
         Raises
@@ -170,6 +171,7 @@ class Results:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
+        folder = Path(folder)
         try:
             manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
             if manifest.pop("store", None) != STORE_VERSION:

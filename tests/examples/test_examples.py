@@ -37,3 +37,17 @@ def test_the_readmes_python_runs(root: Path, tmp_path: Path, number: int) -> Non
     blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     (tmp_path / "block.py").write_text(blocks[number], encoding="utf-8")
     assert run("block.py", cwd=tmp_path)
+
+
+def test_the_readmes_table_shows_all_its_columns_and_stores_what_it_shows(
+    root: Path, tmp_path: Path
+) -> None:
+    page = (root / "README.md").read_text("utf-8")
+    (tmp_path / "block.py").write_text(
+        re.findall(r"```python\n(.*?)```", page, re.DOTALL)[0], encoding="utf-8"
+    )
+    said = run("block.py", cwd=tmp_path)
+    for name in ("strategy", "cost_usd", "prefix_reuse", "forward_need", "over_window"):
+        assert name in said
+    assert "..." not in said
+    assert "keep_none" in run("-m", "compactlab", "report", "my-results", cwd=tmp_path)
