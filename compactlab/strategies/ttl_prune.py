@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from types import MappingProxyType
 
 from compactlab.sim.host import Host
 from compactlab.sim.phase import Phase
@@ -31,6 +33,12 @@ _COUNTS = (
     "soft_trim_max_chars",
     "soft_trim_head_chars",
     "soft_trim_tail_chars",
+)
+# What a note is no longer than, and the least that is cleared by default: so much is never made of
+# results that are shorter than a place-holder.
+_NOTE_CHARS, _ENOUGH_CHARS = 120, 50_000
+_LONGER: Mapping[str, str] = MappingProxyType(
+    {"size": "a note or a place-holder may be longer than a result (OpenClaw 2026.1.29 on)"}
 )
 
 
@@ -119,6 +127,14 @@ class TtlPrune(Strategy):
     def lifetime(self) -> Lifetime:  # type: ignore[override]
         """One request, or the session."""
         return Lifetime.SESSION if self.sticky else Lifetime.REQUEST
+
+    @property
+    def breaks(self) -> Mapping[str, str]:  # type: ignore[override]
+        """What stands in the place of a result is longer than a very short one."""
+        ends = self.soft_trim_head_chars + self.soft_trim_tail_chars
+        trims_short = self.soft_trim_max_chars < ends + _NOTE_CHARS
+        clears_short = self.hard_clear_enabled and self.min_prunable_tool_chars < _ENOUGH_CHARS
+        return _LONGER if trims_short or clears_short else MappingProxyType({})
 
     @cached_property
     def settings(self) -> Pruning | None:

@@ -88,7 +88,10 @@ def test_every_strategy_of_the_face_is_in_the_catalogue_and_in_the_line_up():
         ("sliding_window(keep=5)", "sliding_window(keep=5)"),
         ("random_keep(share=1)", "random_keep(share=1)"),
         ("keep_all+keep_none", "keep_all() + keep_none()"),
-        ("keep_all + turn_slice(turns=+3)", "keep_all() + turn_slice(turns=3)"),
+        (
+            "keep_all + turn_slice(history_limit=+3)",
+            "keep_all() + turn_slice(history_limit=3, repair=True)",
+        ),
         ("compactlab.strategies:KeepAll", "keep_all()"),
         ("compactlab.strategies.sliding_window:SlidingWindow(keep=2)", "sliding_window(keep=2)"),
     ],

@@ -21,21 +21,23 @@ from compactlab.sim.strategy import Lifetime, Pipeline, Strategy
 from compactlab.sim.trace import Step
 from compactlab.sim.view import Messages, View
 from compactlab.strategies.catalogue import LINE_UP, find_strategy
+from compactlab.strategies.mechanisms.pairs import MISSING
 
 SUMMARISING = "reserve_tokens=1000, keep_recent_tokens=400"
+PLANNED = "token_budget(reserve_tokens_floor=500, min_dynamic_reserve_tokens=200)"
 SMALL = (
     "sliding_window(keep=1)",
     "sliding_window(keep=4)",
-    "turn_slice(turns=1)",
-    "turn_slice(turns=2)",
+    "turn_slice(history_limit=2)",
+    "turn_slice(history_limit=1)",
     "random_keep(share=0.3)",
-    "token_budget(reserve=500, min_dynamic=200)",
+    PLANNED,
     f"auto_compact({SUMMARISING})",
     f"auto_compact({SUMMARISING}, rides='live')",
     f"recency_buffer(keep_messages=2, keep_tokens=150, {SUMMARISING})",
     f"auto_compact({SUMMARISING}) + context_recovery(messages=3, chars=50)",
-    "token_budget(reserve=500, min_dynamic=200) + summary_sidecar(threshold=0.1)",
-    f"auto_compact({SUMMARISING}) + turn_slice(turns=2) + summary_sidecar(threshold=0.1)",
+    f"{PLANNED} + summary_sidecar(threshold=0.1)",
+    f"auto_compact({SUMMARISING}) + turn_slice(history_limit=1) + summary_sidecar(threshold=0.1)",
 )
 WINDOW = 2500
 
@@ -91,6 +93,8 @@ def the_messages_are_those_of_the_log_in_its_order(step: Step, prompt: Messages)
 def nothing_is_added_but_on_purpose(step: Step, prompt: Messages, strategy: Strategy) -> None:
     said = {id(message) for message in step.log}
     added = [message for message in prompt if id(message) not in said]
+    if any("size" in part.breaks for part in strategy.parts):
+        added = [message for message in added if message.parts[0].text != MISSING]
     assert len(added) <= 1
     assert all(message is prompt[0] and message.id.startswith("summary-") for message in added)
     parts = [*(p for m in added for p in m.parts), *(p for p in step.system if p.kind != "opaque")]
@@ -144,7 +148,8 @@ def test_it_keeps_the_contract(
 
     said = {message.id for message in conversation.messages}
     for step, prompt in zip(trace.steps, trace.prompts(), strict=True):
-        the_messages_are_those_of_the_log_in_its_order(step, prompt)
+        if not any("order" in part.breaks for part in strategy.parts):
+            the_messages_are_those_of_the_log_in_its_order(step, prompt)
         nothing_is_added_but_on_purpose(step, prompt, strategy)
         every_part_says_where_it_comes_from(step, prompt, said)
         no_call_or_result_has_newly_lost_its_other_half(step, prompt)

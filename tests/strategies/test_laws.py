@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from compactlab.sim.view import Messages
 from compactlab.strategies import (
     KeepAll,
     KeepNone,
@@ -14,9 +15,10 @@ from compactlab.strategies import (
     TokenBudget,
     TurnSlice,
 )
-from compactlab.strategies.mechanisms.budget import Budget
-from compactlab.strategies.mechanisms.estimate import estimate, estimate_system
+from compactlab.strategies.mechanisms.estimate import estimate_system
 from compactlab.strategies.mechanisms.exchange import exchanges
+from compactlab.strategies.mechanisms.pairs import repair
+from compactlab.strategies.mechanisms.planner import Budget, plan, static_tokens
 
 FEW = settings(max_examples=50)
 
@@ -75,7 +77,7 @@ def test_a_wider_window_never_holds_less(data, keep, conversations, prompts):
 @given(data=st.data(), turns=st.integers(1, 4))
 def test_more_turns_never_hold_less(data, turns, conversations, prompts):
     conversation = data.draw(conversations)
-    few, many = (prompts(conversation, TurnSlice(turns + n)) for n in (0, 1))
+    few, many = (prompts(conversation, TurnSlice(turns + n, repair=False)) for n in (0, 1))
     for (log, a), (_, b) in zip(few, many, strict=True):
         assert b[len(b) - len(a) :] == a
         assert log[len(log) - len(b) :] == b
@@ -83,33 +85,28 @@ def test_more_turns_never_hold_less(data, turns, conversations, prompts):
 
 @FEW
 @given(data=st.data(), turns=st.integers(1, 4))
-def test_a_slice_has_so_many_turns_or_all(data, turns, straight, prompts):
+def test_a_slice_has_so_many_turns_before_the_current_one_or_all(data, turns, straight, prompts):
     for log, prompt in prompts(data.draw(straight), TurnSlice(turns)):
         spoken = sum(message.starts_turn for message in log)
-        assert sum(message.starts_turn for message in prompt) == min(turns, spoken)
+        assert sum(message.starts_turn for message in prompt) == min(turns + 1, spoken)
 
 
 @FEW
 @given(data=st.data(), share=st.sampled_from([0.1, 0.5, 1.0]), window=st.integers(1000, 9000))
-def test_the_history_fits_its_budget_unless_the_mandatory_turn_alone_exceeds_it(
-    data, share, window, straight, prompts
-):
+def test_what_the_plan_keeps_is_sent_repaired(data, share, window, straight, prompts):
     conversation = data.draw(straight)
-    strategy = TokenBudget(reserve=300, share=share, min_dynamic=100)
+    strategy = TokenBudget(300, max_history_share=share, min_dynamic_reserve_tokens=100)
     spoken = None
     for log, prompt in prompts(conversation, strategy, window=window):
-        now = log[current_turn(log) :]
-        if not now[0:1] or now[0] is spoken or not now[0].starts_turn:
+        before, now = log[: current_turn(log)], log[current_turn(log) :]
+        if not now or now[0] is spoken or not now[0].starts_turn:
             continue
         spoken = now[0]
-        static = sum(map(estimate, now)) + sum(p.size for p in conversation.system)
-        budget = Budget(window, 300, static, share, 0.08, 100)
-        history, before = prompt[: len(prompt) - len(now)], log[: len(log) - len(now)]
-        mandatory = len(before) - current_turn(before)
-        if before and not before[current_turn(before)].starts_turn:
-            mandatory = 1
-        fits = sum(map(estimate, history)) <= budget.tokens
-        assert len(history) <= 1 if budget.available <= 0 else fits or len(history) <= mandatory
+        static = static_tokens("", "\n".join(p.text for m in now for p in m.parts))
+        static += sum(part.size for part in conversation.system)
+        first = plan(Messages(before), Budget(window, 300, static, share, 0.08, 100)).first
+        kept = list(repair(Messages(before[first or 0 :])).messages)
+        assert prompt == [*(kept or before), *now]
 
 
 @FEW

@@ -52,7 +52,7 @@ def test_a_share_is_a_share(kit: Any) -> None:
     for _ in range(20):
         story.acts('{"path": "src/main.py"}').result(kit.prose(200) + " src/main.py")
     script = story.answer("done").script()
-    for spec in ("keep_all", "keep_none", "sliding_window(keep=5)", "turn_slice(turns=1)"):
+    for spec in ("keep_all", "keep_none", "sliding_window(keep=5)", "turn_slice(history_limit=1)"):
         figures = measure(kit.replayed(script, find_strategy(spec)), script)
         for name, metric in METRICS.items():
             if metric.unit == "share" and figures[name] is not None:

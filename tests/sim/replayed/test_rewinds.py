@@ -122,8 +122,8 @@ def test_another_answer_is_asked_for_with_the_same_prompt(kit: Any, story: Any) 
     story.user("1").answer("1").user("2").answer("2").user("3").answer("bad").rewind("u3").answer(
         "3"
     )
-    prompts = kit.prompts_of(kit.replayed(story.script(), TurnSlice(turns=1)))
-    assert prompts == ["u1", "u2", "u3", "u3"]
+    prompts = kit.prompts_of(kit.replayed(story.script(), TurnSlice(history_limit=1)))
+    assert prompts == ["u1", "u1 a1 u2", "u2 a2 u3", "u2 a2 u3"]
 
 
 def test_words_that_were_taken_back_start_no_turn(kit: Any, story: Any) -> None:

@@ -39,6 +39,8 @@ CALL = Message("t", "assistant", (verbatim("t", "tool_call", "I am a", name="say
         ([A, B], [B], True),
         ([A, B], [], True),
         ([A, B], [STUB, B], True),
+        ([STUB, B], [A, B], False),  # it was gone for one request only
+        ([STUB, B], [B], True),
         ([BOTH], [A], True),
         ([A], [CALL], True),
     ],

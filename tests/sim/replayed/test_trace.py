@@ -22,7 +22,7 @@ def watched(kit: Any, strategy: Any) -> tuple[Any, list[Any]]:
     return Pipeline((strategy, witness.strategy)), witness.seen
 
 
-BUILT_IN = [KeepAll(), KeepNone(), AsRecorded(), SlidingWindow(keep=3), TurnSlice(turns=1)]
+BUILT_IN = [KeepAll(), KeepNone(), AsRecorded(), SlidingWindow(keep=3), TurnSlice(history_limit=1)]
 
 
 @pytest.mark.parametrize("strategy", BUILT_IN, ids=lambda strategy: strategy.spec)
