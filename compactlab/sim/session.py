@@ -15,6 +15,8 @@ from compactlab.sim.prompt import blocks_of
 from compactlab.sim.strategy import Lifetime, Strategy
 from compactlab.sim.view import Messages, View
 
+_SHORTENED = ("truncated", "stub")
+
 
 def loses(before: Messages, after: Messages) -> bool:
     """Whether content of the one is missing in the other.
@@ -32,6 +34,10 @@ def loses(before: Messages, after: Messages) -> bool:
         for part in message.parts
         if part.kind != "synthetic"
     ]
+    if any(part.kind in _SHORTENED for part in lost):
+        # A result that was shortened for one request and is whole again is no loss.
+        whole = {s.id for m in come for p in m.parts if p.kind == "verbatim" for s in p.sources}
+        lost = [p for p in lost if p.kind not in _SHORTENED or not whole.issuperset(_origin(p))]
     # Most of what is gone has left no word, and then nobody need ask whose words there are.
     texts = {part.text for message in come for part in message.parts}
     if any(part.text not in texts for part in lost):
