@@ -1,0 +1,162 @@
+"""Old tool results give way to a place-holder once the prompt is large."""
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from compactlab.sim.errors import UsageError
+from compactlab.sim.strategy import Lifetime
+from compactlab.sim.view import Messages
+from compactlab.strategies import ClearToolResults
+from compactlab.strategies.catalogue import find_strategy
+from compactlab.strategies.mechanisms.approximate import approximate
+from compactlab.strategies.mechanisms.clearing import Clearing, Past, clear_tool_uses
+
+SMALL = ClearToolResults(trigger=600, keep=1)
+
+
+@pytest.fixture
+def story(tell):
+    """Results of about 250 tokens; calls are short."""
+    return lambda script, **more: tell(
+        script, size=20, sizes={f"r{n}": 1000 for n in range(40)} | more
+    )
+
+
+@pytest.fixture
+def cleared(play):
+    """Of every prompt, the ids of the messages that are not as they were said."""
+
+    def of(conversation, strategy, **more):
+        said = {id(message) for message in conversation.messages}
+        trace = play(conversation, strategy, **more)
+        return [" ".join(m.id for m in p if id(m) not in said) for p in trace.prompts()]
+
+    return of
+
+
+def test_below_the_trigger_nothing_happens(story, cleared):
+    assert cleared(story("ucrcra"), SMALL) == ["", "", ""]
+
+
+def test_beyond_it_all_but_the_newest_are_cleared_and_stay_so(story, cleared):
+    prompts = cleared(story("ucrcrcrcra"), SMALL)
+    assert prompts == ["", "", "", "r3 r5", "r3 r5"]
+
+
+def test_a_place_holder_keeps_its_call_and_says_what_it_stands_for(story, play):
+    prompt = list(play(story("ucrcrcra"), SMALL).prompts())[-1]
+    (part,) = prompt[2].parts
+    assert (part.type, part.text, part.kind, part.call_id) == (
+        "tool_result",
+        "[cleared]",
+        "stub",
+        prompt[1].parts[0].call_id,
+    )
+    assert [source.id for source in part.sources] == ["r3"]
+
+
+def test_the_trigger_is_held_against_what_is_left(story, cleared):
+    """What was cleared does not count any more, so it takes two more results to clear again."""
+    prompts = cleared(story("u" + "cr" * 8 + "a"), SMALL)
+    assert prompts[3:6] == ["r3 r5", "r3 r5", "r3 r5 r7 r9"]
+
+
+def test_each_clearing_is_a_rewrite_and_between_two_the_prompt_only_grows(story, play):
+    steps = play(story("u" + "cr" * 5 + "a"), SMALL).steps
+    assert [step.compaction for step in steps] == [n in (3, 5) for n in range(6)]
+    assert [step.rewrite for step in steps] == [step.compaction for step in steps]
+
+
+def test_a_prompt_that_stays_above_the_trigger_is_cleared_with_every_use(story, play):
+    """What cannot be cleared has filled it: this is what the gate is there for."""
+    steps = play(story("u" + "cr" * 8 + "a"), SMALL).steps
+    assert [step.compaction for step in steps][5:] == [True] * 4
+
+
+def test_a_gate_lets_nothing_be_cleared_unless_it_is_worth_it(story, cleared):
+    gated = ClearToolResults(trigger=600, keep=1, clear_at_least=700)
+    prompts = cleared(story("u" + "cr" * 6 + "a"), gated)
+    assert prompts == ["", "", "", "", "r3 r5 r7", "r3 r5 r7", "r3 r5 r7"]
+
+
+def test_langchain_takes_the_same_number_for_enough(story, cleared):
+    enough = ClearToolResults(trigger=600, keep=1, clear_at_least=200, gate="langchain")
+    prompts = cleared(story("u" + "cr" * 6 + "a"), enough)
+    assert prompts == ["", "", "", "r3", "r3", "r3", "r3"]
+
+
+def test_langchain_begins_anew_at_every_request_so_it_breaks_the_cache_with_every_use(story, play):
+    anew = ClearToolResults(trigger=600, keep=1, gate="langchain")
+    assert (anew.lifetime, SMALL.lifetime) == (Lifetime.REQUEST, Lifetime.SESSION)
+    steps = play(story("u" + "cr" * 8 + "a"), anew).steps
+    assert [step.compaction for step in steps] == [False] * 3 + [True] * 6
+
+
+def test_tools_can_be_excluded_by_their_own_name_or_that_of_the_call(moment):
+    now = moment("u" + "cr" * 5, sizes={f"r{n}": 1000 for n in range(40)})
+    strategy = ClearToolResults(trigger=100, keep=0, exclude_tools=("read",))
+    assert strategy.compact(now.view, now.host) is now.view
+    nameless = [_renamed(m) if m.role == "tool" else m for m in now.view.messages]
+    view = now.view.with_messages(nameless)
+    assert strategy.compact(view, now.host) is view
+
+
+def _renamed(message):
+    parts = tuple(msgspec.structs.replace(part, name="") for part in message.parts)
+    return msgspec.structs.replace(message, parts=parts)
+
+
+def test_the_arguments_can_go_with_the_result(story, play):
+    both = ClearToolResults(trigger=600, keep=1, clear_tool_inputs=True)
+    prompt = list(play(story("ucrcrcra"), both).prompts())[-1]
+    assert [message.text for message in prompt][1:5] == ["{}", "[cleared]"] * 2
+    assert prompt[1].parts[0].kind == "stub"
+
+
+def test_the_trigger_may_count_tool_uses(story, cleared):
+    counting = ClearToolResults(trigger=2, trigger_type="tool_uses", keep=1)
+    assert cleared(story("ucrcrcrcra"), counting)[2:] == ["", "r3 r5", "r3 r5"]
+
+
+def test_a_result_no_larger_than_the_place_holder_stays(tell, cleared):
+    sizes = {"r3": 3, "r5": 1000, "r7": 1000}
+    assert cleared(tell("ucrcrcra", size=3, sizes=sizes), ClearToolResults(trigger=50, keep=1)) == [
+        *[""] * 3,
+        "r5",
+    ]
+
+
+def test_a_rewind_takes_a_clearing_back(story, cleared):
+    assert cleared(story("ucrcrcra <3 ua"), SMALL)[-2:] == ["r3 r5", ""]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    ["trigger=-1", "keep=-1", "clear_at_least=-1", "exclude_tools='read'", "gate='other'"],
+)
+def test_what_makes_no_sense_is_refused(wrong):
+    with pytest.raises(UsageError, match=wrong.partition("=")[0]):
+        find_strategy(f"clear_tool_results({wrong})")
+
+
+def test_langchain_counts_tokens_alone():
+    with pytest.raises(UsageError, match="trigger_type must be 'input_tokens'"):
+        find_strategy("clear_tool_results(gate='langchain', trigger_type='tool_uses')")
+
+
+@settings(max_examples=60)
+@given(data=st.data(), keep=st.integers(-2, 4), least=st.sampled_from([0, 60, 300]))
+def test_what_is_made_of_a_growing_history_is_what_is_made_of_it_at_once(
+    data, keep, least, straight
+):
+    """LangChain edits the whole history at each request; here only what is new is looked at."""
+    rule = Clearing(keep, least, gate="langchain", clear_tool_inputs=data.draw(st.booleans()))
+    past, grown = Past(), Messages()
+    for message in data.draw(straight).messages:
+        grown = grown.append(message)
+        again = Messages(grown)
+        excess = grown.total(approximate) - 150
+        made = clear_tool_uses(grown, rule, approximate, excess, past)
+        assert made == clear_tool_uses(again, rule, approximate, excess, Past())

@@ -1,0 +1,116 @@
+"""All but the newest observations give way to a line; calls and words stay."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from compactlab.sim.errors import UsageError
+from compactlab.sim.view import Messages
+from compactlab.strategies import ObservationMasking
+from compactlab.strategies.catalogue import find_strategy
+from compactlab.strategies.mechanisms.masking import Masking, mask_last_n, mask_window
+
+
+@pytest.fixture
+def masked(play):
+    """Of every prompt, the ids of the messages that are masked."""
+
+    def of(conversation, strategy, **more):
+        trace = play(conversation, strategy, **more)
+        return [
+            " ".join(m.id for m in prompt if any(p.kind == "stub" for p in m.parts))
+            for prompt in trace.prompts()
+        ]
+
+    return of
+
+
+def test_the_newest_observations_stay(tell, masked):
+    assert masked(tell("ucrcrcrcra"), ObservationMasking(n=2)) == ["", "", "", "r3", "r3 r5"]
+
+
+def test_the_line_says_how_much_was_there(tell, play):
+    prompt = list(play(tell("ucrcra"), ObservationMasking(n=1)).prompts())[-1]
+    assert prompt[2].text == "Old environment output: (1 lines omitted)"
+    (part,) = prompt[2].parts
+    assert (part.kind, part.call_id) == ("stub", prompt[1].parts[0].call_id)
+
+
+def test_with_polling_the_mask_moves_now_and_then_and_the_prompt_only_grows_between(tell, play):
+    story = tell("u" + "cr" * 9 + "a")
+    every = [step.rewrite for step in play(story, ObservationMasking(n=1)).steps]
+    third = [step.rewrite for step in play(story, ObservationMasking(n=1, polling=3)).steps]
+    assert every == [False] * 2 + [True] * 8
+    assert third == [n in (2, 5, 8) for n in range(10)]
+
+
+def test_the_task_counts_as_an_observation_and_is_never_masked(tell, masked):
+    """So with a polling of 2 the mask moves when an odd number of outputs has come."""
+    moved = masked(tell("ucrcrcrcra"), ObservationMasking(n=2, polling=2))
+    assert moved == ["", "", "", "r3", "r3"]
+
+
+def test_without_a_task_the_first_output_is_what_stays(tell, masked):
+    assert masked(tell("crcrcra"), ObservationMasking(n=1)) == ["", "", "", "r4"]
+
+
+def test_what_the_user_says_later_is_no_observation(tell, masked):
+    assert masked(tell("ucra ucra ua"), ObservationMasking(n=1))[-1] == "r3"
+
+
+def test_tools_may_be_kept_or_removed_whatever_their_age(tell, masked):
+    story = tell("ucrcrcra")
+    assert masked(story, ObservationMasking(n=1, keep_tools=("read",)))[-1] == ""
+    assert masked(story, ObservationMasking(n=5, remove_tools=("read",)))[-1] == "r3 r5 r7"
+
+
+def test_of_parallel_calls_each_result_keeps_its_line(tell, play):
+    prompt = list(play(tell("uc2rrcra"), ObservationMasking(n=1)).prompts())[-1]
+    assert [m.text[:3] for m in prompt if m.role == "tool"] == ["Old", "Old", "r6 "]
+
+
+def test_openhands_counts_all_messages(tell, masked, play):
+    window = ObservationMasking(n=3, system="openhands")
+    story = tell("ucrcrcra")
+    assert masked(story, window) == ["", "", "", "r3"]
+    assert list(play(story, window).prompts())[-1][2].text == "<MASKED>"
+
+
+def test_a_rewind_takes_the_mask_back(tell, masked):
+    assert masked(tell("ucrcra <3 ua"), ObservationMasking(n=1))[-2:] == ["r3", ""]
+
+
+def test_a_line_may_be_longer_than_what_it_stands_for(moment):
+    now = moment("ucrcr", sizes={"r3": 1, "r5": 1})
+    masked = ObservationMasking(n=1).compact(now.view, now.host)
+    assert now.host.count(masked) > now.host.count(now.view)
+    assert "size" in ObservationMasking.breaks
+
+
+@pytest.mark.parametrize(
+    "wrong", ["n=0", "polling=0", "keep_tools='read'", "n=-1, system='openhands'"]
+)
+def test_what_makes_no_sense_is_refused(wrong):
+    with pytest.raises(UsageError, match=wrong.partition("=")[0]):
+        find_strategy(f"observation_masking({wrong})")
+
+
+def test_openhands_has_no_polling():
+    with pytest.raises(UsageError, match="polling"):
+        find_strategy("observation_masking(system='openhands', polling=2)")
+
+
+@settings(max_examples=60)
+@given(data=st.data(), n=st.integers(1, 5), polling=st.integers(1, 4))
+def test_a_mask_that_is_kept_is_the_one_that_is_made_anew(data, n, polling, straight):
+    """The originals mask the full history at each request; here the session keeps its mask."""
+    rule = Masking(n, polling, ("keep",), ("remove",))
+    kept = window = said = Messages()
+    for message in data.draw(straight).messages:
+        said, kept, window = (m.append(message) for m in (said, kept, window))
+        task = int(any(m.starts_turn for m in said))
+        if not task:
+            continue
+        kept, window = mask_last_n(kept, rule, task), mask_window(window, n)
+        assert kept == mask_last_n(said, rule, task)
+        assert window == mask_window(said, n)
