@@ -236,6 +236,14 @@ def _named(message: Message, name: str) -> Message:
     return msgspec.structs.replace(message, parts=parts)
 
 
+def _begins_with_result(messages: Messages) -> bool:
+    """Whether a result stands before the first answer."""
+    for message in messages:
+        if message.role != "user":
+            return message.role == "tool"
+    return False
+
+
 @dataclass
 class Mender:
     """Repairs one history after the other, and remembers what it found sound.
@@ -264,7 +272,11 @@ class Mender:
 
         The last answer and what follows it are looked at again: there may be more to come.
         """
-        if self._history.shared(messages) < self._upto:
+        ahead = self._history.ahead_of(messages)
+        if 0 < ahead <= self._upto and not _begins_with_result(messages):
+            # The same history, cut off in front; ids from there can only make one look twice.
+            self._upto -= ahead
+        elif ahead or self._history.shared(messages) < self._upto:
             self._upto, self._seen, self._changed, self._same = 0, set(), False, True
         self._history = messages
         rules = _Rules(None, version, self.edits)
