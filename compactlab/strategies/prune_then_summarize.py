@@ -98,7 +98,7 @@ class PruneThenSummarize(Strategy):
         full = tokens is not None and tokens >= usable(host)
         if host.phase is Phase.AFTER_TURN:
             return view if full else self._pruned(view)
-        return self._summarised(view, host, view.messages, ()) if full else view
+        return self._summarised(view, host, view.messages) if full else view
 
     def _pruned(self, view: View) -> View:
         threshold = self.protect_tokens + self.minimum_tokens
@@ -114,25 +114,27 @@ class PruneThenSummarize(Strategy):
 
     def _overflown(self, view: View, host: Host) -> View:
         now = current_turn(view.messages)
-        before = view.messages[:now]
+        before, spoken = view.messages[:now], view.messages[now : now + 1]
         if not any(message.starts_turn for message in before):
-            return self._summarised(view, host, view.messages, ())
-        return self._summarised(view, host, before, view.messages[now : now + 1])
+            return self._summarised(view, host, view.messages)
+        return self._summarised(view, host, before, spoken)
 
     def _summarised(
-        self, view: View, host: Host, history: Messages, again: Iterable[Message]
+        self, view: View, host: Host, history: Messages, again: Iterable[Message] = ()
     ) -> View:
         """The view with a summary of a history, its newest turns, and what is said again."""
+        again = list(again)
         previous, told = split_previous(history)
         said = Messages(told)
         budget = self.preserve_recent_tokens or tail_budget(usable(host))
         head, tail = parted(said, turn_tail(said, budget))
-        if not again and is_little(host.count(Messages(head)), host):
+        dropped = view.messages[len(history) + len(again) :]
+        if is_little(host.count(Messages([*head, *dropped])), host):
             return view
         summary = self._summary(view, host, head, previous)
         answer = summary_message(host, summary, "assistant", lead="")
         question = _told(f"{answer.id}/question", QUESTION, host)
-        end = list(again) or [_told(f"{answer.id}/go-on", GO_ON, host)]
+        end = again or [_told(f"{answer.id}/go-on", GO_ON, host)]
         answered = [answer] if summary else []
         return view.with_messages([question, *answered, *tail, *end])
 

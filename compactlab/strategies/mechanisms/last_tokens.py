@@ -45,16 +45,20 @@ def _is_human(message: Message) -> bool:
 
 def _end(message: Message, budget: int, weight: Weight) -> Message | None:
     """As many of its last lines as fit; None if not even one does."""
-    index = next((n for n, part in enumerate(message.parts) if part.text), None)
-    if index is None:
-        return None
-    text = message.parts[index].text
-    starts = [0, *(n + 1 for n, character in enumerate(text) if character == "\n")]
+    texts = [index for index, part in enumerate(message.parts) if part.text]
+    starts = [
+        (index, start)
+        for index in texts
+        for start in (0, *(n + 1 for n, c in enumerate(message.parts[index].text) if c == "\n"))
+    ]
 
-    def cut(start: int) -> Message:
-        end = without_middle(message, index, 0, len(text) - start, "")
-        parts = (*message.parts[:index], end, *message.parts[index + 1 :])
+    def cut(place: tuple[int, int]) -> Message:
+        index, start = place
+        length = len(message.parts[index].text) - start
+        end = without_middle(message, index, 0, length, "") if start else message.parts[index]
+        before = (part for part in message.parts[:index] if not part.text)
+        parts = (*before, end, *message.parts[index + 1 :])
         return msgspec.structs.replace(message, parts=parts)
 
-    first = bisect_left(starts, True, key=lambda start: weight(cut(start)) <= budget)
+    first = bisect_left(starts, True, key=lambda place: weight(cut(place)) <= budget)
     return cut(starts[first]) if first < len(starts) else None

@@ -21,14 +21,12 @@ def without_middle(message: Message, index: int, head: int, tail: int, marker: s
     """
     part = message.parts[index]
     text, end = part.text, len(part.text)
-    spans = [(0, head), (end - tail, end)]
-    sources = tuple(_span(part, message, index, *span) for span in spans if span[0] < span[1])
     kept = text[:head] + marker + (text[end - tail :] if tail else "")
     return Part(
         part.type,
         kept,
-        "truncated",
-        sources or part.sources,
+        "truncated" if part.sources else part.kind,
+        _spans(message, index, [(0, head), (end - tail, end)]),
         part.name,
         part.call_id,
         part.is_error,
@@ -36,11 +34,12 @@ def without_middle(message: Message, index: int, head: int, tail: int, marker: s
     )
 
 
-def _span(part: Part, message: Message, index: int, start: int, end: int) -> Source:
-    """Where a piece of a part stands in the log; all of its source, if that is not known."""
-    source = part.sources[0] if part.sources else Source(message.id, index)
+def _spans(message: Message, index: int, spans: list[tuple[int, int]]) -> tuple[Source, ...]:
+    """Where pieces of a part stand in the log; all of its sources, if that is not known."""
+    part = message.parts[index]
     if part.kind != "verbatim" or len(part.sources) > 1:
-        return source
-    if source.part < 0:
-        return Source(source.id, index, start, end)
-    return Source(source.id, source.part, source.start + start, source.start + end)
+        return part.sources
+    (source,) = part.sources
+    place, first = (index, 0) if source.part < 0 else (source.part, source.start)
+    found = (Source(source.id, place, first + a, first + b) for a, b in spans if a < b)
+    return tuple(found) or part.sources

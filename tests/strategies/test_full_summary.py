@@ -1,0 +1,162 @@
+"""Near the limit the whole conversation gives way to a summary, and files are attached anew."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from compactlab.sim.conversation import Conversation
+from compactlab.sim.errors import UsageError
+from compactlab.sim.message import Call, Message, Usage, verbatim
+from compactlab.sim.phase import Phase
+from compactlab.strategies import FullSummary
+from compactlab.strategies.catalogue import find_strategy
+from compactlab.summarizers.catalogue import find_summarizer
+
+
+@pytest.fixture
+def story(tell):
+    """Messages of 110 tokens each. A window of 2000 is nearly full at 1000."""
+    return lambda script, **more: tell(script, size=400, **more)
+
+
+def test_below_the_limit_it_leaves_everything_alone(story, sent):
+    assert sent(story("uauaua"), FullSummary(), window=2000)[-1] == "u1 a2 u3 a4 u5"
+
+
+def test_at_the_limit_a_summary_is_all_that_is_left(story, sent):
+    prompts = sent(story("ua" * 7), FullSummary(), window=2000)
+    assert prompts[4:] == ["u1 a2 u3 a4 u5 a6 u7 a8 u9", "summary-1", "summary-1 a12 u13"]
+
+
+def test_in_the_middle_of_a_turn_too_and_no_result_is_left_alone(story, sent):
+    prompts = sent(story("ucrcrcrcrcrcra"), FullSummary(), window=2000)
+    assert prompts[5:] == ["summary-1", "summary-1 c12 r13"]
+
+
+def test_it_is_the_effective_window_less_the_buffer_that_counts(moment):
+    """200,000, less 20,000 for a summary, less 13,000."""
+    for used, fires in ((166_000, False), (166_900, True)):
+        now = moment("uau", reported=Usage(uncached=used, output=99))
+        now.host._summarize = lambda view, request: ()
+        FullSummary().compact(now.view, now.host)
+        assert bool(now.host.notes) is fires
+
+
+def test_a_stale_report_does_not_set_it_off_again(story, play):
+    """After the compaction the last report is of the prompt before it."""
+    steps = play(story("ua" * 9), FullSummary(), window=2000).steps
+    assert [step.compaction for step in steps] == [False] * 5 + [True] + [False] * 3
+    assert [len(step.side) for step in steps] == [0] * 5 + [1] + [0] * 3
+
+
+def test_the_request_rides_on_the_live_prompt(tell, play):
+    steps = play(tell("ua" * 8, size=4000, system=2000), FullSummary(), window=20_000).steps
+    first = next(call for step in steps for call in step.side)
+    assert first.usage.cache_read > first.usage.prompt / 2
+
+
+def test_the_next_summary_carries_the_last_one_on(story, play):
+    steps = play(story("ua" * 14), FullSummary(), window=2000).steps
+    first, second = [step.added[0].parts[1].text for step in steps if step.compaction]
+    assert (first, second) == ("notes on 11 messages", "notes on 21 messages")
+
+
+def test_a_prompt_that_is_too_large_is_summarised_at_once(story, play):
+    """And the request leaves out what would not fit."""
+    told = story("uaua u a", sizes={"u5": 6000})
+    last = play(told, FullSummary(), window=2000).steps[-1]
+    assert last.compaction
+    assert not last.overflow
+    assert [message.id for message in last.added] == ["summary-1"]
+
+
+def test_old_outputs_can_be_cleared_first(story, sent, play):
+    strategy = FullSummary(clear_first=True, keep_outputs=1)
+    trace = play(story("ucrcrcrcrcra"), strategy, window=2000)
+    (prompt,) = [p for step, p in zip(trace.steps, trace.prompts(), strict=True) if step.compaction]
+    assert [m.parts[0].kind for m in prompt if m.role == "tool"] == ["stub"] * 4 + ["verbatim"]
+    assert not any(step.side for step in trace.steps)
+
+
+@pytest.mark.parametrize("summarizer", ["empty", "inflating"])
+def test_what_does_not_help_is_not_kept_and_given_up_after_three_times(summarizer, story, play):
+    steps = play(
+        story("ua" * 10), FullSummary(), window=2000, summarizer=find_summarizer(summarizer)
+    ).steps
+    assert not any(step.compaction for step in steps)
+    assert [len(step.side) for step in steps] == [0] * 5 + [1] * 3 + [0] * 2
+
+
+def test_a_summary_that_answers_instead_is_believed(story, play):
+    trace = play(
+        story("ua" * 7), FullSummary(), window=2000, summarizer=find_summarizer("answering")
+    )
+    prompts = [*trace.prompts()]
+    assert [[s.id for p in m.parts for s in p.sources] for m in prompts[5]] == [["u11"]]
+
+
+def test_the_files_that_were_modified_last_are_attached(play):
+    trace = play(edited(), FullSummary(files=2, file_tokens=100), window=2000)
+    (step,) = [step for step in trace.steps if step.compaction]
+    _, files = step.added
+    assert files.id == "summary-1/files"
+    told = [(part.kind, part.handle, [s.id for s in part.sources]) for part in files.parts]
+    assert told == [
+        ("synthetic", "", []),
+        ("recovered", "b.py", ["m8"]),
+        ("stub", "a.py", ["m3", "m6"]),
+    ]
+    assert files.parts[1].text == "short = 1"
+
+
+def edited() -> Conversation:
+    """Two files are read or written, one is changed, and then much is said."""
+    tools = [
+        ("Read", {"file_path": "a.py"}, "old = 1\n" + "long line\n" * 200),
+        ("Write", {"file_path": "b.py", "content": "short = 1"}, "written"),
+    ]
+    told: list[Message] = [Message("m1", "user", (verbatim("m1", "text", "go on"),), 1.0)]
+    for name, arguments, result in tools:
+        told += called(told, name, arguments, result)
+    edit = {"file_path": "a.py", "old_string": "old = 1", "new_string": "new = 2"}
+    told += called(told, "Edit", edit, "done")
+    told += called(told, "Write", {"file_path": "b.py", "content": "short = 1"}, "written again")
+    told += called(told, "Bash", {"command": "make"}, "noise " * 1200)
+    told += called(told, "Bash", {"command": "make"}, "noise")
+    return Conversation("edited", "told", tuple(told), seed=0)
+
+
+def called(before: list[Message], name: str, arguments: Any, result: str) -> list[Message]:
+    one, two = f"m{len(before) + 1}", f"m{len(before) + 2}"
+    asked = verbatim(one, "tool_call", json.dumps(arguments), name=name, call_id=one)
+    told = verbatim(two, "tool_result", result, name=name, call_id=one)
+    return [
+        Message(one, "assistant", (asked,), float(len(before)), call=Call()),
+        Message(two, "tool", (told,), float(len(before) + 1)),
+    ]
+
+
+def test_an_empty_view_is_left_alone(moment):
+    now = moment("")
+    now.host.phase = Phase.ON_OVERFLOW
+    assert FullSummary().compact(now.view, now.host) is now.view
+
+
+@pytest.mark.parametrize(
+    "wrong", ["buffer_tokens=-1", "files=-1", "file_tokens=-1", "keep_outputs=-1"]
+)
+def test_what_makes_no_sense_is_refused(wrong):
+    name = wrong.partition("=")[0]
+    with pytest.raises(UsageError, match=f"{name} must be at least 0, not -1"):
+        find_strategy(f"full_summary({wrong})")
+    with pytest.raises(UsageError, match="summary_tokens must be at least 1, not 0"):
+        find_strategy("full_summary(summary_tokens=0)")
+
+
+def test_its_spec_names_it_again():
+    strategy = replace(FullSummary(), files=2, clear_first=True)
+    assert find_strategy(strategy.spec) == find_strategy(strategy.label) == strategy
