@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Literal, get_args
 
 from compactlab.sim.message import FRAME, Message
@@ -109,7 +109,7 @@ def prune(
     if total / room < settings.soft_trim_ratio:
         return messages
     start = next((n for n, m in enumerate(messages) if m.starts_turn), stop)
-    may = may_prune(settings.tools)
+    may = cache(may_prune(settings.tools))
     images = at_least(version, _TRIMS_IMAGES)
     results = {
         place: message
