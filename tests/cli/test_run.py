@@ -79,6 +79,26 @@ def test_a_strategy_of_ones_own_is_run_from_its_file(run, tmp_path):
     assert str(tmp_path) not in Results.load(tmp_path / "out").runs[1].error
 
 
+def test_an_empty_context_never_looks_good(run, tmp_path):
+    """It costs least, and no provider would answer one of its prompts."""
+    own = tmp_path / "own.py"
+    own.write_text(
+        "from dataclasses import dataclass\n"
+        "from compactlab import Strategy\n"
+        "@dataclass(frozen=True)\n"
+        "class Nothing(Strategy):\n"
+        "    def compact(self, view, host):\n"
+        "        return view.with_messages([])\n"
+    )
+    for beside in ((), ("keep_all",)):
+        done = run(strategies=(*beside, f"{own}:Nothing"))
+        assert done.code == 0
+        assert "nothing □" in done.out
+        assert "usable strategy is" not in done.out
+        assert "Never acted" not in done.out
+        assert Results.load(tmp_path / "out").runs[-1].metrics["structural_validity"] == 0
+
+
 # ------------------------------------------------------------------------------------- the dry run
 
 
