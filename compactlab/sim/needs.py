@@ -143,8 +143,8 @@ def forward_needs(conversation: Conversation) -> ForwardNeeds:
 class Later:
     """What is needed from a moment on, and which messages hold it: for who may see the future.
 
-    Where a conversation says which facts its calls need, the things that are needed are the
-    places where those facts are stated; else they are the words that recorded actions use.
+    Those things are the words that recorded actions use, and the places where the facts are
+    stated that calls are labelled to need. Words have their numbers from 0, places below.
 
     Parameters
     ----------
@@ -156,23 +156,20 @@ class Later:
 
     def __init__(self, conversation: Conversation, call: int) -> None:
         self.call = call
-        self._stated = _stated(conversation) if conversation.needs else None
-        self._words = None if conversation.needs else forward_needs(conversation)
+        self._stated = _stated(conversation)
+        self._words = forward_needs(conversation)
 
     def held_in(self, message: Message) -> frozenset[int]:
         """Numbers of the things in a message that this call or a later one needs."""
-        if self._stated is not None:
-            due = self._stated.get(message.id, ())
-            return frozenset(thing for thing, last in due if last >= self.call)
-        assert self._words is not None
-        return self._due(self._words.held_in(message))
+        due = self._stated.get(message.id, ())
+        stated = frozenset(-1 - thing for thing, last in due if last >= self.call)
+        return stated | self._due(self._words.held_in(message))
 
     def held_by(self, parts: Iterable[Part]) -> frozenset[int]:
         """Numbers of the things in parts of the system prompt; facts are never stated there."""
-        return self._due(self._words.held_by(parts)) if self._words is not None else frozenset()
+        return self._due(self._words.held_by(parts))
 
     def _due(self, numbers: Iterable[int]) -> frozenset[int]:
-        assert self._words is not None
         last = self._words.last_use
         return frozenset(number for number in numbers if last[number] >= self.call)
 

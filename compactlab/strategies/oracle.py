@@ -16,10 +16,10 @@ from compactlab.strategies.mechanisms.exchange import exchanges
 class Oracle(Strategy):
     """Keep the current turn, and of what came before only what a later call will need.
 
-    What is needed stands in ``host.needs``: the stated facts that calls are labelled to use, or
-    the words that recorded actions use. Of a word that stands in several places the newest is
-    kept, with its whole exchange; and a message of the user in front, as providers demand. No real
-    agent can do this: it shows how small a context could be that forgets nothing, and what a
+    What is needed stands in ``host.needs``: the words that recorded actions use, and the places
+    where the facts are stated that calls are labelled to use. Of a word that stands in several
+    places the newest is kept, with its whole exchange; and a message of the user in front, as
+    providers demand. No real agent can do this: it shows how small a context could be that forgets nothing, and what a
     strategy loses against that. It is no bound on cost: it rewrites the prompt whenever something
     has been used for the last time.
 

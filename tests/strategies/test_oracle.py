@@ -80,10 +80,12 @@ def test_of_a_word_that_stands_in_two_places_the_newest_is_kept():
     assert prompts(script(*told, *later))[2:] == ["u3 u5", "u3 u7"]
 
 
-def test_stated_facts_and_their_needs_come_before_words():
+def test_stated_facts_are_needed_beside_words():
     fact = Fact("f1", "decision", "name", "useless", origin=(Source("u5", 0, 11, 17),))
     labelled = replace(STORY, facts=(fact,), needs=(Need("f1", "a12"),))
-    assert prompts(labelled)[3:] == ["u5 u7", "u5 u7 c8 r9", "u5 u11"]
+    without, with_fact = prompts(STORY)[3:], prompts(labelled)[3:]
+    assert with_fact == ["u1 c2 r3 u5 u7", "u1 c2 r3 u5 u7 c8 r9", "u5 u11"]
+    assert [p.replace("u5 ", "") for p in with_fact] == without
 
 
 def test_when_a_prompt_is_too_large_the_current_turn_is_gone_through_too():

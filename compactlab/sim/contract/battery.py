@@ -12,6 +12,7 @@ from compactlab.sim.conversation import Conversation
 from compactlab.sim.errors import UsageError
 from compactlab.sim.memory import Remembered
 from compactlab.sim.message import Message, Part, Source, verbatim
+from compactlab.sim.prompt import forget_blocks
 from compactlab.sim.recording import Unseen
 from compactlab.sim.replay import replay
 from compactlab.sim.spec import build, parse_spec
@@ -89,6 +90,7 @@ def check_strategy(
     for number in range(conversations):
         battery.number = number
         battery.check_conversation(*draw(number, seed))
+        forget_blocks()  # else thousands of conversations would stay in memory
     battery.check_declared()
     return sorted(battery.found.values(), key=lambda each: (each.strategy, each.rule))
 

@@ -34,11 +34,14 @@ def test_stated_facts_are_needed_where_they_are_stated(story: Any) -> None:
     }
     assert needed == {
         "u1": [True, True, False],
-        "a1": [False] * 3,
+        "a1": [True, False, False],
         "u2": [True, True, False],
-        "a2": [False] * 3,
+        "a2": [True, True, False],
     }
-    assert not Later(script, 0).held_by((verbatim("system", "text", "AB-1200"),))
+    # The answers are needed for the words in them alone.
+    unlabelled = told.script()
+    assert [bool(Later(unlabelled, n).held_in(messages["u2"])) for n in range(3)] == [False] * 3
+    assert [bool(Later(unlabelled, n).held_in(messages["a2"])) for n in range(3)] == needed["a2"]
 
 
 def test_the_call_that_is_about_to_be_made_counts_and_those_before_do_not(kit: Any) -> None:
