@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from compactlab.sim.errors import UsageError
+from compactlab.sim.metrics.continuity import structural_validity
+from compactlab.sim.metrics.reading import Reading
 from compactlab.strategies import ServerCompaction
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.summarizers.catalogue import find_summarizer
@@ -32,6 +34,12 @@ def test_the_block_is_the_agents(story, play):
     assert [(part.kind, part.text) for part in message.parts] == [
         ("summary", "notes on 5 messages")
     ]
+
+
+def test_a_prompt_may_begin_with_it(story, play):
+    """The provider drops what was before the block on its own."""
+    told = story("ua" * 4)
+    assert structural_validity(Reading(play(told, SMALL), told)) == 1.0
 
 
 def test_the_pass_is_billed_by_itself_and_reads_the_cache(story, play):

@@ -97,6 +97,11 @@ def _tail_share(step: Step, tail: Messages) -> float:
     return recent[len(recent) - kept :].total(tokens) / total if total else 1.0
 
 
+# A prompt begins with the user; but what stands before a provider's own compaction block, which is
+# the agent's, the provider itself ignores.
+_BLOCK = "compactionSummary"
+
+
 def structural_validity(reading: Reading) -> float | None:
     """One less the faults per message, over all prompts: what a provider would reject."""
     faults = _Faults()
@@ -111,7 +116,7 @@ def structural_validity(reading: Reading) -> float | None:
             found += len(step.log) or 1
             messages += len(step.log) or 1
         else:
-            found += faults.count + (first.role != "user")
+            found += faults.count + (first.role != "user" and first.origin != _BLOCK)
             messages += length
     return max(0.0, 1 - found / messages) if messages else None
 
