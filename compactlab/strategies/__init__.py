@@ -29,6 +29,7 @@ from compactlab.strategies.server_compaction import ServerCompaction
 from compactlab.strategies.sliding_window import SlidingWindow
 from compactlab.strategies.summary_sidecar import SummarySidecar
 from compactlab.strategies.token_budget import TokenBudget
+from compactlab.strategies.tool_groups import ToolGroups
 from compactlab.strategies.trim_messages import TrimMessages
 from compactlab.strategies.ttl_prune import TtlPrune
 from compactlab.strategies.turn_slice import TurnSlice
@@ -62,6 +63,7 @@ __all__ = [
     "SlidingWindow",
     "SummarySidecar",
     "TokenBudget",
+    "ToolGroups",
     "TrimMessages",
     "TtlPrune",
     "TurnSlice",
