@@ -20,9 +20,10 @@ ROOT = Path(__file__).resolve().parents[1]
 # The modules of sim, bottom to top: each may import only what stands before it. A folder is one
 # entry, free inside.
 ORDER = [
-    "errors", "files", "spec", "stream", "message", "framing", "memory", "phase", "tokens", "conversation", "scenario", "view",
-    "summarize", "extra_turn", "prompt", "cache", "causes", "model", "pricing", "recording", "meter", "trace",
-    "identifiers", "needs", "host", "strategy", "session", "side_calls", "caller", "replay", "contract", "anatomy", "metrics",
+    "errors", "files", "spec", "stream", "message", "framing", "memory", "phase", "tokens",
+    "conversation", "scenario", "view", "summarize", "extra_turn", "prompt", "cache", "causes",
+    "model", "pricing", "recording", "meter", "trace", "identifiers", "needs", "host",
+    "strategy", "session", "side_calls", "caller", "replay", "contract", "anatomy", "metrics",
     "results", "sweep",
 ]  # fmt: skip
 
