@@ -25,6 +25,10 @@ Weight = Callable[[Message], int]
 
 def _without(some: Messages, others: Messages) -> list[Message]:
     """Those that are left of some when others are taken away, each as often as it is there."""
+    ids = list(map(id, some))
+    if len(set(ids)) == len(ids):  # nearly always, and cheaper
+        gone = set(map(id, others))
+        return [message for message, id in zip(some, ids, strict=True) if id not in gone]
     taken = dict(Counter(map(id, others)))
     left = []
     for message in some:
@@ -136,7 +140,7 @@ class Messages(Sequence[Message]):
             items.extend(messages)
         elif any(map(is_not, messages, [*items[stop : stop + len(messages)], None])):
             # Somebody else has gone on from here with other messages.
-            return Messages([*self, *messages])
+            return self.branch(len(self), messages)
         return self._window(self._start, stop + len(messages))
 
     def branch(self, index: int, messages: Iterable[Message]) -> Messages:
