@@ -8,7 +8,9 @@ from compactlab.sim.metrics import measure
 from compactlab.sim.replay import record
 from compactlab.strategies.catalogue import find_strategy
 
-SUMMARISING = "auto_compact(reserve_tokens=10000, keep_recent_tokens=6000{more})"
+SUMMARISING = (
+    "auto_compact(reserve_tokens=10000, reserve_tokens_floor=0, keep_recent_tokens=6000{more})"
+)
 WINDOW = 40_000
 
 

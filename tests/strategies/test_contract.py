@@ -23,7 +23,7 @@ from compactlab.sim.view import Messages, View
 from compactlab.strategies.catalogue import LINE_UP, find_strategy
 from compactlab.strategies.mechanisms.pairs import MISSING
 
-SUMMARISING = "reserve_tokens=1000, keep_recent_tokens=400"
+SUMMARISING = "reserve_tokens=1000, reserve_tokens_floor=0, keep_recent_tokens=400"
 PLANNED = "token_budget(reserve_tokens_floor=500, min_dynamic_reserve_tokens=200)"
 SMALL = (
     "sliding_window(keep=1)",
@@ -49,7 +49,7 @@ MAY_LOSE_THE_USER = {
 }
 # Kinds of parts that each may add to what was said.
 ADDS = {
-    "auto_compact": {"summary"},
+    "auto_compact": {"summary", "synthetic"},
     "recency_buffer": {"summary", "verbatim", "synthetic"},
     "context_recovery": {"recovered", "synthetic"},
     "summary_sidecar": {"summary"},
