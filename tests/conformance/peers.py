@@ -10,8 +10,6 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import msgspec
-
 from compactlab.sim.message import Message, Part, verbatim
 from compactlab.sim.view import Messages
 
@@ -213,8 +211,3 @@ def _unblock(block: Original, parts: Any) -> Any:
         part = next(parts)
         items.append(item if part.kind == "verbatim" else {"text": part.text})
     return {"toolResult": dict(result) | {"content": items}}
-
-
-def replaced(message: Message, **fields: Any) -> Message:
-    """The message with other fields."""
-    return msgspec.structs.replace(message, **fields)
