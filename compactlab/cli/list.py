@@ -99,11 +99,12 @@ _KINDS: dict[str, Callable[[], list[Row]]] = {
 
 @click.command("list")
 @click.argument("kind", type=click.Choice(tuple(_KINDS)))
+@click.option("--parameters", "-p", is_flag=True, help="Parameters with their defaults, too.")
 @click.option("--json", "as_json", is_flag=True, help="All that is known, as JSON.")
-def list_(kind: str, as_json: bool) -> None:
+def list_(kind: str, parameters: bool, as_json: bool) -> None:
     """List strategies, scenarios, summarisers, models, metrics or transcript formats.
 
-    A line each; where something can be configured, its parameters with their defaults follow.
+    A line each; with --parameters, what can be configured follows.
     """
     rows = _KINDS[kind]()
     if as_json:
@@ -112,7 +113,7 @@ def list_(kind: str, as_json: bool) -> None:
     width = max(len(str(row["name"])) for row in rows)
     for row in rows:
         click.echo(f"{row['name']:<{width}}  {row['meaning']}")
-        for line in _below(row):
+        for line in _below(row) if parameters else ():
             click.echo(f"{'':<{width}}  {line}")
 
 

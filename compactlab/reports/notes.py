@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from compactlab.reports.aggregate import replays
@@ -28,6 +29,9 @@ Name = Callable[[str], str]
 
 # Summarisers that copy lines: nothing of them was written by a model.
 _EXTRACTIVE = ("lexrank",)
+
+# How many strategies are told one by one with what they break.
+_LISTED = 3
 
 
 @dataclass(frozen=True)
@@ -147,8 +151,6 @@ def legend(compared: Sequence[Comparison], name: Name = str) -> list[str]:
     rows = [row for comparison in compared for row in comparison.rows]
     if not rows:
         return []
-    broken = {row.label: _broken(row) for row in rows if row.breaks}
-    listing = "; ".join(f"{name(label)}, {name(rules)}" for label, rules in broken.items())
     meanings = {
         OVER: "over the window on some calls, which a provider would refuse: such a bill and such "
         "a memory cannot be had.",
@@ -156,7 +158,7 @@ def legend(compared: Sequence[Comparison], name: Name = str) -> list[str]:
         FAULTY: "its prompts have more faults that a provider would reject than those of keep_all "
         f"(without it, of the soundest), by more than {100 * FAULT_MARGIN:.0f} in 100 messages.",
         FUTURE: "knows what comes; nothing real does.",
-        BREAKS: f"breaks a rule, as the system does that it follows: {listing}.",
+        BREAKS: f"breaks a rule, as the system does that it follows: {_breaks(rows, name)}.",
         PLAYED: "what was run, as far as the log tells, with its summaries for free: the requests "
         "for them are not in the log. So it is no choice beside the others.",
     }
@@ -193,8 +195,18 @@ def _heard(comparison: Comparison, name: Name) -> Iterator[str]:
             yield f"Users were shown {tokens:,.0f} tokens of the flushes of {name(row.label)}."
 
 
-def _broken(row: Row) -> str:
-    return clean(", ".join(f"{rule}: {why}" for rule, why in sorted(row.breaks.items())))
+def _breaks(rows: Iterable[Row], name: Name) -> str:
+    """Who breaks what, and why; where these are many, how many, and where to read why."""
+    broken = {row.label: row.breaks for row in rows if row.breaks}
+    if len(broken) > _LISTED:
+        times = Counter(rule for rules in broken.values() for rule in rules)
+        counts = [f"{rule} ({number})" for rule, number in sorted(times.items())]
+        return f"{listed(counts)}; `compactlab list strategies --json` tells who and why"
+    told = (
+        f"{name(label)}, {name(clean(', '.join(f'{rule}: {why}' for rule, why in rules)))}"
+        for label, rules in ((label, sorted(rules.items())) for label, rules in broken.items())
+    )
+    return "; ".join(told)
 
 
 def _idle(comparison: Comparison, name: Name) -> Iterator[str]:

@@ -136,6 +136,11 @@ class Pipeline(Strategy):
         """The parts, those of nested pipelines among them."""
         return tuple(part for step in self.steps for part in step.parts)
 
+    @property
+    def breaks(self) -> Mapping[str, str]:  # type: ignore[override]
+        """What its parts break."""
+        return {rule: why for part in self.parts for rule, why in part.breaks.items()}
+
     def compact(self, view: View, host: Host) -> View:
         """Ask all parts in turn, as if all were asked at this moment."""
         for part in self.parts:

@@ -33,6 +33,7 @@ LINE_UP = (
     "recent_events",
     "amortized_forgetting",
     "trim_messages",
+    "tool_groups",
     "turn_slice",
     "token_budget",
     "token_budget + summary_sidecar",

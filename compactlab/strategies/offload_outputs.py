@@ -16,6 +16,7 @@ from compactlab.sim.view import View
 from compactlab.strategies.mechanisms.code_units import first_units
 from compactlab.strategies.mechanisms.payload import (
     FOLDER,
+    NOTICE_CHARS,
     Limits,
     Payload,
     chars_to_deliver,
@@ -61,10 +62,10 @@ class OffloadOutputs(Strategy):
     verify: bool = True
 
     def __post_init__(self) -> None:
-        if self.preview_chars < 1 or self.max_text_chars < self.preview_chars:
+        if self.preview_chars < 1 or self.max_text_chars < self.preview_chars + NOTICE_CHARS:
             raise ValueError(
-                "preview_chars must be at least 1 and at most max_text_chars, "
-                f"not {self.preview_chars} of {self.max_text_chars}"
+                f"preview_chars must be at least 1, and {NOTICE_CHARS} less than max_text_chars "
+                f"(the pointer takes room, too), not {self.preview_chars} of {self.max_text_chars}"
             )
         if self.hard_max_chars < 0:
             raise ValueError(f"hard_max_chars must not be negative, not {self.hard_max_chars}")

@@ -19,9 +19,9 @@ class Oracle(Strategy):
     What is needed stands in ``host.needs``: the words that recorded actions use, and the places
     where the facts are stated that calls are labelled to use. Of a word that stands in several
     places the newest is kept, with its whole exchange; and a message of the user in front, as
-    providers demand. No real agent can do this: it shows how small a context could be that forgets nothing, and what a
-    strategy loses against that. It is no bound on cost: it rewrites the prompt whenever something
-    has been used for the last time.
+    providers demand. No real agent can do this: it shows how small a context could be that forgets
+    nothing, and what a strategy loses against that. It is no bound on cost: it rewrites the prompt
+    whenever something has been used for the last time.
 
     When the prompt is too large, only the words of the user and the newest exchange of the
     current turn are kept for their own sake.

@@ -78,7 +78,10 @@ class PruneThenSummarize(Strategy):
     phases = frozenset({Phase.BEFORE_CALL, Phase.AFTER_TURN, Phase.ON_OVERFLOW})
 
     breaks = MappingProxyType(
-        {"last user message": "in a long turn the tail begins after it; OpenCode 31e22f6"}
+        {
+            "last user message": "in a long turn the tail begins after it; OpenCode 31e22f6",
+            "size": "the line in place of a short output may be longer than that; OpenCode 31e22f6",
+        }
     )
 
     def __post_init__(self) -> None:

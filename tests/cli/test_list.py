@@ -47,8 +47,13 @@ def test_the_specs_of_a_list_can_be_typed(compactlab):
         assert find_summarizer(row["spec"]).spec == row["spec"]
 
 
+def test_without_more_being_asked_for_there_is_a_line_each(compactlab):
+    assert len(compactlab("list", "strategies").out.splitlines()) == len(NAMES["strategies"])
+
+
 def test_parameters_stand_below_with_their_defaults(compactlab):
-    lines = [line.strip() for line in compactlab("list", "strategies").out.splitlines()]
+    told = compactlab("list", "strategies", "--parameters").out
+    lines = [line.strip() for line in told.splitlines()]
     (found,) = [n for n, line in enumerate(lines) if line.startswith("sliding_window ")]
     assert lines[found + 1].startswith("keep=20")
     rows = {row["name"]: row for row in json.loads(compactlab("list", "strategies", "--json").out)}
@@ -59,7 +64,7 @@ def test_parameters_stand_below_with_their_defaults(compactlab):
 def test_the_scenario_that_is_run_by_default_is_named_as_it_is_run(compactlab):
     (row,) = json.loads(compactlab("list", "scenarios", "--json").out)
     assert find_scenario(row["used_by_run"]) == find_scenario(DEFAULT)
-    assert f"compactlab run uses {row['used_by_run']}" in compactlab("list", "scenarios").out
+    assert f"compactlab run uses {row['used_by_run']}" in compactlab("list", "scenarios", "-p").out
 
 
 def test_a_model_without_a_policy_says_how_it_can_be_used(compactlab):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from functools import cached_property
 
 from compactlab.sim.host import Host
@@ -24,6 +25,11 @@ class Agent(Strategy):
     def parts(self) -> tuple[Strategy, ...]:
         """The parts, those of nested compositions among them."""
         return Pipeline(self.steps()).parts
+
+    @property
+    def breaks(self) -> Mapping[str, str]:  # type: ignore[override]
+        """What its parts break."""
+        return Pipeline(self.parts).breaks
 
     def compact(self, view: View, host: Host) -> View:
         """Ask all parts in turn, as if all were asked at this moment."""

@@ -16,6 +16,7 @@ from compactlab.sim.tokens import utf16_length
 from compactlab.strategies.mechanisms.code_units import first_units
 
 FOLDER = "tool-output"
+NOTICE_CHARS = 400  # room for the path, the hash and the words around them
 KIND = "tool_result_payload"  # what the original calls such a reference
 # What stays of details that are put away: short plain values under these names.
 _KEPT = (
