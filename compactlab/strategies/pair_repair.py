@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 
 from compactlab.sim.host import Host
 from compactlab.sim.phase import Phase
@@ -10,6 +11,7 @@ from compactlab.sim.strategy import Lifetime, Strategy
 from compactlab.sim.view import View
 from compactlab.strategies.mechanisms.cut import current_turn
 from compactlab.strategies.mechanisms.pairs import BREAKS, NEWEST, VERSIONS, Mender, Version
+from compactlab.strategies.mechanisms.per_replay import PerReplay
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,9 @@ class PairRepair(Strategy):
     phases = frozenset({Phase.BEFORE_TURN})
     lifetime = Lifetime.TURN
     breaks = BREAKS
-    mender: Mender = field(default_factory=Mender, init=False, repr=False, compare=False)
+    menders: PerReplay[Mender] = field(
+        default_factory=partial(PerReplay, Mender), init=False, repr=False, compare=False
+    )
 
     def __post_init__(self) -> None:
         if self.version not in VERSIONS:
@@ -46,7 +50,7 @@ class PairRepair(Strategy):
         """Repair what there is before the current turn."""
         now = current_turn(view.messages)
         history = view.messages[:now]
-        mended = self.mender.mend(history, self.version)
+        mended = self.menders.of(host).mend(history, self.version)
         if mended is history:
             return view
         return view.with_messages(mended.append(*view.messages[now:]))

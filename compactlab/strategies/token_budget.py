@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 
 from compactlab.sim.host import Host
 from compactlab.sim.phase import Phase
@@ -10,6 +11,7 @@ from compactlab.sim.strategy import Lifetime, Strategy
 from compactlab.sim.view import Messages, View
 from compactlab.strategies.mechanisms.cut import current_turn, last_turns
 from compactlab.strategies.mechanisms.pairs import BREAKS, Mender
+from compactlab.strategies.mechanisms.per_replay import PerReplay
 from compactlab.strategies.mechanisms.planner import (
     DYNAMIC_RESERVE_RATIO,
     MIN_DYNAMIC_RESERVE_TOKENS,
@@ -55,7 +57,9 @@ class TokenBudget(Strategy):
     phases = frozenset({Phase.BEFORE_TURN})
     lifetime = Lifetime.TURN
     breaks = BREAKS
-    mender: Mender = field(default_factory=Mender, init=False, repr=False, compare=False)
+    menders: PerReplay[Mender] = field(
+        default_factory=partial(PerReplay, Mender), init=False, repr=False, compare=False
+    )
 
     def __post_init__(self) -> None:
         share, ratio = self.max_history_share, self.dynamic_reserve_ratio
@@ -75,7 +79,7 @@ class TokenBudget(Strategy):
         first = plan(messages[:now], self._budget(host.window, static)).first or 0
         first += last_turns(messages[first:now], self.history_limit)
         history = messages[first:now]
-        mended = self.mender.mend(history)
+        mended = self.menders.of(host).mend(history)
         if mended is history:
             return view.with_messages(messages[first:])
         return view.with_messages(mended.append(*messages[now:])) if mended else view

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from types import MappingProxyType
 
 from compactlab.sim.host import Host
 from compactlab.sim.phase import Phase
 from compactlab.sim.strategy import Lifetime, Strategy
 from compactlab.sim.view import View
+from compactlab.strategies.mechanisms.per_replay import PerReplay
 from compactlab.strategies.mechanisms.pruning import NEWEST, VERSIONS, Version, prune_expired
 from compactlab.strategies.mechanisms.pruning_settings import (
     PLACEHOLDER,
@@ -103,7 +104,9 @@ class TtlPrune(Strategy):
     every_provider: bool = False
     version: Version = NEWEST
     phases = frozenset({Phase.BEFORE_TURN, Phase.BEFORE_CALL})
-    edits: Edits = field(default_factory=Edits, init=False, repr=False, compare=False)
+    edits: PerReplay[Edits] = field(
+        default_factory=partial(PerReplay, Edits), init=False, repr=False, compare=False
+    )
 
     def __post_init__(self) -> None:
         if not duration_ms(self.ttl):
@@ -165,7 +168,7 @@ class TtlPrune(Strategy):
             touched=before,
             window=host.window,
             version=self.version,
-            edits=self.edits,
+            edits=self.edits.of(host),
         )
         if messages is view.messages:
             return view

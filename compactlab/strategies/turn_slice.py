@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from types import MappingProxyType
 
 from compactlab.sim.host import Host
@@ -12,6 +13,7 @@ from compactlab.sim.strategy import Lifetime, Strategy
 from compactlab.sim.view import View
 from compactlab.strategies.mechanisms.cut import current_turn, last_turns
 from compactlab.strategies.mechanisms.pairs import BREAKS, Mender
+from compactlab.strategies.mechanisms.per_replay import PerReplay
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,9 @@ class TurnSlice(Strategy):
     repair: bool = True
     phases = frozenset({Phase.BEFORE_TURN})
     lifetime = Lifetime.TURN
-    mender: Mender = field(default_factory=Mender, init=False, repr=False, compare=False)
+    menders: PerReplay[Mender] = field(
+        default_factory=partial(PerReplay, Mender), init=False, repr=False, compare=False
+    )
 
     def __post_init__(self) -> None:
         if self.history_limit < 1:
@@ -58,7 +62,7 @@ class TurnSlice(Strategy):
         now = current_turn(messages)
         start = last_turns(messages[:now], self.history_limit)
         history = messages[start:now]
-        mended = self.mender.mend(history) if self.repair else history
+        mended = self.menders.of(host).mend(history) if self.repair else history
         if mended is history:
             return view.with_messages(messages[start:])
         return view.with_messages(mended.append(*messages[now:])) if mended else view
