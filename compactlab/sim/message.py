@@ -166,7 +166,7 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True, tag="message", ta
     origin
         What the agent itself calls the message, where that is more than its role: pi's
         ``bashExecution``, ``custom``, ``branchSummary`` and ``compactionSummary`` are all told to
-        the model as the user's.
+        the model as the user's. Of an answer that is none, how it ended: ``aborted`` or ``error``.
     """
 
     id: str
