@@ -137,6 +137,11 @@ class Pipeline(Strategy):
         return tuple(part for step in self.steps for part in step.parts)
 
     @property
+    def sees_future(self) -> bool:  # type: ignore[override]
+        """Whether a part does."""
+        return any(part.sees_future for part in self.parts)
+
+    @property
     def breaks(self) -> Mapping[str, str]:  # type: ignore[override]
         """What its parts break."""
         return {rule: why for part in self.parts for rule, why in part.breaks.items()}

@@ -13,7 +13,6 @@ from compactlab.sim.message import Message, Part, Source
 from compactlab.sim.strategy import Strategy
 from compactlab.sim.tokens import utf16_length
 from compactlab.sim.view import View
-from compactlab.strategies.mechanisms.code_units import first_units
 from compactlab.strategies.mechanisms.payload import (
     FOLDER,
     NOTICE_CHARS,
@@ -26,6 +25,7 @@ from compactlab.strategies.mechanisms.payload import (
     read_reference,
     resolve,
 )
+from compactlab.strategies.mechanisms.units import head, whole
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ class OffloadOutputs(Strategy):
     def _capped(self, text: str) -> str:
         if not self.hard_max_chars or utf16_length(text) <= self.hard_max_chars:
             return text
-        start = first_units(text, self.hard_max_chars)
+        start = head(text, self.hard_max_chars)
         line = start.rfind("\n")
         return start[:line] if line > 0.8 * len(start) else start
 
@@ -123,7 +123,7 @@ class OffloadOutputs(Strategy):
     def _replaced(message: Message, first: Part, text: str, chars: int, handle: str) -> Message:
         source = Source(message.id, message.parts.index(first), 0, chars)
         cut = msgspec.structs.replace(
-            first, text=_encodable(text), kind="truncated", sources=(source,), handle=handle
+            first, text=whole(text), kind="truncated", sources=(source,), handle=handle
         )
         images = [part for part in message.parts if part.type == "image"]
         return msgspec.structs.replace(message, parts=(cut, *images))
@@ -163,11 +163,6 @@ class OffloadOutputs(Strategy):
 
 def _handle(payload: Payload) -> str:
     return f"{payload.path}#sha256={payload.sha256}"
-
-
-def _encodable(text: str) -> str:
-    """A text without halves of pairs of surrogates, which cannot be sent as UTF-8."""
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def _since(view: View, seen: str) -> Iterator[Message]:

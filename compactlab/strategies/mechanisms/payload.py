@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from compactlab.sim.tokens import utf16_length
-from compactlab.strategies.mechanisms.code_units import first_units
+from compactlab.strategies.mechanisms.units import head
 
 FOLDER = "tool-output"
 NOTICE_CHARS = 400  # room for the path, the hash and the words around them
@@ -147,7 +147,7 @@ def put_away(
     return Payload(
         path,
         content,
-        _notice(first_units(text, kept), kept, text, payload) if large_text else None,
+        _notice(head(text, kept), kept, text, payload) if large_text else None,
         _slim(details, payload, large_text) if large_details else None,
         payload.preview,
         _reference(payload, large_details, large_text),
@@ -232,7 +232,7 @@ def delivered(content: str, chars: int) -> str:
     """The beginning of a payload, with a mark if there is more; no pair of surrogates is split."""
     if utf16_length(content) <= chars:
         return content
-    start = first_units(content, chars)
+    start = head(content, chars)
     if "\ud800" <= start[-1:] <= "\udbff":
         start = start[:-1]
     more = "\N{HORIZONTAL ELLIPSIS}(truncated)\N{HORIZONTAL ELLIPSIS}"
