@@ -38,7 +38,7 @@ class Source(msgspec.Struct, frozen=True, gc=False):
     end: int = -1
 
 
-class Part(msgspec.Struct, frozen=True, omit_defaults=True):
+class Part(msgspec.Struct, frozen=True):
     """A piece of a message or of the system prompt, with its provenance.
 
     Parameters
@@ -144,7 +144,7 @@ class Call(msgspec.Struct, frozen=True, gc=False):
     ttl: Literal["", "5m", "1h"] = ""
 
 
-class Message(msgspec.Struct, frozen=True, omit_defaults=True, tag="message", tag_field="type"):
+class Message(msgspec.Struct, frozen=True, tag="message", tag_field="type"):
     """One message: of a script, or made by a strategy.
 
     Parameters

@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
@@ -17,7 +18,7 @@ from typing import Any
 import pytest
 
 from tests.conformance.answers import Answer, answers, excluded
-from tests.conformance.vectors import Case, differences, read
+from tests.conformance.vectors import Case, differences, named, read
 
 ANSWERS = answers()
 EXCLUDED = excluded()
@@ -32,13 +33,31 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         reason = f"no vectors to compare with: {folder} is not there; name a folder: --vectors"
         metafunc.parametrize(wanted.pop(), [pytest.param(None, marks=pytest.mark.skip(reason))])
         return
-    cases = [case for path in sorted(folder.rglob("*.json")) for case in read(path, folder)]
+    places = [
+        (path, number, function, name)
+        for path in sorted(folder.rglob("*.json"))
+        for function, names in [named(path)]
+        for number, name in enumerate(names)
+    ]
     if "case" in wanted:
-        known = [case for case in cases if case.function in ANSWERS]
-        metafunc.parametrize("case", known, ids=lambda case: case.id)
+        known = [place for place in places if place[2] in ANSWERS]
+        ids = [f"{path.relative_to(folder)}::{name}" for path, _, _, name in known]
+        metafunc.parametrize("case", [place[:2] for place in known], ids=ids, indirect=True)
     else:
-        functions = dict.fromkeys(case.function for case in cases)
+        functions = dict.fromkeys(function for _, _, function, _ in places)
         metafunc.parametrize("unanswered", [f for f in functions if f not in ANSWERS])
+
+
+@pytest.fixture
+def case(request: pytest.FixtureRequest) -> Case:
+    path, number = request.param
+    return cases(path)[number]
+
+
+# One file at a time: some are large once they are expanded.
+@lru_cache(maxsize=1)
+def cases(path: Path) -> list[Case]:
+    return list(read(path))
 
 
 def test_same_answer(case: Case) -> None:

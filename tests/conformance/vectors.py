@@ -64,7 +64,13 @@ def expand(value: Any) -> Any:
     return {key: expand(item) for key, item in value.items()}
 
 
-def read(path: Path, root: Path) -> Iterator[Case]:
+def named(path: Path) -> tuple[str, list[str]]:
+    """The function of a file, and the names of its cases."""
+    data = json.loads(path.read_text(encoding="utf-8"))
+    return data["function"], [case["name"] for case in data["cases"]]
+
+
+def read(path: Path) -> Iterator[Case]:
     """Yield the cases of a file."""
     data = json.loads(path.read_text(encoding="utf-8"))
     around = ("function", "version", "cases")
@@ -72,7 +78,7 @@ def read(path: Path, root: Path) -> Iterator[Case]:
     answers = [case["output"] for case in data["cases"]]
     for case in data["cases"]:
         yield Case(
-            str(path.relative_to(root)),
+            path.name,
             data["function"],
             str(data.get("version", "")),
             case["name"],
