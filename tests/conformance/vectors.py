@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -45,22 +45,23 @@ class Case:
         return self.shared[kind][value] if isinstance(value, str) else value
 
 
+_PLACE_HOLDERS: dict[str, Callable[[Any], Any]] = {
+    "$rep": lambda inside: expand(inside[0]) * inside[1],
+    "$cat": lambda inside: "".join(expand(piece) for piece in inside),
+    "$num": lambda inside: float(inside.replace("Infinity", "inf")),
+    "$undefined": lambda _: UNDEFINED,
+}
+
+
 def expand(value: Any) -> Any:
     """Replace place-holders by what they stand for."""
     if isinstance(value, list):
         return [expand(item) for item in value]
     if not isinstance(value, dict):
         return value
-    if len(value) == 1:
-        ((key, inside),) = value.items()
-        if key == "$rep":
-            return expand(inside[0]) * inside[1]
-        if key == "$cat":
-            return "".join(expand(piece) for piece in inside)
-        if key == "$num":
-            return float(inside.replace("Infinity", "inf"))
-        if key == "$undefined":
-            return UNDEFINED
+    key = next(iter(value), "")
+    if len(value) == 1 and key in _PLACE_HOLDERS:
+        return _PLACE_HOLDERS[key](value[key])
     return {key: expand(item) for key, item in value.items()}
 
 

@@ -164,9 +164,7 @@ def any_parts(draw: st.DrawFn) -> Part:
 
 @some
 @given(st.lists(any_parts(), max_size=5), logs())
-def test_any_previous_summary_is_carried_on(
-    previous: list[Part], log: tuple[Message, ...]
-) -> None:
+def test_any_previous_summary_is_carried_on(previous: list[Part], log: tuple[Message, ...]) -> None:
     parts = summarize(*log, previous=tuple(previous))
     assert all(part.kind == "summary" and part.text and part.sources for part in parts)
     again = summarize(previous=parts)

@@ -11,6 +11,7 @@ from compactlab.strategies.auto_compact import AutoCompact
 from compactlab.strategies.context_recovery import ContextRecovery
 from compactlab.strategies.memory_flush import MemoryFlush
 from compactlab.strategies.offload_outputs import OffloadOutputs
+from compactlab.strategies.pair_repair import PairRepair
 from compactlab.strategies.preserve_turns import PreserveTurns
 from compactlab.strategies.recency_buffer import RecencyBuffer
 from compactlab.strategies.summary_sidecar import SummarySidecar
@@ -23,10 +24,10 @@ from compactlab.strategies.turn_slice import TurnSlice
 class Openclaw(Agent):
     """OpenClaw: memory flush, compaction in safeguard mode, pruning of stale tool results.
 
-    What it does out of the box with an Anthropic key: no turn is sliced off, the flush is on, the
-    cache's lifetime is taken to be an hour for pruning. The three pull requests (3968 recency
-    buffer, 3599 context recovery, 17345 planner, sidecar and outputRef; none was merged) are off
-    and can be switched on, to see what they would have changed.
+    What it does out of the box with an Anthropic key: no turn is sliced off, pairs are repaired at
+    load, the flush is on, the cache's lifetime is taken to be an hour for pruning. The three pull
+    requests (3968 recency buffer, 3599 context recovery, 17345 planner, sidecar and outputRef;
+    none was merged) are off and can be switched on, to see what they would have changed.
 
     Left out: recall from memory (a search that the model asks for); recovery from overflows by
     truncating results in the session's file; the guards on single results; heartbeats.
@@ -73,7 +74,7 @@ class Openclaw(Agent):
         if self.memory_flush:
             session.append(MemoryFlush(version="2026.3.13" if new else "2026.1.29"))
         session.append(self._compaction())
-        turn: list[Strategy] = []
+        turn: list[Strategy] = [PairRepair(version="2026.3.13" if new else "2026.1.29")]
         if self.planner:
             turn += [TokenBudget(history_limit=self.history_limit), SummarySidecar()]
         elif self.history_limit:
