@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from compactlab.sim.host import Host
 from compactlab.sim.phase import Phase
 from compactlab.sim.strategy import Strategy
-from compactlab.sim.view import View
+from compactlab.sim.view import Messages, View
 from compactlab.strategies.mechanisms.cut import current_turn, tail
 from compactlab.strategies.mechanisms.exchange import exchanges
 
@@ -34,12 +34,26 @@ class RandomKeep(Strategy):
 
     def compact(self, view: View, host: Host) -> View:
         """Toss for what came before the current turn."""
-        now = current_turn(view.messages)
+        messages, now = view.messages, current_turn(view.messages)
+        start = self._tossed(messages, host)
+        new = exchanges(messages[start:now])
+        if start and any(exchange[0].role == "tool" for exchange in new):
+            start, new = 0, exchanges(messages[:now])  # a late result: its call is further back
         dropped = {
             message.id
-            for exchange in exchanges(view.messages[:now])
+            for exchange in new
             if host.rng(exchange[0].id).random() >= self.share
             for message in exchange
         }
-        past = (message for message in view.messages[:now] if message.id not in dropped)
-        return view.with_messages([*past, *tail(view.messages, now)])
+        past = messages[:start], [m for m in messages[start:now] if m.id not in dropped]
+        kept = view.with_messages([*past[0], *past[1], *tail(messages, now)]) if dropped else view
+        place = start + len(past[1])
+        host.notes["tossed"] = [place, kept.messages[place - 1].id if place else ""]
+        return kept
+
+    @staticmethod
+    def _tossed(messages: Messages, host: Host) -> int:
+        """How many messages in front have been tossed for, and kept: tossing again is the same."""
+        place, id = host.notes.get("tossed", (0, ""))
+        stands = 0 < place <= len(messages) and messages[place - 1].id == id
+        return place if stands else 0
