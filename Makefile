@@ -14,11 +14,12 @@ help: ## say what there is to make
 demo: $(READY) ## replay the built-in scenario under every built-in strategy, into compactlab-out/
 	$(BIN)/compactlab run
 
-test: $(READY) ## run the fast tests
-	$(BIN)/pytest -m "not slow"
+# A file's tests stay together: what they share is made once.
+test: $(READY) ## run the fast tests, on two cores
+	$(BIN)/pytest -m "not slow" -n 2 --dist loadfile
 
 test-slow: $(READY) ## run the tests that take their time
-	$(BIN)/pytest -m slow
+	$(BIN)/pytest -m slow -n 2
 
 check: $(READY) ## lint, formatting and types
 	$(BIN)/ruff check

@@ -86,6 +86,8 @@ METRICS: dict[str, Metric] = {
                "median over compactions whose base is not 0", _OWN, cost.write_spike_ratio),
         Metric("ratio", "lower", "the same, at its worst",
                "maximum over compactions whose base is not 0", _OWN, cost.write_spike_ratio_max),
+        Metric("tokens", "neither", "prompt tokens of what the strategy put in", _CALLS, _OWN,
+               behaviour.tokens_added),
         Metric("calls", "neither", "requests of the script", "count", _OWN, behaviour.calls),
         Metric("calls", "lower", "calls whose prompt is not the last one plus what is new", _CALLS,
                _OWN, behaviour.rewrites),
