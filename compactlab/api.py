@@ -153,9 +153,11 @@ def plan(
         if isinstance(each, Conversation)
         for seed in range(seeds)
     ]
+    compared = tuple(map(_strategy, _several(strategies, (Strategy, str))))
+    _check_specs(compared)
     return Experiment(
         (*held, *found),
-        tuple(map(_strategy, _several(strategies, (Strategy, str)))),
+        compared,
         tuple(names),
         _summarizer(summarizer),
         window,
@@ -171,6 +173,17 @@ def _check_models(names: Iterable[str]) -> None:
                 find_model(name)
             except ModelError as error:
                 raise UsageError(str(error)) from None
+
+
+def _check_specs(strategies: Iterable[Strategy]) -> None:
+    """A spec is a strategy's name in every table, so no two may have the same."""
+    known: dict[str, Strategy] = {}
+    for strategy in strategies:
+        other = known.setdefault(strategy.spec, strategy)
+        if type(other) is not type(strategy):
+            raise UsageError(
+                f"two different strategies are called {strategy.spec}: rename the class of one"
+            )
 
 
 def _several(given: Any, alone: tuple[type, ...]) -> list[Any]:

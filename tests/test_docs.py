@@ -10,6 +10,7 @@ from compactlab.cli.experiment import Settings
 from compactlab.cli.run import run
 from compactlab.sim.causes import CAUSES
 from compactlab.sim.metrics import METRICS
+from compactlab.strategies.catalogue import strategies
 
 
 def test_the_table_of_metrics_is_that_of_the_code(root: Path) -> None:
@@ -54,3 +55,10 @@ def test_every_key_of_an_experiment_file_is_told_with_its_option(root: Path) -> 
 
 def formats(root: Path) -> str:
     return (root / "docs" / "formats.md").read_text("utf-8")
+
+
+def test_every_strategy_has_its_row(root: Path) -> None:
+    page = (root / "docs" / "strategies.md").read_text("utf-8")
+    rows = [line for line in page.splitlines() if line.startswith("| `")]
+    told = {name for row in rows for name in re.findall(r"`([a-z_]+)", row.split("|")[1])}
+    assert set(strategies()) <= told

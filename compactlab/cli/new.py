@@ -32,6 +32,10 @@ def strategy(name: str, folder: Path) -> None:
     """
     if not name.isidentifier() or keyword.iskeyword(name) or name != name.lower():
         raise UsageError(f"{name!r} is no name: write it in snake case, e.g. drop_old_results")
+    from compactlab.strategies.catalogue import strategies
+
+    if name in strategies():
+        raise UsageError(f"{name} is the name of a strategy already; choose another one")
     import jinja2
 
     # No HTML is made here: escaping would spoil the Python.

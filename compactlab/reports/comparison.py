@@ -235,7 +235,7 @@ def _usual(figures: Mapping[str, Mapping[str, float | None]]) -> float | None:
 
 def _acted(run: Run, kept: Mapping[Case, Run]) -> bool:
     """Whether a run sent anything else than keeping everything does, or asked for something."""
-    if run.metrics.get("rewrites") or run.metrics.get("side_cost_usd"):
+    if any(map(run.metrics.get, ("rewrites", "side_cost_usd", "tokens_added"))):
         return True
     all_of_it = kept.get(case_of(run))
     return all_of_it is not None and sizes(run) != sizes(all_of_it)

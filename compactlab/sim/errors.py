@@ -69,5 +69,6 @@ def unknown(what: str, name: str, known: Iterable[str]) -> str:
     """
     known = sorted(known)
     near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
-    hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(known)}"
+    known_ones = f"known: {', '.join(known)}" if known else "there are none"
+    hint = f"did you mean {' or '.join(near)}?" if near else known_ones
     return f"unknown {what} {name!r}; {hint}"

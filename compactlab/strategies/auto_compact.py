@@ -73,8 +73,9 @@ class AutoCompact(Strategy):
 
     def __post_init__(self) -> None:
         for name in ("reserve_tokens", "reserve_tokens_floor", "keep_recent_tokens"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} must be a number of tokens, 0 or more")
+            value = getattr(self, name)
+            if value < 0:
+                raise ValueError(f"{name} must be a number of tokens, 0 or more, not {value}")
 
     def compact(self, view: View, host: Host) -> View:
         """Replace the old part by a summary, if it is time."""

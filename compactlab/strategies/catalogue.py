@@ -138,6 +138,8 @@ def _one(text: str) -> Strategy:
 
 
 def _class(name: str) -> type[Strategy]:
+    if name.endswith(".py"):
+        raise UsageError(f"{name}: name the class, too, as in {name}:MyIdea")
     if ":" not in name:
         known = strategies()
         if name in known:

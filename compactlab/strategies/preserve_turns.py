@@ -72,10 +72,12 @@ class PreserveTurns(Strategy):
 
     def __post_init__(self) -> None:
         for name in ("reserve_tokens", "reserve_tokens_floor", "keep_recent_tokens"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} must be a number of tokens, 0 or more")
+            value = getattr(self, name)
+            if value < 0:
+                raise ValueError(f"{name} must be a number of tokens, 0 or more, not {value}")
         if not 0 <= self.recent_turns_preserve <= 12:
-            raise ValueError("recent_turns_preserve must be a number of turns, 0 to 12")
+            turns = self.recent_turns_preserve
+            raise ValueError(f"recent_turns_preserve must be 0 to 12 turns, not {turns}")
         if not 0.1 <= self.max_history_share <= 0.9:
             raise ValueError("max_history_share must be a share of the window, 0.1 to 0.9")
 

@@ -75,10 +75,13 @@ class RecencyBuffer(Strategy):
 
     def __post_init__(self) -> None:
         for name in ("reserve_tokens", "reserve_tokens_floor", "keep_recent_tokens"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} must be a number of tokens, 0 or more")
-        if min(self.keep_messages, self.keep_tokens) < 0:
-            raise ValueError("keep_messages and keep_tokens must be 0 or more")
+            value = getattr(self, name)
+            if value < 0:
+                raise ValueError(f"{name} must be a number of tokens, 0 or more, not {value}")
+        for name in ("keep_messages", "keep_tokens"):
+            value = getattr(self, name)
+            if value < 0:
+                raise ValueError(f"{name} must be 0 or more, not {value}")
         if not 0.1 <= self.max_history_share <= 0.9:
             raise ValueError("max_history_share must be a share of the window, 0.1 to 0.9")
 

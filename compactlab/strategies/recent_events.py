@@ -50,7 +50,9 @@ class RecentEvents(Strategy):
         if self.keep_first < 0:
             raise ValueError(f"keep_first must be at least 0, not {self.keep_first}")
         if self.max_events <= self.keep_first:
-            raise ValueError(f"max_events must be above keep_first, not {self.max_events}")
+            raise ValueError(
+                f"max_events must be above keep_first ({self.keep_first}), not {self.max_events}"
+            )
 
     @property
     def breaks(self) -> Mapping[str, str]:  # type: ignore[override]

@@ -60,3 +60,36 @@ def test_a_name_that_is_none_ends_with_2(compactlab, tmp_path, name):
     assert done.code == 2
     assert "snake case" in done.err
     assert not list(tmp_path.iterdir())
+
+
+def test_the_name_of_a_built_in_strategy_is_taken(compactlab, tmp_path):
+    done = compactlab("new", "strategy", "keep_all", "--dir", tmp_path)
+    assert done.code == 2
+    assert "keep_all is the name of a strategy already" in done.err
+    assert not list(tmp_path.iterdir())
+
+
+def test_two_different_strategies_of_one_name_are_not_compared(compactlab, tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_text(
+        "from dataclasses import dataclass\n"
+        "import compactlab\n"
+        "@dataclass(frozen=True)\n"
+        "class KeepAll(compactlab.Strategy):\n"
+        "    def compact(self, view, host):\n"
+        "        return view\n"
+    )
+    mine = f"{path}:KeepAll"
+    done = compactlab("run", "--strategies", "keep_all", "--strategies", mine, "--dry-run")
+    assert done.code == 2
+    assert "two different strategies are called keep_all()" in done.err
+
+
+def test_who_replaces_what_is_new_has_acted(compactlab, tmp_path, monkeypatch):
+    """It changes no prompt that was sent, and is compared with nobody: but it did something."""
+    monkeypatch.chdir(tmp_path)
+    session = "coding_agent(turns=10, tokens=100000)"
+    small = "offload_outputs(max_text_chars=10000)"
+    done = compactlab("run", "--conversations", session, "--strategies", small)
+    assert done.code == 0
+    assert "Never acted" not in done.said

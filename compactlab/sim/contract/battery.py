@@ -59,7 +59,9 @@ def check_strategy(
     """Hold a strategy against the contract, over conversations that are drawn for the purpose.
 
     Among them are empty ones, rewinds, results without calls, and single messages larger than the
-    window. What a strategy declares in ``breaks`` is not reported; but it must really occur.
+    window. What a strategy declares in ``breaks`` is not reported; but it must really occur. Only
+    what a strategy does can be judged: windows are of 8,000 to 200,000 tokens, so give it a size
+    in which it acts.
 
     Parameters
     ----------

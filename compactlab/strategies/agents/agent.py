@@ -17,6 +17,10 @@ class Agent(Strategy):
     The loop asks its parts, as it does with a pipeline; its own fields choose them.
     """
 
+    def __post_init__(self) -> None:
+        """Build the parts at once, so that what they refuse is refused here."""
+        _ = self.parts
+
     @abstractmethod
     def steps(self) -> tuple[Strategy, ...]:
         """The strategies, in the order in which they are asked."""

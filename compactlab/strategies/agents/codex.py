@@ -27,6 +27,7 @@ class Codex(Agent):
     def __post_init__(self) -> None:
         if self.limit < 0:
             raise ValueError(f"limit must not be negative, not {self.limit}")
+        super().__post_init__()
 
     def steps(self) -> tuple[Strategy, ...]:
         """One strategy."""

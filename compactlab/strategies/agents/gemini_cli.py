@@ -27,6 +27,7 @@ class GeminiCli(Agent):
     def __post_init__(self) -> None:
         if not 0 < self.threshold <= 1:
             raise ValueError(f"threshold must be above 0 and at most 1, not {self.threshold}")
+        super().__post_init__()
 
     def steps(self) -> tuple[Strategy, ...]:
         """One strategy."""

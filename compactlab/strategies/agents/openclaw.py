@@ -46,7 +46,7 @@ class Openclaw(Agent):
     history_limit
         Turns that are sent; 0 for all, which is the default.
     recency_buffer
-        Pull request 3968.
+        Pull request 3968. With 2026.3.13 it takes the place of the preserved turns.
     context_recovery
         Pull request 3599: messages that are shown again after a compaction; 0 for none.
     planner
@@ -66,6 +66,9 @@ class Openclaw(Agent):
             raise ValueError(f"history_limit must not be negative, not {self.history_limit}")
         if not 0 <= self.context_recovery <= 50:
             raise ValueError(f"context_recovery must be 0 to 50, not {self.context_recovery}")
+        if self.recency_buffer and self.version == "2026.2.17":
+            raise ValueError("recency_buffer must be False for 2026.2.17: there is no safeguard")
+        super().__post_init__()
 
     def steps(self) -> tuple[Strategy, ...]:
         """What changes the session, then what changes a turn, then what changes a request."""
@@ -78,7 +81,8 @@ class Openclaw(Agent):
         if self.planner:
             turn += [TokenBudget(history_limit=self.history_limit), SummarySidecar()]
         elif self.history_limit:
-            turn.append(TurnSlice(history_limit=self.history_limit))
+            repairs = self.version != "2026.1.29"
+            turn.append(TurnSlice(history_limit=self.history_limit, repair=repairs))
         if self.context_recovery:
             turn.append(ContextRecovery(messages=self.context_recovery))
         return (*session, *turn, *self._pruning())
