@@ -132,8 +132,13 @@ def _cost(figures: Anatomy) -> str:
     return f"${figures.cost_usd:,.2f}{without}"
 
 
+_SHOWN = 8  # compactions whose sizes are told
+
+
 def _compactions(figures: Anatomy) -> str:
-    sizes = ", ".join(f"{size:,}" for size in figures.compactions)
+    sizes = ", ".join(f"{size:,}" for size in figures.compactions[:_SHOWN])
+    more = len(figures.compactions) - _SHOWN
+    sizes += f" and {more:,} more" if more > 0 else ""
     return f"{len(figures.compactions)} (tokens before: {sizes})" if sizes else "none"
 
 

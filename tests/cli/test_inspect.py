@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
+
+from compactlab.cli.inspect import _compactions
+from compactlab.sim.anatomy import Anatomy
 
 
 def test_it_says_what_a_transcript_is(compactlab, chat, tmp_path):
@@ -114,3 +119,10 @@ def test_a_tool_cannot_write_lines_of_its_own(compactlab, chat, tmp_path):
     done = compactlab("inspect", chat(tmp_path / "talk.jsonl", tool="read\a\n  cost $0.00"))
     assert "\a" not in done.out
     assert not any(line.split()[:2] == ["cost", "$0.00"] for line in done.out.splitlines())
+
+
+def test_of_many_compactions_a_few_are_told():
+    sizes = SimpleNamespace(compactions=tuple(range(1000, 1020)))
+    told = _compactions(cast(Anatomy, sizes))
+    assert told.startswith("20 (tokens before: 1,000, 1,001, ")
+    assert told.endswith("1,007 and 12 more)")
