@@ -9,9 +9,9 @@ from typing import Literal
 from compactlab.sim.host import Host
 from compactlab.sim.strategy import Strategy
 from compactlab.sim.view import View
-from compactlab.strategies.mechanisms.compaction import PHASES, Rules, occasion
-from compactlab.strategies.mechanisms.file_lists import file_section
-from compactlab.strategies.mechanisms.summary import Scribe, pi_summary
+from compactlab.strategies.mechanisms.pi.compaction import PHASES, Rules, occasion
+from compactlab.strategies.mechanisms.pi.file_lists import file_section
+from compactlab.strategies.mechanisms.pi.summary import Scribe, pi_summary
 
 
 @dataclass(frozen=True)

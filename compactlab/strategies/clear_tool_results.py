@@ -10,8 +10,8 @@ from typing import Literal
 from compactlab.sim.host import Host
 from compactlab.sim.strategy import Lifetime, Strategy
 from compactlab.sim.view import View, Weight
-from compactlab.strategies.mechanisms.approximate import approximate
 from compactlab.strategies.mechanisms.clearing import Clearing, Past, clear_tool_uses
+from compactlab.strategies.mechanisms.langchain.approximate import approximate
 from compactlab.strategies.mechanisms.stub import unstubbed
 
 _LARGER = MappingProxyType({"size": "the place-holder of a tiny result is longer; langchain 1.4.7"})

@@ -11,7 +11,7 @@ from compactlab.sim.phase import Phase
 from compactlab.sim.strategy import Lifetime, Strategy
 from compactlab.sim.view import Messages, View
 from compactlab.strategies.mechanisms.cut import current_turn
-from compactlab.strategies.mechanisms.recovery import (
+from compactlab.strategies.mechanisms.openclaw.recovery import (
     HEADING,
     MOST,
     Counted,

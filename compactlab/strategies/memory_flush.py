@@ -12,7 +12,7 @@ from compactlab.sim.strategy import Strategy
 from compactlab.sim.summarize import TurnRequest
 from compactlab.sim.view import View
 from compactlab.strategies.mechanisms.estimate import estimate
-from compactlab.strategies.mechanisms.flush import (
+from compactlab.strategies.mechanisms.openclaw.flush import (
     FORCE_FLUSH_TRANSCRIPT_BYTES,
     RESERVE_TOKENS_FLOOR,
     SOFT_THRESHOLD_TOKENS,
@@ -26,7 +26,7 @@ from compactlab.strategies.mechanisms.flush import (
     should_flush,
     transcript_bytes,
 )
-from compactlab.strategies.mechanisms.silence import SILENT, Version, heard
+from compactlab.strategies.mechanisms.openclaw.silence import SILENT, Version, heard
 
 # What a plug-in of OpenCode may add to the request for a summary. Our own wording.
 REMINDER = "A memory is kept outside of this conversation: what is put into it can be asked for."

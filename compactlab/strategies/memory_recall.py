@@ -11,10 +11,10 @@ from compactlab.sim.message import Kind, Part
 from compactlab.sim.phase import Phase
 from compactlab.sim.strategy import Strategy
 from compactlab.sim.view import View
-from compactlab.strategies.mechanisms.clamp import clamp
 from compactlab.strategies.mechanisms.cut import current_turn
 from compactlab.strategies.mechanisms.glue import glued
-from compactlab.strategies.mechanisms.relevance import ranked
+from compactlab.strategies.mechanisms.openclaw.clamp import clamp
+from compactlab.strategies.mechanisms.openclaw.relevance import ranked
 from compactlab.strategies.mechanisms.speech import spoken
 from compactlab.strategies.mechanisms.units import whole
 

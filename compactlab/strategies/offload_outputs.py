@@ -13,7 +13,7 @@ from compactlab.sim.message import Message, Part, Source
 from compactlab.sim.strategy import Strategy
 from compactlab.sim.tokens import utf16_length
 from compactlab.sim.view import View
-from compactlab.strategies.mechanisms.payload import (
+from compactlab.strategies.mechanisms.openclaw.payload import (
     FOLDER,
     NOTICE_CHARS,
     Limits,

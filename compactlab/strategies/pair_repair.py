@@ -10,7 +10,13 @@ from compactlab.sim.phase import Phase
 from compactlab.sim.strategy import Lifetime, Strategy
 from compactlab.sim.view import View
 from compactlab.strategies.mechanisms.cut import current_turn
-from compactlab.strategies.mechanisms.pairs import BREAKS, NEWEST, VERSIONS, Mender, Version
+from compactlab.strategies.mechanisms.openclaw.pairs import (
+    BREAKS,
+    NEWEST,
+    VERSIONS,
+    Mender,
+    Version,
+)
 from compactlab.strategies.mechanisms.per_replay import PerReplay
 
 
@@ -18,9 +24,9 @@ from compactlab.strategies.mechanisms.per_replay import PerReplay
 class PairRepair(Strategy):
     """Give every call its result right behind it, and drop results that have no call there.
 
-    After OpenClaw's ``repairToolUseResultPairing``, with its faults: see
-    :func:`compactlab.strategies.mechanisms.pairs.repair`. A provider refuses a prompt in which
-    calls and results do not match. The original repairs what it loads for a turn and leaves the
+    After OpenClaw's ``repairToolUseResultPairing``, with its faults, which
+    :mod:`compactlab.strategies.mechanisms.openclaw.pairs` tells. A provider refuses a prompt in
+    which calls and results do not match. The original repairs what it loads for a turn and leaves the
     file as it is; so does this: it holds for one turn, and the next starts from the session's view
     again, to the same effect. What goes wrong within a turn is put right in the next one. In a
     pipeline it comes after what cuts: ``token_budget + pair_repair``.

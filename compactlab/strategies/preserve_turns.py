@@ -10,16 +10,16 @@ from compactlab.sim.host import Host
 from compactlab.sim.message import Message
 from compactlab.sim.strategy import Strategy
 from compactlab.sim.view import Messages, View
-from compactlab.strategies.mechanisms.compaction import PHASES, Rules, occasion
 from compactlab.strategies.mechanisms.estimate import role_of
-from compactlab.strategies.mechanisms.failures import failure_section, tool_failures
-from compactlab.strategies.mechanisms.file_lists import file_section
-from compactlab.strategies.mechanisms.instructions import STRUCTURE
-from compactlab.strategies.mechanisms.pairs import repair
-from compactlab.strategies.mechanisms.preserved import split_turns, turns_section
-from compactlab.strategies.mechanisms.safeguard import OVERHEAD, Safeguard
-from compactlab.strategies.mechanisms.stages import MARGIN
-from compactlab.strategies.mechanisms.summary import Scribe
+from compactlab.strategies.mechanisms.openclaw.failures import failure_section, tool_failures
+from compactlab.strategies.mechanisms.openclaw.pairs import repair
+from compactlab.strategies.mechanisms.openclaw.preserved import split_turns, turns_section
+from compactlab.strategies.mechanisms.openclaw.safeguard import OVERHEAD, Safeguard
+from compactlab.strategies.mechanisms.openclaw.stages import MARGIN
+from compactlab.strategies.mechanisms.pi.compaction import PHASES, Rules, occasion
+from compactlab.strategies.mechanisms.pi.file_lists import file_section
+from compactlab.strategies.mechanisms.pi.instructions import STRUCTURE
+from compactlab.strategies.mechanisms.pi.summary import Scribe
 
 _REAL = ("user", "assistant", "toolResult")
 

@@ -9,12 +9,12 @@ from typing import Literal
 from compactlab.sim.host import Host
 from compactlab.sim.strategy import Strategy
 from compactlab.sim.view import View
-from compactlab.strategies.mechanisms.buffer import buffer_section, buffered
-from compactlab.strategies.mechanisms.compaction import PHASES, Rules, occasion
-from compactlab.strategies.mechanisms.failures import failure_section, tool_failures
-from compactlab.strategies.mechanisms.file_lists import file_section
-from compactlab.strategies.mechanisms.safeguard import Safeguard
-from compactlab.strategies.mechanisms.summary import Scribe
+from compactlab.strategies.mechanisms.openclaw.buffer import buffer_section, buffered
+from compactlab.strategies.mechanisms.openclaw.failures import failure_section, tool_failures
+from compactlab.strategies.mechanisms.openclaw.safeguard import Safeguard
+from compactlab.strategies.mechanisms.pi.compaction import PHASES, Rules, occasion
+from compactlab.strategies.mechanisms.pi.file_lists import file_section
+from compactlab.strategies.mechanisms.pi.summary import Scribe
 
 
 @dataclass(frozen=True)

@@ -13,20 +13,20 @@ from compactlab.sim.message import Message, Part
 from compactlab.sim.strategy import Strategy
 from compactlab.sim.summarize import SummaryRequest
 from compactlab.sim.view import Messages, View, Weight
-from compactlab.strategies.mechanisms.approximate import approximate, approximate_claude
-from compactlab.strategies.mechanisms.context_size import (
+from compactlab.strategies.mechanisms.handover import (
+    INSTRUCTIONS,
+    split_previous,
+    summary_message,
+)
+from compactlab.strategies.mechanisms.langchain.approximate import approximate, approximate_claude
+from compactlab.strategies.mechanisms.langchain.context_size import (
     Size,
     check_size,
     clauses,
     cutoff,
     reached,
 )
-from compactlab.strategies.mechanisms.handover import (
-    INSTRUCTIONS,
-    split_previous,
-    summary_message,
-)
-from compactlab.strategies.mechanisms.last_tokens import last_tokens
+from compactlab.strategies.mechanisms.langchain.last_tokens import last_tokens
 from compactlab.strategies.mechanisms.parting import parted
 from compactlab.strategies.mechanisms.transcript import transcript
 from compactlab.strategies.mechanisms.usage import reported_tokens

@@ -14,7 +14,7 @@ from compactlab.sim.view import Messages, View
 from compactlab.strategies.mechanisms.cut import current_turn
 from compactlab.strategies.mechanisms.estimate import estimate, estimate_system
 from compactlab.strategies.mechanisms.glue import glued
-from compactlab.strategies.mechanisms.sidecar import (
+from compactlab.strategies.mechanisms.openclaw.sidecar import (
     ITEM_CHARS,
     MAX_CHARS,
     MAX_ITEMS,

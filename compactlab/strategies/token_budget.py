@@ -10,15 +10,15 @@ from compactlab.sim.phase import Phase
 from compactlab.sim.strategy import Lifetime, Strategy
 from compactlab.sim.view import Messages, View
 from compactlab.strategies.mechanisms.cut import current_turn, last_turns
-from compactlab.strategies.mechanisms.pairs import BREAKS, Mender
-from compactlab.strategies.mechanisms.per_replay import PerReplay
-from compactlab.strategies.mechanisms.planner import (
+from compactlab.strategies.mechanisms.openclaw.pairs import BREAKS, Mender
+from compactlab.strategies.mechanisms.openclaw.planner import (
     DYNAMIC_RESERVE_RATIO,
     MIN_DYNAMIC_RESERVE_TOKENS,
     Budget,
     plan,
     static_tokens,
 )
+from compactlab.strategies.mechanisms.per_replay import PerReplay
 
 
 @dataclass(frozen=True)

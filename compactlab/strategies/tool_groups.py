@@ -10,7 +10,7 @@ from typing import Literal
 from compactlab.sim.host import Host
 from compactlab.sim.strategy import Strategy
 from compactlab.sim.view import Messages, View
-from compactlab.strategies.mechanisms.collapse import (
+from compactlab.strategies.mechanisms.agent_framework.collapse import (
     context_window,
     in_order,
     leave_out_tool_groups,
@@ -18,7 +18,13 @@ from compactlab.strategies.mechanisms.collapse import (
     tell_tool_groups,
     truncate,
 )
-from compactlab.strategies.mechanisms.groups import Group, calls_tool, groups_of, one, serialised
+from compactlab.strategies.mechanisms.agent_framework.groups import (
+    Group,
+    calls_tool,
+    groups_of,
+    one,
+    serialised,
+)
 
 _WORDS = {"last user message": "a turn may have more than fits; agent-framework-core 1.23.0"}
 _SIZE = {"size": "what tells a tiny result is longer than it; agent-framework-core 1.23.0"}

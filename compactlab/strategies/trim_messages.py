@@ -11,8 +11,8 @@ from compactlab.sim.host import Host
 from compactlab.sim.message import Message
 from compactlab.sim.strategy import Lifetime, Strategy
 from compactlab.sim.view import View, Weight
-from compactlab.strategies.mechanisms.approximate import approximate
-from compactlab.strategies.mechanisms.trimming import SYSTEM, Trim, trimmed
+from compactlab.strategies.mechanisms.langchain.approximate import approximate
+from compactlab.strategies.mechanisms.langchain.trimming import SYSTEM, Trim, trimmed
 
 
 @dataclass(frozen=True)

@@ -11,14 +11,19 @@ from compactlab.sim.host import Host
 from compactlab.sim.phase import Phase
 from compactlab.sim.strategy import Lifetime, Strategy
 from compactlab.sim.view import View
-from compactlab.strategies.mechanisms.per_replay import PerReplay
-from compactlab.strategies.mechanisms.pruning import NEWEST, VERSIONS, Version, prune_expired
-from compactlab.strategies.mechanisms.pruning_settings import (
+from compactlab.strategies.mechanisms.openclaw.pruning import (
+    NEWEST,
+    VERSIONS,
+    Version,
+    prune_expired,
+)
+from compactlab.strategies.mechanisms.openclaw.pruning_settings import (
     PLACEHOLDER,
     Pruning,
     duration_ms,
     effective_settings,
 )
+from compactlab.strategies.mechanisms.per_replay import PerReplay
 from compactlab.strategies.mechanisms.stub import Edits
 
 # What a strategy calls its settings, and what OpenClaw does.

@@ -12,7 +12,7 @@ from compactlab.sim.phase import Phase
 from compactlab.sim.strategy import Lifetime, Strategy
 from compactlab.sim.view import View
 from compactlab.strategies.mechanisms.cut import current_turn, last_turns
-from compactlab.strategies.mechanisms.pairs import BREAKS, Mender
+from compactlab.strategies.mechanisms.openclaw.pairs import BREAKS, Mender
 from compactlab.strategies.mechanisms.per_replay import PerReplay
 
 

@@ -13,8 +13,8 @@ from compactlab.scenarios.pi import FAILED
 from compactlab.sim.framing import branched, compacted, shell
 from compactlab.sim.message import Message, Part, Source, verbatim
 from compactlab.sim.view import Messages
-from compactlab.strategies.mechanisms.entries import Entry
-from compactlab.strategies.mechanisms.file_lists import Files
+from compactlab.strategies.mechanisms.pi.entries import Entry
+from compactlab.strategies.mechanisms.pi.file_lists import Files
 
 ROLES = {"user": "user", "assistant": "assistant", "toolResult": "tool"}
 

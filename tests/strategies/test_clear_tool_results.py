@@ -10,8 +10,8 @@ from compactlab.sim.strategy import Lifetime
 from compactlab.sim.view import Messages
 from compactlab.strategies import ClearToolResults
 from compactlab.strategies.catalogue import find_strategy
-from compactlab.strategies.mechanisms.approximate import approximate
 from compactlab.strategies.mechanisms.clearing import Clearing, Past, clear_tool_uses
+from compactlab.strategies.mechanisms.langchain.approximate import approximate
 
 SMALL = ClearToolResults(trigger=600, keep=1)
 

@@ -17,8 +17,8 @@ from compactlab.strategies import (
 )
 from compactlab.strategies.mechanisms.estimate import estimate_system
 from compactlab.strategies.mechanisms.exchange import exchanges
-from compactlab.strategies.mechanisms.pairs import repair
-from compactlab.strategies.mechanisms.planner import Budget, plan, static_tokens
+from compactlab.strategies.mechanisms.openclaw.pairs import repair
+from compactlab.strategies.mechanisms.openclaw.planner import Budget, plan, static_tokens
 
 FEW = settings(max_examples=50)
 

@@ -8,7 +8,7 @@ import pytest
 from compactlab.sim.errors import UsageError
 from compactlab.strategies import RecencyBuffer
 from compactlab.strategies.catalogue import find_strategy
-from compactlab.strategies.mechanisms.buffer import HEADING
+from compactlab.strategies.mechanisms.openclaw.buffer import HEADING
 
 # In a window of 2000 tokens it acts beyond 1000 and keeps a tail of 400.
 SMALL = RecencyBuffer(

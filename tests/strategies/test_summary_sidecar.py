@@ -9,7 +9,7 @@ from compactlab.sim.errors import UsageError
 from compactlab.sim.metrics import measure
 from compactlab.strategies import SummarySidecar
 from compactlab.strategies.catalogue import find_strategy
-from compactlab.strategies.mechanisms.sidecar import HEADER, INSTRUCTION
+from compactlab.strategies.mechanisms.openclaw.sidecar import HEADER, INSTRUCTION
 
 SHOWN = SummarySidecar(threshold=0.0)
 FIRST = SummarySidecar(hardened=False)

@@ -5,8 +5,8 @@ import pytest
 from compactlab.sim.errors import UsageError
 from compactlab.strategies import ToolGroups
 from compactlab.strategies.catalogue import find_strategy
-from compactlab.strategies.mechanisms.collapse import MOST
-from compactlab.strategies.mechanisms.groups import groups_of
+from compactlab.strategies.mechanisms.agent_framework.collapse import MOST
+from compactlab.strategies.mechanisms.agent_framework.groups import groups_of
 
 
 def told(script, tell):

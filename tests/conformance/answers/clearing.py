@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from compactlab.strategies.clear_tool_results import ClearToolResults
-from compactlab.strategies.mechanisms.approximate import approximate
 from compactlab.strategies.mechanisms.clearing import Clearing, Past, clear_tool_uses
+from compactlab.strategies.mechanisms.langchain.approximate import approximate
 from tests.conformance.answers import Answer
 from tests.conformance.busy import under
 from tests.conformance.peers import chats, unchats

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from compactlab.strategies.mechanisms.flush import (
+from compactlab.strategies.mechanisms.openclaw.flush import (
     PROMPT,
     SYSTEM_PROMPT,
     FlushSettings,
@@ -17,7 +17,7 @@ from compactlab.strategies.mechanisms.flush import (
     flush_window,
     should_flush,
 )
-from compactlab.strategies.mechanisms.silence import (
+from compactlab.strategies.mechanisms.openclaw.silence import (
     SILENT,
     Version,
     is_silent,

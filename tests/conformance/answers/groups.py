@@ -6,7 +6,7 @@ from typing import Any
 
 from compactlab.sim.message import Message
 from compactlab.sim.view import Messages
-from compactlab.strategies.mechanisms.collapse import (
+from compactlab.strategies.mechanisms.agent_framework.collapse import (
     context_window,
     in_order,
     leave_out_tool_groups,
@@ -14,7 +14,13 @@ from compactlab.strategies.mechanisms.collapse import (
     tell_tool_groups,
     truncate,
 )
-from compactlab.strategies.mechanisms.groups import TOLD, Group, groups_of, one, serialised
+from compactlab.strategies.mechanisms.agent_framework.groups import (
+    TOLD,
+    Group,
+    groups_of,
+    one,
+    serialised,
+)
 from tests.conformance.answers import Answer, Excluded
 from tests.conformance.busy import under
 from tests.conformance.peers import chat

@@ -9,8 +9,13 @@ from compactlab.sim.message import Message, Part, Source
 from compactlab.sim.model import find_model
 from compactlab.sim.summarize import SummaryRequest
 from compactlab.sim.view import View
-from compactlab.strategies.mechanisms.approximate import approximate
-from compactlab.strategies.mechanisms.context_size import clauses, cutoff, reached, with_call
+from compactlab.strategies.mechanisms.langchain.approximate import approximate
+from compactlab.strategies.mechanisms.langchain.context_size import (
+    clauses,
+    cutoff,
+    reached,
+    with_call,
+)
 from compactlab.strategies.rolling_summary import RollingSummary
 from tests.conformance.answers import Answer
 from tests.conformance.busy import session

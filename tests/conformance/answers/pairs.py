@@ -8,7 +8,7 @@ from compactlab.sim.conversation import Conversation
 from compactlab.sim.message import Message
 from compactlab.sim.replay import record
 from compactlab.strategies.catalogue import find_strategy
-from compactlab.strategies.mechanisms.pairs import repair
+from compactlab.strategies.mechanisms.openclaw.pairs import repair
 from tests.conformance.answers import Answer
 from tests.conformance.busy import session
 from tests.conformance.pi import messages, places

@@ -9,7 +9,7 @@ from compactlab.scenarios.coding_agent import CodingAgent
 from compactlab.sim.host import Host
 from compactlab.sim.model import find_model
 from compactlab.sim.replay import record
-from compactlab.strategies.mechanisms.payload import (
+from compactlab.strategies.mechanisms.openclaw.payload import (
     chars_to_deliver,
     put_away,
     read_reference,

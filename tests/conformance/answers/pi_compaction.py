@@ -10,12 +10,12 @@ from compactlab.sim.message import Message, Part
 from compactlab.sim.model import find_model
 from compactlab.sim.summarize import SummaryRequest
 from compactlab.sim.view import View
-from compactlab.strategies.mechanisms.cut_point import find_cut_point
-from compactlab.strategies.mechanisms.file_lists import Files, file_section
-from compactlab.strategies.mechanisms.instructions import FIRST, PREFIX, UPDATE
-from compactlab.strategies.mechanisms.preparation import Preparation, prepare
-from compactlab.strategies.mechanisms.serialise import serialise
-from compactlab.strategies.mechanisms.summary import Scribe, pi_summary, result_chars, text_of
+from compactlab.strategies.mechanisms.pi.cut_point import find_cut_point
+from compactlab.strategies.mechanisms.pi.file_lists import Files, file_section
+from compactlab.strategies.mechanisms.pi.instructions import FIRST, PREFIX, UPDATE
+from compactlab.strategies.mechanisms.pi.preparation import Preparation, prepare
+from compactlab.strategies.mechanisms.pi.serialise import serialise
+from compactlab.strategies.mechanisms.pi.summary import Scribe, pi_summary, result_chars, text_of
 from tests.conformance.answers import Answer, Excluded
 from tests.conformance.answers.pi_tokens import tokens_of
 from tests.conformance.busy import under

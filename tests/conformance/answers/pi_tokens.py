@@ -11,7 +11,11 @@ from compactlab.strategies.mechanisms.estimate import (
     estimate_context,
     usage_tokens,
 )
-from compactlab.strategies.mechanisms.trigger import raised_reserve, reserve_floor, should_compact
+from compactlab.strategies.mechanisms.pi.trigger import (
+    raised_reserve,
+    reserve_floor,
+    should_compact,
+)
 from tests.conformance.answers import Answer
 from tests.conformance.busy import under
 from tests.conformance.pi import message, messages

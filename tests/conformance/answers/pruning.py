@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from compactlab.sim.view import Messages
-from compactlab.strategies.mechanisms.pruning import prune, prune_expired
-from compactlab.strategies.mechanisms.pruning_settings import Pruning, effective_settings
+from compactlab.strategies.mechanisms.openclaw.pruning import prune, prune_expired
+from compactlab.strategies.mechanisms.openclaw.pruning_settings import Pruning, effective_settings
 from tests.conformance.answers import Answer
 from tests.conformance.busy import under
 from tests.conformance.pi import messages

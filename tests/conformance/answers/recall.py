@@ -12,7 +12,7 @@ from compactlab.sim.phase import Phase
 from compactlab.sim.replay import record
 from compactlab.sim.strategy import Pipeline, Strategy
 from compactlab.sim.view import View
-from compactlab.strategies.mechanisms.clamp import clamp
+from compactlab.strategies.mechanisms.openclaw.clamp import clamp
 from compactlab.strategies.memory_recall import MemoryRecall
 from tests.conformance.answers import Answer
 from tests.conformance.busy import session

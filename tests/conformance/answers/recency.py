@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from compactlab.sim.message import Message
-from compactlab.strategies.mechanisms.buffer import buffer_section, buffered, quoted, words
-from compactlab.strategies.mechanisms.failures import failure_section, tool_failures
-from compactlab.strategies.mechanisms.preserved import split_turns, turns_section
-from compactlab.strategies.mechanisms.summary import text_of
+from compactlab.strategies.mechanisms.openclaw.buffer import buffer_section, buffered, quoted, words
+from compactlab.strategies.mechanisms.openclaw.failures import failure_section, tool_failures
+from compactlab.strategies.mechanisms.openclaw.preserved import split_turns, turns_section
+from compactlab.strategies.mechanisms.pi.summary import text_of
 from tests.conformance.answers import Answer
 from tests.conformance.busy import under
 from tests.conformance.pi import made_up, message, messages

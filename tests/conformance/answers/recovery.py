@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from compactlab.sim.view import Messages
-from compactlab.strategies.mechanisms.recovery import (
+from compactlab.strategies.mechanisms.openclaw.recovery import (
     Counted,
     block,
     check,

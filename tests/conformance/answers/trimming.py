@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from compactlab.sim.message import Message
-from compactlab.strategies.mechanisms.approximate import approximate
-from compactlab.strategies.mechanisms.trimming import Trim, trimmed
+from compactlab.strategies.mechanisms.langchain.approximate import approximate
+from compactlab.strategies.mechanisms.langchain.trimming import Trim, trimmed
 from compactlab.strategies.trim_messages import one
 from tests.conformance.answers import Answer
 from tests.conformance.busy import under

@@ -3,8 +3,13 @@
 import pytest
 
 from compactlab.sim.message import Message, Part, Source, verbatim
-from compactlab.strategies.mechanisms.buffer import HEADING, buffer_section, buffered, quoted
-from compactlab.strategies.mechanisms.summary import text_of
+from compactlab.strategies.mechanisms.openclaw.buffer import (
+    HEADING,
+    buffer_section,
+    buffered,
+    quoted,
+)
+from compactlab.strategies.mechanisms.pi.summary import text_of
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from compactlab.sim.message import Message, Part, Source, verbatim
 from compactlab.sim.view import Messages
-from compactlab.strategies.mechanisms.approximate import approximate, approximate_claude
-from compactlab.strategies.mechanisms.context_size import clauses, cutoff, reached, with_call
-from compactlab.strategies.mechanisms.last_tokens import last_tokens
+from compactlab.strategies.mechanisms.langchain.approximate import approximate, approximate_claude
+from compactlab.strategies.mechanisms.langchain.context_size import (
+    clauses,
+    cutoff,
+    reached,
+    with_call,
+)
+from compactlab.strategies.mechanisms.langchain.last_tokens import last_tokens
 
 
 def test_a_trigger_is_clauses_of_sizes():

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compactlab.strategies.mechanisms.cut_point import CutPoint, find_cut_point
-from compactlab.strategies.mechanisms.entries import Entry
 from compactlab.strategies.mechanisms.estimate import estimate
+from compactlab.strategies.mechanisms.pi.cut_point import CutPoint, find_cut_point
+from compactlab.strategies.mechanisms.pi.entries import Entry
 
 SCRIPT = st.text("umaco", max_size=12)
 ADDED = {"m": "custom_message"}

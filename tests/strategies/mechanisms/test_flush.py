@@ -5,7 +5,7 @@ import math
 import pytest
 
 from compactlab.sim.host import Compacted
-from compactlab.strategies.mechanisms.flush import (
+from compactlab.strategies.mechanisms.openclaw.flush import (
     PROMPT,
     SYSTEM_PROMPT,
     SessionEntry,
@@ -16,7 +16,7 @@ from compactlab.strategies.mechanisms.flush import (
     projected_tokens,
     should_flush,
 )
-from compactlab.strategies.mechanisms.silence import SILENT
+from compactlab.strategies.mechanisms.openclaw.silence import SILENT
 
 OLD, NEW = "2026.1.29", "2026.3.13"
 AT = {"window": 200_000, "reserve": 20_000, "soft": 4_000}

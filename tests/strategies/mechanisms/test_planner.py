@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compactlab.sim.message import Message
-from compactlab.strategies.mechanisms.planner import (
+from compactlab.strategies.mechanisms.openclaw.planner import (
     Budget,
     as_json,
     plan,

@@ -4,9 +4,9 @@ import pytest
 
 from compactlab.sim.framing import compacted
 from compactlab.sim.message import Message, Part, Source
-from compactlab.strategies.mechanisms.entries import Entry
-from compactlab.strategies.mechanisms.file_lists import Files
-from compactlab.strategies.mechanisms.preparation import at_least, prepare
+from compactlab.strategies.mechanisms.pi.entries import Entry
+from compactlab.strategies.mechanisms.pi.file_lists import Files
+from compactlab.strategies.mechanisms.pi.preparation import at_least, prepare
 
 BEFORE, AFTER = "0.62.0", "0.63.1"
 

@@ -4,8 +4,8 @@ import pytest
 
 from compactlab.sim.message import Message, Source, verbatim
 from compactlab.sim.view import Messages
-from compactlab.strategies.mechanisms.preserved import HEADING, split_turns, turns_section
-from compactlab.strategies.mechanisms.summary import text_of
+from compactlab.strategies.mechanisms.openclaw.preserved import HEADING, split_turns, turns_section
+from compactlab.strategies.mechanisms.pi.summary import text_of
 
 NEWEST = " ".join(f"u{n} a{n + 1}" for n in range(5, 29, 2))
 

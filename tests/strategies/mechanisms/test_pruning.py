@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from compactlab.sim.message import Message, Part, frame, verbatim
 from compactlab.sim.view import Messages
-from compactlab.strategies.mechanisms.pruning import (
+from compactlab.strategies.mechanisms.openclaw.pruning import (
     context_chars,
     is_expired,
     prune,
     prune_expired,
 )
-from compactlab.strategies.mechanisms.pruning_settings import (
+from compactlab.strategies.mechanisms.openclaw.pruning_settings import (
     Pruning,
     duration_ms,
     effective_settings,

@@ -6,7 +6,7 @@ import pytest
 
 from compactlab.sim.message import Message, Part, frame, verbatim
 from compactlab.sim.view import Messages
-from compactlab.strategies.mechanisms.recovery import (
+from compactlab.strategies.mechanisms.openclaw.recovery import (
     Counted,
     block,
     check,

@@ -3,7 +3,7 @@
 import pytest
 
 from compactlab.sim.message import Message, verbatim
-from compactlab.strategies.mechanisms.serialise import serialise
+from compactlab.strategies.mechanisms.pi.serialise import serialise
 
 
 def message(role: str, *parts: tuple[str, str]) -> Message:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from compactlab.sim.message import Message, verbatim
 from compactlab.sim.tokens import utf16_length
-from compactlab.strategies.mechanisms.sidecar import (
+from compactlab.strategies.mechanisms.openclaw.sidecar import (
     HEADER,
     INSTRUCTION,
     Item,

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlab.strategies.mechanisms.silence import (
+from compactlab.strategies.mechanisms.openclaw.silence import (
     BLANKS,
     SILENT,
     heard,

@@ -7,15 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compactlab.sim.message import Part, Source
-from compactlab.strategies.mechanisms.instructions import FIRST, MERGE, UPDATE
-from compactlab.strategies.mechanisms.stages import (
+from compactlab.strategies.mechanisms.openclaw.stages import (
     Stages,
     chunk_ratio,
     chunks_of,
     pruned,
     split_by_share,
 )
-from compactlab.strategies.mechanisms.summary import Scribe, plain, text_of
+from compactlab.strategies.mechanisms.pi.instructions import FIRST, MERGE, UPDATE
+from compactlab.strategies.mechanisms.pi.summary import Scribe, plain, text_of
 
 NOTES = Part("text", "so far", "summary", (Source("u0"),))
 

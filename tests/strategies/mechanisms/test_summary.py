@@ -5,10 +5,10 @@ from types import SimpleNamespace
 import pytest
 
 from compactlab.sim.message import Part, Source
-from compactlab.strategies.mechanisms.file_lists import Files
-from compactlab.strategies.mechanisms.instructions import FIRST, PREFIX, UPDATE
-from compactlab.strategies.mechanisms.preparation import Preparation
-from compactlab.strategies.mechanisms.summary import (
+from compactlab.strategies.mechanisms.pi.file_lists import Files
+from compactlab.strategies.mechanisms.pi.instructions import FIRST, PREFIX, UPDATE
+from compactlab.strategies.mechanisms.pi.preparation import Preparation
+from compactlab.strategies.mechanisms.pi.summary import (
     NO_HISTORY,
     SPLIT_TURN,
     Scribe,

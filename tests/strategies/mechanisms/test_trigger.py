@@ -3,7 +3,7 @@
 import pytest
 
 from compactlab.sim.message import Usage
-from compactlab.strategies.mechanisms.trigger import (
+from compactlab.strategies.mechanisms.pi.trigger import (
     over_reserve,
     pressure,
     raised_reserve,

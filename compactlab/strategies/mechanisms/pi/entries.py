@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from compactlab.sim.message import FRAME, Message, Part
-from compactlab.strategies.mechanisms.file_lists import Files
+from compactlab.strategies.mechanisms.pi.file_lists import Files
 
 
 def told(message: Message) -> tuple[Part, ...]:

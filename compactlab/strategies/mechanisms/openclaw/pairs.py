@@ -14,7 +14,7 @@ import msgspec
 from compactlab.sim.message import Message, Part
 from compactlab.sim.view import Messages
 from compactlab.strategies.mechanisms.estimate import FAILED
-from compactlab.strategies.mechanisms.preparation import at_least
+from compactlab.strategies.mechanisms.pi.preparation import at_least
 from compactlab.strategies.mechanisms.stub import Edits
 from compactlab.strategies.mechanisms.units import BLANKS
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from compactlab.sim.message import Message, Part
 from compactlab.strategies.mechanisms.estimate import estimate, role_of
-from compactlab.strategies.mechanisms.summary import lines, plain
+from compactlab.strategies.mechanisms.pi.summary import lines, plain
 
 KEEP_MESSAGES = 10
 KEEP_TOKENS = 2000

@@ -11,9 +11,9 @@ from compactlab.sim.host import Host
 from compactlab.sim.message import Message, Part
 from compactlab.sim.summarize import SummaryRequest
 from compactlab.sim.view import View
-from compactlab.strategies.mechanisms.instructions import FIRST, PREFIX, UPDATE
-from compactlab.strategies.mechanisms.preparation import Preparation, at_least
-from compactlab.strategies.mechanisms.serialise import RESULT_CHARS, RESULTS_ARE_CUT, serialise
+from compactlab.strategies.mechanisms.pi.instructions import FIRST, PREFIX, UPDATE
+from compactlab.strategies.mechanisms.pi.preparation import Preparation, at_least
+from compactlab.strategies.mechanisms.pi.serialise import RESULT_CHARS, RESULTS_ARE_CUT, serialise
 
 # Literals of pi (0.49.3 to 0.73.1).
 NO_HISTORY = "No prior history."

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from compactlab.sim.message import Message, Part, Source
 from compactlab.sim.view import Weight
-from compactlab.strategies.mechanisms.groups import TOLD, Group, serialised, total
+from compactlab.strategies.mechanisms.agent_framework.groups import TOLD, Group, serialised, total
 
 TOLD_ID = "tool_summary_group_"
 PREFIX, SUFFIX, TRUNCATED, MOST = "[Tool results: ", "]", "... [truncated]", 4096

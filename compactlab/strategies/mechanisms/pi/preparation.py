@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from compactlab.sim.message import Message, Part
-from compactlab.strategies.mechanisms.cut_point import find_cut_point
-from compactlab.strategies.mechanisms.entries import Entry, last_compaction, messages_of
 from compactlab.strategies.mechanisms.estimate import estimate_context
-from compactlab.strategies.mechanisms.file_lists import Files
+from compactlab.strategies.mechanisms.pi.cut_point import find_cut_point
+from compactlab.strategies.mechanisms.pi.entries import Entry, last_compaction, messages_of
+from compactlab.strategies.mechanisms.pi.file_lists import Files
 
 # From this version on, a compaction looks at what the one before it kept.
 KEPT_ARE_SEEN = "0.63.1"

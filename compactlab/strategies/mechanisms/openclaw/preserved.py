@@ -10,8 +10,8 @@ from compactlab.sim.message import Message, Part, Source
 from compactlab.sim.tokens import utf16_length
 from compactlab.sim.view import Messages
 from compactlab.strategies.mechanisms.estimate import role_of
-from compactlab.strategies.mechanisms.pairs import answers, repair
-from compactlab.strategies.mechanisms.summary import plain
+from compactlab.strategies.mechanisms.openclaw.pairs import answers, repair
+from compactlab.strategies.mechanisms.pi.summary import plain
 from compactlab.strategies.mechanisms.units import BLANKS, head
 
 TURNS = 3

@@ -12,11 +12,11 @@ from compactlab.sim.message import Message, Part
 from compactlab.sim.phase import Phase
 from compactlab.sim.view import Messages, View
 from compactlab.strategies.mechanisms.cut import tail
-from compactlab.strategies.mechanisms.entries import Entry, last_compaction
 from compactlab.strategies.mechanisms.estimate import FAILED, last_usage
-from compactlab.strategies.mechanisms.file_lists import Files
-from compactlab.strategies.mechanisms.preparation import Preparation, at_least, prepare
-from compactlab.strategies.mechanisms.trigger import raised_reserve, should_compact
+from compactlab.strategies.mechanisms.pi.entries import Entry, last_compaction
+from compactlab.strategies.mechanisms.pi.file_lists import Files
+from compactlab.strategies.mechanisms.pi.preparation import Preparation, at_least, prepare
+from compactlab.strategies.mechanisms.pi.trigger import raised_reserve, should_compact
 
 # When pi is asked: after a run of the agent, before the next prompt, and when a provider refuses
 # a request. Never between the calls of a turn.

@@ -7,10 +7,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from compactlab.sim.message import Message, Part
-from compactlab.strategies.mechanisms.instructions import TURN_PREFIX
-from compactlab.strategies.mechanisms.preparation import Preparation
-from compactlab.strategies.mechanisms.stages import MARGIN, Stages, chunk_ratio, pruned, weight
-from compactlab.strategies.mechanisms.summary import SPLIT_TURN, Scribe, plain
+from compactlab.strategies.mechanisms.openclaw.stages import (
+    MARGIN,
+    Stages,
+    chunk_ratio,
+    pruned,
+    weight,
+)
+from compactlab.strategies.mechanisms.pi.instructions import TURN_PREFIX
+from compactlab.strategies.mechanisms.pi.preparation import Preparation
+from compactlab.strategies.mechanisms.pi.summary import SPLIT_TURN, Scribe, plain
 
 # What 2026.3.13 reckons for a request beside its messages.
 OVERHEAD = 4096

@@ -14,7 +14,7 @@ from typing import TypeGuard
 
 from compactlab.sim.host import Compacted
 from compactlab.sim.message import Message
-from compactlab.strategies.mechanisms.silence import BLANKS, SILENT, Version
+from compactlab.strategies.mechanisms.openclaw.silence import BLANKS, SILENT, Version
 
 SOFT_THRESHOLD_TOKENS = 4_000
 RESERVE_TOKENS_FLOOR = 20_000

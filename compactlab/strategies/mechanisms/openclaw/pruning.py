@@ -10,10 +10,10 @@ from typing import Literal, get_args
 from compactlab.sim.message import FRAME, Message
 from compactlab.sim.tokens import utf16_length
 from compactlab.sim.view import Messages
-from compactlab.strategies.mechanisms.preparation import at_least
-from compactlab.strategies.mechanisms.pruning_settings import Pruning, may_prune
+from compactlab.strategies.mechanisms.openclaw.pruning_settings import Pruning, may_prune
+from compactlab.strategies.mechanisms.openclaw.trim import cleared, trimmed
+from compactlab.strategies.mechanisms.pi.preparation import at_least
 from compactlab.strategies.mechanisms.stub import Edits
-from compactlab.strategies.mechanisms.trim import cleared, trimmed
 
 Version = Literal["2026.1.29", "2026.3.13"]
 NEWEST: Version = "2026.3.13"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from compactlab.strategies.mechanisms.entries import Entry
 from compactlab.strategies.mechanisms.estimate import estimate, role_of
+from compactlab.strategies.mechanisms.pi.entries import Entry
 
 # Roles of messages before which a cut may fall: never a tool's result, whose call stands before it.
 _CUTS = {"user", "assistant", "bashExecution", "custom", "branchSummary", "compactionSummary"}

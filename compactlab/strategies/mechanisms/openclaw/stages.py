@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from compactlab.sim.message import Message, Part
 from compactlab.strategies.mechanisms.estimate import estimate
-from compactlab.strategies.mechanisms.instructions import MERGE
-from compactlab.strategies.mechanisms.summary import NO_HISTORY, Scribe, plain
+from compactlab.strategies.mechanisms.pi.instructions import MERGE
+from compactlab.strategies.mechanisms.pi.summary import NO_HISTORY, Scribe, plain
 
 BASE_RATIO = 0.4
 LEAST_RATIO = 0.15

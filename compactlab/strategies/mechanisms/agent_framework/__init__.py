@@ -1,0 +1,1 @@
+"""Microsoft's Agent Framework: groups of messages, and what becomes of them."""

@@ -1,0 +1,1 @@
+"""LangChain: sizes, trimming, and what its middleware hands to a summariser."""

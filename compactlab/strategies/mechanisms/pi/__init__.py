@@ -1,0 +1,1 @@
+"""pi: how it estimates a session, cuts it and has it summarised."""
