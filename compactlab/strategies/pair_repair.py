@@ -26,9 +26,9 @@ class PairRepair(Strategy):
 
     After OpenClaw's ``repairToolUseResultPairing``, with its faults, which
     :mod:`compactlab.strategies.mechanisms.openclaw.pairs` tells. A provider refuses a prompt in
-    which calls and results do not match. The original repairs what it loads for a turn and leaves the
-    file as it is; so does this: it holds for one turn, and the next starts from the session's view
-    again, to the same effect. What goes wrong within a turn is put right in the next one. In a
+    which calls and results do not match. The original repairs what it loads for a turn and leaves
+    the file as it is; so does this: it holds for one turn, and the next starts from the session's
+    view again, to the same effect. What goes wrong within a turn is put right in the next one. In a
     pipeline it comes after what cuts: ``token_budget + pair_repair``.
 
     The original does it for Anthropic's and Google's kinds of API only; this one for all.
