@@ -74,6 +74,8 @@ class _Place(NamedTuple):
     boundary: Boundary | None = None
 
 
+# Summaries that are messages of the session; pi tells the model of none that is empty.
+_SUMMARIES = {"branchSummary": branched, "compactionSummary": compacted}
 _ENTRY, _FULL = msgspec.json.Decoder(_Entry), msgspec.json.Decoder(_Full)
 _READ = {"message", "custom_message", "compaction", "branch_summary"}
 
@@ -168,10 +170,10 @@ class _Session:
 def _draft(script: Script, entry: _Full) -> Draft:
     """Make a message of an entry; it has no parts if the model does not see the entry."""
     time, said = seconds(entry.timestamp), entry.message or _Said("")
-    if entry.type == "branch_summary" or said.role == "branchSummary":
-        draft = _unsaid(script, entry, "branchSummary")
+    if entry.type == "branch_summary" or said.role in _SUMMARIES:
+        draft = _unsaid(script, entry, said.role or "branchSummary")
         told = verbatim(draft.id, "text", entry.summary or said.summary or "")
-        draft.parts = branched([told])
+        draft.parts = _SUMMARIES[draft.origin]([told]) if told.text else []
     elif entry.type == "custom_message" or said.role in ("custom", "hookMessage"):
         draft = _unsaid(script, entry, "custom")
         draft.parts = parts(said.content or entry.content, draft.id)

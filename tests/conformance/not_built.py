@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 NOT_BUILT = {
-    "buildSessionContext": (
-        "a reader's question: ours follows the file's order to its last branch and keeps the full "
-        "log, so there is no function from entries and a leaf to a context"
-    ),
     "migrateSessionEntries (in place)": (
         "a reader's question: ours reads versions 1 to 3 as they are and rewrites no entries"
     ),

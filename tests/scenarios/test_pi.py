@@ -182,3 +182,20 @@ def test_a_session_cut_off_in_front_starts_inside(transcript: Transcript) -> Non
 def test_what_is_wrong_is_named(transcript: Transcript, records: list[Record], reason: str) -> None:
     with pytest.raises(InputError, match=reason):
         read(transcript(*records))
+
+
+def test_a_summary_that_is_a_message_is_framed_and_an_empty_one_is_not_told(
+    transcript: Transcript,
+) -> None:
+    summary = {"role": "compactionSummary", "summary": "All is well.", "tokensBefore": 5}
+    path = transcript(
+        HEADER_1,
+        entry("message", message=summary),
+        entry("branch_summary", summary="", fromId="x"),
+        entry("branch_summary", summary="A dead end.", fromId="x"),
+        user("go on"),
+    )
+    first, second, last = read(path).messages
+    assert [part.text for part in first.parts][1:] == ["All is well.", "\n</summary>"]
+    assert (first.origin, second.origin, last.origin) == ("compactionSummary", "branchSummary", "")
+    assert second.parts[1].text == "A dead end."

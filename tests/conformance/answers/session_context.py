@@ -1,0 +1,98 @@
+"""What a session of pi's has in context: our reader's log, played back as it was recorded."""
+
+from __future__ import annotations
+
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from compactlab.scenarios import pi as reader
+from compactlab.sim.message import Message
+from compactlab.sim.recording import Unseen, compacted
+from compactlab.sim.replay import record
+from compactlab.strategies.as_recorded import AsRecorded
+from tests.conformance.answers import Answer, Excluded
+from tests.conformance.pi import stringify
+from tests.conformance.vectors import Case
+
+HEADER = {"type": "session", "version": 3, "id": "s", "timestamp": "2026-01-01T00:00:00.000Z"}
+LATER = "2026-12-31T00:00:00.000Z"
+
+
+def build_session_context(case: Case) -> Any:
+    entries = case.named("sessions", "entries")
+    leaf = case.input["leafId"]
+    if leaf != "(undefined)":
+        ids = [entry["id"] for entry in entries]
+        entries = entries[: ids.index(leaf) + 1] if leaf in ids else entries
+    prompt, summaries = _last_prompt(entries, None if leaf is None else leaf)
+    place = {entry["id"]: n for n, entry in enumerate(entries)}
+    return {"messages": [_written(m, place, summaries) for m in prompt]}
+
+
+def _last_prompt(entries: list[Any], leaf: Any) -> tuple[list[Message], dict[str, int]]:
+    """Ask one more question at the session's end, and see what is sent with it."""
+    end = None if leaf is None else entries[-1]["id"] if entries else None
+    asked = {"role": "user", "content": "?"}
+    told = {"role": "assistant", "content": [{"type": "text", "text": "!"}], "usage": {"input": 1}}
+    more = [
+        {"type": "message", "id": "asked", "parentId": end, "timestamp": LATER, "message": asked},
+        {"type": "message", "id": "told", "parentId": "asked", "timestamp": LATER, "message": told},
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "session.jsonl"
+        lines = [HEADER, *entries, *more]
+        path.write_text("\n".join(map(stringify, lines)), encoding="utf-8")
+        (conversation,) = reader.read(path)
+    before = {
+        message.id: compaction.tokens_before
+        for compaction in conversation.compactions
+        for message in compaction.inserted
+    }
+    trace = record(conversation, AsRecorded(), "claude-sonnet-4-5", overhead=Unseen())
+    *_, prompt = trace.prompts()
+    return list(prompt)[:-1], before
+
+
+def _written(message: Message, place: dict[str, int], before: dict[str, int]) -> Any:
+    if message.id not in before:
+        return {"$entry": place[message.id]}
+    return {
+        "role": message.origin,
+        "summary": message.parts[1].text,
+        "tokensBefore": before[message.id],
+        "timestamp": round(message.time * 1000),
+    }
+
+
+@cache
+def _compacted_session() -> list[Any]:
+    said = {"role": "user", "content": "hello"}
+    return [
+        {"type": "message", "id": "e0", "parentId": None, "timestamp": LATER, "message": said},
+        {
+            "type": "compaction",
+            "id": "e1",
+            "parentId": "e0",
+            "timestamp": LATER,
+            "summary": "S",
+            "firstKeptEntryId": "e0",
+            "tokensBefore": 5,
+        },
+    ]
+
+
+ANSWERS = [
+    Answer(
+        "buildSessionContext",
+        build_session_context,
+        (compacted,),
+        lambda: _last_prompt(_compacted_session(), "e1"),
+    )
+]
+_NOT_CONTEXT = "not part of what is sent: the level of thinking and the model of the next call"
+EXCLUDED = [
+    Excluded("buildSessionContext", "*", "thinkingLevel", _NOT_CONTEXT),
+    Excluded("buildSessionContext", "*", "model*", _NOT_CONTEXT),
+]
