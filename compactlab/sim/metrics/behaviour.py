@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from compactlab.sim.message import Part
+from compactlab.sim.message import Message, Part
 from compactlab.sim.metrics.reading import Reading
 from compactlab.sim.model import find_model
 from compactlab.sim.recording import BEFORE_THE_LOG
@@ -42,18 +42,26 @@ def tokens_added(reading: Reading) -> int:
     messages = {id(message) for message in script.messages}
     said = {id(part) for message in script.messages for part in message.parts}
     said |= {id(part) for part in script.system}
-    total, sums = 0, [0]
-    for step in reading.trace.steps:
-        count = find_model(step.model).tokenizer.part
 
-        def added(parts: Iterable[Part]) -> int:
-            return sum(count(part) for part in parts if id(part) not in said)  # noqa: B023
+    def added(parts: Iterable[Part], model: str) -> int:
+        count = find_model(model).tokenizer.part
+        return sum(count(part) for part in parts if id(part) not in said)
 
-        # What this prompt shares with the last one has been summed already.
-        del sums[step.shared + 1 :]
-        for message in step.added:
-            own = id(message) in messages or message.id == BEFORE_THE_LOG
-            sums.append(sums[-1] + (0 if own else added(message.parts)))
+    # Each is counted once, as the model counts that it came to: another model's counts must not
+    # take away what this one's have put in.
+    weights: dict[int, int] = {}
+
+    def of(changed: tuple[Message, ...], model: str) -> int:
+        made = [m for m in changed if id(m) not in messages and m.id != BEFORE_THE_LOG]
+        for message in made:
+            if id(message) not in weights:
+                weights[id(message)] = added(message.parts, model)
+        return sum(weights[id(message)] for message in made)
+
+    total = inside = 0
+    for change in reading.changes:
+        step = change.step
+        inside += of(change.come, step.model) - of(change.gone, step.model)
         blocks = [part for part in step.system if part.kind != "opaque"]
-        total += sums[-1] + added(blocks)
+        total += inside + (added(blocks, step.model) if blocks else 0)
     return total
