@@ -15,13 +15,12 @@ from compactlab.scenarios.script import Boundary, Draft, Script, seconds
 from compactlab.sim.conversation import Conversation
 from compactlab.sim.errors import InputError
 from compactlab.sim.framing import branched, compacted, shell
-from compactlab.sim.message import Call, Part, Source, Usage, verbatim
+from compactlab.sim.message import FAILED, Call, Part, Source, Usage, verbatim
 
 name = "pi"
 description = "sessions of pi and OpenClaw (JSONL, versions 1 to 3)"
 
 NEWEST = 3  # version of the format
-FAILED = ("aborted", "error")  # how an answer ended that is none
 
 
 class _Counts(msgspec.Struct, rename="camel"):

@@ -17,6 +17,7 @@ Kind = Literal[
 ]
 Role = Literal["user", "assistant", "tool"]
 FRAME = "frame"  # the name of such parts
+FAILED = ("aborted", "error")  # origins of an answer that is none, and says nothing of the context
 
 
 class Source(msgspec.Struct, frozen=True, gc=False):

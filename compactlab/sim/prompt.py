@@ -236,8 +236,3 @@ class Prompt:
             self.totals += accumulate(weights)
             self.tokens = self.totals[-1]
         return starts
-
-    def end_of(self, index: int) -> int:
-        """Tokens up to and including the message of that index; of -1, the system blocks."""
-        end = self.starts[index + 1] if index + 1 < len(self.starts) else len(self.symbols)
-        return self.totals[end - 1] if end else 0

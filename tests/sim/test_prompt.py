@@ -171,11 +171,11 @@ def test_another_name_is_no_clients_context() -> None:
 @given(views())
 def test_a_message_ends_with_all_that_came_before_it(steps: list[View]) -> None:
     view, prompt = steps[-1], prompt_of(*steps)
+    ends = [*prompt.starts, len(prompt.symbols)]
     end = sum(map(QUICK.part, view.system))
-    assert prompt.end_of(-1) == end
-    for index, message in enumerate(view.messages):
-        end += QUICK.message(message)
-        assert prompt.end_of(index) == end
+    for place, message in zip(ends, [*view.messages, None], strict=True):
+        assert (prompt.totals[place - 1] if place else 0) == end
+        end += QUICK.message(message) if message else 0
 
 
 # Cost

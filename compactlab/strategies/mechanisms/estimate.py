@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from compactlab.sim.host import Host
-from compactlab.sim.message import FRAME, Message
+from compactlab.sim.message import FAILED, FRAME, Message
 from compactlab.sim.tokens import chars4, utf16_length
 from compactlab.sim.view import View
 
@@ -18,8 +18,6 @@ IMAGE_CHARS = 4800
 _ROLES = {"assistant": "assistant", "tool": "toolResult"}
 _IMAGES = {"toolResult", "custom"}
 _KNOWN = {"user", "custom", "bashExecution", "branchSummary", "compactionSummary"}
-# How an answer ended that says nothing of the context.
-FAILED = ("aborted", "error")
 
 
 def role_of(message: Message) -> str:
@@ -118,19 +116,3 @@ def estimate_context(
             return Context(tokens + trailing, tokens, trailing, index)
     trailing = sum(map(estimate, messages))
     return Context(trailing, 0, trailing, None)
-
-
-def context_tokens(view: View, host: Host) -> int:
-    """Tokens in context as an agent knows them.
-
-    What the provider reported for the last call, its answer included, and estimates of what came
-    after that; estimates of everything before the first call.
-    """
-    if host.reported is None:
-        return estimate_system(view) + view.messages.total(estimate)
-    since = 0
-    for message in reversed(view.messages):
-        if message.role == "assistant":
-            break
-        since += estimate(message)
-    return host.reported.prompt + host.reported.output + since

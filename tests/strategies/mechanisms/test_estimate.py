@@ -9,7 +9,6 @@ from compactlab.sim.message import Message, Part, Source, Usage, verbatim
 from compactlab.strategies import KeepAll
 from compactlab.strategies.mechanisms.estimate import (
     Context,
-    context_tokens,
     estimate,
     estimate_context,
     estimate_system,
@@ -17,6 +16,7 @@ from compactlab.strategies.mechanisms.estimate import (
     role_of,
     usage_tokens,
 )
+from compactlab.strategies.mechanisms.usage import known_tokens
 
 
 def image(role: str, origin: str = "") -> Message:
@@ -82,13 +82,13 @@ def test_of_the_system_prompt_each_part_is_rounded(moment):
 
 def test_before_the_first_call_everything_is_estimated(moment):
     now = moment("uau", size=400, system=50)
-    assert context_tokens(now.view, now.host) == 350
+    assert known_tokens(now.view, now.host) == 350
 
 
 def test_after_it_the_report_counts_and_what_came_after_the_last_answer(moment):
     reported = Usage(uncached=5, cache_read=1000, cache_write_5m=70, output=30)
     now = moment("ucrm", size=400, reported=reported)
-    assert context_tokens(now.view, now.host) == 1105 + 200
+    assert known_tokens(now.view, now.host) == 1105 + 200
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_after_a_rewind_the_report_of_the_branch_given_up_does_not_count(tell, p
     @dataclass(frozen=True)
     class Asks(KeepAll):
         def compact(self, view, host):
-            seen.append(context_tokens(view, host))
+            seen.append(known_tokens(view, host))
             return view
 
     play(tell("uaua <2 ua", size=400), Asks())

@@ -8,11 +8,11 @@ from typing import Any
 
 from compactlab.sim.framing import compacted
 from compactlab.sim.host import Host
-from compactlab.sim.message import Message, Part
+from compactlab.sim.message import FAILED, Message, Part
 from compactlab.sim.phase import Phase
 from compactlab.sim.view import Messages, View
 from compactlab.strategies.mechanisms.cut import tail
-from compactlab.strategies.mechanisms.estimate import FAILED, last_usage
+from compactlab.strategies.mechanisms.estimate import last_usage
 from compactlab.strategies.mechanisms.pi.entries import Entry, last_compaction
 from compactlab.strategies.mechanisms.pi.file_lists import Files
 from compactlab.strategies.mechanisms.pi.preparation import Preparation, at_least, prepare

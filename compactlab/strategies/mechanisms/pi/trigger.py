@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import math
 
-from compactlab.sim.host import Host
-from compactlab.sim.view import View
-from compactlab.strategies.mechanisms.estimate import context_tokens
-
 # The floor that OpenClaw puts under pi's reserve (2026.1.29).
 RESERVE_FLOOR = 20_000
 
@@ -42,13 +38,3 @@ def raised_reserve(reserve: float, floor: float | None) -> float:
     """The reserve, raised to the floor: ``ensurePiCompactionReserveTokens`` (2026.1.29)."""
     least = reserve_floor(floor)
     return reserve if reserve >= least else least
-
-
-def over_reserve(view: View, host: Host, reserve: int) -> bool:
-    """Whether the context has grown into the reserve, what came after the last answer included."""
-    return should_compact(context_tokens(view, host), host.window, reserve)
-
-
-def pressure(view: View, host: Host) -> float:
-    """Share of the window that the context fills."""
-    return context_tokens(view, host) / host.window
