@@ -8,7 +8,7 @@ from compactlab.sim.host import Host
 from compactlab.sim.phase import Phase
 from compactlab.sim.strategy import Strategy
 from compactlab.sim.view import Messages, View
-from compactlab.strategies.mechanisms.cut import current_turn, tail
+from compactlab.strategies.mechanisms.cut import current_turn, unasked
 from compactlab.strategies.mechanisms.exchange import exchanges
 
 
@@ -45,11 +45,16 @@ class RandomKeep(Strategy):
             if host.rng(exchange[0].id).random() >= self.share
             for message in exchange
         }
-        past = messages[:start], [m for m in messages[start:now] if m.id not in dropped]
-        kept = view.with_messages([*past[0], *past[1], *tail(messages, now)]) if dropped else view
-        place = start + len(past[1])
-        host.notes["tossed"] = [place, kept.messages[place - 1].id if place else ""]
-        return kept
+        left = (
+            [message for message in messages if message.id not in dropped] if dropped else messages
+        )
+        place = now - len(dropped)
+        host.notes["tossed"] = [place, left[place - 1].id if place else ""]
+        if any(message.role == "tool" for message in messages[now:]):
+            # A result that comes a turn late goes with its call, which may have gone long ago.
+            late = set(map(id, unasked(left))) & set(map(id, messages[now:]))
+            left = [message for message in left if id(message) not in late]
+        return view.with_messages(left)
 
     @staticmethod
     def _tossed(messages: Messages, host: Host) -> int:

@@ -39,3 +39,14 @@ def test_it_tosses_when_a_turn_begins_and_lets_the_turn_grow(tell, play):
 def test_a_share_is_between_nothing_and_everything(share):
     with pytest.raises(ValueError, match="share must be between 0 and 1"):
         RandomKeep(share)
+
+
+def test_a_result_that_comes_a_turn_late_shares_the_fate_of_its_call(tell, play):
+    """Its call was tossed for a turn earlier, and there is no second toss for the result."""
+    story = tell("uc ura ua ua ua")
+    fates = set()
+    for seed in range(20):
+        (*_, last) = play(story, RandomKeep(share=0.5), seed=seed).prompts()
+        kept = {message.id for message in last}
+        fates.add(("c2" in kept, "r4" in kept))
+    assert fates == {(True, True), (False, False)}

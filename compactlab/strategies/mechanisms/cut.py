@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from compactlab.sim.message import Message
 from compactlab.sim.view import Messages
 
@@ -25,11 +27,11 @@ def tail(messages: Messages, index: int) -> Messages:
             index -= 1
         start = max(index - 1, 0)
     kept = messages[start:]
-    late = _unasked(kept) if start else []
+    late = unasked(kept) if start else []
     return Messages(m for m in kept if m not in late) if late else kept
 
 
-def _unasked(messages: Messages) -> list[Message]:
+def unasked(messages: Iterable[Message]) -> list[Message]:
     """Results without their call; nearly all follow theirs, so each is looked up at once."""
     calls: set[str] = set()
     doubtful = []
