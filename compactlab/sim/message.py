@@ -94,6 +94,8 @@ class Usage(msgspec.Struct, frozen=True, gc=False):
         Prompt tokens written to the cache, by lifetime of the entry.
     output
         Tokens that the model wrote.
+    storage
+        Token-seconds of a cache that is paid by the time for which it is held.
 
     Examples
     --------
@@ -106,6 +108,7 @@ class Usage(msgspec.Struct, frozen=True, gc=False):
     cache_write_5m: int = 0
     cache_write_1h: int = 0
     output: int = 0
+    storage: int = 0
 
     @property
     def cache_write(self) -> int:
@@ -124,6 +127,7 @@ class Usage(msgspec.Struct, frozen=True, gc=False):
             self.cache_write_5m + other.cache_write_5m,
             self.cache_write_1h + other.cache_write_1h,
             self.output + other.output,
+            self.storage + other.storage,
         )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from compactlab.sim.cache import Cache
+from compactlab.sim.cache import Cache, Request
 from compactlab.sim.causes import explain
 from compactlab.sim.message import Usage
 from compactlab.sim.model import Model, replayable
@@ -125,7 +125,7 @@ class Meter:
     ) -> Bill:
         # Recorded clocks may run back by a few milliseconds; a cache's clock never does.
         self._clock = max(self._clock, at)
-        lookup = line.cache.request(prompt, self._clock, ttl)
+        lookup = line.cache.request(Request(prompt, self._clock, ttl))
         causes = explain(prompt, lookup, arrived, reason)
         prompt.mark_sent()
         written = lookup.write_5m + lookup.write_1h

@@ -9,6 +9,7 @@ a cache asks for it, which of most blocks none ever does.
 from __future__ import annotations
 
 import hashlib
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from itertools import accumulate
 from operator import mul
@@ -26,6 +27,8 @@ _powers = [1]
 # Name of a system part that holds what a client puts between the system prompt and the messages
 # (project files, environment): sent with every prompt, but not marked for the cache on its own.
 CLIENT_CONTEXT = "client context"
+# Name of the system parts that define tools; they stand before all others.
+TOOLS = "tools"
 
 _Blocks = tuple[tuple[int, ...], tuple[int, ...]]
 
@@ -47,6 +50,7 @@ class Blocks:
         self._system: tuple[tuple[Part, ...], int] = ((), 0)
         # The message is held too: an id may be given again once its object is gone.
         self._known: dict[int, tuple[Message, _Blocks, int]] = {}
+        self.pictures: set[int] = set()  # ids of the known messages that hold an image
 
     def of(self, messages: Iterable[Message]) -> Iterator[_Blocks]:
         """Of each message, the symbols and the tokens of its parts."""
@@ -75,6 +79,8 @@ class Blocks:
         blocks = self._blocks(message.role, message.parts)
         known = message, blocks, sum(blocks[1])
         self._known[id(message)] = known
+        if any(part.type == "image" for part in message.parts):
+            self.pictures.add(id(message))
         return known
 
 
@@ -125,8 +131,12 @@ class Prompt:
     front
         How many blocks stand before what a client adds to each session (see
         :data:`CLIENT_CONTEXT`): tools and system prompt, which clients mark for the cache.
+    tools
+        How many of those define tools.
     starts
         Index of the first block of each message.
+    images
+        Indices of the messages that hold an image.
     """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
@@ -135,8 +145,9 @@ class Prompt:
         self.symbols: list[int] = []
         self.totals: list[int] = []
         self.tokens = 0
-        self.front = 0
+        self.front = self.tools = 0
         self.starts: list[int] = []
+        self.images: list[int] = []
         # The prompt that was last sent: the first so many blocks of this one, and these symbols.
         self._agreed = 0
         self._rest: list[int] = []
@@ -172,16 +183,27 @@ class Prompt:
             self._push([self.blocks.of_system(system)])
             names = [part.name for part in system]
             self.front = names.index(CLIENT_CONTEXT) if CLIENT_CONTEXT in names else len(names)
+            self.tools = names.count(TOOLS)
         elif kept < len(self.starts):
             cut_off = 0 if kept else before.messages.ahead_of(view.messages)
             if cut_off:
                 self._cut_front(cut_off)
                 kept = len(self.starts)
+                self.images = [index - cut_off for index in self.images if index >= cut_off]
             else:
                 self._cut(self.starts[kept])
         del self.starts[kept:]
         self.starts += self._push(self.blocks.of(view.messages[kept:]))
         self.view = view
+        if self.blocks.pictures:
+            self._find_images(kept)
+
+    def _find_images(self, kept: int) -> None:
+        """Of the messages from an index on, which hold an image; of those before it is known."""
+        pictures, messages = self.blocks.pictures, self.view.messages
+        del self.images[bisect_left(self.images, kept) :]
+        later = enumerate(messages[kept:], kept)
+        self.images += [index for index, message in later if id(message) in pictures]
 
     def mark_sent(self) -> None:
         """Remember this prompt as the one that was last sent."""

@@ -70,7 +70,7 @@ class ReferenceCache:
         """Lengths of the prefixes that end at a mark: the system prompt, and everything."""
         names = [part.name for part in view.system]
         system = names.index(CLIENT_CONTEXT) if CLIENT_CONTEXT in names else len(names)
-        both = {system, blocks} if self.policy.mark_system else {blocks}
+        both = {system, blocks} if "system" in self.policy.marks else {blocks}
         return sorted(both - {0})
 
     def _walk(self, prefix: list[Block], at: float) -> int:

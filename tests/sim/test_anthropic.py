@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from compactlab.sim import cache
 from compactlab.sim.cache import Anthropic, Lookup
 from compactlab.sim.message import Message, Usage
 from compactlab.sim.prompt import CLIENT_CONTEXT, Prompt
@@ -18,7 +19,7 @@ POLICIES = st.builds(
     minimum=st.sampled_from([0, 1, 15, 60, 700]),
     ttl=st.sampled_from(["5m", "1h"]),
     lookback=st.sampled_from([1, 2, 5, 20]),
-    mark_system=st.booleans(),
+    marks=st.sampled_from([("system", "last"), ("last",), ("auto",)]),
 )
 
 
@@ -31,7 +32,7 @@ class Session:
 
     def send(self, view: View, at: float = 0.0, ttl: str = "") -> Lookup:
         self.prompt.move(view)
-        lookup = self.cache.request(self.prompt, at, ttl)
+        lookup = self.cache.request(cache.Request(self.prompt, at, ttl))
         self.prompt.mark_sent()
         return lookup
 
@@ -203,7 +204,7 @@ def test_what_the_client_adds_behind_the_system_prompt_is_not_marked() -> None:
 
 
 def test_without_that_mark_a_compaction_costs_the_system_prompt_too() -> None:
-    session = Session(mark_system=False)
+    session = Session(marks=("last",))
     system = View((text("", size=500),))
     session.send(system.append(sized("old", 10)))
     assert session.send(system.append(sized("summary", 50))) == Lookup(0, 550)

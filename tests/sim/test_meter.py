@@ -22,7 +22,7 @@ ANY_POLICY: st.SearchStrategy[CachePolicy] = st.just(NoCache()) | st.builds(
     Anthropic,
     minimum=st.sampled_from([0, 15, 700]),
     lookback=st.sampled_from([1, 5, 20]),
-    mark_system=st.booleans(),
+    marks=st.sampled_from([("system", "last"), ("last",), ("auto",)]),
 )
 TOY, OTHER = model_under(LIVELY), model_under(LIVELY, "other")
 SYSTEM = View((text("", size=500),))

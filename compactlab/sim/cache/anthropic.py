@@ -1,24 +1,30 @@
 """Anthropic's prompt cache: entries at marked blocks, found by walking back from the marks.
 
 Rules as documented on Anthropic's platform pages (copy of 2026-08-21): a prompt is tools, then
-system, then messages; a write happens only at a marked block; a read starts at each mark and
-steps back over at most 20 positions, the mark itself being the first; an entry lives 5 minutes or
-1 hour from the *start* of the last request that wrote or read it; prefixes shorter than the
-model's minimum are not stored. Clients place the marks: here one at the end of the system blocks,
-so that they survive a compaction, and one on the last block, which moves.
+system, then messages; a write happens only at a marked block, of which there are at most four; a
+read starts at each mark and steps back over at most 20 positions, the mark itself being the
+first; an entry lives 5 minutes or 1 hour from the *start* of the last request that wrote or read
+it, and can be read as soon as the answer to the request that wrote it begins; prefixes shorter
+than the model's minimum are not stored.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
 
-from compactlab.sim.cache.policy import Cache, CachePolicy, Lookup
+from compactlab.sim.cache.marks import (
+    LIFETIMES,
+    Mark,
+    check_marks,
+    parse_marks,
+    positions,
+    set_marks,
+)
+from compactlab.sim.cache.policy import Cache, CachePolicy, Lookup, Request
+from compactlab.sim.cache.salt import Salt
 from compactlab.sim.prompt import Prompt
-
-# Seconds; Anthropic's documentation of prompt caching, 2026-08-21.
-LIFETIMES = {"5m": 300.0, "1h": 3600.0}
 
 
 @dataclass(frozen=True)
@@ -30,17 +36,36 @@ class Anthropic(CachePolicy):
     minimum
         Tokens below which a prefix is not stored; differs by model.
     ttl
-        Lifetime of entries where the client asks for none.
+        Lifetime of entries where neither the request nor the mark says another.
+    marks
+        Where the client marks, in the order of the prompt: ``tools``, ``system`` (the end of the
+        system blocks, so that they survive a compaction), ``last`` (the last block that can be
+        marked, which moves), or ``auto`` for the mark that the provider sets there by itself. A
+        lifetime of its own is written behind a colon, ``system:1h``.
     lookback
         Positions that a read walks, the mark included.
-    mark_system
-        Whether the client marks the end of the system blocks.
+    runs_are_one
+        Whether a run of tool calls, or of results, is one position. Said of the Claude API by a
+        course text of 2026-10; not in the documentation.
+    share
+        Share of the documented lifetimes that entries really live.
+
+    Raises
+    ------
+    ValueError
+        If the provider would refuse the marks: more than four, a place that is not known or out
+        of order, a longer lifetime behind a shorter one.
     """
 
     minimum: int = 1024
     ttl: Literal["5m", "1h"] = "5m"
+    marks: tuple[str, ...] = ("system", "last")
     lookback: int = 20
-    mark_system: bool = True
+    runs_are_one: bool = False
+    share: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_marks(self.marks, self.ttl)
 
     def open(self) -> Cache:
         """Start an empty cache."""
@@ -48,89 +73,124 @@ class Anthropic(CachePolicy):
 
     def lifetime(self, ttl: str = "") -> float:
         """Seconds that an entry lives unread."""
-        return LIFETIMES[ttl or self.ttl]
+        return LIFETIMES[ttl or self.ttl] * self.share
 
-    def marks(self, prompt: Prompt) -> list[int]:
-        """Indices of the blocks that the client marks, ascending."""
-        last = len(prompt.totals) - 1
-        system = prompt.front - 1
-        return [system, last] if self.mark_system and 0 <= system < last else [last]
+    def shortened(self, share: float) -> Anthropic:
+        """The same rules with lifetimes of such a share."""
+        return replace(self, share=self.share * share)
+
+
+class _Entry(NamedTuple):
+    """A stored prefix: when it was last touched, how long it lives, from when it can be read."""
+
+    touched: float
+    lifetime: float
+    visible: float
+
+    def alive(self, at: float) -> bool:
+        return at - self.touched <= self.lifetime
+
+
+class _Found(NamedTuple):
+    """Of the entries that were walked over, where the longest of each kind end; -1 for none."""
+
+    live: int = -1
+    dead: int = -1
+    hidden: int = -1
 
 
 class _Entries(Cache):
-    """Stored prefixes by key: when each was last touched, and for how long it lives."""
+    """Stored prefixes by key, and why others were not found."""
 
     def __init__(self, policy: Anthropic) -> None:
         self._policy = policy
-        self._touched: dict[int, tuple[float, float]] = {}
+        self._marks = parse_marks(policy.marks)
+        self._entries: dict[int, _Entry] = {}
         # Of the stored prefixes, by their tokens, where they end: elsewhere no key is asked for.
         self._ends: dict[int, set[int]] = {}
+        self._salt = Salt()
 
-    def request(self, prompt: Prompt, at: float, ttl: str = "") -> Lookup:
+    def request(self, request: Request) -> Lookup:
         """Look up, then store."""
-        totals = prompt.totals
+        prompt, at = request.prompt, request.at
+        totals, policy = prompt.totals, self._policy
         if not totals:
             return Lookup()
-        marks = self._policy.marks(prompt)
-        ttl = ttl or self._policy.ttl
-        hit, dead = self._find(prompt, marks, at)
-        missed = self._missed(prompt, hit, dead, marks[-1], at)
-        read = written = totals[hit] if hit >= 0 else 0
+        self._salt.take(request.settings, prompt)
+        marks = set_marks(self._marks, prompt, request.ttl or policy.ttl)
+        found = self._find(prompt, [mark.block for mark in marks], at, touch=not request.lost)
+        missed = self._missed(prompt, found, marks[-1].block, at)
+        read = totals[found.live] if found.live >= 0 else 0
+        if request.lost and read:
+            missed, read = (*missed, ("eviction", read)), 0
+        written = {"5m": read, "1h": read}
         for mark in marks:
-            if totals[mark] >= self._policy.minimum:
-                self._store(prompt.key(mark), at, LIFETIMES[ttl])
-                self._ends.setdefault(totals[mark], set()).add(mark)
-                written = max(written, totals[mark])
-        write = written - read
-        return Lookup(read, 0, write, missed) if ttl == "1h" else Lookup(read, write, 0, missed)
+            if totals[mark.block] >= policy.minimum:
+                self._store(prompt, mark, at, at + request.latency)
+                written[mark.ttl] = max(written[mark.ttl], totals[mark.block])
+        hour = written["1h"] - read
+        return Lookup(read, max(0, written["5m"] - read - hour), hour, missed)
 
-    def _store(self, key: int, at: float, lifetime: float) -> None:
-        known = self._touched.get(key)
-        if known is None or at - known[0] > known[1]:
-            self._touched[key] = (at, lifetime)
+    def _key(self, prompt: Prompt, block: int) -> int:
+        return prompt.key(block) ^ self._salt.of(block)
 
-    def _find(self, prompt: Prompt, marks: Sequence[int], at: float) -> tuple[int, int]:
-        """Longest live entry found from any mark, and longest dead one; every hit is touched."""
-        hit = dead = -1
-        totals, ends = prompt.totals, self._ends
+    def _store(self, prompt: Prompt, mark: Mark, at: float, visible: float) -> None:
+        key, tokens = self._key(prompt, mark.block), prompt.totals[mark.block]
+        known = self._entries.get(key)
+        if known is None or not known.alive(at):
+            self._entries[key] = _Entry(at, self._policy.lifetime(mark.ttl), visible)
+        elif visible < known.visible:
+            self._entries[key] = known._replace(visible=visible)
+        self._ends.setdefault(tokens, set()).add(mark.block)
+
+    def _find(self, prompt: Prompt, marks: Sequence[int], at: float, touch: bool) -> _Found:
+        """The longest entries that are found from any mark; every hit is touched."""
+        live = dead = hidden = -1
         for mark in reversed(marks):
-            for index in range(mark, max(mark - self._policy.lookback, -1), -1):
-                if totals[index] not in ends or index not in ends[totals[index]]:
-                    continue
-                key = prompt.key(index)
-                entry = self._touched.get(key)
-                if entry is None:
-                    continue
-                if at - entry[0] <= entry[1]:
-                    self._touched[key] = (at, entry[1])
-                    hit = max(hit, index)
+            for index, entry in self._known(prompt, self._walk(prompt, mark)):
+                if not entry.alive(at):
+                    dead = max(dead, index)
+                elif entry.visible > at:
+                    hidden = max(hidden, index)
+                else:
+                    if touch:
+                        key = self._key(prompt, index)
+                        self._entries[key] = entry._replace(touched=at)
+                    live = max(live, index)
                     break
-                dead = max(dead, index)
-        return hit, dead
+        return _Found(live, dead, hidden)
+
+    def _walk(self, prompt: Prompt, mark: int) -> Iterable[int]:
+        lookback = self._policy.lookback
+        if self._policy.runs_are_one:
+            return positions(prompt, mark, lookback)
+        return range(mark, max(mark - lookback, -1), -1)
+
+    def _known(self, prompt: Prompt, blocks: Iterable[int]) -> Iterable[tuple[int, _Entry]]:
+        """Those of the blocks where an entry ends, with it."""
+        totals, ends = prompt.totals, self._ends
+        for index in blocks:
+            if totals[index] in ends and index in ends[totals[index]]:
+                entry = self._entries.get(self._key(prompt, index))
+                if entry is not None:
+                    yield index, entry
 
     def _missed(
-        self, prompt: Prompt, hit: int, dead: int, last: int, at: float
+        self, prompt: Prompt, found: _Found, last: int, at: float
     ) -> tuple[tuple[str, int], ...]:
         missed = []
-        if hit < 0 and prompt.sent < self._policy.minimum:
+        if found.live < 0 and prompt.sent < self._policy.minimum:
             missed.append(("below_minimum", prompt.sent))
-        if dead > hit:
-            missed.append(("ttl_expired", prompt.totals[dead]))
-        found, walked = max(hit, dead), last - self._policy.lookback
-        if found < walked:
-            far = self._far(prompt, found, walked, at)
-            if far:
-                missed.append((far[0], prompt.totals[far[1]]))
+        if found.dead > found.live:
+            missed.append(("ttl_expired", prompt.totals[found.dead]))
+        if found.hidden > found.live:
+            missed.append(("concurrent_cold", prompt.totals[found.hidden]))
+        # Where runs count as one, a walk is longer than its positions: what it saw is known.
+        walked = last - self._policy.lookback
+        if max(found) < walked:
+            far = self._known(prompt, range(walked, max(found), -1))
+            for index, entry in far:
+                cause = "lookback_miss" if entry.alive(at) else "ttl_expired"
+                missed.append((cause, prompt.totals[index]))
+                break
         return tuple(sorted(missed, key=lambda pair: pair[1])) if missed else ()
-
-    def _far(self, prompt: Prompt, found: int, start: int, at: float) -> tuple[str, int] | None:
-        """The longest entry beyond the look-back, and why it was not read."""
-        totals, ends = prompt.totals, self._ends
-        for index in range(start, found, -1):
-            if totals[index] not in ends or index not in ends[totals[index]]:
-                continue
-            entry = self._touched.get(prompt.key(index))
-            if entry is not None:
-                live = at - entry[0] <= entry[1]
-                return "lookback_miss" if live else "ttl_expired", index
-        return None

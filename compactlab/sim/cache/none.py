@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from compactlab.sim.cache.policy import Cache, CachePolicy, Lookup
-from compactlab.sim.prompt import Prompt
+from compactlab.sim.cache.policy import Cache, CachePolicy, Lookup, Request
 
 
 @dataclass(frozen=True)
@@ -20,7 +19,11 @@ class NoCache(CachePolicy):
         """Nothing lives."""
         return 0.0
 
+    def shortened(self, share: float) -> NoCache:
+        """Nothing lives shorter."""
+        return self
+
 
 class _Nothing(Cache):
-    def request(self, prompt: Prompt, at: float, ttl: str = "") -> Lookup:
-        return Lookup(missed=(("no_cache", prompt.sent),))
+    def request(self, request: Request) -> Lookup:
+        return Lookup(missed=(("no_cache", request.prompt.sent),))

@@ -3,11 +3,61 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import NamedTuple, Self
 
 import msgspec
 
 from compactlab.sim.prompt import Prompt
 from compactlab.sim.spec import spec_of
+
+
+class Settings(NamedTuple):
+    """What a request is made of beside its text, by the level from which a change is felt.
+
+    A prompt is tools, then system, then messages, and what was stored of a level is found again
+    only under the settings of that level and of those before it. Anthropic's page on prompt
+    caching (copy of 2026-08-21) has the table of what belongs where.
+
+    Parameters
+    ----------
+    tools
+        What everything hangs on: the set of tools and how it is written.
+    system
+        What leaves the tools alone: the client's version, search, citations, speed.
+    messages
+        What leaves the system alone: tool choice, thinking mode and budget, effort.
+    """
+
+    tools: str = ""
+    system: str = ""
+    messages: str = ""
+
+
+class Request(NamedTuple):
+    """A request, as a cache sees it.
+
+    Parameters
+    ----------
+    prompt
+        The prompt; it is not changed.
+    at
+        When the request starts, in seconds. Never earlier than the request before.
+    ttl
+        The lifetime that the client asks for, ``5m`` or ``1h``; "" for the policy's own.
+    settings
+        What it is made of beside its text.
+    latency
+        Seconds until its answer begins: before that nobody can read what it writes.
+    lost
+        Whether the provider does not find what it holds, because the request went elsewhere.
+    """
+
+    prompt: Prompt
+    at: float
+    ttl: str = ""
+    settings: Settings = Settings()
+    latency: float = 0.0
+    lost: bool = False
 
 
 class Lookup(msgspec.Struct, frozen=True):
@@ -18,34 +68,27 @@ class Lookup(msgspec.Struct, frozen=True):
     read
         Tokens read: those of the longest stored prefix that was found.
     write_5m, write_1h
-        Tokens written, by lifetime of the entry.
+        Tokens written, by lifetime of the entry; 0 where writing is free.
     missed
         Pairs of a cause and a token count, ascending: up to there the prompt would have been read
         but for that cause.
+    storage
+        Token-seconds for which a cache that is paid by time was held for this request.
     """
 
     read: int = 0
     write_5m: int = 0
     write_1h: int = 0
     missed: tuple[tuple[str, int], ...] = ()
+    storage: int = 0
 
 
 class Cache(ABC):
-    """What one model's cache holds for one session."""
+    """What one model's cache holds: of one session, or of several that share it."""
 
     @abstractmethod
-    def request(self, prompt: Prompt, at: float, ttl: str = "") -> Lookup:
-        """Answer a request and store what its prompt leaves.
-
-        Parameters
-        ----------
-        prompt
-            The prompt; it is not changed.
-        at
-            When the request starts, in seconds. Never earlier than the request before.
-        ttl
-            The lifetime that the client asks for, ``5m`` or ``1h``; "" for the policy's own.
-        """
+    def request(self, request: Request) -> Lookup:
+        """Answer a request and store what its prompt leaves."""
 
 
 class CachePolicy(ABC):
@@ -56,6 +99,11 @@ class CachePolicy(ABC):
         """The policy's name with its figures."""
         return spec_of(self)
 
+    @property
+    def loss(self) -> float:
+        """Share of requests that find nothing, because they are routed elsewhere."""
+        return 0.0
+
     @abstractmethod
     def open(self) -> Cache:
         """Start an empty cache."""
@@ -63,3 +111,7 @@ class CachePolicy(ABC):
     @abstractmethod
     def lifetime(self, ttl: str = "") -> float:
         """Seconds that an entry lives unread; infinite where none expires, 0 where none is."""
+
+    @abstractmethod
+    def shortened(self, share: float) -> Self:
+        """The same rules with lifetimes (or where there are none, capacities) of such a share."""

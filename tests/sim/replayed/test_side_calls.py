@@ -60,7 +60,7 @@ def test_a_live_request_keeps_the_cache_of_the_session_warm(
 ) -> None:
     """An entry lives five minutes; the request in the silence comes after a good four."""
     script = story.user(kit.prose(2000)).answer("ok").user("x", after=400.0).answer("y").script()
-    ask = summing(kit, 2, Phase.ON_IDLE, idle=240.0, rides=rides)
+    ask = summing(kit, 2, Phase.ON_IDLE, idle=240.0, rides=rides, instructions="sum up")
     assert kit.replayed(script, ask, summarizer=kit.Echo()).steps[1].usage.cache_read == read
 
 

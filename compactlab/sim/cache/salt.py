@@ -1,0 +1,48 @@
+"""What the key of a stored prefix holds beside its text: the settings that it was stored under."""
+
+from __future__ import annotations
+
+import hashlib
+
+from compactlab.sim.cache.policy import Settings
+from compactlab.sim.prompt import Prompt
+
+
+class Salt:
+    """Numbers that differ where settings do, for the blocks of the prompt last taken.
+
+    An image anywhere in a prompt is a setting of its messages: adding the first one, or removing
+    the last one, invalidates what was stored of them (Anthropic's page on prompt caching).
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[Settings, bool], tuple[int, int, int]] = {}
+        self._now = (0, 0, 0)
+        self._tools = self._front = 0
+
+    def take(self, settings: Settings, prompt: Prompt) -> None:
+        """Turn to a request: its settings and its prompt."""
+        key = (settings, bool(prompt.images))
+        now = self._known.get(key)
+        if now is None:
+            tools, system, messages = settings
+            now = self._known[key] = (
+                _number(tools),
+                _number(tools, system),
+                _number(tools, system, messages, "image" if key[1] else ""),
+            )
+        self._now, self._tools, self._front = now, prompt.tools, prompt.front
+
+    def of(self, block: int) -> int:
+        """The number for a block of that prompt."""
+        if block >= self._front:
+            return self._now[2]
+        return self._now[0] if block < self._tools else self._now[1]
+
+
+def _number(*settings: str) -> int:
+    """A number for settings; 0 for those that are all left as they are."""
+    if not any(settings):
+        return 0
+    digest = hashlib.blake2b(repr(settings).encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "big")
