@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,10 +10,17 @@ import msgspec
 
 from compactlab.scenarios import jsonl
 from compactlab.scenarios.attachments import attached_text
-from compactlab.scenarios.blocks import Block, Content, Tokens, listed, parts, result
+from compactlab.scenarios.blocks import (
+    Block,
+    compact,
+    listed,
+    parts,
+    result,
+)
+from compactlab.scenarios.claude_lines import Body, Compacted, Counts, Line, Node, Written
 from compactlab.scenarios.script import Boundary, Draft, Script, seconds
 from compactlab.sim.conversation import Conversation
-from compactlab.sim.message import Call, Source, Usage, verbatim
+from compactlab.sim.message import INTERRUPTED, Call, Source, Usage, verbatim
 
 name = "claude-code"
 description = "transcripts of Claude Code (JSONL), each sidechain a conversation of its own"
@@ -28,63 +34,13 @@ _LOCAL = (
     "<bash-stdout>",
     "<bash-stderr>",
 )
-_NOT_TYPED = (*_LOCAL, "<task-notification>", "<system-reminder>", "[Request interrupted by user")
+_BROKEN_OFF = "[Request interrupted by user"
+_NOT_TYPED = (*_LOCAL, "<task-notification>", "<system-reminder>", _BROKEN_OFF)
+# How the text begins that a skill puts into the user's place.
+_SKILL = "Base directory for this skill:"
 
 
-class _Written(msgspec.Struct):
-    ephemeral_5m_input_tokens: Tokens | None = None
-    ephemeral_1h_input_tokens: Tokens | None = None
-
-
-class _Counts(msgspec.Struct):
-    input_tokens: Tokens | None = None
-    output_tokens: Tokens | None = None
-    cache_read_input_tokens: Tokens | None = None
-    cache_creation_input_tokens: Tokens | None = None
-    cache_creation: _Written | None = None
-
-
-class _Body(msgspec.Struct):
-    id: str | None = None
-    model: str | None = None
-    content: Content = None
-    usage: _Counts | None = None
-
-
-class _Kept(msgspec.Struct, rename="camel"):
-    head_uuid: str | None = None
-
-
-class _Compacted(msgspec.Struct, rename="camel"):
-    trigger: str | None = None
-    pre_tokens: Tokens | None = None
-    preserved_segment: _Kept | None = None
-
-
-class _Node(msgspec.Struct, rename="camel"):
-    type: str = ""
-    uuid: str | None = None
-    parent_uuid: str | None = None
-    logical_parent_uuid: str | None = None
-    is_sidechain: bool | None = None
-    agent_id: str | None = None
-
-
-class _Line(_Node, rename="camel"):
-    subtype: str | None = None
-    timestamp: datetime | None = None
-    is_meta: bool | None = None
-    is_compact_summary: bool | None = None
-    is_visible_in_transcript_only: bool | None = None
-    is_api_error_message: bool | None = None
-    request_id: str | None = None
-    origin: Any = None
-    compact_metadata: _Compacted | None = None
-    message: _Body | None = None
-    attachment: dict[str, Any] | None = None
-
-
-_NODE, _LINE = msgspec.json.Decoder(_Node), msgspec.json.Decoder(_Line)
+_NODE, _LINE = msgspec.json.Decoder(Node), msgspec.json.Decoder(Line)
 _READ = {"user", "assistant", "attachment", "system"}
 
 
@@ -125,7 +81,7 @@ def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
             )
 
 
-def _thread_key(node: _Node, thread_of: dict[str, str]) -> str:
+def _thread_key(node: Node, thread_of: dict[str, str]) -> str:
     if not node.is_sidechain:
         return ""
     return node.agent_id or thread_of.get(node.parent_uuid or "") or node.uuid or ""
@@ -140,14 +96,16 @@ class _Thread:
         self._at: dict[str, Draft | None] = {}
         self._replies: dict[tuple[str, str], Draft] = {}
         self._boundary: Boundary | None = None
+        self._thinking = ""
+        self._skill = False
 
-    def take(self, line: _Node) -> None:
+    def take(self, line: Node) -> None:
         """Take the next line of this conversation."""
         if not self._at:
             self.first_parent = line.parent_uuid or line.logical_parent_uuid
         parent = self._at.get(line.parent_uuid or "", self.script.last)
         here = parent
-        if isinstance(line, _Line):
+        if isinstance(line, Line):
             if line.type == "assistant":
                 here = self._assistant(line, parent)
             elif line.type == "user":
@@ -159,12 +117,12 @@ class _Thread:
                 here = self.script.last
         self._at[line.uuid or ""] = here
 
-    def _assistant(self, line: _Line, parent: Draft | None) -> Draft | None:
-        body = line.message or _Body()
+    def _assistant(self, line: Line, parent: Draft | None) -> Draft | None:
+        body = line.message or Body()
         if line.is_api_error_message:
             return parent  # shown to the user; never sent to the model
         key = (body.id or line.uuid or "", line.request_id or "")
-        usage = _usage(body.usage or _Counts())
+        usage = _usage(body.usage or Counts())
         draft = self._replies.get(key)
         if draft is None:
             draft = self.script.draft("assistant", body.id or line.uuid)
@@ -172,7 +130,7 @@ class _Thread:
         if body.model != "<synthetic>":
             if draft.call and draft.call.usage:
                 usage = _largest(draft.call.usage, usage)
-            draft.call = Call(body.model or "", usage, _ttl(usage))
+            draft.call = self._call(line, body.model or "", usage)
         elif not said:
             return parent
         draft.parts += said
@@ -184,8 +142,13 @@ class _Thread:
             self.script.add(draft)
         return draft
 
-    def _user(self, line: _Line, parent: Draft | None) -> Draft | None:
-        body, time = line.message or _Body(), seconds(line.timestamp)
+    def _call(self, line: Line, model: str, usage: Usage) -> Call:
+        version = f"claude-code {line.version}" if line.version else ""
+        thinking = compact(line.effort) if line.effort is not None else self._thinking
+        return Call(model, usage, _ttl(usage), version, thinking, self._skill)
+
+    def _user(self, line: Line, parent: Draft | None) -> Draft | None:
+        body, time = line.message or Body(), seconds(line.timestamp)
         blocks = listed(body.content)
         if line.is_compact_summary:
             self._summary(line, blocks, time)
@@ -203,12 +166,14 @@ class _Thread:
         return self._told(line, rest, here, time, answers=here is not parent) if rest else here
 
     def _told(
-        self, line: _Line, blocks: list[Block], parent: Draft | None, time: float, answers: bool
+        self, line: Line, blocks: list[Block], parent: Draft | None, time: float, answers: bool
     ) -> Draft | None:
         text = next((block.text for block in blocks if block.text), "")
         meta = bool(line.is_meta) or text.startswith(_NOT_TYPED) or _sent_by_client(line.origin)
         draft = self.script.draft("user", line.uuid, time, meta)
         draft.parts = parts(blocks, draft.id)
+        draft.origin = INTERRUPTED if text.startswith(_BROKEN_OFF) else ""
+        self._heed(line, text, meta)
         if not draft.parts:
             return parent
         if self._boundary and meta and not text.startswith(_LOCAL):
@@ -220,7 +185,16 @@ class _Thread:
             self._go_to(parent, draft, root=line.parent_uuid is None and not meta)
         return self.script.add(draft)
 
-    def _attachment(self, line: _Line, parent: Draft | None) -> Draft | None:
+    def _heed(self, line: Line, text: str, meta: bool) -> None:
+        """Note what a message says of the requests that follow it."""
+        if line.thinking_metadata is not None:
+            self._thinking = compact(line.thinking_metadata)
+        if text.startswith(_SKILL):
+            self._skill = True
+        elif not meta:
+            self._skill = False
+
+    def _attachment(self, line: Line, parent: Draft | None) -> Draft | None:
         text, typed = attached_text(line.attachment or {})
         if not text:
             return parent
@@ -255,8 +229,8 @@ class _Thread:
                 to = path[to.depth + 1]
         return to
 
-    def _open_boundary(self, line: _Line) -> None:
-        about = line.compact_metadata or _Compacted()
+    def _open_boundary(self, line: Line) -> None:
+        about = line.compact_metadata or Compacted()
         head = about.preserved_segment.head_uuid if about.preserved_segment else None
         kept = self._at.get(head or "")
         self._boundary = self.script.compact(
@@ -266,7 +240,7 @@ class _Thread:
             tokens_before=about.pre_tokens or 0,
         )
 
-    def _summary(self, line: _Line, blocks: list[Block], time: float) -> None:
+    def _summary(self, line: Line, blocks: list[Block], time: float) -> None:
         if self._boundary is None:
             self._boundary = self.script.compact(time)
         draft = self.script.draft("user", line.uuid, time, meta=True)
@@ -281,8 +255,8 @@ def _sent_by_client(origin: object) -> bool:
     return isinstance(origin, dict) and origin.get("kind") not in (None, "human")
 
 
-def _usage(counts: _Counts) -> Usage:
-    written = counts.cache_creation or _Written()
+def _usage(counts: Counts) -> Usage:
+    written = counts.cache_creation or Written()
     hour, minutes = written.ephemeral_1h_input_tokens or 0, written.ephemeral_5m_input_tokens or 0
     # Old versions give the total alone; then the lifetime was five minutes.
     rest = max(0, (counts.cache_creation_input_tokens or 0) - hour - minutes)

@@ -76,6 +76,8 @@ class _Item(msgspec.Struct):
     info: _Info | None = None
     num_turns: int | None = None
     model: str | None = None
+    effort: str | None = None
+    cli_version: str | None = None
     base_instructions: _Instructions | None = None
     instructions: str | None = None
     message: str | None = None
@@ -142,7 +144,7 @@ class _Rollout:
         self.has_start = False
         self.lines = 0
         self._counts = counts
-        self._model = ""
+        self._model = self._effort = self._version = ""
         self._total: _Counts | None = None
         self._answer: Draft | None = None
         self._asked = False  # whether a user message came after the answer began
@@ -160,6 +162,7 @@ class _Rollout:
             self._answer = None  # what was not counted by now is not counted at all
             if line.type == "turn_context":
                 self._model = item.model or self._model
+                self._effort = item.effort or self._effort
             elif line.type == "compacted":
                 self._compaction(item, time)
             elif item.type == "thread_rolled_back":
@@ -169,6 +172,7 @@ class _Rollout:
         if self.lines:
             return  # a fork repeats the header of what it was forked from
         self.has_start = True
+        self._version = f"codex {item.cli_version}" if item.cli_version else ""
         given = item.base_instructions.text if item.base_instructions else item.instructions
         if given:
             self.script.system.append(verbatim(SYSTEM, "text", given))
@@ -192,8 +196,11 @@ class _Rollout:
     def _begin(self, id: str | None, time: float) -> Draft:
         self._asked = False
         answer = self.script.draft("assistant", id, time)
-        answer.call = None if self._counts else Call(self._model)
+        answer.call = None if self._counts else self._call(None)
         return self.script.add(answer)
+
+    def _call(self, usage: Usage | None) -> Call:
+        return Call(self._model, usage, version=self._version, thinking=self._effort)
 
     def _count(self, info: _Info, time: float) -> None:
         total, last = info.total_token_usage, info.last_token_usage
@@ -203,11 +210,11 @@ class _Rollout:
         answer = self._answer or self._begin(None, time)
         self._answer = None
         if last is None:
-            answer.call = Call(self._model)
+            answer.call = self._call(None)
             return
         read = min(last.cached_input_tokens, last.input_tokens)
         usage = Usage(last.input_tokens - read, read, output=last.output_tokens)
-        answer.call = Call(self._model, usage)
+        answer.call = self._call(usage)
         answer.parts = _sized(answer, last)
 
     def _compaction(self, item: _Item, time: float) -> None:

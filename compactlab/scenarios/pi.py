@@ -55,6 +55,7 @@ class _Entry(msgspec.Struct, rename="camel"):
     id: str | None = None
     parent_id: str | None = None
     timestamp: datetime | None = None
+    thinking_level: str | None = None
 
 
 class _Full(_Entry, rename="camel"):
@@ -114,6 +115,7 @@ class _Session:
         self._drafts: list[Draft] = []
         self._before: dict[str | int, int] = {}  # messages before an entry, by its id or index
         self._entries = 0
+        self._thinking = ""
 
     def take(self, entry: _Entry) -> None:
         """Take the next line; the first must be the header."""
@@ -121,6 +123,7 @@ class _Session:
             raise InputError("a session has one header, in its first line")
         if (entry.version or 1) > NEWEST:
             raise InputError(f"sessions of version {entry.version} are not known, only to {NEWEST}")
+        self._thinking = entry.thinking_level or self._thinking
         place = self._newest  # version 1 has no ids: each entry follows the one before
         if self._entries and entry.id is not None:
             self.starts_inside |= not self._drafts and entry.parent_id not in self._places
@@ -140,6 +143,8 @@ class _Session:
             self._now = _Place(place.last, self._compaction(entry))
             return self._now
         draft = _draft(self.script, entry)
+        if draft.call:
+            draft.call = msgspec.structs.replace(draft.call, thinking=self._thinking)
         if not draft.parts and not draft.call:
             return place
         self._go_to(place)

@@ -18,6 +18,7 @@ Kind = Literal[
 Role = Literal["user", "assistant", "tool"]
 FRAME = "frame"  # the name of such parts
 FAILED = ("aborted", "error")  # origins of an answer that is none, and says nothing of the context
+INTERRUPTED = "interrupted"  # origin of the note that a client leaves instead of such an answer
 
 
 class Source(msgspec.Struct, frozen=True, gc=False):
@@ -142,11 +143,20 @@ class Call(msgspec.Struct, frozen=True, gc=False):
         The recorded usage; None where there is none.
     ttl
         The lifetime of cache entries that the client asked for; "" where not known.
+    version
+        The client and its version; "" where not known.
+    thinking
+        Thinking mode, budget or effort, as the recording writes it; "" where not known.
+    skill
+        Whether it was made in the turn of a skill, under which a client may ask otherwise.
     """
 
     model: str = ""
     usage: Usage | None = None
     ttl: Literal["", "5m", "1h"] = ""
+    version: str = ""
+    thinking: str = ""
+    skill: bool = False
 
 
 class Message(msgspec.Struct, frozen=True, tag="message", tag_field="type"):
@@ -171,7 +181,8 @@ class Message(msgspec.Struct, frozen=True, tag="message", tag_field="type"):
     origin
         What the agent itself calls the message, where that is more than its role: pi's
         ``bashExecution``, ``custom``, ``branchSummary`` and ``compactionSummary`` are all told to
-        the model as the user's. Of an answer that is none, how it ended: ``aborted`` or ``error``.
+        the model as the user's. Of an answer that is none, how it ended: ``aborted`` or ``error``;
+        of what a client notes where one was broken off, ``interrupted``.
     """
 
     id: str

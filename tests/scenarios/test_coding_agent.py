@@ -47,7 +47,7 @@ def test_same_seed_same_conversation_and_another_seed_another() -> None:
 
 
 def test_bytes_never_change_unnoticed() -> None:
-    assert CodingAgent(turns=4, tokens=10_000).conversation(0).digest == "d8b93dd5bf16239d"
+    assert CodingAgent(turns=4, tokens=10_000).conversation(0).digest == "558367a4464f50d5"
 
 
 def test_header_says_where_it_comes_from(session: Conversation) -> None:
