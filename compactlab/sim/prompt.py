@@ -15,13 +15,15 @@ from operator import mul
 
 from compactlab.sim.message import Message, Part
 from compactlab.sim.tokens import Tokenizer
-from compactlab.sim.view import View, Weight
+from compactlab.sim.view import Messages, View, Weight
 
 # Keys are values of a polynomial over a prime field, a block a coefficient: cheap to extend, and at
 # a million blocks two different prefixes collide with a probability below 1e-12.
 _PRIME = (1 << 60) - 93
 _BASE = 0x9E3779B97F4A7C1
 _powers = [1]
+# Fewer blocks are added up anew as fast as what they came to can be moved.
+_MANY = 50
 
 # Name of a system part that holds what a client puts between the system prompt and the messages
 # (project files, environment): sent with every prompt, but not marked for the cache on its own.
@@ -164,23 +166,19 @@ class Prompt:
 
     def move(self, view: View) -> None:
         """Become the prompt of another view."""
-        system, before = view.system, self.view
-        kept = before.messages.shared(view.messages)
-        if system is not before.system and system != before.system:
+        system, before, messages = view.system, self.view.messages, view.messages
+        if system is not self.view.system and system != self.view.system:
             self._cut(0)
-            kept = 0
+            self.starts.clear()
             self._push([self.blocks.of_system(system)])
             names = [part.name for part in system]
             self.front = names.index(CLIENT_CONTEXT) if CLIENT_CONTEXT in names else len(names)
-        elif kept < len(self.starts):
-            cut_off = 0 if kept else before.messages.ahead_of(view.messages)
-            if cut_off:
-                self._cut_front(cut_off)
-                kept = len(self.starts)
-            else:
-                self._cut(self.starts[kept])
-        del self.starts[kept:]
-        self.starts += self._push(self.blocks.of(view.messages[kept:]))
+            before = Messages()
+        same, gone, come = before.edit(messages)
+        if same < len(before):
+            self._edit(same, gone, messages[same:come])
+        new = messages[come + len(before) - gone :]
+        self.starts += self._push(self.blocks.of(new))
         self.view = view
 
     def mark_sent(self) -> None:
@@ -199,22 +197,40 @@ class Prompt:
             self._agreed, self._rest = self._agreed + same, self._rest[same:]
         return self.totals[self._agreed - 1] if self._agreed else 0
 
+    def _edit(self, same: int, gone: int, come: Messages) -> None:
+        """Put other messages in the place of some; what is behind them moves, and is not read."""
+        starts, end = self.starts, len(self.symbols)
+        next = starts[gone] if gone < len(starts) else end
+        symbols, totals, later = self.symbols[next:], self.totals[next:], starts[gone:]
+        tokens = self.totals[next - 1] if next else 0
+        last, part = self._last_known(next) if end - next > _MANY else (0, 0)
+        self._cut(starts[same])
+        del starts[same:]
+        starts += self._push(self.blocks.of(come))
+        moved, more = len(self.symbols) - next, self.tokens - tokens
+        self.symbols += symbols
+        self.totals += [total + more for total in totals] if more else totals
+        starts += [start + moved for start in later] if moved else later
+        self._keys += [0] * len(symbols)
+        self.tokens = self.totals[-1] if self.totals else 0
+        if part:
+            before = self.key(next + moved - 1) if next + moved else 0
+            self._keys[last + moved] = (before + part * pow(_BASE, moved, _PRIME)) % _PRIME
+
+    def _last_known(self, block: int) -> tuple[int, int]:
+        """Of the blocks from one on the last whose key is known, and what they add to that."""
+        for last in range(len(self.symbols) - 1, block - 1, -1):
+            if self._keys[last]:
+                return last, self._keys[last] - (self.key(block - 1) if block else 0)
+        return 0, 0
+
     def _cut(self, block: int) -> None:
         """Forget all blocks from one on, but for what was sent of them."""
+        if block:
+            self.key(block - 1)  # else the key of whatever comes there is made from far in front
         self._disagree(block)
         del self.symbols[block:], self.totals[block:], self._keys[block:]
         self.tokens = self.totals[-1] if self.totals else 0
-
-    def _cut_front(self, messages: int) -> None:
-        """Forget the first messages: what is behind them moves, and nothing of it is read anew."""
-        first, next = self.starts[0], self.starts[messages]
-        self._disagree(first)
-        lost = self.totals[next - 1] - (self.totals[first - 1] if first else 0)
-        del self.symbols[first:next]
-        self.totals[first:] = [total - lost for total in self.totals[next:]]
-        self.starts = [start - (next - first) for start in self.starts[messages:]]
-        self._keys[first:] = [0] * (len(self.symbols) - first)
-        self.tokens -= lost
 
     def _disagree(self, block: int) -> None:
         """From this block on, what was sent is another prompt."""

@@ -12,9 +12,9 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, islice
-from operator import indexOf, is_not
-from typing import overload
+from itertools import accumulate, islice, repeat
+from operator import indexOf, is_, is_not
+from typing import NamedTuple, overload
 
 import msgspec
 
@@ -23,7 +23,37 @@ from compactlab.sim.message import Message, Part
 Weight = Callable[[Message], int]
 
 
-def _without(some: Messages, others: Messages) -> list[Message]:
+class Edit(NamedTuple):
+    """How one sequence of messages became another.
+
+    Whatever is edited in place, left out or cut off in front leaves most of what stands behind it
+    as it was: nobody need look at that again.
+
+    Parameters
+    ----------
+    same
+        How many leading messages are the same.
+    gone
+        Index in the one sequence up to which it was changed from there on.
+    come
+        Index in the other up to which stands what came instead. Behind it follow the messages that
+        stood behind ``gone``, all of them, and then what is new.
+    """
+
+    same: int
+    gone: int
+    come: int
+
+
+def _first(found: Iterable[bool], otherwise: int) -> int:
+    """Place of the first that is true."""
+    try:
+        return indexOf(found, True)
+    except ValueError:
+        return otherwise
+
+
+def _without(some: list[Message], others: list[Message]) -> list[Message]:
     """Those that are left of some when others are taken away, each as often as it is there."""
     ids = list(map(id, some))
     if len(set(ids)) == len(ids):  # nearly always, and cheaper
@@ -168,10 +198,8 @@ class Messages(Sequence[Message]):
         mine, its = self._buffer.items, other._buffer.items
         if known == shorter or mine[start + known] is not its[its_start + known]:
             return known
-        try:
-            return known + indexOf(map(is_not, self._walk(known), other._walk(known)), True)
-        except ValueError:
-            return shorter
+        differ = map(is_not, self._walk(known), other._walk(known))
+        return known + _first(differ, shorter - known)
 
     def _walk(self, index: int) -> Iterator[Message]:
         return map(self._buffer.items.__getitem__, range(self._start + index, self._stop))
@@ -185,6 +213,34 @@ class Messages(Sequence[Message]):
             return other._start - self._start
         return 0
 
+    def edit(self, other: Messages) -> Edit:
+        """How this sequence became the other.
+
+        Examples
+        --------
+        >>> one, two, three, four = (Message(i, "user", ()) for i in "1234")
+        >>> Messages([one, two, three]).edit(Messages([one, three, four]))
+        Edit(same=1, gone=2, come=1)
+        """
+        ahead = self.ahead_of(other)
+        if ahead:
+            return Edit(0, ahead, 0)
+        same = self.shared(other)
+        if same == self._stop - self._start:
+            return Edit(same, same, same)
+        mine = self._buffer.items[self._start + same : self._stop]
+        its = other._buffer.items[other._start + same : other._stop]
+        # What is new is little: from the end it is not far to the last one that was there before.
+        new = _first(map(is_, reversed(its), repeat(mine[-1])), len(its))
+        its = its[: len(its) - new]
+        moved = _first(map(is_not, reversed(mine), reversed(its)), min(len(mine), len(its)))
+        come = same + (len(its) - moved if moved else len(its) + new)
+        return Edit(same, len(self) - moved, come)
+
+    def holds(self, message: Message) -> bool:
+        """Whether a message is among these, that very object."""
+        return True in map(is_, self, repeat(message))
+
     def stored_with(self, other: Messages) -> bool:
         """Whether both are windows on the same list."""
         return self._buffer is other._buffer
@@ -197,15 +253,14 @@ class Messages(Sequence[Message]):
         tuple
             The messages that are only here, and those that are only there, by identity.
         """
-        if (
-            self._buffer is other._buffer
-            and self._start <= other._start <= self._stop <= other._stop
-        ):
-            items = self._buffer.items
-            return items[self._start : other._start], items[self._stop : other._stop]
-        same = self.shared(other)
-        mine, its = self[same:], other[same:]
-        return _without(mine, its), _without(its, mine)
+        mine, its = self._buffer.items, other._buffer.items
+        same, gone, come = self.edit(other)
+        new = come + len(self) - gone
+        left = mine[self._start + same : self._start + gone]
+        came = its[other._start + new : other._stop]
+        if come > same:
+            came = its[other._start + same : other._start + come] + came
+        return (_without(left, came), _without(came, left)) if left and came else (left, came)
 
     def total(self, weight: Weight) -> int:
         """Sum of a weight over all messages; what was summed before is not summed again."""
