@@ -24,6 +24,8 @@ def loses(before: Messages, after: Messages) -> bool:
     The same words from another message do not make up for a message that is gone.
     """
     gone, come = before.difference(after)
+    if not gone:
+        return False
     lost = [(m, part) for m in gone for part in m.parts if part.kind != "synthetic"]
     if any(part.kind in _SHORTENED for _, part in lost):
         # A result that was shortened for one request and is whole again is no loss.

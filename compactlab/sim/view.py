@@ -55,9 +55,11 @@ def _first(found: Iterable[bool], otherwise: int) -> int:
 
 def _without(some: list[Message], others: list[Message]) -> list[Message]:
     """Those that are left of some when others are taken away, each as often as it is there."""
+    gone = set(map(id, others))
+    if gone.isdisjoint(map(id, some)):
+        return some
     ids = list(map(id, some))
     if len(set(ids)) == len(ids):  # nearly always, and cheaper
-        gone = set(map(id, others))
         return [message for message, id in zip(some, ids, strict=True) if id not in gone]
     taken = dict(Counter(map(id, others)))
     left = []
@@ -239,7 +241,7 @@ class Messages(Sequence[Message]):
 
     def holds(self, message: Message) -> bool:
         """Whether a message is among these, that very object."""
-        return True in map(is_, self, repeat(message))
+        return any(map(is_, self, repeat(message)))
 
     def stored_with(self, other: Messages) -> bool:
         """Whether both are windows on the same list."""
@@ -254,13 +256,13 @@ class Messages(Sequence[Message]):
             The messages that are only here, and those that are only there, by identity.
         """
         mine, its = self._buffer.items, other._buffer.items
+        if self.ahead_of(other):
+            return mine[self._start : other._start], its[self._stop : other._stop]
         same, gone, come = self.edit(other)
-        new = come + len(self) - gone
         left = mine[self._start + same : self._start + gone]
-        came = its[other._start + new : other._stop]
-        if come > same:
-            came = its[other._start + same : other._start + come] + came
-        return (_without(left, came), _without(came, left)) if left and came else (left, came)
+        new = its[other._start + same : other._start + come]
+        new += its[other._start + come + len(self) - gone : other._stop]
+        return _without(left, new), _without(new, left)
 
     def total(self, weight: Weight) -> int:
         """Sum of a weight over all messages; what was summed before is not summed again."""
