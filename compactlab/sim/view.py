@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, islice, repeat
 from operator import indexOf, is_, is_not
@@ -93,6 +93,18 @@ class _Buffer:
         """The first so many items and then others; what was summed before is kept."""
         sums = {weight: known[: length + 1] for weight, known in self.sums.items()}
         return _Buffer([*self.items[:length], *items], sums, stem=(self.mark, length))
+
+    def edited(self, stop: int, changes: Mapping[int, Message]) -> _Buffer:
+        """The items before an index, others in the place of some; sums go on from what is known."""
+        edited = self.branch(stop, ())
+        edited.stem = self.mark, min(changes)
+        for place, message in sorted(changes.items()):
+            old, edited.items[place] = edited.items[place], message
+            for weight, sums in edited.sums.items():
+                more = weight(message) - weight(old) if place + 1 < len(sums) else 0
+                if more:
+                    sums[place + 1 :] = [known + more for known in sums[place + 1 :]]
+        return edited
 
     def common(self, other: _Buffer) -> int:
         """How many leading items are known to be the same in both."""
@@ -187,6 +199,21 @@ class Messages(Sequence[Message]):
         branch._buffer = self._buffer.branch(self._start + index, messages)
         branch._start, branch._stop = self._start, len(branch._buffer.items)
         return branch
+
+    def replace(self, changes: Mapping[int, Message]) -> Messages:
+        """These messages, with others in the place of some; themselves, if there are none.
+
+        What is known of those behind is not found out anew, either.
+        """
+        if not changes:
+            return self
+        if not (0 <= min(changes) and max(changes) < len(self)):
+            raise IndexError("no such message")
+        edited = object.__new__(Messages)
+        places = {self._start + index: message for index, message in changes.items()}
+        edited._buffer = self._buffer.edited(self._stop, places)
+        edited._start, edited._stop = self._start, self._stop
+        return edited
 
     def shared(self, other: Messages) -> int:
         """How many leading messages are the same objects in both."""

@@ -157,12 +157,7 @@ def within_budget(messages: Messages, host: Host, budget: int) -> Messages:
             used += tokens
         if any(new is not old for new, old in zip(parts, message.parts, strict=True)):
             changed[place] = msgspec.structs.replace(message, parts=tuple(parts))
-    if not changed:
-        return messages
-    first = min(changed)
-    return messages.branch(
-        first, (changed.get(n, m) for n, m in enumerate(messages[first:], first))
-    )
+    return messages.replace(changed)
 
 
 def _cut(message: Message, index: int, host: Host) -> Part:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
 import msgspec
@@ -109,24 +109,13 @@ def mask_last_n(messages: Messages, rule: Masking, task: int = 0) -> Messages:
     marks = {n: _omit(messages[n]) for n in _weighty(messages[:stop], rule.maskable, start)}
     if rule.always_remove_output_for_tags:
         marks |= {n: _omit(messages[n]) for n in _weighty(messages, rule.unwanted, 0)}
-    return _marked(messages, marks)
+    return messages.replace(marks)
 
 
 def mask_window(messages: Messages, window: int) -> Messages:
     """Mask the observations before the newest messages, as OpenHands' attention window."""
     old = messages[: max(len(messages) - window, 0)]
-    return _marked(messages, {n: _mask(messages[n]) for n in _weighty(old, unstubbed, 0)})
-
-
-def _marked(messages: Messages, marks: Mapping[int, Message]) -> Messages:
-    """The history with other messages at some places."""
-    if not marks:
-        return messages
-    first = min(marks)
-    rest = list(messages[first:])
-    for index, message in marks.items():
-        rest[index - first] = message
-    return messages.branch(first, rest)
+    return messages.replace({n: _mask(messages[n]) for n in _weighty(old, unstubbed, 0)})
 
 
 def _after(messages: Messages, count: int, total: int) -> int:
