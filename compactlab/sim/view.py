@@ -12,7 +12,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, islice, repeat
+from itertools import accumulate, islice, pairwise, repeat
 from operator import indexOf, is_, is_not
 from typing import NamedTuple, overload
 
@@ -98,12 +98,17 @@ class _Buffer:
         """The items before an index, others in the place of some; sums go on from what is known."""
         edited = self.branch(stop, ())
         edited.stem = self.mark, min(changes)
-        for place, message in sorted(changes.items()):
-            old, edited.items[place] = edited.items[place], message
-            for weight, sums in edited.sums.items():
-                more = weight(message) - weight(old) if place + 1 < len(sums) else 0
-                if more:
-                    sums[place + 1 :] = [known + more for known in sums[place + 1 :]]
+        items, places = edited.items, sorted(changes)
+        for place in places:
+            items[place] = changes[place]
+        for weight, sums in edited.sums.items():
+            more = 0
+            for place, following in pairwise([*places, stop]):
+                if place + 1 < len(sums):
+                    more += weight(items[place]) - weight(self.items[place])
+                    if more:
+                        span = slice(place + 1, following + 1)
+                        sums[span] = [known + more for known in sums[span]]
         return edited
 
     def common(self, other: _Buffer) -> int:

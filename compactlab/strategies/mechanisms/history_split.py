@@ -21,6 +21,7 @@ KEPT_CHARS = 40_000
 _HEAD = 0.2
 _ASCII, _OTHER, _LONG = 0.25, 1.5, 100_000
 _IMAGE = 3000
+_quote = json.JSONEncoder(ensure_ascii=False).encode
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -96,7 +97,7 @@ def _part_chars(part: Part) -> int:
 
 def _quoted(text: str) -> int:
     """Length of a text as `JSON.stringify` writes it: lone surrogates become escapes."""
-    written = json.dumps(text, ensure_ascii=False)
+    written = _quote(text)
     lone = 0 if text.isascii() else len(_SURROGATE.findall(text))
     return utf16_length(written) + 5 * lone
 

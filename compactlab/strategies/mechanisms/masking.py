@@ -129,10 +129,13 @@ def _after(messages: Messages, count: int, total: int) -> int:
 def _weighty(messages: Messages, weight: Weight, start: int) -> Iterator[int]:
     """Indices of the messages from an index on that weigh something."""
     rest = messages[start:]
-    total = rest.total(weight)
-    first = rest.last_holding(weight, total) if total else None
-    if first is not None:
-        yield from (n for n, m in enumerate(rest[first:], start + first) if weight(m))
+    left = rest.total(weight)
+    first = rest.last_holding(weight, left) if left else None
+    while first is not None and left:
+        weighs = weight(rest[first])
+        if weighs:
+            yield start + first
+        first, left = first + 1, left - weighs
 
 
 def _omit(message: Message) -> Message:
