@@ -7,6 +7,7 @@ from collections.abc import Callable, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from compactlab.sim.blocks import blocks_of
 from compactlab.sim.conversation import Compaction
 from compactlab.sim.errors import ContractError
 from compactlab.sim.memory import Remembered
@@ -14,7 +15,6 @@ from compactlab.sim.message import Message, Part, Usage
 from compactlab.sim.model import Model, replayable
 from compactlab.sim.needs import Later
 from compactlab.sim.phase import Phase
-from compactlab.sim.prompt import blocks_of
 from compactlab.sim.summarize import SummaryRequest, TurnRequest
 from compactlab.sim.view import Messages, View
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import accumulate
+from operator import or_
 
 from compactlab.sim.conversation import Conversation, Rewind
 from compactlab.sim.identifiers import used, words
@@ -57,18 +59,20 @@ class ForwardNeeds:
         The same as bits.
     size
         How many numbers there are.
-    last_use
-        For each number, which call's action is the last to use the word, counted from 0.
+    due
+        For each call, counted from 0, and for the time after the last: the words that its action
+        or a later one uses, as bits.
+    stated
+        By message, the places in it where facts are stated, and the last call that needs each.
     """
 
     def __init__(self, conversation: Conversation, ahead: int = AHEAD) -> None:
         uses = {answer.id: used(answer) for answer in conversation.calls}
         self._numbers = {w: i for i, w in enumerate(sorted(frozenset().union(*uses.values())))}
         self.size = len(self._numbers)
-        self.last_use = [0] * self.size
-        for call, answer in enumerate(conversation.calls):
-            for word in uses[answer.id]:
-                self.last_use[self._numbers[word]] = call
+        acts = [bits(self._numbers[w] for w in uses[m.id]) for m in conversation.calls]
+        self.due = [*accumulate(reversed(acts), or_, initial=0)][::-1]
+        self.stated = _stated(conversation)
         self._held: dict[str, tuple[int, ...]] = {}
         self._bits_in: dict[int, tuple[Message, int]] = {}
         actions = {id: frozenset(self._numbers[w] for w in words) for id, words in uses.items()}
@@ -144,7 +148,7 @@ class Later:
     """What is needed from a moment on, and which messages hold it: for who may see the future.
 
     Those things are the words that recorded actions use, and the places where the facts are
-    stated that calls are labelled to need. Words have their numbers from 0, places below.
+    stated that calls are labelled to need. Each is a bit.
 
     Parameters
     ----------
@@ -156,22 +160,20 @@ class Later:
 
     def __init__(self, conversation: Conversation, call: int) -> None:
         self.call = call
-        self._stated = _stated(conversation)
-        self._words = forward_needs(conversation)
+        self._needs = forward_needs(conversation)
+        self._due = self._needs.due[min(call, len(self._needs.due) - 1)]
 
-    def held_in(self, message: Message) -> frozenset[int]:
-        """Numbers of the things in a message that this call or a later one needs."""
-        due = self._stated.get(message.id, ())
-        stated = frozenset(-1 - thing for thing, last in due if last >= self.call)
-        return stated | self._due(self._words.held_in(message))
+    def held_in(self, message: Message) -> int:
+        """The things in a message that this call or a later one needs, as bits."""
+        held = self._needs.bits_in(message) & self._due
+        for thing, last in self._needs.stated.get(message.id, ()):
+            if last >= self.call:
+                held |= 1 << (self._needs.size + thing)
+        return held
 
-    def held_by(self, parts: Iterable[Part]) -> frozenset[int]:
-        """Numbers of the things in parts of the system prompt; facts are never stated there."""
-        return self._due(self._words.held_by(parts))
-
-    def _due(self, numbers: Iterable[int]) -> frozenset[int]:
-        last = self._words.last_use
-        return frozenset(number for number in numbers if last[number] >= self.call)
+    def held_by(self, parts: Iterable[Part]) -> int:
+        """The same of parts of the system prompt; facts are never stated there."""
+        return bits(self._needs.held_by(parts)) & self._due
 
 
 def _stated(conversation: Conversation) -> dict[str, list[tuple[int, int]]]:

@@ -8,106 +8,27 @@ a cache asks for it, which of most blocks none ever does.
 
 from __future__ import annotations
 
-import hashlib
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import accumulate
 from operator import mul
 
-from compactlab.sim.message import Message, Part
+from compactlab.sim.blocks import PRIME, Blocks, Group, blocks_of
 from compactlab.sim.tokens import Tokenizer
-from compactlab.sim.view import View, Weight
+from compactlab.sim.view import Messages, View
 
 # Keys are values of a polynomial over a prime field, a block a coefficient: cheap to extend, and at
 # a million blocks two different prefixes collide with a probability below 1e-12.
-_PRIME = (1 << 60) - 93
 _BASE = 0x9E3779B97F4A7C1
 _powers = [1]
+# Fewer blocks are added up anew as fast as what they came to can be moved.
+_MANY = 50
 
 # Name of a system part that holds what a client puts between the system prompt and the messages
 # (project files, environment): sent with every prompt, but not marked for the cache on its own.
 CLIENT_CONTEXT = "client context"
 # Name of the system parts that define tools; they stand before all others.
 TOOLS = "tools"
-
-_Blocks = tuple[tuple[int, ...], tuple[int, ...]]
-
-
-class Blocks:
-    """Remembers what messages are made of, as a cache and a bill see it.
-
-    The same messages are sent again and again, by one strategy after the other.
-
-    Parameters
-    ----------
-    tokenizer
-        Counts the blocks.
-    """
-
-    def __init__(self, tokenizer: Tokenizer) -> None:
-        self.tokenizer = tokenizer
-        self.weight: Weight = self.tokens  # one object, by which running sums are found again
-        self._system: tuple[tuple[Part, ...], int] = ((), 0)
-        # The message is held too: an id may be given again once its object is gone.
-        self._known: dict[int, tuple[Message, _Blocks, int]] = {}
-        self.pictures: set[int] = set()  # ids of the known messages that hold an image
-
-    def of(self, messages: Iterable[Message]) -> Iterator[_Blocks]:
-        """Of each message, the symbols and the tokens of its parts."""
-        known = self._known
-        return ((known.get(id(m)) or self._learn(m))[1] for m in messages)
-
-    def tokens(self, message: Message) -> int:
-        """Tokens of a message."""
-        return (self._known.get(id(message)) or self._learn(message))[2]
-
-    def of_system(self, parts: tuple[Part, ...]) -> _Blocks:
-        """Symbols and tokens of the parts of the system prompt."""
-        return self._blocks("system", parts)
-
-    def of_view(self, view: View) -> int:
-        """Tokens of a view."""
-        if view.system is not self._system[0]:
-            self._system = view.system, sum(map(self.tokenizer.part, view.system))
-        return self._system[1] + view.messages.total(self.weight)
-
-    def _blocks(self, role: str, parts: tuple[Part, ...]) -> _Blocks:
-        count = self.tokenizer.part
-        return tuple(_symbol(role, part) for part in parts), tuple(map(count, parts))
-
-    def _learn(self, message: Message) -> tuple[Message, _Blocks, int]:
-        blocks = self._blocks(message.role, message.parts)
-        known = message, blocks, sum(blocks[1])
-        self._known[id(message)] = known
-        if any(part.type == "image" for part in message.parts):
-            self.pictures.add(id(message))
-        return known
-
-
-_blocks: dict[Tokenizer, Blocks] = {}
-
-
-def blocks_of(tokenizer: Tokenizer) -> Blocks:
-    """The memory of a tokenizer, shared by all replays until it is dropped."""
-    known = _blocks.get(tokenizer)
-    if known is None:
-        known = _blocks[tokenizer] = Blocks(tokenizer)
-    return known
-
-
-def forget_blocks() -> None:
-    """Drop the memory of messages, so that it does not grow with every conversation."""
-    _blocks.clear()
-
-
-def _symbol(role: str, part: Part) -> int:
-    """Name what a model reads of a part; where there is no text, where it comes from."""
-    content = [role, part.type, part.name, part.call_id, str(part.is_error), part.text]
-    if part.size:
-        content += [str(part.size), *(source.id for source in part.sources)]
-    written = "".join(f"{len(piece)}:{piece}" for piece in content)
-    digest = hashlib.blake2b(written.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return int.from_bytes(digest, "big") % (_PRIME - 1) + 1
 
 
 class Prompt:
@@ -117,6 +38,10 @@ class Prompt:
     ----------
     tokenizer
         Counts its blocks.
+    strips
+        Whether the model drops the thinking of earlier turns when a new one starts.
+    blocks
+        Counts the blocks instead, where their sizes are known.
 
     Attributes
     ----------
@@ -139,8 +64,12 @@ class Prompt:
         Indices of the messages that hold an image.
     """
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
-        self.blocks = blocks_of(tokenizer)
+    def __init__(
+        self, tokenizer: Tokenizer, *, strips: bool = False, blocks: Blocks | None = None
+    ) -> None:
+        self.blocks = blocks_of(tokenizer) if blocks is None else blocks
+        self._strips = strips
+        self._bare = 0  # so many leading messages stand without their thinking
         self.view = View()
         self.symbols: list[int] = []
         self.totals: list[int] = []
@@ -164,46 +93,76 @@ class Prompt:
         keys = self._keys
         if not keys[block]:
             while len(_powers) <= block:
-                _powers.append(_powers[-1] * _BASE % _PRIME)
+                _powers.append(_powers[-1] * _BASE % PRIME)
             first = block
             while first and not keys[first - 1]:
                 first -= 1
             known = keys[first - 1] if first else 0
             span = slice(first, block + 1)
-            keys[block] = (known + sum(map(mul, self.symbols[span], _powers[span]))) % _PRIME
+            keys[block] = (known + sum(map(mul, self.symbols[span], _powers[span]))) % PRIME
         return keys[block]
 
     def move(self, view: View) -> None:
         """Become the prompt of another view."""
-        system, before = view.system, self.view
-        kept = before.messages.shared(view.messages)
-        if system is not before.system and system != before.system:
+        system, before, messages = view.system, self.view.messages, view.messages
+        if system is not self.view.system and system != self.view.system:
             self._cut(0)
-            kept = 0
+            self.starts.clear()
             self._push([self.blocks.of_system(system)])
             names = [part.name for part in system]
             self.front = names.index(CLIENT_CONTEXT) if CLIENT_CONTEXT in names else len(names)
             self.tools = names.count(TOOLS)
-        elif kept < len(self.starts):
-            cut_off = 0 if kept else before.messages.ahead_of(view.messages)
-            if cut_off:
-                self._cut_front(cut_off)
-                kept = len(self.starts)
-                self.images = [index - cut_off for index in self.images if index >= cut_off]
-            else:
-                self._cut(self.starts[kept])
-        del self.starts[kept:]
-        self.starts += self._push(self.blocks.of(view.messages[kept:]))
+            before = Messages()
+        same, gone, come = before.edit(messages)
+        if same < len(before):
+            self._edit(same, gone, self.blocks.of(messages[same:come]))
+        new = messages[come + len(before) - gone :]
+        self.starts += self._push(self.blocks.of(new))
         self.view = view
         if self.blocks.pictures:
-            self._find_images(kept)
+            self._find_images(same)
+        if self._strips and self.blocks.thoughts:
+            self._strip(same)
 
-    def _find_images(self, kept: int) -> None:
+    def _find_images(self, same: int) -> None:
         """Of the messages from an index on, which hold an image; of those before it is known."""
         pictures, messages = self.blocks.pictures, self.view.messages
-        del self.images[bisect_left(self.images, kept) :]
-        later = enumerate(messages[kept:], kept)
+        del self.images[bisect_left(self.images, same) :]
+        later = enumerate(messages[same:], same)
         self.images += [index for index, message in later if id(message) in pictures]
+
+    def _strip(self, same: int) -> None:
+        """Drop the thinking of earlier turns, and only that; before an index nothing is new."""
+        messages, thoughts, starts = self.view.messages, self.blocks.thoughts, self.starts
+        turn = self._turn(same)
+        end = len(messages) if same < self._bare else max(self._bare, turn)
+        wrong = []
+        for index in range(min(same, self._bare, turn), end):
+            known = thoughts.get(id(messages[index]))
+            if known is not None:
+                next = starts[index + 1] if index + 1 < len(starts) else len(self.symbols)
+                bare = next - starts[index] == len(known[0])
+                if bare != (index < turn):
+                    wrong.append(index)
+        if wrong:
+            first, last = wrong[0], wrong[-1] + 1
+            full = self.blocks.of(messages[first:last])
+            both = zip(messages[first:last], full, strict=True)
+            groups = [
+                thoughts.get(id(message), blocks) if index < turn else blocks
+                for index, (message, blocks) in enumerate(both, first)
+            ]
+            self._edit(first, last, groups)
+        self._bare = turn
+
+    def _turn(self, same: int) -> int:
+        """Where the last turn starts; where it was known to, unless that has changed."""
+        messages = self.view.messages
+        known = self._bare if same > self._bare else 0
+        for index in range(len(messages) - 1, known, -1):
+            if messages[index].starts_turn:
+                return index
+        return known
 
     def mark_sent(self) -> None:
         """Remember this prompt as the one that was last sent."""
@@ -221,22 +180,40 @@ class Prompt:
             self._agreed, self._rest = self._agreed + same, self._rest[same:]
         return self.totals[self._agreed - 1] if self._agreed else 0
 
+    def _edit(self, same: int, gone: int, come: Iterable[Group]) -> None:
+        """Put other messages in the place of some; what is behind them moves, and is not read."""
+        starts, end = self.starts, len(self.symbols)
+        next = starts[gone] if gone < len(starts) else end
+        symbols, totals, later = self.symbols[next:], self.totals[next:], starts[gone:]
+        tokens = self.totals[next - 1] if next else 0
+        last, part = self._last_known(next) if end - next > _MANY else (0, 0)
+        self._cut(starts[same])
+        del starts[same:]
+        starts += self._push(come)
+        moved, more = len(self.symbols) - next, self.tokens - tokens
+        self.symbols += symbols
+        self.totals += [total + more for total in totals] if more else totals
+        starts += [start + moved for start in later] if moved else later
+        self._keys += [0] * len(symbols)
+        self.tokens = self.totals[-1] if self.totals else 0
+        if part:
+            before = self.key(next + moved - 1) if next + moved else 0
+            self._keys[last + moved] = (before + part * pow(_BASE, moved, PRIME)) % PRIME
+
+    def _last_known(self, block: int) -> tuple[int, int]:
+        """Of the blocks from one on the last whose key is known, and what they add to that."""
+        for last in range(len(self.symbols) - 1, block - 1, -1):
+            if self._keys[last]:
+                return last, self._keys[last] - (self.key(block - 1) if block else 0)
+        return 0, 0
+
     def _cut(self, block: int) -> None:
         """Forget all blocks from one on, but for what was sent of them."""
+        if block:
+            self.key(block - 1)  # else the key of whatever comes there is made from far in front
         self._disagree(block)
         del self.symbols[block:], self.totals[block:], self._keys[block:]
         self.tokens = self.totals[-1] if self.totals else 0
-
-    def _cut_front(self, messages: int) -> None:
-        """Forget the first messages: what is behind them moves, and nothing of it is read anew."""
-        first, next = self.starts[0], self.starts[messages]
-        self._disagree(first)
-        lost = self.totals[next - 1] - (self.totals[first - 1] if first else 0)
-        del self.symbols[first:next]
-        self.totals[first:] = [total - lost for total in self.totals[next:]]
-        self.starts = [start - (next - first) for start in self.starts[messages:]]
-        self._keys[first:] = [0] * (len(self.symbols) - first)
-        self.tokens -= lost
 
     def _disagree(self, block: int) -> None:
         """From this block on, what was sent is another prompt."""
@@ -244,7 +221,7 @@ class Prompt:
             self._rest = self.symbols[block : self._agreed] + self._rest
             self._agreed = block
 
-    def _push(self, groups: Iterable[_Blocks]) -> list[int]:
+    def _push(self, groups: Iterable[Group]) -> list[int]:
         """Add groups of blocks; return the index at which each begins."""
         starts: list[int] = []
         weights: list[int] = []

@@ -6,12 +6,12 @@ import copy
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from compactlab.sim.blocks import blocks_of
 from compactlab.sim.conversation import Compaction
 from compactlab.sim.errors import ContractError
 from compactlab.sim.host import Compacted, Host, Recorded
 from compactlab.sim.message import Message, Part, Usage
 from compactlab.sim.phase import Phase
-from compactlab.sim.prompt import blocks_of
 from compactlab.sim.strategy import Lifetime, Strategy
 from compactlab.sim.view import Messages, View
 
@@ -26,24 +26,22 @@ def loses(before: Messages, after: Messages) -> bool:
     gone, come = before.difference(after)
     if not gone:
         return False
-    kept = set() if before.stored_with(after) else set(map(id, after))
-    lost = [
-        part
-        for message in gone
-        if id(message) not in kept
-        for part in message.parts
-        if part.kind != "synthetic"
-    ]
-    if any(part.kind in _SHORTENED for part in lost):
+    lost = [(m, part) for m in gone for part in m.parts if part.kind != "synthetic"]
+    if any(part.kind in _SHORTENED for _, part in lost):
         # A result that was shortened for one request and is whole again is no loss.
         whole = {s.id for m in come for p in m.parts if p.kind == "verbatim" for s in p.sources}
-        lost = [p for p in lost if p.kind not in _SHORTENED or not whole.issuperset(_origin(p))]
+        lost = [
+            (m, p) for m, p in lost if p.kind not in _SHORTENED or not whole.issuperset(_origin(p))
+        ]
     # Most of what is gone has left no word, and then nobody need ask whose words there are.
     texts = {part.text for message in come for part in message.parts}
-    if any(part.text not in texts for part in lost):
-        return True
-    present = {(part.text, _origin(part)) for message in come for part in message.parts}
-    return any((part.text, _origin(part)) not in present for part in lost)
+    present: set[tuple[str, tuple[str, ...]]] = set()
+    if any(part.text in texts for _, part in lost):
+        present = {(part.text, _origin(part)) for message in come for part in message.parts}
+    missing = (m for m, p in lost if p.text not in texts or (p.text, _origin(p)) not in present)
+    # Where the two are not stored together, what stood there twice may have gone once.
+    once = before.stored_with(after)
+    return any(once or not after.holds(message) for message in missing)
 
 
 def _origin(part: Part) -> tuple[str, ...]:

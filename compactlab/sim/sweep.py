@@ -15,13 +15,13 @@ from typing import Any
 
 import msgspec
 
+from compactlab.sim.blocks import forget_blocks
 from compactlab.sim.caller import RECORDED
 from compactlab.sim.conversation import Conversation
 from compactlab.sim.errors import CompactlabError
 from compactlab.sim.metrics import Reading, figures
 from compactlab.sim.metrics.reading import cost
 from compactlab.sim.pricing import price_list
-from compactlab.sim.prompt import forget_blocks
 from compactlab.sim.recording import Unseen, unseen
 from compactlab.sim.replay import record
 from compactlab.sim.results import Results, Run

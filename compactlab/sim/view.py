@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, islice
-from operator import indexOf, is_not
-from typing import overload
+from itertools import accumulate, islice, pairwise, repeat
+from operator import indexOf, is_, is_not
+from typing import NamedTuple, overload
 
 import msgspec
 
@@ -23,11 +23,43 @@ from compactlab.sim.message import Message, Part
 Weight = Callable[[Message], int]
 
 
-def _without(some: Messages, others: Messages) -> list[Message]:
+class Edit(NamedTuple):
+    """How one sequence of messages became another.
+
+    Whatever is edited in place, left out or cut off in front leaves most of what stands behind it
+    as it was: nobody need look at that again.
+
+    Parameters
+    ----------
+    same
+        How many leading messages are the same.
+    gone
+        Index in the one sequence up to which it was changed from there on.
+    come
+        Index in the other up to which stands what came instead. Behind it follow the messages that
+        stood behind ``gone``, all of them, and then what is new.
+    """
+
+    same: int
+    gone: int
+    come: int
+
+
+def _first(found: Iterable[bool], otherwise: int) -> int:
+    """Place of the first that is true."""
+    try:
+        return indexOf(found, True)
+    except ValueError:
+        return otherwise
+
+
+def _without(some: list[Message], others: list[Message]) -> list[Message]:
     """Those that are left of some when others are taken away, each as often as it is there."""
+    gone = set(map(id, others))
+    if gone.isdisjoint(map(id, some)):
+        return some
     ids = list(map(id, some))
     if len(set(ids)) == len(ids):  # nearly always, and cheaper
-        gone = set(map(id, others))
         return [message for message, id in zip(some, ids, strict=True) if id not in gone]
     taken = dict(Counter(map(id, others)))
     left = []
@@ -61,6 +93,23 @@ class _Buffer:
         """The first so many items and then others; what was summed before is kept."""
         sums = {weight: known[: length + 1] for weight, known in self.sums.items()}
         return _Buffer([*self.items[:length], *items], sums, stem=(self.mark, length))
+
+    def edited(self, stop: int, changes: Mapping[int, Message]) -> _Buffer:
+        """The items before an index, others in the place of some; sums go on from what is known."""
+        edited = self.branch(stop, ())
+        edited.stem = self.mark, min(changes)
+        items, places = edited.items, sorted(changes)
+        for place in places:
+            items[place] = changes[place]
+        for weight, sums in edited.sums.items():
+            more = 0
+            for place, following in pairwise([*places, stop]):
+                if place + 1 < len(sums):
+                    more += weight(items[place]) - weight(self.items[place])
+                    if more:
+                        span = slice(place + 1, following + 1)
+                        sums[span] = [known + more for known in sums[span]]
+        return edited
 
     def common(self, other: _Buffer) -> int:
         """How many leading items are known to be the same in both."""
@@ -156,6 +205,21 @@ class Messages(Sequence[Message]):
         branch._start, branch._stop = self._start, len(branch._buffer.items)
         return branch
 
+    def replace(self, changes: Mapping[int, Message]) -> Messages:
+        """These messages, with others in the place of some; themselves, if there are none.
+
+        What is known of those behind is not found out anew, either.
+        """
+        if not changes:
+            return self
+        if not (0 <= min(changes) and max(changes) < len(self)):
+            raise IndexError("no such message")
+        edited = object.__new__(Messages)
+        places = {self._start + index: message for index, message in changes.items()}
+        edited._buffer = self._buffer.edited(self._stop, places)
+        edited._start, edited._stop = self._start, self._stop
+        return edited
+
     def shared(self, other: Messages) -> int:
         """How many leading messages are the same objects in both."""
         start, its_start = self._start, other._start
@@ -168,10 +232,8 @@ class Messages(Sequence[Message]):
         mine, its = self._buffer.items, other._buffer.items
         if known == shorter or mine[start + known] is not its[its_start + known]:
             return known
-        try:
-            return known + indexOf(map(is_not, self._walk(known), other._walk(known)), True)
-        except ValueError:
-            return shorter
+        differ = map(is_not, self._walk(known), other._walk(known))
+        return known + _first(differ, shorter - known)
 
     def _walk(self, index: int) -> Iterator[Message]:
         return map(self._buffer.items.__getitem__, range(self._start + index, self._stop))
@@ -185,6 +247,34 @@ class Messages(Sequence[Message]):
             return other._start - self._start
         return 0
 
+    def edit(self, other: Messages) -> Edit:
+        """How this sequence became the other.
+
+        Examples
+        --------
+        >>> one, two, three, four = (Message(i, "user", ()) for i in "1234")
+        >>> Messages([one, two, three]).edit(Messages([one, three, four]))
+        Edit(same=1, gone=2, come=1)
+        """
+        ahead = self.ahead_of(other)
+        if ahead:
+            return Edit(0, ahead, 0)
+        same = self.shared(other)
+        if same == self._stop - self._start:
+            return Edit(same, same, same)
+        mine = self._buffer.items[self._start + same : self._stop]
+        its = other._buffer.items[other._start + same : other._stop]
+        # What is new is little: from the end it is not far to the last one that was there before.
+        new = _first(map(is_, reversed(its), repeat(mine[-1])), len(its))
+        its = its[: len(its) - new]
+        moved = _first(map(is_not, reversed(mine), reversed(its)), min(len(mine), len(its)))
+        come = same + (len(its) - moved if moved else len(its) + new)
+        return Edit(same, len(self) - moved, come)
+
+    def holds(self, message: Message) -> bool:
+        """Whether a message is among these, that very object."""
+        return any(map(is_, self, repeat(message)))
+
     def stored_with(self, other: Messages) -> bool:
         """Whether both are windows on the same list."""
         return self._buffer is other._buffer
@@ -197,15 +287,14 @@ class Messages(Sequence[Message]):
         tuple
             The messages that are only here, and those that are only there, by identity.
         """
-        if (
-            self._buffer is other._buffer
-            and self._start <= other._start <= self._stop <= other._stop
-        ):
-            items = self._buffer.items
-            return items[self._start : other._start], items[self._stop : other._stop]
-        same = self.shared(other)
-        mine, its = self[same:], other[same:]
-        return _without(mine, its), _without(its, mine)
+        mine, its = self._buffer.items, other._buffer.items
+        if self.ahead_of(other):
+            return mine[self._start : other._start], its[self._stop : other._stop]
+        same, gone, come = self.edit(other)
+        left = mine[self._start + same : self._start + gone]
+        new = its[other._start + same : other._start + come]
+        new += its[other._start + come + len(self) - gone : other._stop]
+        return _without(left, new), _without(new, left)
 
     def total(self, weight: Weight) -> int:
         """Sum of a weight over all messages; what was summed before is not summed again."""

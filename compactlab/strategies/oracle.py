@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 
 from compactlab.sim.host import Host
 from compactlab.sim.phase import Phase
@@ -34,13 +36,13 @@ class Oracle(Strategy):
         """Drop what will not be needed."""
         messages, needs = view.messages, host.needs
         kept = _current(messages, overflow=host.phase is Phase.ON_OVERFLOW)
-        covered = set(needs.held_by(view.system))
+        covered = needs.held_by(view.system)
         for message in messages:
             if id(message) in kept:
                 covered |= needs.held_in(message)
         for exchange in reversed(exchanges(messages)):
-            held = frozenset().union(*map(needs.held_in, exchange))
-            if held - covered or not kept.isdisjoint(map(id, exchange)):
+            held = reduce(or_, map(needs.held_in, exchange))
+            if held & ~covered or not kept.isdisjoint(map(id, exchange)):
                 kept.update(map(id, exchange))
                 covered |= held
         _begin_with_the_user(messages, kept)

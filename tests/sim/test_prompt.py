@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from compactlab.sim.blocks import forget_blocks
 from compactlab.sim.message import Message, Part
-from compactlab.sim.prompt import CLIENT_CONTEXT, Prompt, forget_blocks
+from compactlab.sim.prompt import CLIENT_CONTEXT, Prompt
 from compactlab.sim.prompt import blocks_of as memory_of
 from compactlab.sim.tokens import Tokenizer
 from compactlab.sim.view import View

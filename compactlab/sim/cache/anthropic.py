@@ -6,11 +6,15 @@ read starts at each mark and steps back over at most 20 positions, the mark itse
 first; an entry lives 5 minutes or 1 hour from the *start* of the last request that wrote or read
 it, and can be read as soon as the answer to the request that wrote it begins; prefixes shorter
 than the model's minimum are not stored.
+
+The page does not say what becomes of a 5-minute entry that is found under a mark of one hour. It
+bills as one-hour write only what lies between the longest hit and the last mark of one hour, so
+nothing is paid for what was found; here the entry therefore keeps the lifetime that was paid for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
@@ -19,8 +23,9 @@ from compactlab.sim.cache.marks import (
     Mark,
     check_marks,
     parse_marks,
-    positions,
     set_marks,
+    walk,
+    walk_runs,
 )
 from compactlab.sim.cache.policy import Cache, CachePolicy, Lookup, Request
 from compactlab.sim.cache.salt import Salt
@@ -41,7 +46,8 @@ class Anthropic(CachePolicy):
         Where the client marks, in the order of the prompt: ``tools``, ``system`` (the end of the
         system blocks, so that they survive a compaction), ``last`` (the last block that can be
         marked, which moves), or ``auto`` for the mark that the provider sets there by itself. A
-        lifetime of its own is written behind a colon, ``system:1h``.
+        lifetime of its own is written behind a colon, ``system:1h``. Where the prompt has no such
+        place, there is no such mark.
     lookback
         Positions that a read walks, the mark included.
     runs_are_one
@@ -81,116 +87,149 @@ class Anthropic(CachePolicy):
 
 
 class _Entry(NamedTuple):
-    """A stored prefix: when it was last touched, how long it lives, from when it can be read."""
+    """A prefix that was sent, stored or not.
+
+    When it was last touched, how long it lives, from when it can be read; and the cause for which
+    it was not stored at all.
+    """
 
     touched: float
     lifetime: float
     visible: float
+    unstored: str = ""
 
-    def alive(self, at: float) -> bool:
-        return at - self.touched <= self.lifetime
+    @property
+    def end(self) -> float:
+        return self.touched + self.lifetime
 
-
-class _Found(NamedTuple):
-    """Of the entries that were walked over, where the longest of each kind end; -1 for none."""
-
-    live: int = -1
-    dead: int = -1
-    hidden: int = -1
+    def why_not(self, at: float) -> str:
+        """The cause for which it cannot be read; "" if it can."""
+        if self.unstored:
+            return self.unstored
+        if at - self.touched > self.lifetime:
+            return "ttl_expired"
+        return "concurrent_cold" if self.visible > at else ""
 
 
 class _Entries(Cache):
-    """Stored prefixes by key, and why others were not found."""
+    """Prefixes by key: those that are stored, and why others are not."""
 
     def __init__(self, policy: Anthropic) -> None:
         self._policy = policy
-        self._marks = parse_marks(policy.marks)
+        self._places: dict[str, list[tuple[str, str]]] = {}
         self._entries: dict[int, _Entry] = {}
-        # Of the stored prefixes, by their tokens, where they end: elsewhere no key is asked for.
+        # Of the entries, by their tokens, where they end: elsewhere no key is asked for.
         self._ends: dict[int, set[int]] = {}
         self._salt = Salt()
+        self._walk = walk_runs if policy.runs_are_one else walk
 
     def request(self, request: Request) -> Lookup:
         """Look up, then store."""
-        prompt, at = request.prompt, request.at
-        totals, policy = prompt.totals, self._policy
+        prompt, totals = request.prompt, request.prompt.totals
         if not totals:
             return Lookup()
         self._salt.take(request.settings, prompt)
-        marks = set_marks(self._marks, prompt, request.ttl or policy.ttl)
-        found = self._find(prompt, [mark.block for mark in marks], at, touch=not request.lost)
-        missed = self._missed(prompt, found, marks[-1].block, at)
-        read = totals[found.live] if found.live >= 0 else 0
+        marks = set_marks(self._marks(request.ttl or self._policy.ttl), prompt)
+        last = marks[-1].block if marks else -1
+        hit, missed = self._find(request, marks)
+        read = totals[hit] if hit >= 0 else 0
+        self._look_beyond(request, last, max(hit, *missed.values(), -1), missed)
+        causes = [(why, totals[block]) for why, block in missed.items() if block > hit]
+        causes.sort(key=lambda pair: pair[1])
         if request.lost and read:
-            missed, read = (*missed, ("eviction", read)), 0
-        written = {"5m": read, "1h": read}
+            causes, read = [("eviction", read), *causes], 0
+        hour = five = read
         for mark in marks:
-            if totals[mark.block] >= policy.minimum:
-                self._store(prompt, mark, at, at + request.latency)
-                written[mark.ttl] = max(written[mark.ttl], totals[mark.block])
-        hour = written["1h"] - read
-        return Lookup(read, max(0, written["5m"] - read - hour), hour, missed)
+            if self._store(request, mark):
+                five = max(five, totals[mark.block])
+                hour = five if mark.ttl == "1h" else hour
+        if last < len(totals) - 1:
+            self._note(prompt, len(totals) - 1, "no_cache")
+        return Lookup(read, five - hour, hour - read, tuple(causes))
+
+    def _marks(self, ttl: str) -> list[tuple[str, str]]:
+        """The marked places, each with its lifetime, if the client asks for this one."""
+        places = self._places.get(ttl)
+        if places is None:
+            check_marks(self._policy.marks, ttl)
+            places = self._places[ttl] = parse_marks(self._policy.marks, ttl)
+        return places
+
+    def _find(self, request: Request, marks: list[Mark]) -> tuple[int, dict[str, int]]:
+        """Where the longest entry ends that is found from any mark, -1 if none is found.
+
+        Every hit is touched. Beside it, where the longest of the others end that were walked over,
+        by the cause for which they could not be read.
+        """
+        hit, missed = -1, dict[str, int]()
+        prompt, at = request.prompt, request.at
+        for mark in reversed(marks):
+            blocks = self._walk(prompt, mark.block, self._policy.lookback)
+            for block, entry in self._known(prompt, blocks):
+                why = entry.why_not(at)
+                if not why:
+                    if not request.lost:
+                        self._entries[self._key(prompt, block)] = entry._replace(touched=at)
+                    hit = max(hit, block)
+                    break
+                _furthest(missed, why, block)
+        return hit, missed
+
+    def _look_beyond(self, request: Request, last: int, seen: int, missed: dict[str, int]) -> None:
+        """Add why entries were not read that no walk came to: behind the last mark, or too far.
+
+        An entry that was walked over does not end behind the last block that was seen.
+        """
+        prompt = request.prompt
+        for block, entry in self._known(prompt, range(len(prompt.totals) - 1, last, -1)):
+            _furthest(missed, entry.why_not(request.at) or "lookback_miss", block)
+            break
+        for block, entry in self._known(prompt, range(last - self._policy.lookback, seen, -1)):
+            _furthest(missed, entry.why_not(request.at) or "lookback_miss", block)
+            if not entry.unstored:
+                break
+
+    def _known(self, prompt: Prompt, blocks: Iterable[int]) -> Iterator[tuple[int, _Entry]]:
+        """Those of the blocks where an entry ends, with it."""
+        totals, ends = prompt.totals, self._ends
+        for block in blocks:
+            if totals[block] in ends and block in ends[totals[block]]:
+                entry = self._entries.get(self._key(prompt, block))
+                if entry is not None:
+                    yield block, entry
 
     def _key(self, prompt: Prompt, block: int) -> int:
         return prompt.key(block) ^ self._salt.of(block)
 
-    def _store(self, prompt: Prompt, mark: Mark, at: float, visible: float) -> None:
-        key, tokens = self._key(prompt, mark.block), prompt.totals[mark.block]
+    def _store(self, request: Request, mark: Mark) -> bool:
+        """Write what ends at a mark, unless it has been found; whether it is long enough."""
+        prompt, at = request.prompt, request.at
+        if prompt.totals[mark.block] < self._policy.minimum:
+            self._note(prompt, mark.block, "below_minimum")
+            return False
+        key = self._key(prompt, mark.block)
+        entry = _Entry(at, self._policy.lifetime(mark.ttl), at + request.latency)
         known = self._entries.get(key)
-        if known is None or not known.alive(at):
-            self._entries[key] = _Entry(at, self._policy.lifetime(mark.ttl), visible)
-        elif visible < known.visible:
-            self._entries[key] = known._replace(visible=visible)
-        self._ends.setdefault(tokens, set()).add(mark.block)
+        why = known.why_not(at) if known else "cold_start"
+        if known and not why and not request.lost:
+            return True
+        if known and why in ("", "concurrent_cold"):
+            # Written a second time while the first one lives: nobody can tell the two apart.
+            longer = max(known, entry, key=lambda each: each.end)
+            entry = longer._replace(visible=min(known.visible, entry.visible))
+        self._put(prompt, mark.block, key, entry)
+        return True
 
-    def _find(self, prompt: Prompt, marks: Sequence[int], at: float, touch: bool) -> _Found:
-        """The longest entries that are found from any mark; every hit is touched."""
-        live = dead = hidden = -1
-        for mark in reversed(marks):
-            for index, entry in self._known(prompt, self._walk(prompt, mark)):
-                if not entry.alive(at):
-                    dead = max(dead, index)
-                elif entry.visible > at:
-                    hidden = max(hidden, index)
-                else:
-                    if touch:
-                        key = self._key(prompt, index)
-                        self._entries[key] = entry._replace(touched=at)
-                    live = max(live, index)
-                    break
-        return _Found(live, dead, hidden)
+    def _note(self, prompt: Prompt, block: int, cause: str) -> None:
+        """Remember that a prefix was sent and, for this cause, not stored."""
+        key = self._key(prompt, block)
+        if key not in self._entries:
+            self._put(prompt, block, key, _Entry(0.0, 0.0, 0.0, cause))
 
-    def _walk(self, prompt: Prompt, mark: int) -> Iterable[int]:
-        lookback = self._policy.lookback
-        if self._policy.runs_are_one:
-            return positions(prompt, mark, lookback)
-        return range(mark, max(mark - lookback, -1), -1)
+    def _put(self, prompt: Prompt, block: int, key: int, entry: _Entry) -> None:
+        self._entries[key] = entry
+        self._ends.setdefault(prompt.totals[block], set()).add(block)
 
-    def _known(self, prompt: Prompt, blocks: Iterable[int]) -> Iterable[tuple[int, _Entry]]:
-        """Those of the blocks where an entry ends, with it."""
-        totals, ends = prompt.totals, self._ends
-        for index in blocks:
-            if totals[index] in ends and index in ends[totals[index]]:
-                entry = self._entries.get(self._key(prompt, index))
-                if entry is not None:
-                    yield index, entry
 
-    def _missed(
-        self, prompt: Prompt, found: _Found, last: int, at: float
-    ) -> tuple[tuple[str, int], ...]:
-        missed = []
-        if found.live < 0 and prompt.sent < self._policy.minimum:
-            missed.append(("below_minimum", prompt.sent))
-        if found.dead > found.live:
-            missed.append(("ttl_expired", prompt.totals[found.dead]))
-        if found.hidden > found.live:
-            missed.append(("concurrent_cold", prompt.totals[found.hidden]))
-        # Where runs count as one, a walk is longer than its positions: what it saw is known.
-        walked = last - self._policy.lookback
-        if max(found) < walked:
-            far = self._known(prompt, range(walked, max(found), -1))
-            for index, entry in far:
-                cause = "lookback_miss" if entry.alive(at) else "ttl_expired"
-                missed.append((cause, prompt.totals[index]))
-                break
-        return tuple(sorted(missed, key=lambda pair: pair[1])) if missed else ()
+def _furthest(missed: dict[str, int], cause: str, block: int) -> None:
+    missed[cause] = max(missed.get(cause, -1), block)

@@ -6,8 +6,8 @@ stand before those of five minutes; thinking blocks and empty texts cannot be ma
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import groupby, islice, pairwise
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, groupby, islice, pairwise
 from typing import NamedTuple
 
 from compactlab.sim.message import Part
@@ -61,53 +61,76 @@ def check_marks(marks: Sequence[str], ttl: str) -> None:
             raise ValueError(f"marks: {one} stands before {next}, but a mark of 1h must come first")
 
 
-def parse_marks(marks: Sequence[str]) -> list[tuple[str, str]]:
-    """Each mark's place, and its own lifetime or ""."""
-    return [(place, ttl) for place, _, ttl in (mark.partition(":") for mark in marks)]
+def parse_marks(marks: Sequence[str], ttl: str) -> list[tuple[str, str]]:
+    """Each mark's place, and its own lifetime or the one given."""
+    return [(place, own or ttl) for place, _, own in (mark.partition(":") for mark in marks)]
 
 
-def set_marks(marks: Sequence[tuple[str, str]], prompt: Prompt, ttl: str) -> list[Mark]:
-    """Mark a prompt: the blocks in ascending order, at least one."""
-    last = _last_markable(prompt)
-    found: list[Mark] = []
+def set_marks(places: Sequence[tuple[str, str]], prompt: Prompt) -> list[Mark]:
+    """Mark a prompt: blocks in ascending order, none twice; of two on one block the first stays."""
+    marks: list[Mark] = []
     before = -1
-    for place, own in marks:
-        if place == "system":
-            block = prompt.front - 1
+    for place, ttl in places:
+        if place == "tools":
+            block = _markable_system(prompt, prompt.tools)
+        elif place == "system":
+            block = _markable_system(prompt, prompt.front)
         else:
-            block = prompt.tools - 1 if place == "tools" else last
-        if before < block <= last:
-            found.append(Mark(block, own or ttl))
+            block = _last_markable(prompt)
+        if block > before:
+            marks.append(Mark(block, ttl))
             before = block
-    return found or [Mark(last, ttl)]
+    return marks
+
+
+def _markable(part: Part) -> bool:
+    """Whether a block can be marked: all but thinking and empty texts."""
+    if part.type == "text":
+        return bool(part.text or part.size)
+    return part.type != "thinking"
+
+
+def _markable_system(prompt: Prompt, blocks: int) -> int:
+    """Of the first so many system blocks, the last that can be marked; -1 if none can."""
+    system = prompt.view.system
+    while blocks and not _markable(system[blocks - 1]):
+        blocks -= 1
+    return blocks - 1
 
 
 def _last_markable(prompt: Prompt) -> int:
-    block = last = len(prompt.totals) - 1
-    for part in _backwards(prompt):
-        if part.type != "thinking" and (part.text or part.size):
-            return block
+    """The last block of all that can be marked; -1 if none can."""
+    block = len(prompt.totals)
+    for part in chain(_backwards(prompt), reversed(prompt.view.system)):
         block -= 1
-    return max(block, 0) if prompt.front else last
+        if _markable(part):
+            return block
+    return -1
 
 
-def positions(prompt: Prompt, mark: int, most: int) -> Iterator[int]:
-    """Blocks from a mark backwards, as far as so many positions reach.
+def walk(prompt: Prompt, mark: int, most: int) -> Iterable[int]:
+    """Blocks from a mark backwards, as far as so many positions reach; every block is one."""
+    return range(mark, max(mark - most, -1), -1)
 
-    A run of tool calls, or of tool results, is one position; every other block is one by itself.
-    """
-    behind = len(prompt.totals) - 1 - mark
-    kinds = islice((part.type for part in _backwards(prompt)), behind, None)
-    block = mark
-    seen = 0
+
+def walk_runs(prompt: Prompt, mark: int, most: int) -> Iterable[int]:
+    """Blocks from a mark backwards, where a run of tool calls, or of results, is one position."""
+    starts = prompt.starts
+    front = starts[0] if starts else len(prompt.totals)
+    if mark < front:  # no runs among the blocks of the system prompt
+        yield from walk(prompt, mark, most)
+        return
+    kinds = islice((part.type for part in _backwards(prompt)), len(prompt.totals) - 1 - mark, None)
+    block, left = mark, most
     for kind, run in groupby(kinds):
         for count, _ in enumerate(run):
-            seen += not (count and kind in ("tool_call", "tool_result"))
-            if seen > most:
+            if not count or kind not in ("tool_call", "tool_result"):
+                left -= 1
+            if left < 0:
                 return
             yield block
             block -= 1
-    yield from range(block, max(block - (most - seen), -1), -1)
+    yield from walk(prompt, block, left)
 
 
 def _backwards(prompt: Prompt) -> Iterator[Part]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from compactlab.sim.blocks import forget_blocks
 from compactlab.sim.contract.draw import draw
 from compactlab.sim.contract.rules import RULES
 from compactlab.sim.contract.watched import Asked, Watched
@@ -12,7 +13,6 @@ from compactlab.sim.conversation import Conversation
 from compactlab.sim.errors import UsageError
 from compactlab.sim.memory import Remembered
 from compactlab.sim.message import Message, Part, Source, verbatim
-from compactlab.sim.prompt import forget_blocks
 from compactlab.sim.recording import Unseen
 from compactlab.sim.replay import replay
 from compactlab.sim.spec import build, parse_spec

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import reduce
+from itertools import chain
 from operator import or_
 
+from compactlab.sim.blocks import blocks_of
 from compactlab.sim.message import Message, Part
 from compactlab.sim.metrics.reading import RECENT, Reading
 from compactlab.sim.model import find_model
 from compactlab.sim.needs import bits, forward_needs
-from compactlab.sim.prompt import blocks_of
 from compactlab.sim.trace import Step
 from compactlab.sim.view import Messages
 
@@ -106,10 +107,11 @@ def structural_validity(reading: Reading) -> float | None:
     """One less the faults per message, over all prompts: what a provider would reject."""
     faults = _Faults()
     found = messages = 0
-    for step, gone, come, length, first, _ in reading.changes:
-        for message in gone:
+    for step, gone, come, moved, placed, length, first, _ in reading.changes:
+        # In the order of the prompts: whether a result is early depends on what stands before it.
+        for message in chain(gone, moved):
             faults.update(message, -1)
-        for message in come:
+        for message in chain(come[:placed], moved, come[placed:]):
             faults.update(message, 1)
         if first is None:
             # No provider takes a prompt without messages: all that was said is at fault.

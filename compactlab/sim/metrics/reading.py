@@ -34,6 +34,11 @@ class Change(NamedTuple):
         The call.
     gone, come
         The messages that left, and those that came.
+    moved
+        What stood behind those that left and was not touched. Of those that came, some may stand
+        before it and some behind; see ``placed``.
+    placed
+        How many of those that came stand before it.
     length
         How many messages the prompt has.
     first
@@ -45,6 +50,8 @@ class Change(NamedTuple):
     step: Step
     gone: tuple[Message, ...]
     come: tuple[Message, ...]
+    moved: Messages
+    placed: int
     length: int
     first: Message | None
     tail: Messages
@@ -122,14 +129,19 @@ class Reading:
             shared, length = step.shared, len(prompt)
             gone: Iterable[Message] = ()
             come: Iterable[Message] = step.added
+            moved, placed = EMPTY, 0
             if shared < len(before):
                 if before.stored_with(prompt):
                     gone, come = before[shared:].difference(prompt[shared:])
                 else:
-                    # Whatever stands behind what is shared may have changed its order.
-                    gone = before[shared:]
+                    # Whatever stands before what was moved may have changed its order.
+                    same, left, new = before.edit(prompt)
+                    gone, moved, placed = before[same:left], before[left:], new - same
+                    come = (*prompt[same:new], *prompt[new + len(moved) :])
             tail = prompt[-RECENT:] if step.compaction else EMPTY
             first = prompt[0] if length else None
-            changes.append(Change(step, tuple(gone), tuple(come), length, first, tail))
+            changes.append(
+                Change(step, tuple(gone), tuple(come), moved, placed, length, first, tail)
+            )
             before = prompt
         return changes

@@ -186,13 +186,8 @@ class _Changes:
 
     def behind(self, base: Messages, final: int = 0) -> Messages:
         """The history so changed; its first so many messages are those of another."""
-        if not self.changed and not final:
-            return self.messages
-        first = final or min(self.changed)
-        rest = list(self.messages[first:])
-        for index, message in self.changed.items():
-            rest[index - first] = message
-        return base.branch(first, rest)
+        rest = self.messages if not final else base.branch(final, self.messages[final:])
+        return rest.replace(self.changed)
 
 
 def _results(message: Message) -> int:

@@ -49,12 +49,12 @@ def described(messages: Messages, boundary: int) -> Messages:
     """
     newest = _newest(messages)
     calls = {p.call_id: p for m in messages for p in m.parts if p.type == "tool_call"}
-    changed = [
-        _shorter(message, index, newest, calls, old=index < boundary)
-        for index, message in enumerate(messages)
-    ]
-    first = next((n for n, m in enumerate(messages) if changed[n] is not m), None)
-    return messages if first is None else messages.branch(first, changed[first:])
+    changed = {}
+    for index, message in enumerate(messages):
+        shorter = _shorter(message, index, newest, calls, old=index < boundary)
+        if shorter is not message:
+            changed[index] = shorter
+    return messages.replace(changed)
 
 
 def _newest(messages: Messages) -> dict[str, tuple[int, int]]:

@@ -35,13 +35,7 @@ def is_erased(message: Message) -> bool:
 
 def with_erased(messages: Messages, places: Collection[int]) -> Messages:
     """Messages, some of which are erased; the same ones if there are none to erase."""
-    if not places:
-        return messages
-    first = min(places)
-    rest = messages[first:]
-    return messages.branch(
-        first, (erased(m) if n in places else m for n, m in enumerate(rest, first))
-    )
+    return messages.replace({place: erased(messages[place]) for place in places})
 
 
 def output_tokens(message: Message) -> int:

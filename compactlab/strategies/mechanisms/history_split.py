@@ -21,6 +21,7 @@ KEPT_CHARS = 40_000
 _HEAD = 0.2
 _ASCII, _OTHER, _LONG = 0.25, 1.5, 100_000
 _IMAGE = 3000
+_quote = json.JSONEncoder(ensure_ascii=False).encode
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -96,7 +97,7 @@ def _part_chars(part: Part) -> int:
 
 def _quoted(text: str) -> int:
     """Length of a text as `JSON.stringify` writes it: lone surrogates become escapes."""
-    written = json.dumps(text, ensure_ascii=False)
+    written = _quote(text)
     lone = 0 if text.isascii() else len(_SURROGATE.findall(text))
     return utf16_length(written) + 5 * lone
 
@@ -157,12 +158,7 @@ def within_budget(messages: Messages, host: Host, budget: int) -> Messages:
             used += tokens
         if any(new is not old for new, old in zip(parts, message.parts, strict=True)):
             changed[place] = msgspec.structs.replace(message, parts=tuple(parts))
-    if not changed:
-        return messages
-    first = min(changed)
-    return messages.branch(
-        first, (changed.get(n, m) for n, m in enumerate(messages[first:], first))
-    )
+    return messages.replace(changed)
 
 
 def _cut(message: Message, index: int, host: Host) -> Part:

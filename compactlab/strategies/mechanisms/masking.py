@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
 import msgspec
@@ -109,24 +109,13 @@ def mask_last_n(messages: Messages, rule: Masking, task: int = 0) -> Messages:
     marks = {n: _omit(messages[n]) for n in _weighty(messages[:stop], rule.maskable, start)}
     if rule.always_remove_output_for_tags:
         marks |= {n: _omit(messages[n]) for n in _weighty(messages, rule.unwanted, 0)}
-    return _marked(messages, marks)
+    return messages.replace(marks)
 
 
 def mask_window(messages: Messages, window: int) -> Messages:
     """Mask the observations before the newest messages, as OpenHands' attention window."""
     old = messages[: max(len(messages) - window, 0)]
-    return _marked(messages, {n: _mask(messages[n]) for n in _weighty(old, unstubbed, 0)})
-
-
-def _marked(messages: Messages, marks: Mapping[int, Message]) -> Messages:
-    """The history with other messages at some places."""
-    if not marks:
-        return messages
-    first = min(marks)
-    rest = list(messages[first:])
-    for index, message in marks.items():
-        rest[index - first] = message
-    return messages.branch(first, rest)
+    return messages.replace({n: _mask(messages[n]) for n in _weighty(old, unstubbed, 0)})
 
 
 def _after(messages: Messages, count: int, total: int) -> int:
@@ -140,10 +129,13 @@ def _after(messages: Messages, count: int, total: int) -> int:
 def _weighty(messages: Messages, weight: Weight, start: int) -> Iterator[int]:
     """Indices of the messages from an index on that weigh something."""
     rest = messages[start:]
-    total = rest.total(weight)
-    first = rest.last_holding(weight, total) if total else None
-    if first is not None:
-        yield from (n for n, m in enumerate(rest[first:], start + first) if weight(m))
+    left = rest.total(weight)
+    first = rest.last_holding(weight, left) if left else None
+    while first is not None and left:
+        weighs = weight(rest[first])
+        if weighs:
+            yield start + first
+        first, left = first + 1, left - weighs
 
 
 def _omit(message: Message) -> Message:

@@ -78,7 +78,7 @@ def truncate_oldest(messages: Messages, pins: Container[str] = frozenset()) -> M
             if all(one is other for one, other in zip(parts, message.parts, strict=True)):
                 return None
             shorter = msgspec.structs.replace(message, parts=parts)
-            return messages.branch(index, [shorter, *messages[index + 1 :]])
+            return messages.replace({index: shorter})
     return None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from compactlab.sim.message import Message, Part
 from compactlab.sim.view import Weight
@@ -114,31 +114,42 @@ def _pairs(messages: Sequence[Message]) -> list[tuple[int, int]]:
 
 def serialised(message: Message) -> int:
     """Count a message: a quarter of what it is as JSON, rounded down; 1 at least."""
-    text = json.dumps(
-        {"role": message.role, "message_id": message.id, "contents": _contents(message)},
-        ensure_ascii=False,
-        sort_keys=True,
-    )
-    return max(1, (len(text) + 4 * sum(part.size for part in message.parts)) // 4)
-
-
-def _contents(message: Message) -> list[dict[str, Any]]:
     told = message.origin == TOLD
     parts = (_joined(message.parts),) if told else message.parts
-    return [{"additional_properties": {}, **_content(part)} for part in parts]
+    chars = _FRAME + _quoted(message.role) + _quoted(message.id)
+    chars += sum(map(_chars, parts)) + len(", ") * max(len(parts) - 1, 0)
+    return max(1, (chars + 4 * sum(part.size for part in message.parts)) // 4)
 
 
 def _joined(parts: Sequence[Part]) -> Part:
     return Part("text", "".join(part.text for part in parts), "synthetic", ())
 
 
-def _content(part: Part) -> dict[str, Any]:
-    if part.type == "tool_call":
-        named = {"call_id": part.call_id, "name": part.name, "arguments": part.text}
-        return {"type": "function_call", "hosted": False, **named}
-    if part.type == "tool_result":
-        return {"type": "function_result", "call_id": part.call_id, "result": part.text}
-    return {"type": "text_reasoning" if part.type == "thinking" else "text", "text": part.text}
+# Whole messages are not written: what stands around their texts is always as long.
+_FRAME = len('{"contents": [], "message_id": , "role": }')
+_TEXT = len('{"additional_properties": {}, "text": , "type": "text"}')
+_AROUND = {
+    "thinking": len('{"additional_properties": {}, "text": , "type": "text_reasoning"}'),
+    "tool_result": len(
+        '{"additional_properties": {}, "call_id": , "result": , "type": "function_result"}'
+    ),
+    "tool_call": len(
+        '{"additional_properties": {}, "arguments": , "call_id": , "hosted": false, "name": , '
+        '"type": "function_call"}'
+    ),
+}
+_quote = json.JSONEncoder(ensure_ascii=False).encode
+
+
+def _quoted(text: str) -> int:
+    return len(_quote(text))
+
+
+def _chars(part: Part) -> int:
+    chars = _AROUND.get(part.type, _TEXT) + _quoted(part.text)
+    if part.type in ("tool_call", "tool_result"):
+        chars += _quoted(part.call_id)
+    return chars + _quoted(part.name) if part.type == "tool_call" else chars
 
 
 def total(groups: Sequence[Group], weight: Weight) -> int:

@@ -120,7 +120,7 @@ def _last(messages: Messages, trim: Trim, weight: Weight, budget: int) -> Messag
     if messages.total(weight) <= budget:
         return messages[_on_to(messages, trim.start_on) :]
     size = len(messages)
-    count = _most(size, lambda n: messages[size - n :].total(weight) <= budget)
+    count = size - messages.tail_from(weight, budget)
     kept = messages[size - count :]
     if trim.allow_partial and count < size:
         left = budget - kept.total(weight)

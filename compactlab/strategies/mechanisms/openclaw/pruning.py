@@ -120,11 +120,8 @@ def prune(
     work.trim(images=images)
     if settings.hard_clear and work.exceeds():
         work.clear()
-    first = next((n for n, result in work.results.items() if result is not messages[n]), None)
-    if first is None:
-        return messages
-    rest = enumerate(messages[first:], first)
-    return messages.branch(first, [work.results.get(n, message) for n, message in rest])
+    changed = {n: result for n, result in work.results.items() if result is not messages[n]}
+    return messages.replace(changed)
 
 
 @dataclass

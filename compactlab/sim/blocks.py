@@ -1,0 +1,100 @@
+"""What messages are made of, as a cache and a bill see it: blocks with a symbol and a size."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from itertools import compress
+
+from compactlab.sim.message import Message, Part
+from compactlab.sim.tokens import Tokenizer
+from compactlab.sim.view import View, Weight
+
+# Symbols are numbers of a prime field, so that a prompt's keys can be reckoned with them.
+PRIME = (1 << 60) - 93
+
+Group = tuple[tuple[int, ...], tuple[int, ...]]
+"""Symbols of the blocks of one message, and their tokens."""
+
+
+class Blocks:
+    """Remembers what messages are made of, as a cache and a bill see it.
+
+    The same messages are sent again and again, by one strategy after the other.
+
+    Parameters
+    ----------
+    tokenizer
+        Counts the blocks.
+    """
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self.tokenizer = tokenizer
+        self.weight: Weight = self.tokens  # one object, by which running sums are found again
+        self._system: tuple[tuple[Part, ...], int] = ((), 0)
+        # The message is held too: an id may be given again once its object is gone.
+        self._known: dict[int, tuple[Message, Group, int]] = {}
+        self.pictures: set[int] = set()  # ids of the known messages that hold an image
+        # Of those that hold thinking, by their ids, what is left without it.
+        self.thoughts: dict[int, Group] = {}
+
+    def of(self, messages: Iterable[Message]) -> Iterator[Group]:
+        """Of each message, the symbols and the tokens of its parts."""
+        known = self._known
+        return ((known.get(id(m)) or self._learn(m))[1] for m in messages)
+
+    def tokens(self, message: Message) -> int:
+        """Tokens of a message."""
+        return (self._known.get(id(message)) or self._learn(message))[2]
+
+    def of_system(self, parts: tuple[Part, ...]) -> Group:
+        """Symbols and tokens of the parts of the system prompt."""
+        return self._blocks("system", parts)
+
+    def of_view(self, view: View) -> int:
+        """Tokens of a view."""
+        if view.system is not self._system[0]:
+            self._system = view.system, sum(map(self.tokenizer.part, view.system))
+        return self._system[1] + view.messages.total(self.weight)
+
+    def _blocks(self, role: str, parts: tuple[Part, ...]) -> Group:
+        count = self.tokenizer.part
+        return tuple(_symbol(role, part) for part in parts), tuple(map(count, parts))
+
+    def _learn(self, message: Message) -> tuple[Message, Group, int]:
+        blocks = self._blocks(message.role, message.parts)
+        known = message, blocks, sum(blocks[1])
+        self._known[id(message)] = known
+        if any(part.type == "image" for part in message.parts):
+            self.pictures.add(id(message))
+        spoken = [part.type != "thinking" for part in message.parts]
+        if not all(spoken):
+            symbols, tokens = (tuple(compress(of, spoken)) for of in blocks)
+            self.thoughts[id(message)] = symbols, tokens
+        return known
+
+
+_blocks: dict[Tokenizer, Blocks] = {}
+
+
+def blocks_of(tokenizer: Tokenizer) -> Blocks:
+    """The memory of a tokenizer, shared by all replays until it is dropped."""
+    known = _blocks.get(tokenizer)
+    if known is None:
+        known = _blocks[tokenizer] = Blocks(tokenizer)
+    return known
+
+
+def forget_blocks() -> None:
+    """Drop the memory of messages, so that it does not grow with every conversation."""
+    _blocks.clear()
+
+
+def _symbol(role: str, part: Part) -> int:
+    """Name what a model reads of a part; where there is no text, where it comes from."""
+    content = [role, part.type, part.name, part.call_id, str(part.is_error), part.text]
+    if part.size:
+        content += [str(part.size), *(source.id for source in part.sources)]
+    written = "".join(f"{len(piece)}:{piece}" for piece in content)
+    digest = hashlib.blake2b(written.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "big") % (PRIME - 1) + 1
