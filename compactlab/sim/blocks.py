@@ -49,7 +49,7 @@ class Blocks:
 
     def of_system(self, parts: tuple[Part, ...]) -> Group:
         """Symbols and tokens of the parts of the system prompt."""
-        return self._blocks("system", parts)
+        return _symbols("system", parts), tuple(map(self.tokenizer.part, parts))
 
     def of_view(self, view: View) -> int:
         """Tokens of a view."""
@@ -57,12 +57,12 @@ class Blocks:
             self._system = view.system, sum(map(self.tokenizer.part, view.system))
         return self._system[1] + view.messages.total(self.weight)
 
-    def _blocks(self, role: str, parts: tuple[Part, ...]) -> Group:
-        count = self.tokenizer.part
-        return tuple(_symbol(role, part) for part in parts), tuple(map(count, parts))
+    def sizes(self, message: Message) -> tuple[int, ...]:
+        """Count the parts of a message."""
+        return tuple(map(self.tokenizer.part, message.parts))
 
     def _learn(self, message: Message) -> tuple[Message, Group, int]:
-        blocks = self._blocks(message.role, message.parts)
+        blocks = _symbols(message.role, message.parts), self.sizes(message)
         known = message, blocks, sum(blocks[1])
         self._known[id(message)] = known
         if any(part.type == "image" for part in message.parts):
@@ -88,6 +88,10 @@ def blocks_of(tokenizer: Tokenizer) -> Blocks:
 def forget_blocks() -> None:
     """Drop the memory of messages, so that it does not grow with every conversation."""
     _blocks.clear()
+
+
+def _symbols(role: str, parts: Iterable[Part]) -> tuple[int, ...]:
+    return tuple(_symbol(role, part) for part in parts)
 
 
 def _symbol(role: str, part: Part) -> int:

@@ -1,0 +1,133 @@
+"""The requests of a recording: those that were counted, and those that only left a trace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from compactlab.sim.conversation import Compaction, Conversation, Rewind
+from compactlab.sim.message import FAILED, INTERRUPTED, Call, Message, Usage
+from compactlab.sim.recording import compacted
+from compactlab.sim.view import Messages
+
+
+class Uncounted(NamedTuple):
+    """A request that was sent, but whose tokens the log does not tell: it was broken off."""
+
+    context: Messages
+    time: float
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """A recorded call with what the log says of the time since the one before.
+
+    Parameters
+    ----------
+    answer
+        The message that answers it.
+    call
+        What was recorded of the request.
+    usage
+        Its recorded tokens.
+    context
+        The messages that it was sent, as far as the log tells.
+    arrived
+        The messages that came since the last counted call.
+    time
+        When it started: the time of its newest message, in seconds since 1970.
+    compacted, rewound
+        Whether the agent compacted its context since the last counted call, or the user went back.
+    uncounted
+        The requests since then that were broken off.
+    """
+
+    answer: Message
+    call: Call
+    usage: Usage
+    context: Messages
+    arrived: tuple[Message, ...]
+    time: float
+    compacted: bool = False
+    rewound: bool = False
+    uncounted: tuple[Uncounted, ...] = ()
+
+    @property
+    def opens_turn(self) -> bool:
+        """Whether a person has spoken since the last call."""
+        return any(message.starts_turn for message in self.arrived)
+
+    @property
+    def ends_turn(self) -> bool:
+        """Whether its answer asks for no tool."""
+        return not any(part.type == "tool_call" for part in self.answer.parts)
+
+
+def exchanges(conversation: Conversation) -> Iterator[Exchange]:
+    """The counted calls of a recording, in order."""
+    return _Log(conversation).read()
+
+
+class _Log:
+    """What has been read so far, and what of that came since the last counted call."""
+
+    def __init__(self, conversation: Conversation) -> None:
+        self._events = conversation.events
+        targets = {event.to for event in conversation.events if isinstance(event, Rewind)}
+        self._targets = targets
+        self._known = {"": Messages()}
+        self._context = Messages()
+        self._clock = 0.0
+        self._forget()
+
+    def _forget(self) -> None:
+        self._arrived: list[Message] = []
+        self._uncounted: list[Uncounted] = []
+        self._compacted = self._rewound = False
+
+    def read(self) -> Iterator[Exchange]:
+        """Go through the events."""
+        for event in self._events:
+            if isinstance(event, Compaction):
+                self._context, self._compacted = compacted(self._context, event), True
+            elif isinstance(event, Rewind):
+                self._context, self._rewound = self._known[event.to], True
+            else:
+                if event.call is not None and event.call.usage and event.call.usage.prompt:
+                    yield self._exchange(event, event.call, event.call.usage)
+                    self._forget()
+                elif event.origin in (*FAILED, INTERRUPTED) or event.call is not None:
+                    self._broken_off()
+                self._take(event)
+
+    def _exchange(self, answer: Message, call: Call, usage: Usage) -> Exchange:
+        return Exchange(
+            answer,
+            call,
+            usage,
+            self._context,
+            tuple(self._arrived),
+            self._started(answer),
+            self._compacted,
+            self._rewound,
+            tuple(self._uncounted),
+        )
+
+    def _started(self, answer: Message | None = None) -> float:
+        newest = max((m.time for m in self._arrived), default=0.0)
+        if not newest and answer is not None:
+            newest = answer.time
+        self._clock = max(self._clock, newest)
+        return self._clock
+
+    def _broken_off(self) -> None:
+        if self._arrived and self._context:
+            self._uncounted.append(Uncounted(self._context, self._started()))
+
+    def _take(self, message: Message) -> None:
+        if message.role != "assistant":
+            self._arrived.append(message)
+        self._context = self._context.append(message)
+        if message.id in self._targets:
+            self._known[message.id] = self._context
