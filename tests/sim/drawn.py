@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import itertools
-import operator
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
-from compactlab.sim.cache import CachePolicy
-from compactlab.sim.message import Message, Part, Role, Source
+from compactlab.sim import cache
+from compactlab.sim.cache import CachePolicy, Lookup, Settings
+from compactlab.sim.message import Message, Part, PartType, Role, Source
 from compactlab.sim.meter import Bill, Meter
 from compactlab.sim.model import Model
-from compactlab.sim.prompt import CLIENT_CONTEXT
+from compactlab.sim.prompt import CLIENT_CONTEXT, TOOLS, Prompt
 from compactlab.sim.tokens import Tokenizer
 from compactlab.sim.view import Messages, View
 
@@ -29,15 +29,28 @@ ROLE = st.sampled_from(ROLES)
 SMALL = st.integers(0, 3)
 GAP = st.sampled_from([0.0, 1.0, 60.0, 299.0, 300.0, 301.0, 1800.0, 3600.0, 3601.0])
 LIFE = st.sampled_from(["", "", "5m", "1h"])
+PLAIN = Settings()
+OTHER = st.sampled_from(
+    [Settings("x"), Settings("", "x"), Settings("", "", "x"), Settings("x", "x")]
+)
+SETTINGS = st.integers(0, 4).flatmap(lambda n: OTHER if n == 4 else st.just(PLAIN))
+LATENCY = st.sampled_from([0.0, 0.0, 1.0, 60.0, 400.0])
+LOST = st.integers(0, 7).map(lambda n: n == 7)
 
 
 @dataclass(frozen=True)
 class Request:
-    """A prompt, the seconds since the last one, and the lifetime that the client asks for."""
+    """A prompt, the seconds since the last one, and the lifetime that the client asks for.
+
+    And under what it was sent, how long its answer takes to begin, and whether it finds nothing.
+    """
 
     view: View
     after: float = 0.0
     ttl: str = ""
+    settings: Settings = PLAIN
+    latency: float = 0.0
+    lost: bool = False
 
 
 def model_under(policy: CachePolicy, name: str = "toy") -> Model:
@@ -54,17 +67,33 @@ def sized(id: str, *sizes: int, role: Role = "user") -> Message:
     return Message(id, role, tuple(text("", size=size, origin=id) for size in sizes))
 
 
-PARTS_OF_SYSTEM = st.lists(st.sampled_from(WORDS).map(text), max_size=2).map(tuple)
-CONTEXT = (text("cwd: /", name=CLIENT_CONTEXT),)
-# System blocks, with or without what a client adds to each session.
-SYSTEMS = st.builds(operator.add, PARTS_OF_SYSTEM, st.sampled_from([(), CONTEXT]))
+def part(type: PartType, words: str, *, size: int = 0, origin: str = "m") -> Part:
+    """A part of any type; a tool's call or result is one of the same tool."""
+    name = "bash" if type.startswith("tool") else ""
+    return Part(type, words, "verbatim", (Source(origin),), name, name, size=size)
 
-PART = st.builds(
+
+PARTS_OF_SYSTEM = st.lists(st.sampled_from([*WORDS, ""]).map(text), max_size=2).map(tuple)
+DEFINITIONS = (text("bash(command)", name=TOOLS), text("read(path)", name=TOOLS))
+CONTEXT = (text("cwd: /", name=CLIENT_CONTEXT),)
+# System blocks, with or without tools and what a client adds to each session.
+SYSTEMS = st.builds(
+    lambda *groups: tuple(itertools.chain(*groups)),
+    st.sampled_from([(), (), DEFINITIONS[:1], DEFINITIONS]),
+    PARTS_OF_SYSTEM,
+    st.sampled_from([(), CONTEXT]),
+)
+
+TEXT = st.builds(
     text,
     st.sampled_from(WORDS),
     size=st.sampled_from([0, 0, 0, 7, 300]),
     origin=st.sampled_from(["m", "n"]),
 )
+TYPES: list[PartType] = ["thinking", "tool_call", "tool_result"]
+OF_AGENTS = st.builds(part, st.sampled_from(TYPES), st.sampled_from(["", "ls -l", "x" * 50]))
+PICTURE = st.just(part("image", "", size=1200))
+PART = st.one_of(TEXT, TEXT, OF_AGENTS, OF_AGENTS, PICTURE, st.just(text("")))
 FEW = st.lists(PART, min_size=1, max_size=3).map(tuple)
 CROWD = st.builds(lambda part, count: (part,) * count, PART, st.sampled_from(CROWDS))
 PARTS = FEW | CROWD
@@ -106,8 +135,9 @@ def views(draw: st.DrawFn, most: int = 10) -> list[View]:
 
 @st.composite
 def requests(draw: st.DrawFn, most: int = 10) -> list[Request]:
-    """A session: what is sent, when, and for how long it is to be kept."""
-    return [Request(view, draw(GAP), draw(LIFE)) for view in draw(views(most))]
+    """A session: what is sent, when, under what, and for how long it is to be kept."""
+    how = GAP, LIFE, SETTINGS, LATENCY, LOST
+    return [Request(view, *map(draw, how)) for view in draw(views(most))]
 
 
 @st.composite
@@ -143,3 +173,18 @@ def billed(model: Model, session: list[Request], meter: Meter | None = None) -> 
         bills.append(meter.request(model, now, request.ttl, ids - seen, reason))
         last, seen = request.view, seen | ids
     return bills
+
+
+class Client:
+    """Sends one request after the other to one cache, and keeps the clock."""
+
+    def __init__(self, opened: cache.Cache, *, strips: bool = False) -> None:
+        self.cache, self.prompt, self.now = opened, Prompt(QUICK, strips=strips), 0.0
+
+    def send(self, request: Request) -> Lookup:
+        self.now += request.after
+        self.prompt.move(request.view)
+        how = request.settings, request.latency, request.lost
+        told = self.cache.request(cache.Request(self.prompt, self.now, request.ttl, *how))
+        self.prompt.mark_sent()
+        return told

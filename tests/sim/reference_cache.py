@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from compactlab.sim.cache import Anthropic, Lookup
-from compactlab.sim.message import Part
-from compactlab.sim.prompt import CLIENT_CONTEXT
+from compactlab.sim.cache import Anthropic, Lookup, Settings
+from compactlab.sim.message import Message, Part
+from compactlab.sim.prompt import CLIENT_CONTEXT, TOOLS
 from compactlab.sim.tokens import Tokenizer
 from compactlab.sim.view import View
+from tests.sim.drawn import Request
 
 Block = tuple[object, ...]
 SECONDS = {"5m": 300, "1h": 3600}
@@ -20,10 +22,14 @@ def blocks_of(view: View) -> list[Block]:
     return blocks + [_content(m.role, part) for m in view.messages for part in m.parts]
 
 
+def parts_of(view: View) -> list[Part]:
+    """The part of each block."""
+    return [*view.system, *(part for message in view.messages for part in message.parts)]
+
+
 def sizes_of(view: View, tokenizer: Tokenizer) -> list[int]:
     """Tokens of each block."""
-    parts = [*view.system, *(part for message in view.messages for part in message.parts)]
-    return [tokenizer.part(part) for part in parts]
+    return [tokenizer.part(part) for part in parts_of(view)]
 
 
 def _content(role: str, part: Part) -> Block:
@@ -39,50 +45,136 @@ def shared_blocks(one: list[Block], other: list[Block]) -> int:
     return count
 
 
+def without_old_thoughts(view: View) -> View:
+    """A view as a model sees it that drops the thinking of earlier turns."""
+    turns = [index for index, message in enumerate(view.messages) if message.starts_turn]
+    messages = []
+    for index, message in enumerate(view.messages):
+        spoken = tuple(part for part in message.parts if part.type != "thinking")
+        old = index < max(turns, default=0)
+        messages.append(Message(message.id, message.role, spoken) if old else message)
+    return view.with_messages(messages)
+
+
+def ends_of(view: View) -> dict[str, int]:
+    """How many blocks stand up to the end of the tools, of the system prompt, of everything."""
+    names = [part.name for part in view.system]
+    system = names.index(CLIENT_CONTEXT) if CLIENT_CONTEXT in names else len(names)
+    everything = len(parts_of(view))
+    return {"tools": names.count(TOOLS), "system": system, "last": everything, "auto": everything}
+
+
+def sent_under(view: View, settings: Settings) -> list[Block]:
+    """Each block with all settings that its being found again depends on."""
+    ends = ends_of(view)
+    image = any(part.type == "image" for message in view.messages for part in message.parts)
+    blocks: list[Block] = []
+    for index, block in enumerate(blocks_of(view)):
+        under: Block = (settings.tools,)
+        if index >= ends["tools"]:
+            under = (settings.tools, settings.system)
+        if index >= ends["system"]:
+            under = (*settings, image)
+        blocks.append((block, under))
+    return blocks
+
+
 @dataclass
 class Entry:
     prefix: tuple[Block, ...]
     touched: float
-    life: int
+    life: float
+    visible: float
+
+    def dies(self) -> float:
+        return self.touched + self.life
 
 
 @dataclass
 class ReferenceCache:
+    """An entry a line; who asks, reads all of them."""
+
     policy: Anthropic
     tokenizer: Tokenizer
     entries: list[Entry] = field(default_factory=list)
 
-    def request(self, view: View, at: float, ttl: str = "") -> Lookup:
-        blocks, sizes = blocks_of(view), sizes_of(view, self.tokenizer)
-        ttl = ttl or self.policy.ttl
-        marked = self._marked(view, len(blocks))
-        hits = [self._walk(blocks[:length], at) for length in marked]
-        read = sum(sizes[: max(hits, default=0)])
-        stored = [n for n in marked if sum(sizes[:n]) >= self.policy.minimum]
-        for length in stored:
-            if not self._live(blocks[:length], at):
-                self.entries.append(Entry(tuple(blocks[:length]), at, SECONDS[ttl]))
-        written = max([sum(sizes[:n]) - read for n in stored], default=0)
-        written = max(written, 0)
-        return Lookup(read, *((0, written) if ttl == "1h" else (written, 0)))
+    def request(self, request: Request, at: float) -> Lookup:
+        view, lost = request.view, request.lost
+        blocks, sizes = sent_under(view, request.settings), sizes_of(view, self.tokenizer)
+        marked = self._marked(view, request.ttl or self.policy.ttl)
+        found = [] if lost else [self._walk(view, blocks, length, at) for length in marked]
+        for entry in {id(entry): entry for entry in found if entry}.values():
+            entry.touched = at
+        a = sum(sizes[: max((len(entry.prefix) for entry in found if entry), default=0)])
+        b = c = a
+        for length, lifetime in marked.items():
+            tokens = sum(sizes[:length])
+            if tokens >= self.policy.minimum:
+                if lost or not self._readable(blocks[:length], at):
+                    self._write(tuple(blocks[:length]), at, lifetime, at + request.latency)
+                b = max(b, tokens) if lifetime == "1h" else b
+                c = max(c, tokens)
+        return Lookup(a, c - b, b - a)
 
-    def _marked(self, view: View, blocks: int) -> list[int]:
-        """Lengths of the prefixes that end at a mark: the system prompt, and everything."""
-        names = [part.name for part in view.system]
-        system = names.index(CLIENT_CONTEXT) if CLIENT_CONTEXT in names else len(names)
-        both = {system, blocks} if "system" in self.policy.marks else {blocks}
-        return sorted(both - {0})
+    def _marked(self, view: View, ttl: str) -> dict[int, str]:
+        """Lengths of the prefixes that end at a mark, with the lifetime asked for."""
+        marks = [(place, own or ttl) for place, _, own in self.policy_marks()]
+        lives = [SECONDS[own] for _, own in marks]
+        if lives != sorted(lives, reverse=True):
+            raise ValueError("HTTP 400: a longer lifetime behind a shorter one")
+        own_of = dict(marks)
+        if {"last", "auto"} <= set(own_of) and own_of["last"] != own_of["auto"]:
+            raise ValueError("HTTP 400: one block with two lifetimes")
+        parts, ends, marked = parts_of(view), ends_of(view), dict[int, str]()
+        for place, own in marks:
+            fit = [n for n in range(1, ends[place] + 1) if may_be_marked(parts[n - 1])]
+            if fit:
+                marked.setdefault(fit[-1], own)
+        return marked
 
-    def _walk(self, prefix: list[Block], at: float) -> int:
-        """Length of the longest live prefix within the look-back; it lives on from now."""
-        for length in range(len(prefix), max(len(prefix) - self.policy.lookback, 0), -1):
-            live = self._live(prefix[:length], at)
-            for entry in live:
-                entry.touched = at
-            if live:
-                return length
-        return 0
+    def policy_marks(self) -> list[tuple[str, str, str]]:
+        return [mark.partition(":") for mark in self.policy.marks]
 
-    def _live(self, prefix: list[Block], at: float) -> list[Entry]:
-        wanted = tuple(prefix)
-        return [e for e in self.entries if e.prefix == wanted and at <= e.touched + e.life]
+    def _walk(self, view: View, blocks: list[Block], length: int, at: float) -> Entry | None:
+        """The longest entry that can be read within the look-back."""
+        for end in self._positions(parts_of(view), length):
+            entry = self._readable(blocks[:end], at)
+            if entry:
+                return entry
+        return None
+
+    def _positions(self, parts: list[Part], length: int) -> Iterator[int]:
+        """Lengths of the prefixes at the first positions from a mark backwards."""
+        position = 0
+        for end in range(length, 0, -1):
+            kind = parts[end - 1].type
+            in_run = end < length and kind == parts[end].type and kind.startswith("tool")
+            if not (in_run and self.policy.runs_are_one):
+                position += 1
+            if position <= self.policy.lookback:
+                yield end
+
+    def _readable(self, prefix: list[Block], at: float) -> Entry | None:
+        for entry in self.entries:
+            if entry.prefix == tuple(prefix) and entry.visible <= at <= entry.dies():
+                return entry
+        return None
+
+    def _write(self, prefix: tuple[Block, ...], at: float, lifetime: str, visible: float) -> None:
+        """Write an entry; one that lives and was not found becomes one with it."""
+        new = Entry(prefix, at, SECONDS[lifetime] * self.policy.share, visible)
+        for old in list(self.entries):
+            if old.prefix == prefix:
+                self.entries.remove(old)
+                if at <= old.dies():
+                    new.visible = min(new.visible, old.visible)
+                    if old.dies() >= new.dies():
+                        new.touched, new.life = old.touched, old.life
+        self.entries.append(new)
+
+
+def may_be_marked(part: Part) -> bool:
+    """Not thinking, and not an empty text."""
+    if part.type == "thinking":
+        return False
+    return part.type != "text" or part.text != "" or part.size > 0

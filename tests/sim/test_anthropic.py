@@ -2,24 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compactlab.sim import cache
 from compactlab.sim.cache import Anthropic, Lookup
-from compactlab.sim.message import Message, Usage
+from compactlab.sim.message import Message
 from compactlab.sim.prompt import CLIENT_CONTEXT, Prompt
 from compactlab.sim.view import View
-from tests.sim.drawn import QUICK, Request, billed, model_under, requests, sized, text
-from tests.sim.reference_cache import ReferenceCache
+from tests.sim.drawn import QUICK, Client, Request, requests, sized, text
+from tests.sim.reference_cache import ReferenceCache, without_old_thoughts
 
-POLICIES = st.builds(
-    Anthropic,
-    minimum=st.sampled_from([0, 1, 15, 60, 700]),
-    ttl=st.sampled_from(["5m", "1h"]),
-    lookback=st.sampled_from([1, 2, 5, 20]),
-    marks=st.sampled_from([("system", "last"), ("last",), ("auto",)]),
+MARKS: list[tuple[str, ...]] = [
+    ("system", "last"), ("system", "last"), ("last",), ("auto",), ("system",), ("tools",),
+    ("tools", "system", "last", "auto"), ("system:1h", "last:5m"), ("system:1h", "auto"),
+    ("tools:1h", "system", "last:5m"), ("tools:1h", "last"),
+]  # fmt: skip
+# Refused as soon as the client asks for an hour.
+FRAIL: list[tuple[str, ...]] = [("system:5m", "last"), ("system:1h", "last", "auto:5m")]
+FIGURES = {
+    "minimum": st.sampled_from([0, 1, 15, 60, 700]),
+    "lookback": st.sampled_from([1, 2, 5, 20]),
+    "runs_are_one": st.booleans(),
+    "share": st.sampled_from([1.0, 1.0, 0.5]),
+}
+POLICIES = st.one_of(
+    st.builds(
+        Anthropic, marks=st.sampled_from(MARKS), ttl=st.sampled_from(["5m", "1h"]), **FIGURES
+    ),
+    st.builds(Anthropic, marks=st.sampled_from(FRAIL), **FIGURES),
 )
 
 
@@ -44,18 +59,28 @@ def crowd(id: str, blocks: int) -> Message:
 START = View().append(sized("start", 1000))
 
 
-@given(POLICIES, requests())
+def outcome(ask: Callable[[], Lookup]) -> tuple[int, ...] | str:
+    """What is read and written; or that the provider refuses."""
+    try:
+        told = ask()
+    except ValueError:
+        return "HTTP 400"
+    return told.read, told.write_5m, told.write_1h
+
+
+# The laws
+
+
+@given(POLICIES, requests(), st.booleans())
+@settings(max_examples=400)
 def test_it_agrees_with_a_naive_cache_at_every_call(
-    policy: Anthropic, session: list[Request]
+    policy: Anthropic, session: list[Request], strips: bool
 ) -> None:
-    naive, now = ReferenceCache(policy, QUICK), 0.0
-    for request, bill in zip(session, billed(model_under(policy), session), strict=True):
-        now += request.after
-        said = naive.request(request.view, now, request.ttl)
-        tokens = sum(map(QUICK.message, request.view.messages))
-        tokens += sum(map(QUICK.part, request.view.system))
-        rest = tokens - said.read - said.write_5m - said.write_1h
-        assert bill.usage == Usage(rest, said.read, said.write_5m, said.write_1h)
+    naive, client = ReferenceCache(policy, QUICK), Client(policy.open(), strips=strips)
+    for request in session:
+        told = outcome(lambda request=request: client.send(request))
+        seen = replace(request, view=without_old_thoughts(request.view)) if strips else request
+        assert told == outcome(lambda seen=seen: naive.request(seen, client.now))
 
 
 # What one marker finds

@@ -126,10 +126,10 @@ class _Entries(Cache):
     def request(self, request: Request) -> Lookup:
         """Look up, then store."""
         prompt, totals = request.prompt, request.prompt.totals
+        marks = set_marks(self._marks(request.ttl or self._policy.ttl), prompt)
         if not totals:
             return Lookup()
         self._salt.take(request.settings, prompt)
-        marks = set_marks(self._marks(request.ttl or self._policy.ttl), prompt)
         last = marks[-1].block if marks else -1
         hit, missed = self._find(request, marks)
         read = totals[hit] if hit >= 0 else 0

@@ -134,6 +134,12 @@ def walk_runs(prompt: Prompt, mark: int, most: int) -> Iterable[int]:
 
 
 def _backwards(prompt: Prompt) -> Iterator[Part]:
-    """The parts of the messages of a prompt, the last one first."""
-    for message in reversed(prompt.view.messages):
-        yield from reversed(message.parts)
+    """The parts of the messages of a prompt, the last one first; a model may drop thinking."""
+    end = len(prompt.totals)
+    both = zip(reversed(prompt.starts), reversed(prompt.view.messages), strict=True)
+    for start, message in both:
+        parts = message.parts
+        if end - start < len(parts):
+            parts = tuple(part for part in parts if part.type != "thinking")
+        yield from reversed(parts)
+        end = start
