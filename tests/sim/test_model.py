@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
+import pickle
 import re
+from collections import Counter
 
 import pytest
+from genai_prices.data_snapshot import get_snapshot
 
 from compactlab.sim.cache import Anthropic, NoCache
 from compactlab.sim.errors import ModelError
-from compactlab.sim.model import catalogue, find_model, replayable, tokenizer_of
+from compactlab.sim.model import Catalogue, catalogue, find_model, replayable, tokenizer_of
+from compactlab.sim.pricing import prices_of
 from compactlab.sim.tokens import Tokenizer
 
 # Section 1.2 of the notes on prompt caching: the shortest prefix that is stored.
 MINIMA = {
-    512: ["fable-5", "fable-5-1", "opus-5", "opus-5-5", "sonnet-5-5", "haiku-5-5"],
-    1024: ["opus-4-8", "sonnet-5", "sonnet-4-6", "sonnet-4-5"],
-    2048: ["opus-4-7"],
+    512: [
+        "fable-5",
+        "fable-5-1",
+        "fable-5-2",
+        "mythos-5-2",
+        "opus-5",
+        "opus-5-5",
+        "sonnet-5-5",
+        "haiku-5-5",
+    ],
+    1024: ["opus-4-8", "sonnet-5", "sonnet-4-6", "sonnet-4-5", "sonnet-4", "opus-4-1"],
+    2048: ["opus-4-7", "3-5-haiku"],
     4096: ["opus-4-6", "opus-4-5", "haiku-4-5"],
 }
 
@@ -29,11 +42,61 @@ def test_the_shortest_prefix_that_is_stored_differs_by_model(minimum: int, name:
 def test_every_model_of_the_catalogue_is_whole(name: str) -> None:
     model = catalogue()[name]
     assert model.name == name
-    assert model.window >= 200_000
-    assert 0 <= model.max_output < model.window
+    assert model.window >= 128_000
+    assert 0 <= model.max_output <= model.window
     assert model.tokenizer.factor >= 1
     assert model.tokenizer.text("hello world") >= 2
-    assert model.price.count("/") == 1
+    assert model.source
+    assert re.fullmatch(r"2026-\d\d-\d\d", model.asof)
+
+
+def test_the_catalogue_covers_the_providers() -> None:
+    providers = Counter(model.provider for model in catalogue().values())
+    assert providers.total() >= 35
+    assert {*providers} == {
+        "anthropic",
+        "openai",
+        "google",
+        "deepseek",
+        "xai",
+        "moonshot",
+        "qwen",
+        "self-hosted",
+    }
+
+
+def test_windows_are_those_of_the_price_list() -> None:
+    """Two are narrower on purpose: models.toml says why."""
+    snapshot = get_snapshot()
+    for name, model in catalogue().items():
+        if model.price:
+            provider, _, key = model.price.partition("/")
+            told = snapshot.find_provider_model(key, None, provider, None)[1].context_window
+            on_purpose = name in ("claude-opus-4-6", "claude-sonnet-4-6")
+            assert told in (None, 1_000_000 if on_purpose else model.window), name
+
+
+def test_all_but_one_have_prices() -> None:
+    unpriced = []
+    for name, model in catalogue().items():
+        try:
+            prices_of(model)
+        except ModelError:
+            unpriced.append(name)
+    assert unpriced == ["gpt-5-3-codex-spark"]
+
+
+@pytest.mark.parametrize(
+    ("strips", "names"),
+    [
+        (True, ["claude-opus-4-1", "claude-sonnet-4", "claude-sonnet-4-5", "claude-haiku-4-5"]),
+        (True, ["claude-3-5-haiku", "claude-haiku-5-5", "o3", "gpt-5", "gpt-5.5", "gpt-6.1-sol"]),
+        (False, ["claude-opus-4-5", "claude-opus-5", "claude-sonnet-4-6", "claude-fable-5"]),
+        (False, ["gpt-4o", "gpt-4.1"]),
+    ],
+)
+def test_some_models_drop_the_thinking_of_earlier_turns(strips: bool, names: list[str]) -> None:
+    assert [find_model(name).strips_thinking for name in names] == [strips] * len(names)
 
 
 @pytest.mark.parametrize(
@@ -67,7 +130,12 @@ def test_a_models_own_policy_keeps_its_figures() -> None:
         ("", "unknown model ''; name another, e.g. --model claude-sonnet-4-5, or NAME@none"),
         ("zzz", "unknown model 'zzz'; name another, e.g. --model claude-sonnet-4-5"),
         ("claude-opus-4-5@nonsense", "unknown cache policy 'nonsense'; did you mean none?"),
-        ("claude-opus-4-5@xyz", "unknown cache policy 'xyz'; known: anthropic, none"),
+        ("claude-opus-4-5@xyz", "unknown cache policy 'xyz'; known: anthropic, "),
+        ("zzz", "write it down with its prices in a file of your own: --models FILE"),
+        ("claude-opus-4-5@none@none", "'claude-opus-4-5@none@none' names two cache policies"),
+        ("claude-opus-4-5+batsch", "unknown multiplier of claude-opus-4-5 'batsch'; did you mean"),
+        ("claude-opus-4-5+", "unknown multiplier of claude-opus-4-5 ''; known: batch"),
+        ("claude-opus-4-5+fast", "unknown multiplier of claude-opus-4-5 'fast'; known: batch"),
         ("claude-opus-4-5@anthropc", "unknown cache policy 'anthropc'; did you mean anthropic"),
         ("claude-opus-4-5-2025", "unknown model 'claude-opus-4-5-2025'; did you mean"),
     ],
@@ -78,7 +146,7 @@ def test_an_unknown_name_is_told_with_the_nearest(written: str, told: str) -> No
     assert told in str(caught.value)
 
 
-@pytest.mark.parametrize("written", ["gpt-5.3-codex-spark", "gpt-5x", "claude-sonet-4-5", "zzz"])
+@pytest.mark.parametrize("written", ["gpt-5.3-codex-sparkle", "gpt-5x", "claude-sonet-4-5", "zzz"])
 def test_what_is_named_instead_can_be_replayed_at_once(written: str) -> None:
     """A recording may hold any name, and nobody wants to be told one that fails next."""
     with pytest.raises(ModelError) as caught:
@@ -98,9 +166,49 @@ def test_a_window_can_only_be_narrowed() -> None:
 
 
 def test_a_model_without_a_policy_says_what_to_use_instead() -> None:
-    with pytest.raises(ModelError, match="--model gpt-5-5@none"):
-        replayable(find_model("gpt-5.5"))
-    assert replayable(find_model("gpt-5.5@none"))[1] == NoCache()
+    row = {"window": 8000, "cache": "", "prices": {"input": 1, "output": 2}}
+    mine = Catalogue.of({"models": {"mine": row}})
+    with pytest.raises(ModelError, match="--model mine@none"):
+        replayable(mine.find("mine"))
+    assert replayable(mine.find("mine@none"))[1] == NoCache()
+
+
+def test_prices_can_be_multiplied_by_name() -> None:
+    plain = find_model("claude-opus-4.8")
+    assert (plain.chosen, plain.multiplier) == ((), 1)
+    for written in ("claude-opus-4-8+us+batch", "claude-opus-4.8+batch+us+us"):
+        model = find_model(written)
+        assert (model.name, model.multiplier) == ("claude-opus-4-8+batch+us", 0.55)
+    for written in ("claude-opus-4-8@none+fast", "claude-opus-4-8+fast@none"):
+        model = find_model(written)
+        assert (model.name, model.multiplier) == ("claude-opus-4-8@none+fast", 2.0)
+        assert model.policy == NoCache()
+
+
+@pytest.mark.parametrize(
+    ("multiplier", "factor", "have", "lack"),
+    [
+        ("batch", 0.5, ["claude-opus-4-5", "gpt-4o", "gpt-6.1-sol"], ["grok-4.7", "kimi-k3"]),
+        ("us", 1.1, ["claude-opus-4-6", "claude-haiku-5-5"], ["claude-opus-4-5", "gpt-5"]),
+        ("fast", 2.0, ["claude-opus-4-8", "claude-opus-5", "claude-opus-5-5"], ["claude-opus-4-7"]),
+        ("flex", 0.5, ["gpt-5", "gpt-6.1-sol"], ["gpt-4o", "claude-opus-5"]),
+        ("priority", 2.0, ["gpt-5", "gpt-5.6-sol"], ["claude-opus-5"]),
+    ],
+)
+def test_which_models_have_which_multiplier(
+    multiplier: str, factor: float, have: list[str], lack: list[str]
+) -> None:
+    assert [find_model(f"{name}+{multiplier}").multiplier for name in have] == [factor] * len(have)
+    for name in lack:
+        with pytest.raises(ModelError, match="unknown multiplier"):
+            find_model(f"{name}+{multiplier}")
+
+
+def test_models_travel_to_workers() -> None:
+    for name in ("claude-opus-4-5+batch", "self-hosted-8b", "qwen3-8-max@none"):
+        model = find_model(name)
+        assert pickle.loads(pickle.dumps(model)) == model
+        assert hash(model) == hash(find_model(name))
 
 
 def test_a_model_that_is_not_known_counts_as_o200k_does() -> None:

@@ -1,0 +1,228 @@
+"""A user's own models, in a file."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import pytest
+
+from compactlab.sim.cache import Anthropic, NoCache, Paged
+from compactlab.sim.errors import InputError
+from compactlab.sim.message import Usage
+from compactlab.sim.model import Catalogue, built_in, find_model
+from compactlab.sim.prefill import PRESETS
+from compactlab.sim.pricing import prices_of
+from compactlab.sim.tokens import Tokenizer
+
+WHOLE = """
+[providers.acme]
+source = "our contract"
+asof = 2026-11-01
+factor = 1.2
+multipliers = { night = 0.5 }
+
+[models."acme.large-20260101"]
+provider = "acme"
+window = 200_000
+max_output = 8_000
+encoding = "cl100k_base"
+cache = { policy = "anthropic", minimum = 2048, ttl = "1h", marks = ["system:1h", "last"] }
+prices = { input = 2, cache_read = 0.2, cache_write_5m = 2.5, output = 10, storage = 3.6, tiers = [
+    { above = 50_000, input = 3 },
+    { above = 100_000, input = 4, cache_read = 0.4, output = 20 },
+] }
+multipliers = { fast = 3.0 }
+strips_thinking = true
+
+[models.claude-opus-5]
+window = 9_000
+cache = "none"
+price = "anthropic/claude-sonnet-5"
+
+[models.house]
+window = 32_000
+cache = { policy = "paged", capacity = 50_000 }
+servers = { preset = "8b", dollars = 1.5 }
+"""
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Catalogue:
+    file = tmp_path / "own.toml"
+    file.write_text(WHOLE, encoding="utf-8")
+    return Catalogue.load(file)
+
+
+def test_a_file_describes_a_model_whole(own: Catalogue) -> None:
+    model = own.find("acme.large-20260101")
+    assert model.name == "acme.large-20260101"
+    assert (model.provider, model.source, model.asof) == ("acme", "our contract", "2026-11-01")
+    assert (model.window, model.max_output) == (200_000, 8_000)
+    assert model.tokenizer == Tokenizer("cl100k_base", 1.2)
+    assert model.policy == Anthropic(minimum=2048, ttl="1h", marks=("system:1h", "last"))
+    assert dict(model.multipliers) == {"night": 0.5, "fast": 3.0}
+    assert model.strips_thinking
+
+
+def test_prices_by_hand_have_tiers_and_storage(own: Catalogue) -> None:
+    prices = prices_of(own.find("acme.large-20260101"))
+
+    def dollars(prompt: int, **usage: int) -> float:
+        return round(prices.rates(0, prompt).cost(Usage(**usage)) * 1_000, 9)
+
+    million = 1_000
+    for prompt, told in ((50_000, 2), (50_001, 3), (100_000, 3), (100_001, 4)):
+        assert dollars(prompt, uncached=million) == told
+    assert [dollars(n, output=million) for n in (0, 100_000, 100_001)] == [10, 10, 20]
+    assert [dollars(n, cache_read=million) for n in (0, 60_000, 200_000)] == [0.2, 0.2, 0.4]
+    assert dollars(0, cache_write_1h=million) == dollars(0, cache_write_5m=million) == 2.5
+    assert dollars(0, storage=million * 3600) == pytest.approx(3.6)
+    fast = prices_of(own.find("acme.large-20260101+fast+night")).rates(0, 0)
+    assert fast.cost(Usage(output=1_000_000)) == pytest.approx(15)
+
+
+def test_what_has_no_price_of_its_own_costs_what_it_came_from() -> None:
+    row = {"window": 1, "cache": "none", "prices": {"input": 4, "output": 0}}
+    rates = prices_of(Catalogue.of({"models": {"bare": row}}).find("bare")).rates(0, 0)
+    usage = Usage(1_000_000, 1_000_000, 1_000_000, 1_000_000, 1_000_000, 1_000_000)
+    assert rates.cost(usage) == 16
+
+
+def test_own_models_win_and_the_others_stay(own: Catalogue) -> None:
+    mine, theirs = own.find("claude-opus-5"), find_model("claude-opus-5")
+    assert (mine.window, mine.policy) == (9_000, NoCache())
+    assert theirs.window == 1_000_000
+    assert mine.price == "anthropic/claude-sonnet-5"
+    assert own.find("claude-opus-4.5@none") == find_model("claude-opus-4-5@none")
+    assert own.find("claude-opus-5@anthropic").policy == Anthropic()
+
+
+def test_own_servers_are_paid_by_their_time(own: Catalogue) -> None:
+    model = own.find("house")
+    assert model.policy == Paged(capacity=50_000)
+    usage = Usage(uncached=20_000, output=100)
+    cost = prices_of(model).rates(0, usage.prompt).cost(usage)
+    assert cost == pytest.approx(PRESETS["8b"].cost(usage) / 2)
+
+
+def test_a_catalogue_travels_and_is_told_apart_by_its_digest(own: Catalogue) -> None:
+    again = pickle.loads(pickle.dumps(own))
+    assert again == own
+    assert again.digest == own.digest != ""
+    assert Catalogue.of(own.own) == own
+    dearer = {**own.own, "models": {**own.own["models"], "house": {"window": 1, "cache": "none"}}}
+    assert Catalogue.of(dearer).digest != own.digest
+    assert Catalogue.of({}) is built_in()
+    assert built_in().digest == ""
+
+
+MODEL = 'models.m = { window = 10, cache = "none"'
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("window = ", "no file of models: Invalid value (at end of document)"),
+        ("model = {}", "unknown key 'model'; did you mean models?"),
+        ("models = 3", "models must be a table, not 3"),
+        ("models.m = 3", "models.m must be a table, not 3"),
+        ("models.m = {}", "models.m.window is missing; it must be a whole number from 1"),
+        ("models.m.window = 0", "models.m.window must be a whole number from 1, not 0"),
+        ("models.m.window = true", "models.m.window must be a whole number from 1, not true"),
+        ("models.m.window = 1.5", "models.m.window must be a whole number from 1, not 1.5"),
+        ("models.m.window = 10", "models.m.cache is missing; it must be the name of a cache"),
+        (f"{MODEL}, windw = 3 }}", "models.m: unknown key 'windw'; did you mean window?"),
+        (f"{MODEL}, factor = 0 }}", "models.m.factor must be a number above 0, not 0"),
+        (f"{MODEL}, factor = nan }}", "models.m.factor must be a number above 0, not NaN"),
+        (f"{MODEL}, asof = 'soon' }}", "models.m.asof must be a day, e.g. 2026-12-31, not"),
+        (f"{MODEL}, encoding = 'o200k' }}", "models.m.encoding must be 'cl100k_base' or"),
+        (f"{MODEL}, strips_thinking = 1 }}", "models.m.strips_thinking must be true or false"),
+        (f"{MODEL}, price = 'gpt-5' }}", "models.m.price must be provider/model of genai-prices"),
+        (f"{MODEL}, prices = {{ input = 1 }} }}", "models.m.prices.output is missing; it must be"),
+        (
+            f"{MODEL}, prices = {{ input = -1, output = 1 }} }}",
+            "models.m.prices.input must be a number from 0, not -1",
+        ),
+        (
+            f"{MODEL}, prices = {{ input = 1, output = 1, cache_reads = 1 }} }}",
+            "models.m.prices: unknown key 'cache_reads'; did you mean cache_read or",
+        ),
+        (
+            f"{MODEL}, prices = {{ input = 1, output = 1, tiers = [{{ abov = 1 }}] }} }}",
+            "models.m.prices.tiers.0: unknown key 'abov'; did you mean above?",
+        ),
+        (
+            f"{MODEL}, prices = {{ input = 1, output = 1, tiers = [3] }} }}",
+            "models.m.prices.tiers.0 must be a table, not 3",
+        ),
+        (
+            f"{MODEL}, prices = {{ input = 1, output = 1, tiers = [{{ above = 9 }}, "
+            "{ above = 9 }] } }",
+            "models.m.prices.tiers.1.above is 9 in two tiers",
+        ),
+        (
+            f"{MODEL}, price = 'a/b', prices = {{ input = 1, output = 1 }} }}",
+            "models.m.price stands beside prices: prices come from one place",
+        ),
+        (f"{MODEL}, storage = 'x' }}", "models.m.storage must be a number, or a list of tables"),
+        (
+            f"{MODEL}, storage = [{{ price = 1, until = 2026 }}] }}",
+            "models.m.storage.0.until must be a day",
+        ),
+        (f"{MODEL}, multipliers = {{ 'a b' = 1 }} }}", "models.m.multipliers.a b is no name of"),
+        (f"{MODEL}, multipliers = {{ x = 0 }} }}", "models.m.multipliers.x must be a number above"),
+        (
+            f"{MODEL}, servers = {{ preset = '9b' }} }}",
+            "models.m.servers names an unknown preset '9b'; did you mean 8b",
+        ),
+        (
+            f"{MODEL}, servers = {{ preset = '8b', gpu = 2 }} }}",
+            "models.m.servers is wrong: prefill: unknown field 'gpu'; did you mean gpus?",
+        ),
+        (
+            f"{MODEL}, servers = {{ preset = '8b', gpus = 0 }} }}",
+            "models.m.servers is wrong: prefill: gpus is above 0, not 0",
+        ),
+        (
+            'models.m = { window = 1, cache = { policy = "antropic" } }',
+            "models.m.cache names an unknown cache policy 'antropic'; did you mean anthropic?",
+        ),
+        (
+            'models.m = { window = 1, cache = { policy = "anthropic", minimun = 1 } }',
+            "models.m.cache is wrong: anthropic: unknown field 'minimun'; did you mean minimum?",
+        ),
+        (
+            'models.m = { window = 1, cache = { policy = "anthropic", minimum = "x" } }',
+            "models.m.cache is wrong: anthropic: minimum must be a whole number, not 'x'",
+        ),
+        (
+            'models.m = { window = 1, cache = { policy = "anthropic", marks = ["end"] } }',
+            "models.m.cache is wrong: anthropic: marks: 'end' is no mark",
+        ),
+        (
+            'models.m = { window = 1, cache = { minimum = 3 } }',
+            "models.m.cache.policy is missing",
+        ),
+        ('models."a b".window = 1', "models.a b: a model's name is not empty"),
+        ('models."a@b".window = 1', "models.a@b: a model's name is not empty"),
+        ('models."recorded".window = 1', "models.recorded: a model's name is not empty and not"),
+        ("providers.p.tokens = 1", "providers.p: unknown key 'tokens'; known: asof"),
+    ],
+)  # fmt: skip
+def test_a_fault_is_told_with_file_and_key(text: str, told: str, tmp_path: Path) -> None:
+    file = tmp_path / "own.toml"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        Catalogue.load(file)
+    assert str(caught.value).startswith(f"{file}: ")
+    assert told in str(caught.value)
+
+
+def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
+    for path in (tmp_path / "none.toml", tmp_path):
+        with pytest.raises(InputError, match="no file of models"):
+            Catalogue.load(path)
+    (tmp_path / "latin.toml").write_bytes(b"a = '\xe9'")
+    with pytest.raises(InputError, match="no file of models"):
+        Catalogue.load(tmp_path / "latin.toml")
