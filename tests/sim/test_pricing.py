@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from compactlab.sim.errors import ModelError
 from compactlab.sim.message import Usage
-from compactlab.sim.model import catalogue
-from compactlab.sim.pricing import Rates, price_list, price_sheet
+from compactlab.sim.model import Catalogue, catalogue, find_model
+from compactlab.sim.pricing import Rates, TokenPrices, price_list, price_sheet, prices_of
 
-PRICES = sorted(model.price for model in catalogue().values())
+PRICES = sorted({model.price for model in catalogue().values()} - {""})
 FLAT_SINCE = datetime(2026, 3, 13, tzinfo=UTC).timestamp()
 TODAY = datetime(2026, 11, 21, tzinfo=UTC).timestamp()
 
@@ -59,7 +59,10 @@ def test_they_agree_at_every_edge(price: str, edge: int) -> None:
 
 
 def per_million(price: str, time: float, prompt: int) -> list[float]:
-    rates = price_sheet(price).rates(time, prompt)
+    return in_millions(price_sheet(price).rates(time, prompt))
+
+
+def in_millions(rates: Rates) -> list[float]:
     classes = ("uncached", "cache_read", "cache_write_5m", "cache_write_1h", "output")
     return [round(getattr(rates, name) * 1e6, 6) for name in classes]
 
@@ -114,8 +117,9 @@ def test_a_call_without_a_date_is_priced_as_of_today(price: str) -> None:
 
 
 def test_each_class_has_its_rate() -> None:
-    rates = Rates(1.0, 10.0, 100.0, 1000.0, 10_000.0)
-    assert rates.cost(Usage(1, 2, 3, 4, 5)) == 54_321
+    rates = Rates(1.0, 10.0, 100.0, 1000.0, 10_000.0, 100_000.0)
+    assert rates.cost(Usage(1, 2, 3, 4, 5, 6)) == 654_321
+    assert rates.times(2).cost(Usage(1, 2, 3, 4, 5, 6)) == 2 * 654_321
     assert rates.cost(Usage()) == 0
 
 
@@ -123,6 +127,147 @@ def test_each_class_has_its_rate() -> None:
 def test_an_unknown_model_has_no_price(price: str) -> None:
     with pytest.raises(ModelError, match="no price for"):
         price_sheet(price)
+
+
+def test_a_price_that_is_not_there_is_told_with_the_nearest_and_what_to_do() -> None:
+    with pytest.raises(ModelError) as caught:
+        price_sheet("anthropic/claude-opus-55")
+    assert "did you mean anthropic/claude-opus-5-5 or anthropic/claude-opus-5" in str(caught.value)
+    assert "give its prices by hand, in a file for --models: prices = {" in str(caught.value)
+
+
+def test_a_model_without_a_price_says_how_to_give_one() -> None:
+    with pytest.raises(ModelError, match=r"no price is known of gpt-5-3-codex-spark; give its"):
+        prices_of(find_model("gpt-5.3-codex-spark"))
+
+
+@pytest.mark.parametrize("time", [1.7e12, -1e15, float("inf"), float("nan"), 1e300])
+def test_a_time_that_is_none_is_told(time: float) -> None:
+    with pytest.raises(ModelError, match="times are in seconds since 1970, and not in milli"):
+        price_sheet("anthropic/claude-opus-4-6").rates(time, 1000)
+
+
+# Sections 1.5 and 2 of the notes on prompt caching, as of 2026-11-21: input, read, write, output.
+NOTED = {
+    "claude-opus-4-5": (5, 0.5, 6.25, 25),
+    "claude-opus-4-8": (5, 0.5, 6.25, 25),
+    "claude-opus-5": (5, 0.5, 6.25, 25),
+    "claude-opus-5-5": (4, 0.2, 5, 20),
+    "claude-sonnet-4": (3, 0.3, 3.75, 15),
+    "claude-sonnet-4-6": (3, 0.3, 3.75, 15),
+    "claude-sonnet-5": (2, 0.2, 2.5, 10),
+    "claude-sonnet-5-5": (2, 0.1, 2.5, 10),
+    "claude-haiku-4-5": (1, 0.1, 1.25, 5),
+    "claude-fable-5": (10, 1, 12.5, 50),
+    "claude-fable-5-1": (10, 0.25, 12.5, 50),
+    "claude-fable-5-2": (8, 0.2, 10, 40),
+    "claude-mythos-5-2": (8, 0.2, 10, 40),
+    "claude-opus-4-1": (15, 1.5, 18.75, 75),
+    "gpt-5.6-sol": (4, 0.4, 5, 20),
+    "gpt-5.6-terra": (2, 0.2, 2.5, 12),
+    "gpt-5.6-luna": (0.2, 0.02, 0.25, 1.2),
+    "gpt-6-sol": (2, 0.2, 2.5, 10),
+    "gpt-6.1-sol": (2, 0.1, 2.5, 10),
+    "gpt-6.1-terra": (1, 0.05, 1.25, 5),
+    "gpt-5.5": (5, 0.5, 5, 30),
+    "gpt-5.4": (2.5, 0.25, 2.5, 15),
+    "gpt-5.2": (1.75, 0.175, 1.75, 14),
+    "gpt-5": (1.25, 0.125, 1.25, 10),
+}
+
+
+@pytest.mark.parametrize("name", NOTED)
+def test_prices_are_those_that_were_noted(name: str) -> None:
+    base, read, write, _, output = in_millions(token_rates(name))
+    assert (base, read, write, output) == NOTED[name]
+
+
+def token_rates(name: str, time: float = TODAY, prompt: int = 1000) -> Rates:
+    return TokenPrices(find_model(name)).rates(time, prompt)
+
+
+def test_openai_is_dearer_above_272_k() -> None:
+    for name in ("gpt-5.4", "gpt-5.5", "gpt-5.6-sol", "gpt-6.1-terra"):
+        small, large = (in_millions(token_rates(name, TODAY, n)) for n in (272_000, 272_001))
+        assert large == pytest.approx([factor * rate for factor, rate in zip(
+            (2, 2, 2, 2, 1.5), small, strict=True)])  # fmt: skip
+
+
+def test_a_read_write_and_hour_of_anthropic_are_multiples_of_the_input() -> None:
+    for name, model in catalogue().items():
+        if model.provider == "anthropic":
+            base, _, write, hour, _ = in_millions(token_rates(name))
+            assert (write, hour) == pytest.approx((1.25 * base, 2 * base))
+
+
+@given(st.sampled_from(sorted(catalogue())), USAGES, TIMES, st.data())
+def test_multipliers_multiply_every_class(
+    name: str, usage: Usage, time: float, data: st.DataObject
+) -> None:
+    model = catalogue()[name]
+    if not model.multipliers or not (model.price or model.prices):
+        return
+    chosen = data.draw(st.sets(st.sampled_from(sorted(model.multipliers))))
+    factor = 1.0
+    for each in chosen:
+        factor *= model.multipliers[each]
+    plain = prices_of(model).rates(time, usage.prompt).cost(usage)
+    multiplied = prices_of(model.at(chosen)).rates(time, usage.prompt).cost(usage)
+    assert multiplied == pytest.approx(plain * factor, rel=1e-12, abs=1e-15)
+
+
+def test_multipliers_multiply_each_other() -> None:
+    plain = in_millions(token_rates("claude-opus-5"))
+    told = in_millions(token_rates("claude-opus-5+batch+us"))
+    assert told == pytest.approx([0.55 * rate for rate in plain])
+
+
+def test_storage_is_paid_by_tokens_and_time() -> None:
+    hour = Usage(storage=1_000_000 * 3600)
+    end_of_2026 = datetime(2027, 1, 1, tzinfo=UTC).timestamp()
+
+    def dollars(name: str, time: float) -> float:
+        return round(prices_of(find_model(name)).rates(time, 0).cost(hour), 9)
+
+    assert dollars("gemini-2.5-pro", TODAY) == dollars("gemini-3.1-pro-preview", 0) == 4.5
+    assert dollars("gemini-2.5-flash", TODAY) == dollars("gemini-3.5-flash", 0) == 1.0
+    told = [dollars("gemini-3.8-flash", time) for time in (0, end_of_2026 - 1, end_of_2026)]
+    assert told == [0.5, 0.5, 1.0]
+    assert dollars("claude-opus-5", TODAY) == 0
+
+
+def test_what_openai_counts_together_is_taken_apart() -> None:
+    """Its input includes what was cached and written; ours are apart, and cost the same."""
+    reported = {"input_tokens": 120_000, "cached_tokens": 100_000, "cache_write_tokens": 15_000}
+    usage = Usage(
+        uncached=reported["input_tokens"] - reported["cached_tokens"] - 15_000,
+        cache_read=reported["cached_tokens"],
+        cache_write_5m=reported["cache_write_tokens"],
+        output=1_000,
+    )
+    assert usage.prompt == reported["input_tokens"]
+    told = calc_price(
+        Tokens(
+            input_tokens=120_000,
+            cache_read_tokens=100_000,
+            cache_write_tokens=15_000,
+            output_tokens=1_000,
+        ),
+        "gpt-5.6-sol",
+        provider_id="openai",
+        genai_request_timestamp=datetime.fromtimestamp(TODAY, UTC),
+    )
+    mine = token_rates("gpt-5.6-sol", TODAY, usage.prompt).cost(usage)
+    assert mine == pytest.approx(float(told.total_price))
+    assert mine == pytest.approx((5 * 4 + 100 * 0.4 + 15 * 5 + 1 * 20) / 1_000)
+
+
+def test_prices_by_hand_need_no_price_list() -> None:
+    row = {"window": 9, "cache": "none", "prices": {"input": 1, "cache_read": 0.5, "output": 3}}
+    own = Catalogue.of({"models": {"mine": row}}).find("mine")
+    for time in (0, 1.7e12, TODAY):
+        rates = TokenPrices(own).rates(time, 1000)
+        assert in_millions(rates) == [1, 0.5, 1, 1, 3]
 
 
 def test_the_price_list_says_its_version() -> None:
