@@ -1,0 +1,125 @@
+"""Where a client marks a prompt, and how far a read walks back from there."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from compactlab.sim.cache import Anthropic
+from compactlab.sim.cache.marks import Mark, check_marks, parse_marks, set_marks, walk_runs
+from compactlab.sim.message import Message
+from compactlab.sim.prompt import CLIENT_CONTEXT, TOOLS, Prompt
+from compactlab.sim.view import View
+from tests.sim.drawn import OF_AGENTS, QUICK, TEXT, part, sized, text, views
+from tests.sim.reference_cache import ReferenceCache, parts_of, without_old_thoughts
+
+# Messages of agents: runs of calls and of results, over several messages and within one.
+RUN = st.builds(lambda part, count: (part,) * count, OF_AGENTS | TEXT, st.integers(1, 6))
+RUNS = st.lists(RUN, min_size=1, max_size=8).map(
+    lambda runs: View((text("system"), text("more"))).append(
+        *(Message(f"m{index}", "tool", parts) for index, parts in enumerate(runs))
+    )
+)
+TOOL, SYSTEM = text("bash(command)", name=TOOLS), text("You are an agent.")
+
+
+def prompt_of(view: View, *, strips: bool = False) -> Prompt:
+    prompt = Prompt(QUICK, strips=strips)
+    prompt.move(view)
+    return prompt
+
+
+def marked(view: View, *marks: str, ttl: str = "5m") -> list[Mark]:
+    return set_marks(parse_marks(marks, ttl), prompt_of(view))
+
+
+# The laws
+
+
+@given(RUNS | views(4).map(lambda grown: grown[-1]), st.integers(0, 8), st.booleans())
+@settings(max_examples=300)
+def test_a_walk_over_runs_goes_as_far_as_one_that_counts_every_block(
+    view: View, lookback: int, strips: bool
+) -> None:
+    naive = ReferenceCache(Anthropic(lookback=lookback, runs_are_one=True), QUICK)
+    prompt = prompt_of(view, strips=strips)
+    parts = parts_of(without_old_thoughts(view) if strips else view)
+    for mark in range(len(parts)):
+        walked = [block + 1 for block in walk_runs(prompt, mark, lookback)]
+        assert walked == list(naive._positions(parts, mark + 1))
+
+
+@given(views(), st.sampled_from([("tools", "system", "last"), ("system:1h", "auto")]))
+def test_marks_stand_where_one_finds_them_by_trying_every_block(
+    grown: list[View], marks: tuple[str, ...]
+) -> None:
+    naive = ReferenceCache(Anthropic(marks=marks), QUICK)
+    for view in grown:
+        expected = [Mark(end - 1, ttl) for end, ttl in naive._marked(view, "5m").items()]
+        assert marked(view, *marks) == expected
+
+
+# What the provider refuses
+
+
+@pytest.mark.parametrize(
+    ("marks", "fault"),
+    [
+        ((), "not 0"),
+        (("tools", "system", "last", "auto", "auto"), "not 5"),
+        (("tools:1h", "tools:5m", "system", "last", "auto"), "not 5"),
+        (("first",), "'first' is no mark"),
+        (("last:12h",), "'last:12h' is no mark"),
+        (("last", "system"), "system comes before last"),
+        (("last", "last"), "or is the same"),
+        (("system:5m", "last:1h"), "a mark of 1h must come first"),
+        (("tools:5m", "system:1h", "last"), "a mark of 1h must come first"),
+        (("last:1h", "auto:5m"), "the same block with two lifetimes"),
+        (("last:5m", "auto:1h"), "the same block with two lifetimes"),
+    ],
+)
+def test_wrong_marks_are_refused_before_anything_is_sent(
+    marks: tuple[str, ...], fault: str
+) -> None:
+    with pytest.raises(ValueError, match=fault):
+        Anthropic(marks=marks)
+
+
+def test_a_mark_without_a_lifetime_has_that_of_the_request() -> None:
+    check_marks(("system:5m", "last"), "5m")
+    with pytest.raises(ValueError, match="a mark of 1h must come first"):
+        check_marks(("system:5m", "last"), "1h")
+
+
+# Where marks stand
+
+
+def test_tools_come_before_the_system_prompt_and_both_before_the_rest() -> None:
+    view = View((TOOL, TOOL, SYSTEM)).append(sized("m", 10, 10))
+    ends = marked(view, "tools:1h", "system:1h", "last")
+    assert ends == [Mark(1, "1h"), Mark(2, "1h"), Mark(4, "5m")]
+
+
+def test_what_the_prompt_does_not_have_is_not_marked() -> None:
+    assert marked(View().append(sized("m", 10)), "tools", "system") == []
+    assert marked(View((SYSTEM,)), "tools", "system", "last") == [Mark(0, "5m")]
+
+
+def test_the_mark_moves_back_from_thinking_and_empty_texts() -> None:
+    thought, nothing = part("thinking", "hm"), text("")
+    for tail in [(thought,), (nothing,), (thought, nothing, thought)]:
+        view = View((SYSTEM,)).append(sized("m", 10), Message("n", "assistant", tail))
+        assert marked(view, "last") == marked(view, "auto") == [Mark(1, "5m")]
+
+
+def test_it_moves_back_into_the_system_prompt_and_beyond_that_there_is_none() -> None:
+    only = Message("n", "assistant", (part("thinking", "hm"),))
+    assert marked(View((SYSTEM, text(""))).append(only), "system", "last") == [Mark(0, "5m")]
+    assert marked(View((text("cwd", name=CLIENT_CONTEXT),)).append(only), "last") == [Mark(0, "5m")]
+    assert marked(View().append(only), "last") == []
+
+
+def test_an_empty_result_of_a_tool_can_be_marked() -> None:
+    view = View().append(Message("n", "tool", (part("tool_result", ""),)))
+    assert marked(view, "last") == [Mark(0, "5m")]
