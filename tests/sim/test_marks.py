@@ -11,15 +11,13 @@ from compactlab.sim.cache.marks import Mark, check_marks, parse_marks, set_marks
 from compactlab.sim.message import Message
 from compactlab.sim.prompt import CLIENT_CONTEXT, TOOLS, Prompt
 from compactlab.sim.view import View
-from tests.sim.drawn import OF_AGENTS, QUICK, TEXT, part, sized, text, views
+from tests.sim.drawn import OF_AGENTS, QUICK, ROLE, TEXT, part, sized, text, views
 from tests.sim.reference_cache import ReferenceCache, parts_of, without_old_thoughts
 
 # Messages of agents: runs of calls and of results, over several messages and within one.
 RUN = st.builds(lambda part, count: (part,) * count, OF_AGENTS | TEXT, st.integers(1, 6))
-RUNS = st.lists(RUN, min_size=1, max_size=8).map(
-    lambda runs: View((text("system"), text("more"))).append(
-        *(Message(f"m{index}", "tool", parts) for index, parts in enumerate(runs))
-    )
+RUNS = st.lists(st.builds(Message, st.just("m"), ROLE, RUN), min_size=1, max_size=8).map(
+    lambda messages: View((text("system"), text("more"))).append(*messages)
 )
 TOOL, SYSTEM = text("bash(command)", name=TOOLS), text("You are an agent.")
 
