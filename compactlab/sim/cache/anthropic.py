@@ -67,7 +67,7 @@ class Anthropic(CachePolicy):
     ttl: Literal["5m", "1h"] = "5m"
     marks: tuple[str, ...] = ("system", "last")
     lookback: int = 20
-    runs_are_one: bool = False
+    runs_are_one: bool = True
     share: float = 1.0
 
     def __post_init__(self) -> None:
@@ -212,6 +212,8 @@ class _Entries(Cache):
         known = self._entries.get(key)
         why = known.why_not(at) if known else "cold_start"
         if known and not why and not request.lost:
+            # Whoever learns the size of a block late asks for it where it now ends.
+            self._ends.setdefault(prompt.totals[mark.block], set()).add(mark.block)
             return True
         if known and why in ("", "concurrent_cold"):
             # Written a second time while the first one lives: nobody can tell the two apart.
