@@ -9,6 +9,7 @@ import msgspec
 
 from compactlab.sim.cache import Cache, Request
 from compactlab.sim.causes import explain
+from compactlab.sim.lineage import Lineage, Place
 from compactlab.sim.message import Usage
 from compactlab.sim.model import Model, replayable
 from compactlab.sim.prompt import Prompt
@@ -16,10 +17,14 @@ from compactlab.sim.view import View
 
 
 class Bill(msgspec.Struct, frozen=True):
-    """What one request came to: tokens by billing class, and its fresh tokens by cause."""
+    """What one request came to: tokens by billing class, and its fresh tokens by cause.
+
+    And where it stands among all requests.
+    """
 
     usage: Usage
     causes: dict[str, int]
+    place: Place
 
 
 class _Line:
@@ -30,6 +35,7 @@ class _Line:
         self.cache: Cache = policy.open()
         self.main = Prompt(model.tokenizer)
         self.side = Prompt(model.tokenizer)
+        self.lineage = Lineage()
 
 
 @dataclass
@@ -42,6 +48,7 @@ class Meter:
 
     _lines: dict[str, _Line] = field(default_factory=dict)
     _clock: float = 0.0
+    _requests: int = 0
 
     def _line(self, model: Model) -> _Line:
         line = self._lines.get(model.name)
@@ -107,10 +114,10 @@ class Meter:
         if own:
             bill = self._bill(line, line.side, at=at, ttl=ttl, arrived=own, reason="system_changed")
             named = {cause if key == "append" else key: n for key, n in bill.causes.items()}
-            return Bill(bill.usage, named)
+            return Bill(bill.usage, named, bill.place)
         bill = self._bill(line, line.side, at=at, ttl=ttl, arrived=(), reason=cause)
         fresh = sum(bill.causes.values())
-        return Bill(bill.usage, {cause: fresh} if fresh else {})
+        return Bill(bill.usage, {cause: fresh} if fresh else {}, bill.place)
 
     def _bill(
         self,
@@ -127,6 +134,8 @@ class Meter:
         self._clock = max(self._clock, at)
         lookup = line.cache.request(Request(prompt, self._clock, ttl))
         causes = explain(prompt, lookup, arrived, reason)
+        place = line.lineage.place(self._requests, prompt)
+        self._requests += 1
         prompt.mark_sent()
         written = lookup.write_5m + lookup.write_1h
         usage = Usage(
@@ -135,5 +144,6 @@ class Meter:
             cache_write_5m=lookup.write_5m,
             cache_write_1h=lookup.write_1h,
             output=output,
+            storage=lookup.storage,
         )
-        return Bill(usage, causes)
+        return Bill(usage, causes, place)

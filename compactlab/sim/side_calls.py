@@ -134,7 +134,9 @@ class SideCalls:
         bill = self.meter.side(model, prompt, now, self.host.ttl, cause, own=own)
         usage = msgspec.structs.replace(bill.usage, output=output)
         cycle = len(self.session.state.compactions)
-        self.made.append(SideCall(purpose, model.name, now, usage, bill.causes, cycle, heard))
+        self.made.append(
+            SideCall(purpose, model.name, now, usage, bill.causes, cycle, heard, bill.place)
+        )
         return usage
 
 

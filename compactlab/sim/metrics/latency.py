@@ -1,0 +1,34 @@
+"""A stand-in for the time to the first token: simulated, and only what depends on the cache.
+
+What is fresh must be computed, looking back on all that stands before it; what is read need not.
+The seconds are those of :mod:`compactlab.sim.prefill` for a model of 70 billion parameters on
+eight H100, whatever the model of the run is: its figures and their sources stand there. Networks,
+queues and loading a stored prefix are left out, as nothing is known of them; so figures are good
+for comparing strategies, and not for promising seconds.
+"""
+
+from __future__ import annotations
+
+import math
+
+from compactlab.sim.metrics.reading import Reading
+from compactlab.sim.prefill import PRESETS
+
+_SERVERS = PRESETS["70b"]
+
+
+def ttft_proxy_p50(reading: Reading) -> float | None:
+    """Seconds of prefill that half of the calls stay within."""
+    return _percentile(reading, 0.50)
+
+
+def ttft_proxy_p95(reading: Reading) -> float | None:
+    """Seconds of prefill that 19 of 20 calls stay within."""
+    return _percentile(reading, 0.95)
+
+
+def _percentile(reading: Reading, share: float) -> float | None:
+    """The least of the figures that so many do not exceed."""
+    reads = (step.usage.cache_read for step in reading.trace.steps)
+    seconds = sorted(map(_SERVERS.prefill_seconds, reading.fresh, reads))
+    return seconds[math.ceil(share * len(seconds)) - 1] if seconds else None
