@@ -115,7 +115,7 @@ class _Session:
         self._drafts: list[Draft] = []
         self._before: dict[str | int, int] = {}  # messages before an entry, by its id or index
         self._entries = 0
-        self._thinking = ""
+        self._chosen = self._thinking = ""
 
     def take(self, entry: _Entry) -> None:
         """Take the next line; the first must be the header."""
@@ -123,7 +123,7 @@ class _Session:
             raise InputError("a session has one header, in its first line")
         if (entry.version or 1) > NEWEST:
             raise InputError(f"sessions of version {entry.version} are not known, only to {NEWEST}")
-        self._thinking = entry.thinking_level or self._thinking
+        self._chosen = entry.thinking_level or self._chosen
         place = self._newest  # version 1 has no ids: each entry follows the one before
         if self._entries and entry.id is not None:
             self.starts_inside |= not self._drafts and entry.parent_id not in self._places
@@ -143,6 +143,8 @@ class _Session:
             self._now = _Place(place.last, self._compaction(entry))
             return self._now
         draft = _draft(self.script, entry)
+        if draft.role == "user":
+            self._thinking = self._chosen  # a level holds from the next prompt of the user on
         if draft.call:
             draft.call = msgspec.structs.replace(draft.call, thinking=self._thinking)
         if not draft.parts and not draft.call:

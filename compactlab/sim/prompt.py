@@ -62,6 +62,8 @@ class Prompt:
         Index of the first block of each message.
     images
         Indices of the messages that hold an image.
+    stripped
+        The first message of which the last move took out thinking, or put it back; None if none.
     """
 
     def __init__(
@@ -69,6 +71,7 @@ class Prompt:
     ) -> None:
         self.blocks = blocks_of(tokenizer) if blocks is None else blocks
         self._strips = strips
+        self.stripped: int | None = None
         self._bare = 0  # so many leading messages stand without their thinking
         self.view = View()
         self.symbols: list[int] = []
@@ -121,6 +124,7 @@ class Prompt:
         self.view = view
         if self.blocks.pictures:
             self._find_images(same)
+        self.stripped = None
         if self._strips and self.blocks.thoughts:
             self._strip(same)
 
@@ -145,6 +149,7 @@ class Prompt:
                 if bare != (index < turn):
                     wrong.append(index)
         if wrong:
+            self.stripped = wrong[0]
             first, last = wrong[0], wrong[-1] + 1
             full = self.blocks.of(messages[first:last])
             both = zip(messages[first:last], full, strict=True)
@@ -169,8 +174,8 @@ class Prompt:
         self._agreed, self._rest = len(self.symbols), []
 
     @property
-    def sent(self) -> int:
-        """Tokens of the leading blocks that it shares with the prompt that was last sent."""
+    def agreed(self) -> int:
+        """How many leading blocks it shares with the prompt that was last sent."""
         if self._rest:
             same = 0
             for old, new in zip(self._rest, self.symbols[self._agreed :], strict=False):
@@ -178,7 +183,13 @@ class Prompt:
                     break
                 same += 1
             self._agreed, self._rest = self._agreed + same, self._rest[same:]
-        return self.totals[self._agreed - 1] if self._agreed else 0
+        return self._agreed
+
+    @property
+    def sent(self) -> int:
+        """Tokens of those blocks."""
+        agreed = self.agreed
+        return self.totals[agreed - 1] if agreed else 0
 
     def _edit(self, same: int, gone: int, come: Iterable[Group]) -> None:
         """Put other messages in the place of some; what is behind them moves, and is not read."""

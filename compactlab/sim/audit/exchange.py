@@ -37,8 +37,10 @@ class Exchange:
         The messages that came since the last counted call.
     time
         When it started: the time of its newest message, in seconds since 1970.
-    compacted, rewound
-        Whether the agent compacted its context since the last counted call, or the user went back.
+    compacted
+        When the agent compacted its context since the last counted call; None if it did not.
+    rewound
+        Whether the user went back since then.
     uncounted
         The requests since then that were broken off.
     """
@@ -49,7 +51,7 @@ class Exchange:
     context: Messages
     arrived: tuple[Message, ...]
     time: float
-    compacted: bool = False
+    compacted: float | None = None
     rewound: bool = False
     uncounted: tuple[Uncounted, ...] = ()
 
@@ -84,13 +86,14 @@ class _Log:
     def _forget(self) -> None:
         self._arrived: list[Message] = []
         self._uncounted: list[Uncounted] = []
-        self._compacted = self._rewound = False
+        self._compacted: float | None = None
+        self._rewound = False
 
     def read(self) -> Iterator[Exchange]:
         """Go through the events."""
         for event in self._events:
             if isinstance(event, Compaction):
-                self._context, self._compacted = compacted(self._context, event), True
+                self._context, self._compacted = compacted(self._context, event), event.time
             elif isinstance(event, Rewind):
                 self._context, self._rewound = self._known[event.to], True
             else:

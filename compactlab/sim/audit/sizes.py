@@ -8,19 +8,29 @@ prompt is either what the log adds up to, or what was recorded, told out among w
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Literal
 
 import msgspec
 
+from compactlab.sim.audit.exchange import Exchange
 from compactlab.sim.blocks import Blocks, Group
+from compactlab.sim.conversation import Conversation
 from compactlab.sim.message import Message, Part
-from compactlab.sim.prompt import CLIENT_CONTEXT
+from compactlab.sim.prompt import CLIENT_CONTEXT, Prompt
 from compactlab.sim.tokens import Tokenizer
+from compactlab.sim.view import Messages, View
+
+Sizes = Literal["recorded", "rebuilt"]
 
 # Tools and system prompt of a coding agent in tokens, until something is known of a client's own:
 # median of what was read after a compaction (80 compactions of Claude Code, 2026-11; 17 to 34 K).
 TOOLS_AND_SYSTEM = 28_000
 # A whole first prompt, for logs that begin in the middle (median of the same 202 sessions).
 FIRST_PROMPT = 42_000
+# An answer of which less was counted than this share of its own text was not counted to its end.
+WHOLE = 0.9
+# Less than so much lost is no rebuild: the threshold of a third party's cache report (cachemiss).
+REBUILD = 4_000
 
 
 class Sized(Blocks):
@@ -47,16 +57,32 @@ class Sized(Blocks):
 
     def of_system(self, parts: tuple[Part, ...]) -> Group:
         """What has no text counts as it is; a block is the same one at any size."""
-        named = tuple(msgspec.structs.replace(p, size=1) if p.size else p for p in parts)
+        named = tuple(
+            msgspec.structs.replace(p, size=1) if p.kind == "opaque" else p for p in parts
+        )
         symbols, tokens = super().of_system(named)
         sizes = zip(parts, tokens, strict=True)
-        return symbols, tuple(part.size or counted for part, counted in sizes)
+        return symbols, tuple(p.size if p.kind == "opaque" else n for p, n in sizes)
 
     def sizes(self, message: Message) -> tuple[int, ...]:
-        """Count the parts of a message, or share out among them what was told."""
+        """Count the parts of a message, or share out among them what was told of it."""
         counted = super().sizes(message)
         told = self._told.get(id(message))
+        if told is None:
+            told = _written(message) if _is_whole(message, counted) else None
         return counted if told is None else told_out(told, counted)
+
+
+def _written(message: Message) -> int:
+    """Tokens that the model was recorded to have written; an answer weighs what it cost."""
+    usage = message.call.usage if message.call else None
+    return usage.output if usage else 0
+
+
+def _is_whole(message: Message, counted: Iterable[int]) -> bool:
+    """Whether the recorded output is of a whole answer: some logs note what had come so far."""
+    said = sum(n for n, part in zip(counted, message.parts, strict=True) if part.type != "thinking")
+    return _written(message) >= WHOLE * said
 
 
 def told_out(whole: int, shares: Iterable[int]) -> tuple[int, ...]:
@@ -77,18 +103,115 @@ def told_out(whole: int, shares: Iterable[int]) -> tuple[int, ...]:
     return tuple(end - start for start, end in zip([0, *ends], ends, strict=False))
 
 
-def hidden(system: int, context: int, edits: int = 0) -> tuple[Part, ...]:
-    """System parts for what a client sends and does not log.
+class Front:
+    """What a client sends in front of the messages and does not log, and how large prompts are.
 
     Parameters
     ----------
+    blocks
+        Sizes of messages; told here, if prompts are to be as large as recorded.
+    conversation
+        The recording.
+    sizes
+        Whether they are.
+
+    Attributes
+    ----------
     system
         Tokens of tool definitions and system prompt.
-    context
-        Tokens of what else stands in front of the messages.
-    edits
-        How often the client changed that without telling.
+    edited
+        Whether the last prompt measured was smaller than the log adds up to: then the client has
+        taken something out without telling, as those do that clear old results.
     """
-    front = Part("text", "", "opaque", (), name="tools and system prompt", size=system)
-    behind = Part("text", str(edits), "opaque", (), name=CLIENT_CONTEXT, size=context)
-    return (front, behind) if context else (front,)
+
+    def __init__(self, blocks: Sized, conversation: Conversation, sizes: Sizes) -> None:
+        self._blocks, self._sizes = blocks, sizes
+        self._written = conversation.system
+        self._inside = conversation.starts_inside
+        self._counted = sum(map(blocks.tokenizer.part, conversation.system))
+        self.system = self._context = self._edits = 0
+        self.edited = False
+        self._first = 0  # the first prompt since the last compaction
+        self._last = Messages()
+
+    def view(self, messages: Messages) -> View:
+        """Messages as a whole prompt."""
+        behind = Part("text", str(self._edits), "opaque", (), CLIENT_CONTEXT, size=self._context)
+        return View((self._system, behind, *self._written), messages)
+
+    def alone(self) -> View:
+        """Only what every session of the client has in front."""
+        return View((self._system,))
+
+    @property
+    def _system(self) -> Part:
+        return Part("text", "", "opaque", (), "tools and system prompt", size=self.system)
+
+    def measure(self, exchange: Exchange, prompt: Prompt) -> None:
+        """See how large the prompt of a call was, before it is sent."""
+        context, whole = exchange.context, exchange.usage.prompt
+        self.edited = False
+        if not self._first:
+            self._begin(context, whole)
+        elif self._sizes == "recorded":
+            self._tell(context, whole, prompt)
+        elif exchange.compacted is not None and self._inside:
+            # What was said before the log began is gone now; how large the rest is, shows later.
+            self._context = max(0, min(self._context, FIRST_PROMPT - self.system))
+        if exchange.compacted is not None or not self._first:
+            self._first = whole
+        self._last = context
+
+    def _begin(self, context: Messages, whole: int) -> None:
+        """Divide the first prompt into what the log shows and what it does not."""
+        count = self._blocks.tokens
+        shown = sum(map(count, context)) + self._counted
+        self.system = min(TOOLS_AND_SYSTEM, max(0, whole - shown))
+        self._context = max(0, whole - shown - self.system)
+        if self._sizes == "recorded":
+            for message in context:
+                self._blocks.tell(message, self._blocks.tokens(message))
+
+    def _tell(self, context: Messages, whole: int, prompt: Prompt) -> None:
+        """Share out among what is new what the prompt is larger than what is known of it."""
+        shared = self._last.shared(context)
+        new = [message for message in context[shared:] if not self._blocks.knows(message)]
+        counts = [self._blocks.tokens(message) for message in new]
+        for message in new:
+            self._blocks.tell(message, 0)
+        prompt.move(self.view(context))
+        left = whole - prompt.tokens
+        stripped = prompt.stripped
+        if left < 0 and stripped is not None:
+            left = 0
+            shared = min(shared, stripped)
+            self._shrink(context[stripped:], prompt.totals[-1] - whole, prompt)
+        elif left < 0:
+            self.edited = True
+            self._edits += 1
+            taken = min(self._context, sum(counts) - left)
+            self._context -= taken
+            left = max(0, left + taken)
+        for message, tokens in zip(new, told_out(left, counts), strict=True):
+            self._blocks.tell(message, tokens)
+        prompt.move(self.view(context[:shared]))  # so that what is new is taken at its size
+
+    def _shrink(self, messages: Messages, by: int, prompt: Prompt) -> None:
+        """Thinking that was dropped had been larger than its text: what is left, is smaller."""
+        counts = [self._blocks.tokens(message) for message in messages]
+        whole = sum(counts)
+        kept = told_out(max(0, whole - by), counts)
+        for message, tokens in zip(messages, kept, strict=True):
+            self._blocks.tell(message, tokens)
+
+    def learn(self, exchange: Exchange, before: int) -> None:
+        """Look at what was read: where the messages are not found, only what stands before them."""
+        read, whole = exchange.usage.cache_read, exchange.usage.prompt
+        if exchange.compacted is not None and self._sizes == "rebuilt":
+            shown = sum(map(self._blocks.tokens, exchange.context)) + self._counted
+            self._context = max(0, whole - shown - self.system)
+        lost = not before or read < before - REBUILD
+        known_start = before or not self._inside
+        if lost and known_start and 0 < read < min(self._first, whole) - REBUILD:
+            self._context = max(0, self._context + self.system - read)
+            self.system = read

@@ -1,0 +1,1 @@
+"""Holds the cache model against what was recorded."""

@@ -1,0 +1,188 @@
+"""What would have been read from the cache, had one asked before each recorded call.
+
+A call is forecast from what happened before it and from what the log itself says of it: its time,
+model, lifetime of entries, settings, messages; and its prompt's size, if one wants that as it was
+recorded. What its usage says of the cache is looked at only afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from compactlab.sim.audit.exchange import Exchange, exchanges
+from compactlab.sim.audit.habits import Habits
+from compactlab.sim.audit.sizes import Front, Sized, Sizes
+from compactlab.sim.cache import Cache, CachePolicy, Lookup, Request, Settings
+from compactlab.sim.causes import explain
+from compactlab.sim.conversation import Conversation
+from compactlab.sim.model import Model, find_model, replayable
+from compactlab.sim.prompt import Prompt
+from compactlab.sim.view import View
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What was expected of one recorded call.
+
+    Parameters
+    ----------
+    exchange
+        The call.
+    model
+        Its model.
+    prompt
+        Tokens of the prompt that was expected; what was recorded, if sizes were given.
+    lookup
+        What the cache was expected to do.
+    causes
+        Expected fresh tokens by cause.
+    before
+        Tokens that the last counted call of this model left in the cache, as recorded; 0 at first.
+    system
+        Tokens of tools and system prompt, as far as they were known.
+    """
+
+    exchange: Exchange
+    model: Model
+    prompt: int
+    lookup: Lookup
+    causes: dict[str, int]
+    before: int
+    system: int
+
+    @property
+    def read(self) -> int:
+        """Tokens that were expected to be read."""
+        return min(self.lookup.read, self.prompt)
+
+    @property
+    def fresh(self) -> int:
+        """Tokens that were expected not to be read."""
+        return self.prompt - self.read
+
+
+def forecasts(
+    conversation: Conversation, sizes: Sizes = "recorded", model: str = ""
+) -> Iterator[Forecast]:
+    """Forecast every counted call of a recording, in order.
+
+    Parameters
+    ----------
+    conversation
+        The recording.
+    sizes
+        Whether prompts are as large as recorded, or as the text of the log adds up to.
+    model
+        A model for all calls; "" for the recorded ones.
+
+    Raises
+    ------
+    ModelError
+        If a call's model is not known and no other is given.
+    """
+    lines: dict[str, _Line] = {}
+    clock = 0.0
+    habits = Habits(conversation.format)
+    last: _Line | None = None
+    for exchange in exchanges(conversation):
+        found, policy = replayable(find_model(model or exchange.call.model))
+        line = lines.get(found.name)
+        if line is None:
+            line = lines[found.name] = _Line(found, policy, conversation, sizes)
+        clock = max(clock, exchange.time)
+        forecast = line.ask(exchange, clock, habits, last)
+        yield forecast
+        habits.learn(exchange, forecast.before, exchange.usage.cache_read)
+        line.learn(exchange, clock, habits)
+        last = line
+
+
+class _Line:
+    """A model's cache and prompt, and what has been learned of what the log does not show."""
+
+    def __init__(
+        self, model: Model, policy: CachePolicy, conversation: Conversation, sizes: Sizes
+    ) -> None:
+        self.model, self._sizes = model, sizes
+        blocks = Sized(model.tokenizer)
+        self._prompt = Prompt(model.tokenizer, strips=model.strips_thinking, blocks=blocks)
+        self._neighbour = Prompt(model.tokenizer, blocks=blocks)
+        self._front = Front(blocks, conversation, sizes)
+        self._cache: Cache = policy.open()
+        self._before = 0
+        self._ttl = ""
+        self._last: Exchange | None = None
+        self._settings = Settings()
+        self._images = False
+
+    def ask(self, exchange: Exchange, clock: float, habits: Habits, last: _Line | None) -> Forecast:
+        """Forecast a call, and do to the cache what it did."""
+        settings = habits.settings(exchange.call)
+        self._ttl = exchange.call.ttl or self._ttl
+        self._front.measure(exchange, self._prompt)
+        self._between(exchange, clock, habits)
+        if habits.shares_system(self._ttl):
+            self._send(self._neighbour, self._front.alone(), clock, settings)
+        lookup = self._send(self._prompt, self._front.view(exchange.context), clock, settings)
+        shared = self._last.context.shared(exchange.context) if self._last else 0
+        arrived = {message.id for message in exchange.context[shared:]}
+        reason = self._reason(exchange, shared, settings, last)
+        causes = explain(self._prompt, lookup, arrived if reason != "append" else (), reason)
+        self._prompt.mark_sent()
+        recorded = self._sizes == "recorded"
+        tokens = exchange.usage.prompt if recorded else self._prompt.tokens
+        self._settings, self._images = settings, bool(self._prompt.images)
+        system = self._front.system
+        return Forecast(exchange, self.model, tokens, lookup, causes, self._before, system)
+
+    def _reason(
+        self, exchange: Exchange, shared: int, settings: Settings, last: _Line | None
+    ) -> str:
+        if self._last is None or last is None:
+            return "cold_start" if last is None else "model_switch"
+        if exchange.compacted is not None:
+            return "compaction"
+        if last is not self:
+            return "model_switch"
+        if exchange.rewound:
+            return "rewind"
+        if settings.system != self._settings.system:
+            return "client_upgrade"
+        if settings != self._settings or self._images != bool(self._prompt.images):
+            return "settings_changed"
+        if shared < len(self._last.context) or self._front.edited:
+            return "history_edit"
+        return "append" if self._prompt.stripped is None else "thinking_strip"
+
+    def _between(self, exchange: Exchange, clock: float, habits: Habits) -> None:
+        """The requests since the last call that the log does not count."""
+        last = self._last
+        if last is not None:
+            told = len(last.context) + 1
+            context, asked = exchange.context, None
+            if exchange.compacted is not None:
+                asked, context = exchange.compacted, last.context
+            elif habits.forks and last.ends_turn and exchange.opens_turn and not exchange.rewound:
+                asked, context = last.answer.time, context[:told]
+            if asked is not None:
+                view = self._front.view(context)
+                self._send(self._prompt, view, min(max(asked, last.time), clock), self._settings)
+        for broken in exchange.uncounted:
+            view = self._front.view(broken.context)
+            self._send(self._prompt, view, min(broken.time, clock), self._settings)
+
+    def _send(self, prompt: Prompt, view: View, at: float, settings: Settings) -> Lookup:
+        prompt.move(view)
+        return self._cache.request(Request(prompt, at, self._ttl, settings))
+
+    def learn(self, exchange: Exchange, clock: float, habits: Habits) -> None:
+        """Look at what was recorded of the call."""
+        settings = habits.settings(exchange.call)
+        if settings != self._settings:  # then it was sent under these, as has just been learned
+            self._send(self._prompt, self._front.view(exchange.context), clock, settings)
+            self._settings = settings
+        self._front.learn(exchange, self._before)
+        usage = exchange.usage
+        self._before = usage.prompt - (usage.uncached if usage.cache_write else 0)
+        self._last = exchange
