@@ -11,8 +11,9 @@ from compactlab.scenarios.transcript import read
 from compactlab.sim import replay as engine
 from compactlab.sim.caller import RECORDED
 from compactlab.sim.conversation import Conversation
-from compactlab.sim.errors import ModelError, UsageError
-from compactlab.sim.model import find_model
+from compactlab.sim.errors import InputError, ModelError, UsageError
+from compactlab.sim.model import Catalogue, built_in
+from compactlab.sim.pricing import prices_of
 from compactlab.sim.results import Results, Run
 from compactlab.sim.strategy import Strategy
 from compactlab.sim.summarize import Summarizer
@@ -32,6 +33,7 @@ def replay(
     summarizer: Summarizer | str = "lexrank",
     window: int | None = None,
     seed: int = 0,
+    models_file: str | Path | None = None,
 ) -> Iterator[Step]:
     """Take a conversation through a strategy, call by call.
 
@@ -50,6 +52,8 @@ def replay(
         Narrows the model's context window to so many tokens.
     seed
         Root of all random draws.
+    models_file
+        A TOML file with models of one's own, which win over built-in ones.
 
     Yields
     ------
@@ -60,6 +64,8 @@ def replay(
     ------
     ModelError, UsageError
         If a name is unknown, or something needed is not known of the model.
+    InputError
+        If the file of models is wrong.
     """
     return engine.replay(
         conversation,
@@ -68,6 +74,7 @@ def replay(
         summarizer=_summarizer(summarizer),
         window=window,
         seed=seed,
+        catalogue=known_models(models_file),
     )
 
 
@@ -81,6 +88,7 @@ def run(
     seeds: int = 1,
     jobs: int = 1,
     lenient: bool = False,
+    models_file: str | Path | None = None,
     progress: Callable[[Source, list[Run]], None] | None = None,
 ) -> Results:
     """Replay strategies over conversations and measure them.
@@ -103,6 +111,8 @@ def run(
         Number of workers; the results do not depend on it.
     lenient
         Whether lines of transcripts that cannot be read are passed over.
+    models_file
+        A TOML file with models of one's own, which win over built-in ones.
     progress
         Told of every source that is done.
 
@@ -126,6 +136,7 @@ def run(
         window=window,
         seeds=seeds,
         lenient=lenient,
+        models_file=models_file,
     ).run(jobs, progress)
 
 
@@ -138,12 +149,13 @@ def plan(
     window: int | None = None,
     seeds: int = 1,
     lenient: bool = False,
+    models_file: str | Path | None = None,
 ) -> Experiment:
     """Put an experiment together without running it; the parameters are those of :func:`run`."""
     if seeds < 1 or (window is not None and window < 1):
         raise UsageError("seeds and window must be at least 1")
-    names: list[str] = _several(models, (str,))
-    _check_models(names)
+    catalogue = known_models(models_file)
+    names = _models(_several(models, (str,)), catalogue)
     given: list[Conversation | str | Path] = _several(conversations, (Conversation, str, Path))
     named = [each for each in given if not isinstance(each, Conversation)]
     found, skipped = sources(named, seeds, lenient=lenient)
@@ -158,21 +170,50 @@ def plan(
     return Experiment(
         (*held, *found),
         compared,
-        tuple(names),
+        names,
         _summarizer(summarizer),
         window,
         skipped,
+        catalogue,
     )
 
 
-def _check_models(names: Iterable[str]) -> None:
-    """What somebody wrote must be known; what a recording says may fail its own rows."""
-    for name in names:
-        if name != RECORDED:
+def known_models(file: str | Path | None) -> Catalogue:
+    """The models that may be named: the built-in ones, and those of a file.
+
+    Parameters
+    ----------
+    file
+        A TOML file with models of one's own; None for none.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read, or anything in it is wrong, or the price list has no such price.
+    """
+    if file is None:
+        return built_in()
+    catalogue = Catalogue.load(file)
+    for name in catalogue.own.get("models", {}):
+        model = catalogue.models[name]
+        if model.price:
             try:
-                find_model(name)
+                prices_of(model)
             except ModelError as error:
-                raise UsageError(str(error)) from None
+                raise InputError(f"models.{name}.price: {error}", str(file)) from None
+    return catalogue
+
+
+def _models(names: Iterable[str], catalogue: Catalogue) -> tuple[str, ...]:
+    """Each model once, by the name that it has in the catalogue, however it was written.
+
+    What somebody wrote must be known; what a recording says may fail its own rows.
+    """
+    try:
+        found = [n if n == RECORDED else catalogue.find(n).name for n in names]
+    except ModelError as error:
+        raise UsageError(str(error)) from None
+    return tuple(dict.fromkeys(found))
 
 
 def _check_specs(strategies: Iterable[Strategy]) -> None:

@@ -23,6 +23,7 @@ class Settings(BaseModel):
     conversations: list[str] = Field(default=[DEFAULT], min_length=1)
     strategies: list[str] = Field(default=list(LINE_UP), min_length=1)
     models: list[str] = []
+    models_file: str | None = None
     summarizer: str = "lexrank"
     window: int | None = Field(default=None, ge=1)
     seeds: int = Field(default=1, ge=1)
@@ -70,6 +71,8 @@ def _beside(path: Path, name: str, value: Any) -> Any:
     """Take paths in a file from where the file stands; leave what is no path alone."""
     if name == "out" and isinstance(value, str):
         return str(path.parent / value)
+    if name == "models_file":
+        return _there(path.parent, value)
     if name == "conversations" and isinstance(value, list):
         return [_there(path.parent, each) for each in value]
     if name == "strategies" and isinstance(value, list):

@@ -22,19 +22,24 @@ if TYPE_CHECKING:
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option("--json", "as_json", is_flag=True, help="All figures, as JSON.")
 @click.option("--lenient", is_flag=True, help="Pass over lines that cannot be read.")
-def inspect(paths: tuple[str, ...], as_json: bool, lenient: bool) -> None:
+@click.option(
+    "--models", "models_file", type=click.Path(), help="A TOML file with models of your own."
+)
+def inspect(paths: tuple[str, ...], as_json: bool, lenient: bool, models_file: str | None) -> None:
     """Say what transcripts are: format, calls, turns, tokens by role and tool, gaps, compactions,
     recorded usage and cost. A scenario's spec may stand for a path.
     """  # noqa: D205
+    from compactlab.api import known_models
     from compactlab.sim.anatomy import anatomy
 
+    catalogue = known_models(models_file)
     found, skipped, errors = _sources(paths, lenient)
     if not found and not errors:
         raise UsageError("there is nothing to inspect: no transcript was found")
     anatomies: list[Anatomy] = []
     for source in found:
         try:
-            anatomies += (anatomy(source.named(each)) for each in source.load())
+            anatomies += (anatomy(source.named(each), catalogue) for each in source.load())
         except InputError as fault:
             errors.append(fault)
     if as_json:

@@ -9,6 +9,10 @@ from typing import Any
 
 import click
 
+from compactlab.cli.models import model_rows, model_table
+from compactlab.sim.errors import UsageError
+
+MODELS = "models"
 Row = dict[str, object]
 
 
@@ -46,25 +50,6 @@ def _configured(name: str, found: Any) -> Row:
     return {"name": name, "meaning": meaning, "spec": found.spec, "parameters": parameters}
 
 
-def _models() -> list[Row]:
-    from compactlab.sim.model import catalogue
-
-    return [
-        {
-            "name": model.name,
-            "meaning": f"{model.window:,} tokens; "
-            + (model.policy.spec if model.policy else "no cache policy yet: name it with @none"),
-            "window": model.window,
-            "max_output": model.max_output,
-            "encoding": model.tokenizer.encoding,
-            "factor": model.tokenizer.factor,
-            "cache": model.policy.spec if model.policy else None,
-            "price": model.price,
-        }
-        for model in catalogue().values()
-    ]
-
-
 def _metrics() -> list[Row]:
     from compactlab.sim.metrics import METRICS
 
@@ -91,24 +76,31 @@ _KINDS: dict[str, Callable[[], list[Row]]] = {
     "strategies": _strategies,
     "scenarios": _scenarios,
     "summarizers": _summarizers,
-    "models": _models,
     "metrics": _metrics,
     "formats": _formats,
 }
 
 
 @click.command("list")
-@click.argument("kind", type=click.Choice(tuple(_KINDS)))
+@click.argument("kind", type=click.Choice((*_KINDS, MODELS)))
 @click.option("--parameters", "-p", is_flag=True, help="Parameters with their defaults, too.")
+@click.option(
+    "--models", "models_file", type=click.Path(), help="A TOML file with models of your own."
+)
 @click.option("--json", "as_json", is_flag=True, help="All that is known, as JSON.")
-def list_(kind: str, parameters: bool, as_json: bool) -> None:
+def list_(kind: str, parameters: bool, models_file: str | None, as_json: bool) -> None:
     """List strategies, scenarios, summarisers, models, metrics or transcript formats.
 
     A line each; with --parameters, what can be configured follows.
     """
-    rows = _KINDS[kind]()
+    if models_file and kind != MODELS:
+        raise UsageError(f"--models FILE adds to the list of models, not of {kind}")
+    rows = model_rows(models_file) if kind == MODELS else _KINDS[kind]()
     if as_json:
         click.echo(json.dumps(rows, indent=2, default=str))
+        return
+    if kind == MODELS:
+        click.echo(model_table(rows))
         return
     width = max(len(str(row["name"])) for row in rows)
     for row in rows:

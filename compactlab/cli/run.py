@@ -37,7 +37,15 @@ if TYPE_CHECKING:
     "models",
     multiple=True,
     metavar="NAME",
-    help="A model, NAME@none for no cache, or 'recorded' (the default for recordings). Repeatable.",
+    help="A model, NAME@none for no cache, NAME+batch at a multiple of its prices, or 'recorded' "
+    "(the default for recordings). Repeatable.",
+)
+@click.option(
+    "--models",
+    "models_file",
+    type=click.Path(),
+    metavar="FILE",
+    help="A TOML file with models of your own.",
 )
 @click.option(
     "--window", type=click.IntRange(1), help="Narrow the context window to so many tokens."
@@ -72,6 +80,7 @@ def run(experiment: str | None, dry_run: bool, **options: Any) -> None:
         window=settings.window,
         seeds=settings.seeds,
         lenient=settings.lenient,
+        models_file=settings.models_file,
     )
     if not planned.sources:
         raise UsageError("there is nothing to replay: no transcript was found")

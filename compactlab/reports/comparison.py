@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from compactlab.reports.aggregate import figures_of, replays
 from compactlab.reports.calls import sizes
 from compactlab.reports.text import clean
+from compactlab.sim.model import Catalogue, built_in
 from compactlab.sim.results import Results, Run
 
 NULLS = frozenset({"keep_all", "keep_none", "random_keep"})
@@ -110,6 +111,8 @@ class Comparison:
         Those where a compared strategy did not succeed.
     dropped
         Labels of strategies that succeeded too seldom to be compared.
+    catalogue
+        The models that the runs name.
     """
 
     model: str
@@ -118,6 +121,7 @@ class Comparison:
     cases: tuple[Case, ...]
     left_out: tuple[Case, ...]
     dropped: tuple[str, ...]
+    catalogue: Catalogue = field(default_factory=built_in, repr=False)
 
     @property
     def conversations(self) -> int:
@@ -189,6 +193,7 @@ def compare(results: Results, model: str, window: int, runs: Sequence[Run]) -> C
         tuple(common),
         tuple(case for case in cases if case not in within),
         tuple(label(results, spec) for spec in done if spec not in compared),
+        results.catalogue,
     )
 
 

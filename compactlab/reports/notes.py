@@ -21,7 +21,7 @@ from compactlab.reports.columns import (
 from compactlab.reports.comparison import FAULT_MARGIN, Comparison, Row, label
 from compactlab.reports.text import clean, counted, enumerated, listed
 from compactlab.sim.errors import ModelError
-from compactlab.sim.model import find_model
+from compactlab.sim.model import Catalogue
 from compactlab.sim.results import Results
 
 # Writes a name that comes from outside as a format wants it.
@@ -78,7 +78,8 @@ def model_names(comparison: Comparison, name: Name = str) -> str:
 def window(comparison: Comparison) -> str:
     """The context window that prompts were held against."""
     used = models(run for row in comparison.rows[:1] for run in row.runs) or {comparison.model: 0}
-    sizes = sorted({size for each in used if (size := window_of(each, 0))})
+    known = comparison.catalogue
+    sizes = sorted({size for each in used if (size := window_of(each, 0, known))})
     own = listed([f"{size:,}" for size in sizes])
     if not comparison.window:
         return f"window {own} tokens" if sizes else "window: the model's own"
@@ -90,10 +91,10 @@ def window(comparison: Comparison) -> str:
     return f"window narrowed to {asked} tokens"
 
 
-def window_of(model: str, narrowed: int) -> int:
+def window_of(model: str, narrowed: int, catalogue: Catalogue) -> int:
     """Tokens of a model's window, as a run narrows it; 0 if the model is not known."""
     try:
-        return find_model(model).narrowed(narrowed or None).window
+        return catalogue.find(model).narrowed(narrowed or None).window
     except ModelError:
         return narrowed
 

@@ -17,6 +17,7 @@ _DEFAULTS = {
     "models": "none named: those that were recorded, or the default",
     "window": "not narrowed",
     "skipped_lines": "none",
+    "own_models": "none",
 }
 _OTHERWISE_SHOWN = frozenset({"strategies", "sources", "breaks", "sees_future", "flushes"})
 
@@ -73,6 +74,8 @@ def command(results: Results) -> str:
     specs = dict.fromkeys(run.strategy for run in results.runs if run.strategy)
     words += [f"--strategies {_quoted(spec)}" for spec in specs]
     words += [f"--model {_quoted(name)}" for name in manifest.get("models", ())]
+    if manifest.get("own_models"):
+        words.append("--models FILE_OF_OWN_MODELS")
     for option in ("window", "summarizer"):
         if manifest.get(option):
             words.append(f"--{option} {_quoted(manifest[option])}")

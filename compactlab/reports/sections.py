@@ -169,7 +169,10 @@ def charts(results: Results, listing: Sequence[Group], colours: Colours) -> Iter
     """The context over the session, for the largest conversations."""
     for number, (comparison, case, runs) in enumerate(listing[:CHARTS]):
         done = [run for run in runs if run.status == "ok"][:PANELS]
-        panels = [Panel(label(results, run.strategy), colours[run.strategy], run) for run in done]
+        panels = [
+            Panel(label(results, run.strategy), colours[run.strategy], run, results.catalogue)
+            for run in done
+        ]
         told = [_told(comparison, runs)]
         if len(runs) > len(done):
             told.append(f"{len(done)} of {counted(len(runs), 'strategy')} drawn")

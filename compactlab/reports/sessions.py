@@ -13,6 +13,7 @@ from compactlab.reports.figures import show
 from compactlab.reports.notes import window_of
 from compactlab.reports.palette import light
 from compactlab.reports.text import counted, shorten
+from compactlab.sim.model import Catalogue
 from compactlab.sim.results import Run
 
 if TYPE_CHECKING:
@@ -34,11 +35,14 @@ class Panel:
         Of its strategy.
     run
         The run.
+    catalogue
+        The models that it names.
     """
 
     label: str
     colour: str
     run: Run
+    catalogue: Catalogue
 
 
 def session(panels: Sequence[Panel], name: str) -> str:
@@ -89,7 +93,7 @@ def _draw(axes: Axes, panel: Panel, longest: int) -> None:
     )
     bar = 72 * (_WIDTH - 0.22) * width / longest * 0.85
     axes.plot(*_sticks(at, new), color=colour, linewidth=max(bar, 0.5), solid_capstyle="butt")
-    _window(axes, run)
+    _window(axes, panel)
     _rug(axes, run, "compaction", light("ink"), 1.015)
     _rug(axes, run, "overflow", light("alarm"), 1.09)
     above: dict[str, Any] = {"transform": axes.transAxes, "va": "center"}
@@ -113,9 +117,11 @@ def _sticks(at: Sequence[float], heights: Sequence[float]) -> tuple[list[float],
     return xs, ys
 
 
-def _window(axes: Axes, run: Run) -> None:
+def _window(axes: Axes, panel: Panel) -> None:
     """The window of the model of each call, where it lies within the panel."""
-    known = {model: window_of(model, run.window) for model in set(column(run, "model"))}
+    run = panel.run
+    models = set(column(run, "model"))
+    known = {model: window_of(model, run.window, panel.catalogue) for model in models}
     windows = [known[model] or math.nan for model in column(run, "model")]
     if min(windows) != max(windows) or math.isnan(windows[0]):
         at = range(1, len(windows) + 1)

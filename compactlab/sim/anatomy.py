@@ -10,8 +10,8 @@ from itertools import pairwise
 from compactlab.sim.conversation import Conversation, Rewind
 from compactlab.sim.errors import ModelError
 from compactlab.sim.message import Message, Usage
-from compactlab.sim.model import find_model, tokenizer_of
-from compactlab.sim.pricing import price_sheet
+from compactlab.sim.model import Catalogue, built_in, tokenizer_of
+from compactlab.sim.pricing import prices_of
 from compactlab.sim.recording import Unseen, unseen
 
 # Recorded output over counted: 0.91 to 1.07 in five sessions, 0.01 to 0.59 in six whose logs were
@@ -80,12 +80,21 @@ class Anatomy:
         return self.usage.output < _TRUSTED * self.output_counted
 
 
-def anatomy(conversation: Conversation) -> Anatomy:
-    """Take the figures of a conversation."""
+def anatomy(conversation: Conversation, catalogue: Catalogue | None = None) -> Anatomy:
+    """Take the figures of a conversation.
+
+    Parameters
+    ----------
+    conversation
+        The conversation.
+    catalogue
+        The models that it may name; those that are built in by default.
+    """
+    known = catalogue or built_in()
     models = Counter(answer.call.model for answer in conversation.calls if answer.call)
     usages = [answer.call.usage for answer in conversation.calls if answer.call]
     parts = [part for message in conversation.messages for part in message.parts]
-    cost, unpriced = _cost(conversation)
+    cost, unpriced = _cost(conversation, known)
     return Anatomy(
         conversation=conversation.id,
         format=conversation.format,
@@ -102,8 +111,8 @@ def anatomy(conversation: Conversation) -> Anatomy:
         usage=sum((usage for usage in usages if usage), Usage()),
         cost_usd=cost,
         unpriced=unpriced,
-        output_counted=_counted(conversation),
-        unseen=unseen(conversation),
+        output_counted=_counted(conversation, known),
+        unseen=unseen(conversation, known),
         skipped=conversation.skipped,
     )
 
@@ -134,20 +143,20 @@ def _gaps(messages: tuple[Message, ...]) -> tuple[float, ...]:
     return gaps[len(gaps) // 2], gaps[len(gaps) * 9 // 10], gaps[-1]
 
 
-def _counted(conversation: Conversation) -> int:
+def _counted(conversation: Conversation, known: Catalogue) -> int:
     """Tokens of the answers that a recorded usage belongs to."""
     answers = [m for m in conversation.calls if m.call is not None and m.call.usage is not None]
-    return sum(tokenizer_of(m.call.model).message(m) for m in answers if m.call)
+    return sum(tokenizer_of(m.call.model, known).message(m) for m in answers if m.call)
 
 
-def _cost(conversation: Conversation) -> tuple[float | None, int]:
+def _cost(conversation: Conversation, known: Catalogue) -> tuple[float | None, int]:
     """Dollars of the calls that have a price, and how many have none."""
     dollars = []
     start, unpriced = 0.0, 0
     for message in conversation.messages:
         if message.call is not None and message.call.usage is not None:
             try:
-                sheet = price_sheet(find_model(message.call.model).price)
+                sheet = prices_of(known.find(message.call.model))
                 rates = sheet.rates(start or message.time, message.call.usage.prompt)
                 dollars.append(rates.cost(message.call.usage))
             except ModelError:

@@ -13,7 +13,7 @@ from compactlab.sim.errors import ModelError
 from compactlab.sim.host import Host
 from compactlab.sim.message import Call, Message
 from compactlab.sim.meter import Meter
-from compactlab.sim.model import Model, find_model, replayable
+from compactlab.sim.model import Catalogue, Model, built_in, replayable
 from compactlab.sim.needs import Later
 from compactlab.sim.phase import Phase
 from compactlab.sim.recording import Unseen, unseen
@@ -40,6 +40,7 @@ class Caller:
     seed: int
     overhead: Unseen | None
     files: MutableMapping[str, str] | None = None
+    catalogue: Catalogue = field(default_factory=built_in)
     meter: Meter = field(default_factory=Meter)
 
     def __post_init__(self) -> None:
@@ -54,7 +55,7 @@ class Caller:
             _rng=self.rng,
             _later=self.later,
         )
-        hidden = unseen(self.conversation) if self.overhead is None else self.overhead
+        hidden = self.overhead or unseen(self.conversation, self.catalogue)
         system = (*hidden.blocks, *self.conversation.system)
         rewinds = (event for event in self.conversation.events if isinstance(event, Rewind))
         targets = frozenset(event.to for event in rewinds)
@@ -72,7 +73,7 @@ class Caller:
         if not name:
             raise ModelError("the recording does not say which model it used; name one: --model")
         if name not in self.models:
-            model, _ = replayable(find_model(name))
+            model, _ = replayable(self.catalogue.find(name))
             self.models[name] = model.narrowed(self.window)
         return self.models[name]
 
@@ -118,6 +119,7 @@ class Caller:
             overflow=overflow,
             side=self.side.taken(),
             cycle=cycle,
+            place=bill.place,
         )
 
     def _prompt(self) -> tuple[View, int]:

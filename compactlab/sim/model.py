@@ -263,9 +263,9 @@ def replayable(model: Model) -> tuple[Model, CachePolicy]:
     return model, model.policy
 
 
-def tokenizer_of(name: str) -> Tokenizer:
+def tokenizer_of(name: str, catalogue: Catalogue | None = None) -> Tokenizer:
     """How a recorded model counts; o200k as it is for a model that is not known."""
     try:
-        return find_model(name).tokenizer
+        return (catalogue or built_in()).find(name).tokenizer
     except ModelError:
         return Tokenizer()

@@ -93,6 +93,13 @@ class PriceSheet:
         ModelError
             If there is no such time.
         """
+        return step_of(self._tiers(time), prompt)
+
+    def sizes(self, time: float) -> list[int]:
+        """Tokens of prompt above which other rates hold; 0 for those of small requests."""
+        return sorted(start for start, _ in self._tiers(time))
+
+    def _tiers(self, time: float) -> list[tuple[int, Rates]]:
         prices = self._always
         if prices is None:
             prices = self._model.get_prices(moment_of(time))
@@ -101,7 +108,7 @@ class PriceSheet:
         if tiers is None:
             starts = sorted({0, *_starts(prices.input_mtok)}, reverse=True)
             tiers = self._known[id(prices)] = [(s, self._read(prices, s)) for s in starts]
-        return step_of(tiers, prompt)
+        return tiers
 
     def _read(self, prices: Any, tier: int) -> Rates:
         def rate(*names: str) -> float:
@@ -154,6 +161,10 @@ class TokenPrices:
         if known is None:
             known = self._known[key] = replace(listed, storage=storage).times(self._factor)
         return known
+
+    def sizes(self, time: float) -> list[int]:
+        """Tokens of prompt above which other rates hold; 0 for those of small requests."""
+        return self._tiers.sizes(time)
 
     def _stored(self, time: float) -> float:
         at = time or UNDATED.timestamp()

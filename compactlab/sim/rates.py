@@ -83,6 +83,10 @@ class Tiers:
         """
         return step_of(self.steps, prompt)
 
+    def sizes(self, time: float) -> list[int]:
+        """Tokens of prompt above which other rates hold; 0 for those of small requests."""
+        return sorted(start for start, _ in self.steps)
+
 
 def step_of(steps: Sequence[tuple[int, Rates]], prompt: int) -> Rates:
     """Of rates by size, largest size first, those that hold for a prompt."""

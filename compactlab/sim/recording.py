@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from compactlab.sim.conversation import Compaction, Conversation, Rewind
 from compactlab.sim.message import Message, Part
-from compactlab.sim.model import tokenizer_of
+from compactlab.sim.model import Catalogue, tokenizer_of
 from compactlab.sim.prompt import CLIENT_CONTEXT
 from compactlab.sim.view import Messages
 
@@ -76,7 +76,7 @@ class Unseen:
         return Message(BEFORE_THE_LOG, "user", (part,), meta=True)
 
 
-def unseen(conversation: Conversation) -> Unseen:
+def unseen(conversation: Conversation, catalogue: Catalogue | None = None) -> Unseen:
     """Estimate what a recording's prompts held beside its messages.
 
     The always-present part is the smallest difference, over the calls, of the recorded prompt and
@@ -84,8 +84,15 @@ def unseen(conversation: Conversation) -> Unseen:
     prompts that are mostly unseen are asked, where there are any. Where a compaction was followed
     by a read, that read is what stood before everything that the compaction replaced, so it is the
     part that clients mark for the cache on its own.
+
+    Parameters
+    ----------
+    conversation
+        The recording.
+    catalogue
+        The models that it may name; those that are built in by default.
     """
-    gaps, reads = _gaps(conversation)
+    gaps, reads = _gaps(conversation, catalogue)
     if not gaps:
         return Unseen()
     telling = [gap for gap in gaps if gap.unseen >= gap.estimate] or gaps
@@ -104,7 +111,9 @@ class _Gap(NamedTuple):
     compactions: int
 
 
-def _gaps(conversation: Conversation) -> tuple[list[_Gap], list[float]]:
+def _gaps(
+    conversation: Conversation, catalogue: Catalogue | None
+) -> tuple[list[_Gap], list[float]]:
     """The gaps of all calls with usage, and what was read right after each compaction."""
     gaps: list[_Gap] = []
     reads: list[float] = []
@@ -114,7 +123,7 @@ def _gaps(conversation: Conversation) -> tuple[list[_Gap], list[float]]:
         usage = answer.call.usage if answer.call else None
         if usage is None or not usage.prompt:
             continue
-        tokenizer = tokenizer_of(answer.call.model if answer.call else "")
+        tokenizer = tokenizer_of(answer.call.model if answer.call else "", catalogue)
         estimate = context.total(tokenizer.message) + sum(map(tokenizer.part, conversation.system))
         if gaps and compactions > gaps[-1].compactions and usage.cache_read:
             reads.append(usage.cache_read / tokenizer.factor)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, MutableMapping
 
 from compactlab.sim.caller import RECORDED, Caller
 from compactlab.sim.conversation import Compaction, Conversation, Rewind
+from compactlab.sim.model import Catalogue, built_in
 from compactlab.sim.recording import Unseen
 from compactlab.sim.strategy import Strategy
 from compactlab.sim.summarize import Summarizer
@@ -22,6 +23,7 @@ def replay(
     seed: int = 0,
     overhead: Unseen | None = None,
     files: MutableMapping[str, str] | None = None,
+    catalogue: Catalogue | None = None,
 ) -> Iterator[Step]:
     """Take a conversation through a strategy, call by call.
 
@@ -44,6 +46,8 @@ def replay(
         estimated from the recorded usage.
     files
         Where strategies keep what real agents keep in files; in memory by default.
+    catalogue
+        The models that may be named; those that are built in by default.
 
     Yields
     ------
@@ -55,7 +59,10 @@ def replay(
     ModelError
         If something needed is not known of a model.
     """
-    caller = Caller(conversation, strategy, model, summarizer, window, seed, overhead, files)
+    known = catalogue or built_in()
+    caller = Caller(
+        conversation, strategy, model, summarizer, window, seed, overhead, files, catalogue=known
+    )
     step = None
     for event in conversation.events:
         if isinstance(event, Rewind):
@@ -82,6 +89,7 @@ def record(
     seed: int = 0,
     overhead: Unseen | None = None,
     files: MutableMapping[str, str] | None = None,
+    catalogue: Catalogue | None = None,
 ) -> Trace:
     """Replay to the end and keep everything; the parameters are those of :func:`replay`."""
     steps = replay(
@@ -93,6 +101,7 @@ def record(
         seed=seed,
         overhead=overhead,
         files=files,
+        catalogue=catalogue,
     )
     header = Header(
         conversation.id,
@@ -104,4 +113,4 @@ def record(
         seed,
         strategy.flushes,
     )
-    return Trace(header, list(steps))
+    return Trace(header, list(steps), catalogue or built_in())

@@ -12,19 +12,21 @@ import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from compactlab.sim.errors import InputError
 from compactlab.sim.metrics import METRICS
+from compactlab.sim.model import Catalogue
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-STORE_VERSION = 1
+STORE_VERSION = 2
 IDENTITY = ("conversation", "scenario", "strategy", "model", "window", "seed")
-_PROVENANCE = ("digest", "summarizer")
+_PROVENANCE = ("digest", "summarizer", "own_models")
 _OUTCOME = ("status", "error")
 
 
@@ -40,8 +42,9 @@ class Run:
         ``ok``, ``failed``, or ``unreadable`` for a source without conversations.
     error
         What went wrong; "" if nothing did.
-    digest, summarizer
-        Of the conversation, and the summariser's spec.
+    digest, summarizer, own_models
+        Of the conversation, the summariser's spec, and the digest of the user's own models: ""
+        if there were none, so that results by other figures are told apart.
     metrics
         Value by metric.
     calls
@@ -63,6 +66,7 @@ class Run:
     metrics: dict[str, float | None] = field(default_factory=dict)
     calls: list[tuple[Any, ...]] = field(default_factory=list, repr=False)
     skipped: int = 0
+    own_models: str = ""
 
     def __post_init__(self) -> None:
         # Half a character may come from a file's name or an error's text; no table can hold it.
@@ -86,6 +90,9 @@ CALL_COLUMNS = {
     "compaction": "bool",
     "overflow": "bool",
     "causes": "string",
+    "side_causes": "string",
+    "premium_usd": "float64",
+    "dead_writes": "int64",
 }
 
 
@@ -108,6 +115,11 @@ class Results:
     def failed(self) -> list[Run]:
         """The runs that failed."""
         return [run for run in self.runs if run.status != "ok"]
+
+    @cached_property
+    def catalogue(self) -> Catalogue:
+        """The models that the runs were under: the user's own figures are in the manifest."""
+        return Catalogue.of(self.manifest.get("own_models", {}))
 
     def frame(self) -> pd.DataFrame:
         """One row a run, metrics as columns."""

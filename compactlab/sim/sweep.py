@@ -2,37 +2,26 @@
 
 from __future__ import annotations
 
-import gc
-import math
 import sys
-import traceback
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
-
-import msgspec
 
 from compactlab.sim.blocks import forget_blocks
 from compactlab.sim.caller import RECORDED
 from compactlab.sim.conversation import Conversation
 from compactlab.sim.errors import CompactlabError
-from compactlab.sim.metrics import Reading, figures
-from compactlab.sim.metrics.reading import cost
+from compactlab.sim.model import Catalogue, built_in
+from compactlab.sim.one_run import run_one, told
 from compactlab.sim.pricing import price_list
-from compactlab.sim.recording import Unseen, unseen
-from compactlab.sim.replay import record
+from compactlab.sim.recording import unseen
 from compactlab.sim.results import Results, Run
 from compactlab.sim.strategy import Strategy
 from compactlab.sim.summarize import Remembering, Summarizer
 from compactlab.sim.tokens import forget_counts
-from compactlab.sim.trace import Step
 
 DEFAULT_MODEL = "claude-sonnet-4-5"
-
-_json = msgspec.json.Encoder(order="sorted").encode
 
 
 @dataclass(frozen=True)
@@ -82,6 +71,8 @@ class Experiment:
         Narrows every model's window to so many tokens.
     skipped
         Files that were passed over because they are no transcripts.
+    catalogue
+        The models that may be named; it travels to the workers with the experiment.
     """
 
     sources: tuple[Source, ...]
@@ -90,6 +81,7 @@ class Experiment:
     summarizer: Summarizer | None = None
     window: int | None = None
     skipped: int = 0
+    catalogue: Catalogue = field(default_factory=built_in)
 
     def run(
         self, jobs: int = 1, progress: Callable[[Source, list[Run]], None] | None = None
@@ -154,7 +146,7 @@ class Experiment:
                 forget_counts()
                 forget_blocks()
         except Exception as error:
-            said = str(error) if isinstance(error, CompactlabError) else _traceback(error)
+            said = str(error) if isinstance(error, CompactlabError) else told(error)
             unread = Run(source.name, "", "", "", self.window or 0, source.seed)
             runs.append(replace(unread, status="unreadable", error=said))
         return runs
@@ -162,7 +154,7 @@ class Experiment:
     def _run_conversation(self, conversation: Conversation, seed: int) -> Iterator[Run]:
         summarizer = Remembering(self.summarizer) if self.summarizer else None
         fallback = RECORDED if conversation.recorded else DEFAULT_MODEL
-        overhead = unseen(conversation)
+        overhead = unseen(conversation, self.catalogue)
         for model in self.models or (fallback,):
             for strategy in self.strategies:
                 run = Run(
@@ -175,8 +167,16 @@ class Experiment:
                     digest=conversation.digest,
                     summarizer=summarizer.spec if summarizer else "",
                     skipped=conversation.skipped,
+                    own_models=self.catalogue.digest,
                 )
-                yield run_one(run, conversation, strategy, summarizer, overhead)
+                yield run_one(
+                    run,
+                    conversation,
+                    strategy,
+                    summarizer,
+                    overhead=overhead,
+                    catalogue=self.catalogue,
+                )
 
     def manifest(self) -> dict[str, Any]:
         """Where the results come from."""
@@ -190,6 +190,7 @@ class Experiment:
             "flushes": [s.spec for s in self.strategies if s.flushes],
             "breaks": {s.spec: dict(s.breaks) for s in self.strategies if s.breaks},
             "models": list(self.models),
+            "own_models": dict(self.catalogue.own),
             "window": self.window or 0,
             "skipped_files": self.skipped,
             "sources": [source.name for source in self.sources],
@@ -205,85 +206,3 @@ def _send_along(strategies: Iterable[Strategy]) -> None:
         module = type(part).__module__
         if module != "__main__" and not module.startswith(f"{__package__.partition('.')[0]}."):
             cloudpickle.register_pickle_by_value(sys.modules[module])
-
-
-def run_one(
-    run: Run,
-    conversation: Conversation,
-    strategy: Strategy,
-    summarizer: Summarizer | None,
-    overhead: Unseen,
-) -> Run:
-    """Replay and measure once; whatever goes wrong fails this run alone."""
-    try:
-        with _uncollected():
-            metrics, calls = _measured(run, conversation, strategy, summarizer, overhead)
-    except CompactlabError as error:
-        return replace(run, status="failed", error=str(error))
-    except Exception as error:
-        return replace(run, status="failed", error=_traceback(error))
-    return replace(run, metrics=metrics, calls=calls)
-
-
-def _measured(
-    run: Run,
-    conversation: Conversation,
-    strategy: Strategy,
-    summarizer: Summarizer | None,
-    overhead: Unseen,
-) -> tuple[dict[str, float | None], list[tuple[Any, ...]]]:
-    """Figures and rows; the trace is gone when they are there, and no collector looks at it."""
-    trace = record(
-        conversation,
-        strategy,
-        run.model,
-        summarizer=summarizer,
-        window=run.window or None,
-        seed=run.seed,
-        overhead=overhead,
-    )
-    reading = Reading(trace, conversation)
-    calls = [_call(*both) for both in zip(trace.steps, reading.costs, strict=True)]
-    return figures(reading), calls
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """Pause the cyclic collector: a replay makes many objects that live, and no cycles."""
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            gc.enable()
-
-
-def _traceback(error: Exception) -> str:
-    """An error with where it came from, without the paths of this machine."""
-    frames = traceback.extract_tb(error.__traceback__)
-    where = [f"{Path(f.filename).name}:{f.lineno} in {f.name}" for f in frames[-3:]]
-    return f"{type(error).__name__}: {error} ({'; '.join(where)})"
-
-
-def _call(step: Step, dollars: float) -> tuple[Any, ...]:
-    """A row of the table of calls, see :data:`compactlab.sim.results.CALL_COLUMNS`."""
-    usage, side = step.usage, step.side
-    return (
-        step.answer,
-        step.model,
-        step.time,
-        usage.uncached,
-        usage.cache_read,
-        usage.cache_write_5m,
-        usage.cache_write_1h,
-        usage.output,
-        dollars,
-        len(side),
-        sum(call.usage.prompt + call.usage.output for call in side) if side else 0,
-        math.fsum(map(cost, side)) if side else 0.0,
-        step.rewrite,
-        step.compaction,
-        step.overflow,
-        _json(step.causes).decode(),
-    )

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from compactlab.sim.lineage import Place
 from compactlab.sim.message import Part, Usage
+from compactlab.sim.model import Catalogue, built_in
 from compactlab.sim.view import Messages
 
 
@@ -30,6 +32,8 @@ class SideCall(msgspec.Struct, frozen=True):
         How often the session had been compacted before it.
     heard
         Tokens of its answer that the user was shown.
+    place
+        Where it stands among all requests.
     """
 
     purpose: str
@@ -39,6 +43,7 @@ class SideCall(msgspec.Struct, frozen=True):
     causes: dict[str, int]
     cycle: int = 0
     heard: int = 0
+    place: Place = Place()
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -74,6 +79,8 @@ class Step(msgspec.Struct, frozen=True):
         The side calls since the step before.
     cycle
         How often the session had been compacted before it.
+    place
+        Where it stands among all requests.
     """
 
     answer: str
@@ -90,6 +97,7 @@ class Step(msgspec.Struct, frozen=True):
     overflow: bool = False
     side: tuple[SideCall, ...] = ()
     cycle: int = 0
+    place: Place = Place()
 
 
 @dataclass(frozen=True)
@@ -133,10 +141,13 @@ class Trace:
     steps
         Its calls in order. Of each prompt a step holds only what it does not share with the one
         before, so a trace grows with what happened.
+    catalogue
+        The models that its steps name; by other figures, the same steps cost something else.
     """
 
     header: Header
     steps: list[Step] = field(default_factory=list)
+    catalogue: Catalogue = field(default_factory=built_in, repr=False)
 
     def prompts(self) -> Iterator[Messages]:
         """The messages of every prompt, put together again step by step."""

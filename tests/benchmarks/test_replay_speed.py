@@ -13,9 +13,9 @@ from pytest_benchmark.fixture import BenchmarkFixture
 
 from compactlab.scenarios.coding_agent import CodingAgent
 from compactlab.sim.conversation import Conversation
+from compactlab.sim.one_run import run_one
 from compactlab.sim.recording import Unseen
 from compactlab.sim.results import Run
-from compactlab.sim.sweep import run_one
 from compactlab.strategies.catalogue import find_strategy
 
 RULES = ("keep_all", "keep_none", "random_keep", "sliding_window", "turn_slice", "token_budget")

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 from compactlab.sim.message import Message, Part
 from compactlab.sim.metrics.reading import Reading
-from compactlab.sim.model import find_model
 from compactlab.sim.recording import BEFORE_THE_LOG
 
 
@@ -44,7 +43,7 @@ def tokens_added(reading: Reading) -> int:
     said |= {id(part) for part in script.system}
 
     def added(parts: Iterable[Part], model: str) -> int:
-        count = find_model(model).tokenizer.part
+        count = reading.model(model).tokenizer.part
         return sum(count(part) for part in parts if id(part) not in said)
 
     # Each is counted once, as the model counts that it came to: another model's counts must not

@@ -11,7 +11,7 @@ from operator import or_
 from compactlab.sim.blocks import blocks_of
 from compactlab.sim.message import Message, Part
 from compactlab.sim.metrics.reading import RECENT, Reading
-from compactlab.sim.model import find_model
+from compactlab.sim.model import Model
 from compactlab.sim.needs import bits, forward_needs
 from compactlab.sim.trace import Step
 from compactlab.sim.view import Messages
@@ -77,18 +77,18 @@ class _Held:
 def verbatim_recency(reading: Reading) -> float | None:
     """Mean over compactions of the share of the last ten messages that the prompt ends with."""
     shares = [
-        _tail_share(change.step, change.tail)
+        _tail_share(change.step, change.tail, reading.model(change.step.model))
         for change in reading.changes
         if change.step.compaction
     ]
     return sum(shares) / len(shares) if shares else None
 
 
-def _tail_share(step: Step, tail: Messages) -> float:
+def _tail_share(step: Step, tail: Messages, model: Model) -> float:
     recent = step.log[-RECENT:]
     if recent == tail:
         return 1.0
-    tokens = blocks_of(find_model(step.model).tokenizer).weight
+    tokens = blocks_of(model.tokenizer).weight
     kept = 0
     for said, sent in zip(reversed(recent), reversed(tail), strict=False):
         if said is not sent and said != sent:

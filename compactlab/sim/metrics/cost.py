@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from statistics import median
 
-from compactlab.sim.metrics.reading import Reading, cost
+from compactlab.sim.metrics.reading import Reading
 
 
 def cost_usd(reading: Reading) -> float:
@@ -15,7 +15,7 @@ def cost_usd(reading: Reading) -> float:
 
 def side_cost_usd(reading: Reading) -> float:
     """Dollars of the side calls."""
-    return math.fsum(map(cost, reading.side_calls))
+    return math.fsum(map(reading.cost, reading.side_calls))
 
 
 def tokens_uncached(reading: Reading) -> int:

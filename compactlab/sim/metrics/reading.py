@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from operator import attrgetter
 from statistics import median
 from typing import NamedTuple
 
 from compactlab.sim.conversation import Conversation
 from compactlab.sim.message import Message, Usage
-from compactlab.sim.model import find_model
-from compactlab.sim.pricing import PriceSheet, price_sheet
+from compactlab.sim.metrics.dead import dead_writes
+from compactlab.sim.metrics.payback import Payback, paybacks
+from compactlab.sim.model import Model
+from compactlab.sim.pricing import Charge, Sheet, prices_of
 from compactlab.sim.trace import SideCall, Step, Trace
 from compactlab.sim.view import Messages
 
@@ -57,16 +60,6 @@ class Change(NamedTuple):
     tail: Messages
 
 
-def cost(call: Step | SideCall) -> float:
-    """Dollars for a request, at the prices of its date and size."""
-    return _sheet(call.model).rates(call.time, call.usage.prompt).cost(call.usage)
-
-
-@cache
-def _sheet(model: str) -> PriceSheet:
-    return price_sheet(find_model(model).price)
-
-
 @dataclass(frozen=True)
 class Reading:
     """What a metric is computed from.
@@ -85,13 +78,75 @@ class Reading:
     @cached_property
     def costs(self) -> list[float]:
         """Dollars of each call, without its side calls."""
-        both = zip(self.trace.steps, self.prompts, strict=True)
-        return [_sheet(s.model).rates(s.time, prompt).cost(s.usage) for s, prompt in both]
+        return list(map(self.cost, self.trace.steps))
+
+    def cost(self, call: Step | SideCall) -> float:
+        """Dollars for a request, at the prices of its date and size."""
+        return self.rates(call).cost(call.usage)
+
+    def rates(self, call: Step | SideCall) -> Charge:
+        """The prices of a request, at its date and size."""
+        sheet = self._sheets.get(call.model)
+        if sheet is None:
+            sheet = self._sheets[call.model] = prices_of(self.model(call.model))
+        return sheet.rates(call.time, call.usage.prompt)
+
+    def stores(self, call: Step | SideCall) -> bool:
+        """Whether anything of a request can be read, or could have been."""
+        known = self._stores.get(call.model)
+        if known is None:
+            policy = self.model(call.model).policy
+            known = self._stores[call.model] = policy is not None and policy.lifetime() > 0
+        return known
+
+    def model(self, name: str) -> Model:
+        """A model that a call names."""
+        model = self._models.get(name)
+        if model is None:
+            model = self._models[name] = self.trace.catalogue.find(name)
+        return model
+
+    @cached_property
+    def _models(self) -> dict[str, Model]:
+        return {}
+
+    @cached_property
+    def _sheets(self) -> dict[str, Sheet]:
+        return {}
+
+    @cached_property
+    def _stores(self) -> dict[str, bool]:
+        return {}
 
     @cached_property
     def side_calls(self) -> list[SideCall]:
         """All side calls in order."""
         return [call for step in self.trace.steps for call in step.side]
+
+    @cached_property
+    def requests(self) -> list[Step | SideCall]:
+        """All calls and side calls, in the order in which they were made."""
+        made: list[Step | SideCall] = [*self.trace.steps, *self.side_calls]
+        return sorted(made, key=lambda each: each.place.number)
+
+    @cached_property
+    def dead(self) -> list[int]:
+        """Of each request, the tokens that it wrote and no later one has read."""
+        return dead_writes(self.requests)
+
+    @cached_property
+    def causes(self) -> Counter[str]:
+        """Fresh tokens by cause, those of side calls among them."""
+        found: Counter[str] = Counter()
+        for each in self.requests:
+            for cause, tokens in each.causes.items():
+                found[cause] += tokens
+        return found
+
+    @cached_property
+    def paybacks(self) -> list[Payback]:
+        """Of each compaction, what it cost and what it saved."""
+        return paybacks(self.trace.steps, self)
 
     @cached_property
     def usage(self) -> Usage:

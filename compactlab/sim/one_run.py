@@ -1,0 +1,132 @@
+"""One run: a replay and its figures, which fails alone."""
+
+from __future__ import annotations
+
+import gc
+import math
+import traceback
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from compactlab.sim.conversation import Conversation
+from compactlab.sim.errors import CompactlabError
+from compactlab.sim.metrics import Reading, figures
+from compactlab.sim.metrics.price import above_reading
+from compactlab.sim.model import Catalogue
+from compactlab.sim.recording import Unseen
+from compactlab.sim.replay import record
+from compactlab.sim.results import Run
+from compactlab.sim.strategy import Strategy
+from compactlab.sim.summarize import Summarizer
+from compactlab.sim.trace import SideCall, Step
+
+_json = msgspec.json.Encoder(order="sorted").encode
+
+
+def run_one(
+    run: Run,
+    conversation: Conversation,
+    strategy: Strategy,
+    summarizer: Summarizer | None,
+    overhead: Unseen,
+    *,
+    catalogue: Catalogue | None = None,
+) -> Run:
+    """Replay and measure once; whatever goes wrong fails this run alone.
+
+    Parameters
+    ----------
+    run
+        What to replay; the row that is filled in.
+    conversation, strategy, summarizer, overhead, catalogue
+        As for :func:`compactlab.sim.replay.replay`.
+    """
+    try:
+        with _uncollected():
+            metrics, calls = _measured(
+                run,
+                conversation,
+                strategy,
+                summarizer=summarizer,
+                overhead=overhead,
+                catalogue=catalogue,
+            )
+    except CompactlabError as error:
+        return replace(run, status="failed", error=str(error))
+    except Exception as error:
+        return replace(run, status="failed", error=told(error))
+    return replace(run, metrics=metrics, calls=calls)
+
+
+def _measured(
+    run: Run, conversation: Conversation, strategy: Strategy, **given: Any
+) -> tuple[dict[str, float | None], list[tuple[Any, ...]]]:
+    """Figures and rows; the trace is gone when they are there, and no collector looks at it."""
+    window = run.window or None
+    trace = record(conversation, strategy, run.model, window=window, seed=run.seed, **given)
+    reading = Reading(trace, conversation)
+    priced = zip(trace.steps, reading.costs, strict=True)
+    made = zip(reading.requests, reading.dead, strict=True)
+    dead = {request.place.number: tokens for request, tokens in made}
+    calls = [_call(step, dollars, reading, dead) for step, dollars in priced]
+    return figures(reading), calls
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Pause the cyclic collector: a replay makes many objects that live, and no cycles."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
+def told(error: Exception) -> str:
+    """An error with where it came from, without the paths of this machine."""
+    frames = traceback.extract_tb(error.__traceback__)
+    where = [f"{Path(f.filename).name}:{f.lineno} in {f.name}" for f in frames[-3:]]
+    return f"{type(error).__name__}: {error} ({'; '.join(where)})"
+
+
+def _call(
+    step: Step, dollars: float, reading: Reading, dead: Mapping[int, int]
+) -> tuple[Any, ...]:
+    """A row of the table of calls, see :data:`compactlab.sim.results.CALL_COLUMNS`."""
+    usage, side = step.usage, step.side
+    return (
+        step.answer,
+        step.model,
+        step.time,
+        usage.uncached,
+        usage.cache_read,
+        usage.cache_write_5m,
+        usage.cache_write_1h,
+        usage.output,
+        dollars,
+        len(side),
+        sum(call.usage.prompt + call.usage.output for call in side) if side else 0,
+        math.fsum(map(reading.cost, side)) if side else 0.0,
+        step.rewrite,
+        step.compaction,
+        step.overflow,
+        _json(step.causes).decode(),
+        _json(_causes(side)).decode() if side else "{}",
+        math.fsum(above_reading(reading, each) for each in (step, *side)),
+        sum(dead[each.place.number] for each in (step, *side)),
+    )
+
+
+def _causes(side: Iterable[SideCall]) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for call in side:
+        found.update(call.causes)
+    return found
