@@ -23,6 +23,14 @@ _HOW = {
     "median": "median over the conversations that have a value",
     "maximum": "maximum over conversations",
 }
+_MEDIANS = {
+    "write_spike",
+    "write_spike_ratio",
+    "flush_margin",
+    "break_even_calls",
+    "ttft_proxy_p50",
+    "ttft_proxy_p95",
+}
 _POOLED = {
     "prefix_reuse": "tokens read over prompt tokens, each summed over all calls",
     "over_window": "overflows over calls, each summed over conversations",
@@ -58,7 +66,7 @@ def figures_of(runs: Sequence[Run]) -> dict[str, float | None]:
 
 
 def causes_of(runs: Sequence[Run]) -> Counter[str]:
-    """Fresh tokens of a strategy by cause, side calls not among them."""
+    """Fresh tokens of a strategy by cause, those of side calls among them."""
     found: Counter[str] = Counter()
     for group in replays(runs):
         for cause, tokens in causes(group).items():
@@ -85,6 +93,6 @@ def _rule(metric: str) -> str:
     """By which rule conversations are put together: amounts add up, shares do not."""
     if metric in ("prompt_tokens_peak", "write_spike_max", "write_spike_ratio_max"):
         return "maximum"
-    if metric in ("write_spike", "write_spike_ratio", "flush_margin"):
+    if metric in _MEDIANS:
         return "median"
     return "mean" if METRICS[metric].unit in ("share", "ratio") else "sum"

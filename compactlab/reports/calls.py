@@ -36,11 +36,12 @@ def sizes(run: Run) -> list[int]:
 
 
 def causes(runs: Iterable[Run]) -> Counter[str]:
-    """Fresh tokens of runs by cause, those of side calls not among them."""
+    """Fresh tokens of runs by cause, those of side calls among them."""
     found: Counter[str] = Counter()
     for run in runs:
-        for text in column(run, "causes"):
-            found.update(json.loads(text))
+        for name in ("causes", "side_causes"):
+            for text in column(run, name):
+                found.update(json.loads(text))
     return found
 
 

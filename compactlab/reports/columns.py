@@ -59,6 +59,7 @@ COLUMNS = (
     Column("of_keep_all", f"{TIMES}keep_all", "ratio", "lower", 2),
     Column("of_as_recorded", f"{TIMES}as_recorded", "ratio", "lower", 5),
     _metric("side_cost_usd", "side calls", 8),
+    _metric("premium_usd", "premium", 13),
     _metric("prefix_reuse", "prefix reuse", 3),
     _metric("tokens_rewritten", "rewritten", 6),
     _metric("write_spike", "write spike", 10),

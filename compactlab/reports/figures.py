@@ -23,6 +23,8 @@ def show(value: float | None, unit: str) -> str:
     ('1,234.50', '0.0012', '44.7k', '98.1%')
     >>> show(0.99999, "share"), show(17.0, "calls"), show(0.333, "ratio")
     ('>99.9%', '17', '0.33')
+    >>> show(0.0597, "seconds"), show(12.5, "seconds")
+    ('0.06', '12.50')
     """
     if value is None or not math.isfinite(value):
         return NONE
@@ -30,6 +32,8 @@ def show(value: float | None, unit: str) -> str:
         return dollars(value)
     if unit == "share":
         return _percent(value)
+    if unit == "seconds":
+        return f"{value:,.2f}"
     if unit == "ratio":
         return f"{value:,.2f}" if abs(value) < 100 else f"{value:,.0f}"
     return _compact(value) if unit == "tokens" else f"{value:,.0f}"

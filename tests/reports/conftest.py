@@ -50,6 +50,8 @@ def make(
             f"m{number}", "claude-sonnet-4-5", 60.0 * number, 0, read, written, 0, 10, cost,
             int(first > 0), int(first > 0) * 800, first, hit, hit, over,
             json.dumps({cause: written}),
+            json.dumps({"compaction_call": 700} if first else {}),
+            written * (_WRITE - _READ) * hit + 700 * _WRITE * (first > 0), 0,
         ))  # fmt: skip
     reads, writes = sum(r for r, _ in prompts), sum(w for _, w in prompts)
     over = sum(r + w > WINDOW for r, w in prompts)
@@ -65,6 +67,7 @@ def make(
         metrics={
             "cost_usd": sum(call[8] for call in calls) + side,
             "side_cost_usd": side,
+            "premium_usd": sum(call[17] for call in calls),
             "tokens_uncached": 0,
             "tokens_cache_read": reads,
             "tokens_cache_write": writes,

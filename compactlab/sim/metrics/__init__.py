@@ -6,8 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from compactlab.sim.causes import CAUSES
 from compactlab.sim.conversation import Conversation
-from compactlab.sim.metrics import behaviour, continuity, cost, flush
+from compactlab.sim.metrics import behaviour, continuity, cost, flush, latency, waste
+from compactlab.sim.metrics.price import ORDINARY
 from compactlab.sim.metrics.reading import Reading
 from compactlab.sim.trace import Trace
 
@@ -52,10 +54,20 @@ _ANTHROPIC = "usage fields as Anthropic bills them, 2026-08-21"
 _PAPER = "share of cached prompt tokens, arXiv 2601.06007"
 _AUDIT = "rebuilt tokens of claude-cache-audit 0.1, on fresh tokens"
 _SLIPSTREAM = "the recorded future as ground truth, arXiv 2605.08580"
+_LOST = "premium of a rebuild, as several tools reckon it, on fresh tokens"
+_KVLEAK = "dead writes of kvleak 0.12"
+_BREAK_EVEN = "break-even turns, as the project's notes on metrics define them"
+_PREFILL = "operations of a transformer of 70 billion parameters, compactlab.sim.prefill"
 _SIGNET = "Signet specification, section 6.4"
 
 _SUM = "sum over calls and side calls"
 _CALLS = "sum over calls"
+
+
+
+def _wanted(cause: str) -> Literal["lower", "neither"]:
+    return "neither" if cause in ORDINARY else "lower"
+
 
 METRICS: dict[str, Metric] = {
     metric.name: metric
@@ -86,6 +98,26 @@ METRICS: dict[str, Metric] = {
                "median over compactions whose base is not 0", _OWN, cost.write_spike_ratio),
         Metric("ratio", "lower", "the same, at its worst",
                "maximum over compactions whose base is not 0", _OWN, cost.write_spike_ratio_max),
+        Metric("USD", "lower", "what fresh tokens that need not be cost more than reading them",
+               _SUM, _LOST, waste.premium_usd),
+        Metric("USD", "lower", "the requests that make summaries",
+               "sum over side calls of that purpose", _ANTHROPIC, waste.summary_cost_usd),
+        Metric("tokens", "lower", "prompts and answers of the requests that make summaries",
+               "sum over side calls of that purpose", _ANTHROPIC, waste.tokens_summary),
+        Metric("tokens", "lower", "written to the cache and read by no later request", _SUM,
+               _KVLEAK, waste.tokens_dead_writes),
+        Metric("USD", "lower", "what writing those cost more than only sending them", _SUM,
+               _KVLEAK, waste.dead_writes_usd),
+        Metric("USD", "lower", "what compactions' calls paid above reading for what they changed",
+               "sum over compactions", _LOST, waste.spike_premium_usd),
+        Metric("calls", "lower", "calls after which a compaction has paid for itself",
+               "median over compactions", _BREAK_EVEN, waste.break_even_calls),
+        Metric("share", "higher", "compactions that paid for themselves before the next one",
+               "mean over compactions", _BREAK_EVEN, waste.paid_back),
+        Metric("seconds", "lower", "prefill that half of the calls stay within, a proxy",
+               "median over calls", _PREFILL, latency.ttft_proxy_p50),
+        Metric("seconds", "lower", "prefill that 19 of 20 calls stay within, a proxy",
+               "95th percentile over calls", _PREFILL, latency.ttft_proxy_p95),
         Metric("tokens", "neither", "prompt tokens of what the strategy put in", _CALLS, _OWN,
                behaviour.tokens_added),
         Metric("calls", "neither", "requests of the script", "count", _OWN, behaviour.calls),
@@ -111,6 +143,8 @@ METRICS: dict[str, Metric] = {
                "median over compactions with a flush", _SIGNET, flush.flush_margin),
         Metric("tokens", "lower", "tokens that a user was shown of the answers to flushes",
                "sum over flushes", _SIGNET, flush.flush_heard),
+        *(Metric("tokens", _wanted(cause), f"fresh: {CAUSES[cause]}", _SUM, _OWN, compute)
+          for cause, compute in waste.FRESH.items()),
     )
 }  # fmt: skip
 

@@ -13,7 +13,7 @@ from compactlab.sim.sweep import Experiment
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.summarizers.catalogue import find_summarizer
 
-UNITS = {"USD", "tokens", "share", "ratio", "calls"}
+UNITS = {"USD", "tokens", "share", "ratio", "calls", "seconds"}
 
 
 @pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
@@ -21,24 +21,24 @@ def test_a_metric_says_what_it_is(metric: Metric) -> None:
     assert metric.unit in UNITS
     assert metric.better in ("lower", "higher", "neither")
     assert 10 < len(metric.meaning) < 100
-    assert re.match(r"(sum|count|mean|median|maximum|one less|overflows)", metric.of_run)
+    assert re.match(r"(sum|count|mean|median|maximum|one less|overflows|95th)", metric.of_run)
     assert METRICS[metric.name] is metric
 
 
 def test_every_function_of_a_family_is_in_the_table() -> None:
-    from compactlab.sim.metrics import behaviour, continuity, cost, flush
+    from compactlab.sim.metrics import behaviour, continuity, cost, flush, latency, waste
 
     beside = {"spikes", "measure", "cost"}
     written = {
         name
-        for family in (behaviour, continuity, cost, flush)
+        for family in (behaviour, continuity, cost, flush, latency, waste)
         for name, each in vars(family).items()
         if getattr(each, "__module__", "") == family.__name__
         and not name.startswith("_")
         and name not in beside
         and callable(each)
     }
-    assert written == set(METRICS)
+    assert written | {each.__name__ for each in waste.FRESH.values()} == set(METRICS)
 
 
 def test_measuring_gives_the_figures_of_the_table(kit: Any, story: Any) -> None:

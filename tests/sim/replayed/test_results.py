@@ -13,7 +13,10 @@ from compactlab.sim.errors import InputError
 from compactlab.sim.metrics import METRICS
 from compactlab.sim.results import CALL_COLUMNS, Results, Run, replace_file
 
-CALL = ("a1", "gpt-5", 1.5, 1, 2, 3, 4, 5, 0.25, 1, 9, 0.125, True, False, True, '{"append": 4}')
+CALL = (
+    "a1", "gpt-5", 1.5, 1, 2, 3, 4, 5, 0.25, 1, 9, 0.125, True, False, True,
+    '{"append": 4}', '{"extra_turn": 2}', 0.5, 7,
+)  # fmt: skip
 
 
 def found(value: float = 1.0) -> Results:
@@ -142,7 +145,7 @@ def test_where_nothing_is_there_is_no_store(tmp_path: Path) -> None:
         Results.load(tmp_path / "file")
 
 
-@pytest.mark.parametrize("version", [0, 2, "1", None])
+@pytest.mark.parametrize("version", [0, 1, "2", None])
 def test_a_store_of_another_version_says_what_to_do(version: Any, tmp_path: Path) -> None:
     found().save(tmp_path)
     manifest = json.loads((tmp_path / "manifest.json").read_text())
