@@ -1,1 +1,105 @@
-"""Holds the cache model against what was recorded."""
+"""Holds the cache model against what was recorded: what was expected, what happened, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from compactlab.sim.audit.churning import Session, churn_of, halvings
+from compactlab.sim.audit.exchange import exchanges
+from compactlab.sim.audit.forecast import Forecast, forecasts
+from compactlab.sim.audit.inquest import Charge, Finding, Ground, by_pattern, inquest
+from compactlab.sim.audit.tally import Pair, Rebuilds, Tally, causes, input_costs, tally
+from compactlab.sim.churn import Churn
+from compactlab.sim.conversation import Conversation
+from compactlab.sim.model import Model, find_model
+
+__all__ = [
+    "Audited",
+    "Charge",
+    "Churn",
+    "Finding",
+    "Forecast",
+    "Ground",
+    "Pair",
+    "Rebuilds",
+    "Tally",
+    "audit",
+    "causes",
+    "churn_of",
+    "halvings",
+    "input_costs",
+    "name_by_pattern",
+    "sessions_of",
+]
+
+
+@dataclass(frozen=True)
+class Audited:
+    """The audit of one recording.
+
+    Parameters
+    ----------
+    findings
+        Its calls, with prompts as large as recorded.
+    recorded, rebuilt
+        What it comes to with prompts of the recorded size, and of the size that the text gives.
+    left_out
+        Calls whose model is not known, by its name.
+    """
+
+    findings: Session
+    recorded: Tally
+    rebuilt: Tally
+    left_out: dict[str, int]
+
+    @property
+    def client(self) -> str:
+        """The format of its log."""
+        return self.recorded.client
+
+
+def audit(conversation: Conversation, find: Callable[[str], Model] = find_model) -> Audited | None:
+    """Hold the model against one recording.
+
+    Parameters
+    ----------
+    conversation
+        The recording.
+    find
+        Finds a model by its recorded name.
+
+    Returns
+    -------
+    Audited or None
+        None, if no call of a known model has recorded usage.
+    """
+    found = list(inquest(forecasts(conversation, "recorded", find)))
+    known = {finding.forecast.exchange.answer.id for finding in found}
+    left_out: dict[str, int] = {}
+    for exchange in exchanges(conversation):
+        if exchange.answer.id not in known:
+            name = exchange.call.model
+            left_out[name] = left_out.get(name, 0) + 1
+    if not found:
+        return None
+    rebuilt = list(inquest(forecasts(conversation, "rebuilt", find)))
+    name, client = conversation.id, conversation.format
+    return Audited(found, tally(name, client, found), tally(name, client, rebuilt), left_out)
+
+
+def name_by_pattern(audits: Iterable[Audited]) -> list[Audited]:
+    """Name what only the sessions of a client together tell; see :func:`by_pattern`."""
+    audits = list(audits)
+    for client in {each.client for each in audits}:
+        own = [index for index, each in enumerate(audits) if each.client == client]
+        named = iter(by_pattern([f for index in own for f in audits[index].findings]))
+        for index in own:
+            findings = tuple(next(named) for _ in audits[index].findings)
+            audits[index] = replace(audits[index], findings=findings)
+    return audits
+
+
+def sessions_of(client: str, audits: Sequence[Audited]) -> list[Session]:
+    """The sessions of one client."""
+    return [each.findings for each in audits if each.client == client]

@@ -56,6 +56,12 @@ class Exchange:
     uncounted: tuple[Uncounted, ...] = ()
 
     @property
+    def cached(self) -> int:
+        """Tokens of the prompt up to the last mark; all of it where nothing is marked."""
+        stored = self.usage.cache_read + self.usage.cache_write
+        return stored if self.usage.cache_write or self.call.ttl else self.usage.prompt
+
+    @property
     def opens_turn(self) -> bool:
         """Whether a person has spoken since the last call."""
         return any(message.starts_turn for message in self.arrived)

@@ -7,7 +7,7 @@ recorded. What its usage says of the cache is looked at only afterwards.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from compactlab.sim.audit.exchange import Exchange, exchanges
@@ -16,9 +16,10 @@ from compactlab.sim.audit.sizes import Front, Sized, Sizes
 from compactlab.sim.cache import Cache, CachePolicy, Lookup, Request, Settings
 from compactlab.sim.causes import explain
 from compactlab.sim.conversation import Conversation
+from compactlab.sim.errors import ModelError
 from compactlab.sim.model import Model, find_model, replayable
 from compactlab.sim.prompt import Prompt
-from compactlab.sim.view import View
+from compactlab.sim.view import Messages, View
 
 
 @dataclass(frozen=True)
@@ -37,8 +38,9 @@ class Forecast:
         What the cache was expected to do.
     causes
         Expected fresh tokens by cause.
-    before
-        Tokens that the last counted call of this model left in the cache, as recorded; 0 at first.
+    before, had
+        Tokens that the last counted call of this model left in the cache, as recorded and as it
+        was expected to; 0 at first.
     system
         Tokens of tools and system prompt, as far as they were known.
     """
@@ -49,6 +51,7 @@ class Forecast:
     lookup: Lookup
     causes: dict[str, int]
     before: int
+    had: int
     system: int
 
     @property
@@ -63,7 +66,9 @@ class Forecast:
 
 
 def forecasts(
-    conversation: Conversation, sizes: Sizes = "recorded", model: str = ""
+    conversation: Conversation,
+    sizes: Sizes = "recorded",
+    find: Callable[[str], Model] = find_model,
 ) -> Iterator[Forecast]:
     """Forecast every counted call of a recording, in order.
 
@@ -73,20 +78,18 @@ def forecasts(
         The recording.
     sizes
         Whether prompts are as large as recorded, or as the text of the log adds up to.
-    model
-        A model for all calls; "" for the recorded ones.
-
-    Raises
-    ------
-    ModelError
-        If a call's model is not known and no other is given.
+    find
+        Finds a model by its recorded name. Calls of a model that it does not find are left out.
     """
     lines: dict[str, _Line] = {}
     clock = 0.0
     habits = Habits(conversation.format)
     last: _Line | None = None
     for exchange in exchanges(conversation):
-        found, policy = replayable(find_model(model or exchange.call.model))
+        try:
+            found, policy = replayable(find(exchange.call.model))
+        except ModelError:
+            continue
         line = lines.get(found.name)
         if line is None:
             line = lines[found.name] = _Line(found, policy, conversation, sizes)
@@ -110,7 +113,7 @@ class _Line:
         self._neighbour = Prompt(model.tokenizer, blocks=blocks)
         self._front = Front(blocks, conversation, sizes)
         self._cache: Cache = policy.open()
-        self._before = 0
+        self._before = self._had = 0
         self._ttl = ""
         self._last: Exchange | None = None
         self._settings = Settings()
@@ -130,30 +133,31 @@ class _Line:
         reason = self._reason(exchange, shared, settings, last)
         causes = explain(self._prompt, lookup, arrived if reason != "append" else (), reason)
         self._prompt.mark_sent()
+        self._settings, self._images = settings, bool(self._prompt.images)
         recorded = self._sizes == "recorded"
         tokens = exchange.usage.prompt if recorded else self._prompt.tokens
-        self._settings, self._images = settings, bool(self._prompt.images)
-        system = self._front.system
-        return Forecast(exchange, self.model, tokens, lookup, causes, self._before, system)
+        had, self._had = self._had, self._prompt.tokens
+        return Forecast(
+            exchange, self.model, tokens, lookup, causes, self._before, had, self._front.system
+        )
 
     def _reason(
         self, exchange: Exchange, shared: int, settings: Settings, last: _Line | None
     ) -> str:
-        if self._last is None or last is None:
-            return "cold_start" if last is None else "model_switch"
-        if exchange.compacted is not None:
-            return "compaction"
-        if last is not self:
-            return "model_switch"
-        if exchange.rewound:
-            return "rewind"
-        if settings.system != self._settings.system:
-            return "client_upgrade"
-        if settings != self._settings or self._images != bool(self._prompt.images):
-            return "settings_changed"
-        if shared < len(self._last.context) or self._front.edited:
-            return "history_edit"
-        return "append" if self._prompt.stripped is None else "thinking_strip"
+        """Why the prompt is not the last one: the first of these that holds."""
+        before = self._last.context if self._last else Messages()
+        reasons = {
+            "cold_start": last is None,
+            "compaction": exchange.compacted is not None,
+            "model_switch": last is not self,
+            "rewind": exchange.rewound,
+            "client_upgrade": settings.system != self._settings.system,
+            "settings_changed": settings != self._settings
+            or self._images != bool(self._prompt.images),
+            "history_edit": shared < len(before) or self._front.edited,
+            "thinking_strip": self._prompt.stripped is not None,
+        }
+        return next((reason for reason, holds in reasons.items() if holds), "append")
 
     def _between(self, exchange: Exchange, clock: float, habits: Habits) -> None:
         """The requests since the last call that the log does not count."""
@@ -183,6 +187,5 @@ class _Line:
             self._send(self._prompt, self._front.view(exchange.context), clock, settings)
             self._settings = settings
         self._front.learn(exchange, self._before)
-        usage = exchange.usage
-        self._before = usage.prompt - (usage.uncached if usage.cache_write else 0)
+        self._before = exchange.cached
         self._last = exchange

@@ -149,11 +149,13 @@ class Front:
 
     def measure(self, exchange: Exchange, prompt: Prompt) -> None:
         """See how large the prompt of a call was, before it is sent."""
-        context, whole = exchange.context, exchange.usage.prompt
+        recorded = self._sizes == "recorded"
+        whole = exchange.cached if recorded else exchange.usage.prompt
+        context = exchange.context
         self.edited = False
         if not self._first:
             self._begin(context, whole)
-        elif self._sizes == "recorded":
+        elif recorded:
             self._tell(context, whole, prompt)
         elif exchange.compacted is not None and self._inside:
             # What was said before the log began is gone now; how large the rest is, shows later.
@@ -183,9 +185,9 @@ class Front:
         left = whole - prompt.tokens
         stripped = prompt.stripped
         if left < 0 and stripped is not None:
-            left = 0
             shared = min(shared, stripped)
-            self._shrink(context[stripped:], prompt.totals[-1] - whole, prompt)
+            self._shrink(context[stripped:], -left)
+            left = 0
         elif left < 0:
             self.edited = True
             self._edits += 1
@@ -196,8 +198,8 @@ class Front:
             self._blocks.tell(message, tokens)
         prompt.move(self.view(context[:shared]))  # so that what is new is taken at its size
 
-    def _shrink(self, messages: Messages, by: int, prompt: Prompt) -> None:
-        """Thinking that was dropped had been larger than its text: what is left, is smaller."""
+    def _shrink(self, messages: Messages, by: int) -> None:
+        """Something else was larger than it had seemed, so these are smaller."""
         counts = [self._blocks.tokens(message) for message in messages]
         whole = sum(counts)
         kept = told_out(max(0, whole - by), counts)
@@ -213,5 +215,7 @@ class Front:
         lost = not before or read < before - REBUILD
         known_start = before or not self._inside
         if lost and known_start and 0 < read < min(self._first, whole) - REBUILD:
-            self._context = max(0, self._context + self.system - read)
-            self.system = read
+            context = self._context + self.system - read
+            if context < 0 and self._sizes == "recorded":
+                self._shrink(self._last, -context)
+            self._context, self.system = max(0, context), read
