@@ -212,7 +212,7 @@ class Messages(Sequence[Message]):
         """
         if not changes:
             return self
-        if not (0 <= min(changes) and max(changes) < len(self)):
+        if not (min(changes) >= 0 and max(changes) < len(self)):
             raise IndexError("no such message")
         edited = object.__new__(Messages)
         places = {self._start + index: message for index, message in changes.items()}
