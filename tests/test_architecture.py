@@ -21,10 +21,10 @@ ROOT = Path(__file__).resolve().parents[1]
 # entry, free inside.
 ORDER = [
     "errors", "files", "spec", "stream", "message", "framing", "memory", "phase", "tokens",
-    "conversation", "scenario", "view", "summarize", "extra_turn", "prompt", "cache", "causes",
-    "model", "pricing", "recording", "meter", "trace", "identifiers", "needs", "host",
-    "strategy", "session", "side_calls", "caller", "replay", "contract", "anatomy", "metrics",
-    "results", "sweep",
+    "conversation", "scenario", "weight", "buffer", "view", "summarize", "extra_turn", "prompt",
+    "cache", "causes", "model", "pricing", "recording", "meter", "trace", "identifiers", "needs",
+    "host", "strategy", "session", "side_calls", "caller", "replay", "contract", "anatomy",
+    "metrics", "results", "sweep",
 ]  # fmt: skip
 
 # Each may import sim and itself, and never another.

@@ -15,7 +15,8 @@ from operator import mul
 
 from compactlab.sim.message import Message, Part
 from compactlab.sim.tokens import Tokenizer
-from compactlab.sim.view import Messages, View, Weight
+from compactlab.sim.view import Messages, View
+from compactlab.sim.weight import Weight, forget_weights
 
 # Keys are values of a polynomial over a prime field, a block a coefficient: cheap to extend, and at
 # a million blocks two different prefixes collide with a probability below 1e-12.
@@ -94,6 +95,7 @@ def blocks_of(tokenizer: Tokenizer) -> Blocks:
 def forget_blocks() -> None:
     """Drop the memory of messages, so that it does not grow with every conversation."""
     _blocks.clear()
+    forget_weights()
 
 
 def _symbol(role: str, part: Part) -> int:

@@ -9,7 +9,8 @@ from typing import Literal
 
 from compactlab.sim.host import Host
 from compactlab.sim.strategy import Lifetime, Strategy
-from compactlab.sim.view import View, Weight
+from compactlab.sim.view import View
+from compactlab.sim.weight import Weight
 from compactlab.strategies.mechanisms.clearing import Clearing, Past, clear_tool_uses
 from compactlab.strategies.mechanisms.langchain.approximate import approximate
 from compactlab.strategies.mechanisms.stub import unstubbed

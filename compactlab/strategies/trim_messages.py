@@ -10,7 +10,8 @@ from typing import Literal
 from compactlab.sim.host import Host
 from compactlab.sim.message import Message
 from compactlab.sim.strategy import Lifetime, Strategy
-from compactlab.sim.view import View, Weight
+from compactlab.sim.view import View
+from compactlab.sim.weight import Weight
 from compactlab.strategies.mechanisms.langchain.approximate import approximate
 from compactlab.strategies.mechanisms.langchain.trimming import SYSTEM, Trim, trimmed
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from compactlab.sim.message import Message, Part
-from compactlab.sim.view import Weight
+from compactlab.sim.weight import Weight, remembered
 
 Kind = Literal["system", "user", "assistant_text", "tool_call"]
 SYSTEM = "system"
@@ -112,6 +112,7 @@ def _pairs(messages: Sequence[Message]) -> list[tuple[int, int]]:
     return pairs
 
 
+@remembered
 def serialised(message: Message) -> int:
     """Count a message: a quarter of what it is as JSON, rounded down; 1 at least."""
     told = message.origin == TOLD
