@@ -179,8 +179,9 @@ class Prompt:
         same, gone, come = before.edit(messages)
         if same < len(before):
             self._edit(same, gone, messages[same:come])
-        new = messages[come + len(before) - gone :]
-        self.starts += self._push(self.blocks.of(new))
+        known = come + len(before) - gone
+        if known < len(messages):
+            self.starts += self._push(self.blocks.of(messages[known:]))
         self.view = view
 
     def mark_sent(self) -> None:
@@ -208,7 +209,8 @@ class Prompt:
         last, part = self._last_known(next) if end - next > _MANY else (0, 0)
         self._cut(starts[same])
         del starts[same:]
-        starts += self._push(self.blocks.of(come))
+        if come:
+            starts += self._push(self.blocks.of(come))
         moved, more = len(self.symbols) - next, self.tokens - tokens
         self.symbols += symbols
         self.totals += [total + more for total in totals] if more else totals
