@@ -100,10 +100,15 @@ def forget_blocks() -> None:
 
 def _symbol(role: str, part: Part) -> int:
     """Name what a model reads of a part; where there is no text, where it comes from."""
-    content = [role, part.type, part.name, part.call_id, str(part.is_error), part.text]
+    type, name, call, text = part.type, part.name, part.call_id, part.text
+    error = str(part.is_error)
+    written = (
+        f"{len(role)}:{role}{len(type)}:{type}{len(name)}:{name}{len(call)}:{call}"
+        f"{len(error)}:{error}{len(text)}:{text}"
+    )
     if part.size:
-        content += [str(part.size), *(source.id for source in part.sources)]
-    written = "".join(f"{len(piece)}:{piece}" for piece in content)
+        rest = (str(part.size), *(source.id for source in part.sources))
+        written += "".join(f"{len(piece)}:{piece}" for piece in rest)
     digest = hashlib.blake2b(written.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "big") % (_PRIME - 1) + 1
 

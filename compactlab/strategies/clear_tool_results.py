@@ -106,9 +106,9 @@ class ClearToolResults(Strategy):
             self.clear_tool_inputs,
             self.placeholder,
             self.gate,
-            None if self.gate == "langchain" else host.count,
+            None if self.gate == "langchain" else host.model.tokenizer.part,
         )
-        weight: Weight = approximate if self.gate == "langchain" else host.count
+        weight: Weight = approximate if self.gate == "langchain" else host.weight
         cleared = clear_tool_uses(view.messages, rule, weight, excess, self.past)
         return view.with_messages(cleared)
 

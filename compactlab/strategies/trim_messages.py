@@ -83,7 +83,7 @@ class TrimMessages(Strategy):
 
     def compact(self, view: View, host: Host) -> View:
         """Leave out what does not fit."""
-        counters: dict[str, Weight] = {"model": host.count, "approximate": approximate, "len": one}
+        counters: dict[str, Weight] = {"model": host.weight, "approximate": approximate, "len": one}
         weight = counters[self.token_counter]
         trim = self._trim
         if self.include_system and view.system:

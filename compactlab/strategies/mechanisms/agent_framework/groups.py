@@ -38,6 +38,7 @@ def groups_of(messages: Sequence[Message]) -> list[Group]:
     A group is a message; or a call with the thinking around it and the results behind it. A
     result that comes later joins the group of its call, if there is just one such call.
     """
+    messages = list(messages)  # each is looked at several times
     spans: list[tuple[Kind, int, int]] = []
     start = 0
     while start < len(messages):
