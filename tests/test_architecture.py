@@ -21,10 +21,11 @@ ROOT = Path(__file__).resolve().parents[1]
 # entry, free inside.
 ORDER = [
     "errors", "files", "spec", "stream", "message", "framing", "memory", "phase", "tokens",
-    "conversation", "scenario", "view", "summarize", "extra_turn", "blocks", "prompt", "lineage", "cache",
-    "causes", "prefill", "section", "rates", "model_file", "model", "pricing", "recording", "churn",
-    "meter", "trace", "identifiers", "needs", "host", "strategy", "session", "side_calls", "caller",
-    "replay", "contract", "anatomy", "metrics", "audit", "results", "one_run", "sweep",
+    "conversation", "scenario", "weight", "buffer", "view", "summarize", "extra_turn", "blocks",
+    "prompt", "lineage", "cache", "causes", "prefill", "section", "rates", "model_file", "model",
+    "pricing", "recording", "churn", "meter", "trace", "identifiers", "needs", "host", "strategy",
+    "session", "side_calls", "caller", "replay", "contract", "anatomy", "metrics", "audit",
+    "results", "one_run", "sweep",
 ]  # fmt: skip
 
 # Each may import sim and itself, and never another.

@@ -8,7 +8,8 @@ from itertools import compress
 
 from compactlab.sim.message import Message, Part
 from compactlab.sim.tokens import Tokenizer
-from compactlab.sim.view import View, Weight
+from compactlab.sim.view import View
+from compactlab.sim.weight import Weight, forget_weights
 
 # Symbols are numbers of a prime field, so that a prompt's keys can be reckoned with them.
 PRIME = (1 << 60) - 93
@@ -88,6 +89,7 @@ def blocks_of(tokenizer: Tokenizer) -> Blocks:
 def forget_blocks() -> None:
     """Drop the memory of messages, so that it does not grow with every conversation."""
     _blocks.clear()
+    forget_weights()
 
 
 def _symbols(role: str, parts: Iterable[Part]) -> tuple[int, ...]:
@@ -96,9 +98,14 @@ def _symbols(role: str, parts: Iterable[Part]) -> tuple[int, ...]:
 
 def _symbol(role: str, part: Part) -> int:
     """Name what a model reads of a part; where there is no text, where it comes from."""
-    content = [role, part.type, part.name, part.call_id, str(part.is_error), part.text]
+    type, name, call, text = part.type, part.name, part.call_id, part.text
+    error = str(part.is_error)
+    written = (
+        f"{len(role)}:{role}{len(type)}:{type}{len(name)}:{name}{len(call)}:{call}"
+        f"{len(error)}:{error}{len(text)}:{text}"
+    )
     if part.size:
-        content += [str(part.size), *(source.id for source in part.sources)]
-    written = "".join(f"{len(piece)}:{piece}" for piece in content)
+        rest = (str(part.size), *(source.id for source in part.sources))
+        written += "".join(f"{len(piece)}:{piece}" for piece in rest)
     digest = hashlib.blake2b(written.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "big") % (PRIME - 1) + 1

@@ -17,6 +17,7 @@ from compactlab.sim.needs import Later
 from compactlab.sim.phase import Phase
 from compactlab.sim.summarize import SummaryRequest, TurnRequest
 from compactlab.sim.view import Messages, View
+from compactlab.sim.weight import Weight
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +143,11 @@ class Host:
         if isinstance(what, Message):
             return blocks.tokens(what)
         return tokenizer.part(what) if isinstance(what, Part) else tokenizer.text(what)
+
+    @property
+    def weight(self) -> Weight:
+        """Weighs a message by its tokens: the weight whose sums everybody shares."""
+        return blocks_of(self.model.tokenizer).weight
 
     def rng(self, purpose: str) -> random.Random:
         """A stream of random numbers of its own for each purpose, the same at every ask."""

@@ -119,8 +119,9 @@ class Prompt:
         same, gone, come = before.edit(messages)
         if same < len(before):
             self._edit(same, gone, self.blocks.of(messages[same:come]))
-        new = messages[come + len(before) - gone :]
-        self.starts += self._push(self.blocks.of(new))
+        known = come + len(before) - gone
+        if known < len(messages):
+            self.starts += self._push(self.blocks.of(messages[known:]))
         self.view = view
         if self.blocks.pictures:
             self._find_images(same)

@@ -9,113 +9,16 @@ the session, and sums over messages are kept beside the list and extended, never
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import accumulate, islice, pairwise, repeat
-from operator import indexOf, is_, is_not
-from typing import NamedTuple, overload
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import repeat
+from operator import is_, is_not
+from typing import overload
 
 import msgspec
 
+from compactlab.sim.buffer import Buffer, Edit, first_true, without
 from compactlab.sim.message import Message, Part
-
-Weight = Callable[[Message], int]
-
-
-class Edit(NamedTuple):
-    """How one sequence of messages became another.
-
-    Whatever is edited in place, left out or cut off in front leaves most of what stands behind it
-    as it was: nobody need look at that again.
-
-    Parameters
-    ----------
-    same
-        How many leading messages are the same.
-    gone
-        Index in the one sequence up to which it was changed from there on.
-    come
-        Index in the other up to which stands what came instead. Behind it follow the messages that
-        stood behind ``gone``, all of them, and then what is new.
-    """
-
-    same: int
-    gone: int
-    come: int
-
-
-def _first(found: Iterable[bool], otherwise: int) -> int:
-    """Place of the first that is true."""
-    try:
-        return indexOf(found, True)
-    except ValueError:
-        return otherwise
-
-
-def _without(some: list[Message], others: list[Message]) -> list[Message]:
-    """Those that are left of some when others are taken away, each as often as it is there."""
-    gone = set(map(id, others))
-    if gone.isdisjoint(map(id, some)):
-        return some
-    ids = list(map(id, some))
-    if len(set(ids)) == len(ids):  # nearly always, and cheaper
-        return [message for message, id in zip(some, ids, strict=True) if id not in gone]
-    taken = dict(Counter(map(id, others)))
-    left = []
-    for message in some:
-        if taken.get(id(message)):
-            taken[id(message)] -= 1
-        else:
-            left.append(message)
-    return left
-
-
-@dataclass(slots=True)
-class _Buffer:
-    """A list that grows at its end, and running sums over it by weight."""
-
-    items: list[Message]
-    sums: dict[Weight, list[int]] = field(default_factory=dict)
-    # Made from another buffer: its mark, and how many leading items they have in common.
-    mark: object = field(default_factory=object)
-    stem: tuple[object, int] = (None, 0)
-
-    def running(self, weight: Weight) -> list[int]:
-        """Sums of the first 0, 1, 2, ... items."""
-        sums = self.sums.setdefault(weight, [0])
-        if len(sums) <= len(self.items):
-            new = map(weight, self.items[len(sums) - 1 :])
-            sums += islice(accumulate(new, initial=sums[-1]), 1, None)
-        return sums
-
-    def branch(self, length: int, items: Iterable[Message]) -> _Buffer:
-        """The first so many items and then others; what was summed before is kept."""
-        sums = {weight: known[: length + 1] for weight, known in self.sums.items()}
-        return _Buffer([*self.items[:length], *items], sums, stem=(self.mark, length))
-
-    def edited(self, stop: int, changes: Mapping[int, Message]) -> _Buffer:
-        """The items before an index, others in the place of some; sums go on from what is known."""
-        edited = self.branch(stop, ())
-        edited.stem = self.mark, min(changes)
-        items, places = edited.items, sorted(changes)
-        for place in places:
-            items[place] = changes[place]
-        for weight, sums in edited.sums.items():
-            more = 0
-            for place, following in pairwise([*places, stop]):
-                if place + 1 < len(sums):
-                    more += weight(items[place]) - weight(self.items[place])
-                    if more:
-                        span = slice(place + 1, following + 1)
-                        sums[span] = [known + more for known in sums[span]]
-        return edited
-
-    def common(self, other: _Buffer) -> int:
-        """How many leading items are known to be the same in both."""
-        if other.stem[0] is self.mark:
-            return other.stem[1]
-        return self.stem[1] if self.stem[0] is other.mark else 0
+from compactlab.sim.weight import Weight
 
 
 class Messages(Sequence[Message]):
@@ -138,7 +41,7 @@ class Messages(Sequence[Message]):
     __slots__ = ("_buffer", "_start", "_stop")
 
     def __init__(self, items: Iterable[Message] = ()) -> None:
-        self._buffer = _Buffer(list(items))
+        self._buffer = Buffer(list(items))
         self._start, self._stop = 0, len(self._buffer.items)
 
     def _window(self, start: int, stop: int) -> Messages:
@@ -212,7 +115,7 @@ class Messages(Sequence[Message]):
         """
         if not changes:
             return self
-        if not (min(changes) >= 0 and max(changes) < len(self)):
+        if min(changes) < 0 or max(changes) >= len(self):
             raise IndexError("no such message")
         edited = object.__new__(Messages)
         places = {self._start + index: message for index, message in changes.items()}
@@ -233,7 +136,7 @@ class Messages(Sequence[Message]):
         if known == shorter or mine[start + known] is not its[its_start + known]:
             return known
         differ = map(is_not, self._walk(known), other._walk(known))
-        return known + _first(differ, shorter - known)
+        return known + first_true(differ, shorter - known)
 
     def _walk(self, index: int) -> Iterator[Message]:
         return map(self._buffer.items.__getitem__, range(self._start + index, self._stop))
@@ -265,9 +168,9 @@ class Messages(Sequence[Message]):
         mine = self._buffer.items[self._start + same : self._stop]
         its = other._buffer.items[other._start + same : other._stop]
         # What is new is little: from the end it is not far to the last one that was there before.
-        new = _first(map(is_, reversed(its), repeat(mine[-1])), len(its))
+        new = first_true(map(is_, reversed(its), repeat(mine[-1])), len(its))
         its = its[: len(its) - new]
-        moved = _first(map(is_not, reversed(mine), reversed(its)), min(len(mine), len(its)))
+        moved = first_true(map(is_not, reversed(mine), reversed(its)), min(len(mine), len(its)))
         come = same + (len(its) - moved if moved else len(its) + new)
         return Edit(same, len(self) - moved, come)
 
@@ -294,7 +197,7 @@ class Messages(Sequence[Message]):
         left = mine[self._start + same : self._start + gone]
         new = its[other._start + same : other._start + come]
         new += its[other._start + come + len(self) - gone : other._stop]
-        return _without(left, new), _without(new, left)
+        return without(left, new), without(new, left)
 
     def total(self, weight: Weight) -> int:
         """Sum of a weight over all messages; what was summed before is not summed again."""

@@ -9,7 +9,8 @@ from typing import Literal
 
 from compactlab.sim.host import Host
 from compactlab.sim.strategy import Lifetime, Strategy
-from compactlab.sim.view import View, Weight
+from compactlab.sim.view import View
+from compactlab.sim.weight import Weight
 from compactlab.strategies.mechanisms.clearing import Clearing, Past, clear_tool_uses
 from compactlab.strategies.mechanisms.langchain.approximate import approximate
 from compactlab.strategies.mechanisms.stub import unstubbed
@@ -105,9 +106,9 @@ class ClearToolResults(Strategy):
             self.clear_tool_inputs,
             self.placeholder,
             self.gate,
-            None if self.gate == "langchain" else host.count,
+            None if self.gate == "langchain" else host.model.tokenizer.part,
         )
-        weight: Weight = approximate if self.gate == "langchain" else host.count
+        weight: Weight = approximate if self.gate == "langchain" else host.weight
         cleared = clear_tool_uses(view.messages, rule, weight, excess, self.past)
         return view.with_messages(cleared)
 

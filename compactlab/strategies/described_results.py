@@ -72,7 +72,7 @@ class DescribedResults(Strategy):
             return view
         messages = view.messages
         start = min(
-            messages.tail_from(host.count, int(trigger * self.tail_ratio)),
+            messages.tail_from(host.weight, int(trigger * self.tail_ratio)),
             len(messages) - self.protect_last_n,
         )
         shorter = view.with_messages(described(messages, start))

@@ -12,7 +12,8 @@ from compactlab.sim.host import Host
 from compactlab.sim.message import Message, Part
 from compactlab.sim.strategy import Strategy
 from compactlab.sim.summarize import SummaryRequest
-from compactlab.sim.view import Messages, View, Weight
+from compactlab.sim.view import Messages, View
+from compactlab.sim.weight import Weight
 from compactlab.strategies.mechanisms.handover import (
     INSTRUCTIONS,
     split_previous,

@@ -10,7 +10,8 @@ from typing import Literal
 from compactlab.sim.host import Host
 from compactlab.sim.message import Message
 from compactlab.sim.strategy import Lifetime, Strategy
-from compactlab.sim.view import View, Weight
+from compactlab.sim.view import View
+from compactlab.sim.weight import Weight
 from compactlab.strategies.mechanisms.langchain.approximate import approximate
 from compactlab.strategies.mechanisms.langchain.trimming import SYSTEM, Trim, trimmed
 
@@ -82,7 +83,7 @@ class TrimMessages(Strategy):
 
     def compact(self, view: View, host: Host) -> View:
         """Leave out what does not fit."""
-        counters: dict[str, Weight] = {"model": host.count, "approximate": approximate, "len": one}
+        counters: dict[str, Weight] = {"model": host.weight, "approximate": approximate, "len": one}
         weight = counters[self.token_counter]
         trim = self._trim
         if self.include_system and view.system:

@@ -49,6 +49,23 @@ def test_totals_add_up_and_messages_start_where_they_start(steps: list[View]) ->
     )
 
 
+@given(st.lists(st.tuples(st.integers(0, 90), st.integers(0, 4), st.integers(0, 4)), max_size=4))
+def test_keys_behind_an_edit_are_those_of_the_prompt_built_anew(
+    edits: list[tuple[int, int, int]],
+) -> None:
+    """Long ones are moved, and only the last of them is known before."""
+    view = View((text("system"),)).append(*(sized(f"m{n}", *[n] * (n % 3 + 1)) for n in range(90)))
+    prompt = prompt_of(view)
+    for start, gone, come in edits:
+        prompt.key(len(prompt.symbols) - 1)
+        new = [sized(f"new{n}", start, n) for n in range(come)]
+        messages = [*view.messages[:start], *new, *view.messages[start + gone :], sized("end", 1)]
+        view = view.with_messages(messages)
+        prompt.move(view)
+        prompt.key(len(prompt.symbols) - 1)
+    assert shape(prompt) == shape(prompt_of(view))
+
+
 @given(views(), st.data())
 def test_sent_is_what_is_shared_with_the_prompt_that_was_last_sent(
     steps: list[View], data: st.DataObject

@@ -60,6 +60,23 @@ class Lists(RuleBasedStateMachine):
         pair[0].total(weigh)
         return self.keep(pair[0].branch(index, new), [*pair[1][:index], *new])
 
+    @rule(target=pairs, pair=pairs, start=PLACE, new=st.dictionaries(st.integers(0, 3), MESSAGE))
+    def replace(self, pair: Pair, start: int | None, new: dict[int, Message]) -> Pair:
+        pair[0][:start].total(weigh)
+        items = [new.get(index, message) for index, message in enumerate(pair[1])]
+        new = {index: message for index, message in new.items() if index < len(items)}
+        return self.keep(pair[0].replace(new), items)
+
+    @rule(pair=pairs, other=pairs)
+    def edit(self, pair: Pair, other: Pair) -> None:
+        (mine, items), (its, others) = pair, other
+        before, gone, come = mine.edit(its)
+        assert before <= gone <= len(items)
+        behind = come + len(items) - gone
+        assert before <= come <= behind <= len(others)
+        assert same(items[:before], others[:before])
+        assert same(items[gone:], others[come:behind])
+
     @rule(pair=pairs, other=pairs)
     def compare(self, pair: Pair, other: Pair) -> None:
         (mine, items), (its, others) = pair, other
@@ -158,6 +175,37 @@ def test_the_difference_is_what_must_go_and_what_must_come(
     ids = set(map(id, here)), set(map(id, there))
     assert same(gone, [message for message in here if id(message) not in ids[1]])
     assert same(come, [message for message in there if id(message) not in ids[0]])
+
+
+@given(
+    st.lists(st.integers(0, 7), unique=True),
+    st.integers(0, 8),
+    st.integers(0, 8),
+    st.integers(0, 3),
+)
+def test_an_edit_in_one_place_is_told_from_what_moved(
+    order: list[int], start: int, stop: int, new: int
+) -> None:
+    items = [POOL[place] for place in order]
+    start, stop = min(start, len(items)), min(max(start, stop), len(items))
+    come = [sized("come", 9) for _ in range(new)]
+    after = Messages([*items[:start], *come, *items[stop:], sized("new", 1)])
+    edit = Messages(items).edit(after)
+    if stop < len(items) and (come or start < stop):
+        assert edit == (start, stop, start + new)
+
+
+def test_only_messages_that_are_there_are_replaced() -> None:
+    messages = Messages(POOL[:3])
+    assert messages.replace({}) is messages
+    for place in (-1, 3):
+        with pytest.raises(IndexError):
+            messages.replace({place: POOL[0]})
+
+
+def test_what_is_replaced_holds_the_new_and_not_the_old() -> None:
+    messages = Messages(POOL[:3]).replace({1: POOL[5]})
+    assert [messages.holds(message) for message in POOL[:6]] == [1, 0, 1, 0, 0, 1]
 
 
 def test_messages_are_immutable() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 
 from compactlab.sim.cache.policy import Settings
 from compactlab.sim.prompt import Prompt
@@ -13,16 +14,22 @@ class Salt:
 
     An image anywhere in a prompt is a setting of its messages: adding the first one, or removing
     the last one, invalidates what was stored of them (Anthropic's page on prompt caching).
+
+    Parameters
+    ----------
+    images
+        Whether that is so; with other providers an image is part of the prompt and no more.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, images: bool = True) -> None:
+        self._images = images
         self._known: dict[tuple[Settings, bool], tuple[int, int, int]] = {}
         self._now = (0, 0, 0)
         self._tools = self._front = 0
 
     def take(self, settings: Settings, prompt: Prompt) -> None:
         """Turn to a request: its settings and its prompt."""
-        key = (settings, bool(prompt.images))
+        key = (settings, self._images and bool(prompt.images))
         now = self._known.get(key)
         if now is None:
             tools, system, messages = settings
@@ -38,6 +45,12 @@ class Salt:
         if block >= self._front:
             return self._now[2]
         return self._now[0] if block < self._tools else self._now[1]
+
+    def names(self, prompt: Prompt) -> Callable[[int], int]:
+        """What names the prefix that ends with a block of that prompt: its key and its number."""
+        if not any(self._now):
+            return prompt.key
+        return lambda block: prompt.key(block) ^ self.of(block)
 
 
 def _number(*settings: str) -> int:

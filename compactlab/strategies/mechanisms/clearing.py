@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import Literal, NamedTuple
 
 import msgspec
 
 from compactlab.sim.message import Message, Part
-from compactlab.sim.view import Messages, Weight
+from compactlab.sim.view import Messages
+from compactlab.sim.weight import Weight
 from compactlab.strategies.mechanisms.stub import Edits, is_stub, results_of, with_stubs
 
 Gate = Literal["api", "langchain"]
@@ -58,9 +59,13 @@ class Clearing:
         """Whether a result can be cleared: it still says something, and no rule keeps it."""
         if first.kind == "stub" or (first.name and first.name in self.exclude_tools):
             return False
-        return self.count is None or self.count(first) > self.count(
-            Part("tool_result", self.placeholder, "synthetic", ())
-        )
+        return self.count is None or self.count(first) > self._least
+
+    @cached_property
+    def _least(self) -> int:
+        """Tokens of the place-holder."""
+        assert self.count is not None
+        return self.count(Part("tool_result", self.placeholder, "synthetic", ()))
 
 
 class _Use(NamedTuple):

@@ -12,6 +12,7 @@ from compactlab.sim.host import Host
 from compactlab.sim.message import Message, Part
 from compactlab.sim.tokens import utf16_length
 from compactlab.sim.view import Messages
+from compactlab.sim.weight import remembered
 from compactlab.strategies.mechanisms.middle import without_middle
 
 # @google/gemini-cli-core 0.61.0: an output that does not fit keeps this many characters, a fifth
@@ -72,6 +73,7 @@ def _has(message: Message, type: str) -> bool:
     return any(part.type == type for part in message.parts)
 
 
+@remembered
 def json_chars(message: Message) -> int:
     """Characters (UTF-16) of a message as the JSON of Gemini's API."""
     role = message.origin or ("model" if message.role == "assistant" else "user")
@@ -111,6 +113,7 @@ def estimate_text(text: str) -> float:
     return ascii_only * _ASCII + (length - ascii_only) * _OTHER
 
 
+@remembered
 def estimate_content(message: Message) -> int:
     """Tokens of a message as Gemini CLI estimates them."""
     tokens = 0.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from compactlab.sim.message import Message, Part, Source
-from compactlab.sim.view import Weight
+from compactlab.sim.weight import Weight
 from compactlab.strategies.mechanisms.agent_framework.groups import TOLD, Group, serialised, total
 
 TOLD_ID = "tool_summary_group_"

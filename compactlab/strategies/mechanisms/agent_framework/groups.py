@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from compactlab.sim.message import Message, Part
-from compactlab.sim.view import Weight
+from compactlab.sim.weight import Weight, remembered
 
 Kind = Literal["system", "user", "assistant_text", "tool_call"]
 SYSTEM = "system"
@@ -38,6 +38,7 @@ def groups_of(messages: Sequence[Message]) -> list[Group]:
     A group is a message; or a call with the thinking around it and the results behind it. A
     result that comes later joins the group of its call, if there is just one such call.
     """
+    messages = list(messages)  # each is looked at several times
     spans: list[tuple[Kind, int, int]] = []
     start = 0
     while start < len(messages):
@@ -112,6 +113,7 @@ def _pairs(messages: Sequence[Message]) -> list[tuple[int, int]]:
     return pairs
 
 
+@remembered
 def serialised(message: Message) -> int:
     """Count a message: a quarter of what it is as JSON, rounded down; 1 at least."""
     told = message.origin == TOLD

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from compactlab.sim.message import Message, Part
+from compactlab.sim.weight import remembered
 
 # Three tokens are added to every message; an image has 85. LangChain takes 3.3 characters for a
 # token of Claude, and 4 for one of any other model.
@@ -15,11 +16,13 @@ _EXTRA, _IMAGE = 3, 85
 _CLAUDE, _OTHERS = 3.3, 4.0
 
 
+@remembered
 def approximate(message: Message) -> int:
     """Approximate a message: a token for four characters."""
     return _tokens(message, _OTHERS)
 
 
+@remembered
 def approximate_claude(message: Message) -> int:
     """Approximate a message for a model of Anthropic: a token for 3.3 characters."""
     return _tokens(message, _CLAUDE)

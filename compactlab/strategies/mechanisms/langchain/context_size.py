@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from compactlab.sim.view import Messages, Weight
+from compactlab.sim.view import Messages
+from compactlab.sim.weight import Weight
 
 Size = tuple[str, float]
 KINDS = ("tokens", "messages", "fraction")

@@ -9,7 +9,8 @@ from typing import Literal
 import msgspec
 
 from compactlab.sim.message import Message, Part, Source
-from compactlab.sim.view import Messages, Weight
+from compactlab.sim.view import Messages
+from compactlab.sim.weight import Weight
 
 SYSTEM = "system"
 _TYPES = {"user": "human", "assistant": "ai", "tool": "tool"}

@@ -10,7 +10,8 @@ from typing import Literal, NamedTuple
 
 from compactlab.sim.message import Message
 from compactlab.sim.tokens import chars4, utf16_length
-from compactlab.sim.view import Messages, Weight
+from compactlab.sim.view import Messages
+from compactlab.sim.weight import Weight
 from compactlab.strategies.mechanisms.cut import starts_turn
 from compactlab.strategies.mechanisms.estimate import estimate, role_of
 from compactlab.strategies.mechanisms.units import BLANKS

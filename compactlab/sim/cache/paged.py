@@ -1,0 +1,62 @@
+"""A prefix cache on one's own servers, as vLLM has it: pages of 16 tokens, and the oldest go.
+
+vLLM's automatic prefix caching, as of 2026-11: a page of 16 tokens is named by its tokens and by
+all before it; only full pages are stored; the last token of a prompt is always computed; pages
+that no request uses go in the order in which they were last used, of one request the deepest
+first; nothing goes for its age.
+
+Simplified: requests of several sessions follow one another, so no page is held by two at once and
+none is stored twice; a prompt larger than the whole cache keeps its first pages, where vLLM would
+not admit it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+from compactlab.sim.cache.longest_prefix import LongestPrefix
+from compactlab.sim.cache.policy import Cache, CachePolicy
+from compactlab.sim.cache.prefixes import Prefixes
+
+
+@dataclass(frozen=True)
+class Paged(CachePolicy):
+    """The policy of a model on one's own servers.
+
+    Parameters
+    ----------
+    capacity
+        Tokens that are kept, of all sessions together. The default is an assumption: beside the
+        weights of a 70B model (140 GB), eight GPUs of 80 GB filled to nine tenths have room for
+        1.3 million tokens of 320 KiB; some of that is in use.
+    page
+        Tokens of a page; 16 is vLLM's default.
+
+    Raises
+    ------
+    ValueError
+        If a figure is impossible.
+    """
+
+    capacity: int = 1_000_000
+    page: int = 16
+
+    def __post_init__(self) -> None:
+        if self.page < 1:
+            raise ValueError(f"page is at least 1 token, not {self.page}")
+        if self.capacity < 0:
+            raise ValueError("capacity is not negative")
+
+    def open(self) -> Cache:
+        """Start an empty cache."""
+        held = Prefixes(capacity=self.capacity // self.page, page=self.page)
+        return LongestPrefix(held, grid=self.page, minimum=0, gone="eviction")
+
+    def lifetime(self, ttl: str = "") -> float:
+        """Nothing dies of age."""
+        return math.inf
+
+    def shortened(self, share: float) -> Paged:
+        """The same rules with a capacity of such a share."""
+        return replace(self, capacity=int(self.capacity * share))

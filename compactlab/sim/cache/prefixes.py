@@ -1,0 +1,238 @@
+"""What a cache holds that finds the longest common prefix: a tree of prompts, block by block.
+
+A node stands for a prefix that ends with a block, and its parent for the prefix that is a block
+shorter. Whatever a request touches, it touches with all that leads there; so only the *tip*, the
+last node of a prompt, is given the time, and a node's real time is the latest beneath it. What
+goes is always a leaf, and then its parent takes over the later of the two times: a prompt's
+deepest blocks go first, and every node comes and goes once. A request costs what is not shared
+with the prompt that was last sent, however long the session is.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from typing import NamedTuple
+
+from compactlab.sim.cache.policy import Request
+from compactlab.sim.cache.salt import Salt
+from compactlab.sim.prompt import Prompt
+
+# Nodes that are gone and still known, so that the cause of a miss can be told; the longest gone
+# are forgotten first, and of one prompt the deepest. A choice of ours: some 10 MB at most.
+_REMEMBERED = 100_000
+
+_Touch = tuple[float, int]  # when, and by which request: no two are equal
+_NEVER: _Touch = (-math.inf, 0)
+_Name = Callable[[int], int]  # of the prefix that ends with a block
+
+
+class Lengths(NamedTuple):
+    """How far a prompt is held, in tokens: each reaches at least as far as the one before.
+
+    Parameters
+    ----------
+    readable
+        What is stored and can be read.
+    stored
+        What is stored, though perhaps by a request whose answer has not begun.
+    known
+        What was stored once, as far as that is remembered.
+    """
+
+    readable: int
+    stored: int
+    known: int
+
+
+class _Node:
+    """A stored prefix that ends with a block."""
+
+    __slots__ = ("children", "held", "key", "pages", "parent", "touch", "visible")
+
+    def __init__(self, key: int, parent: _Node | None, pages: int, visible: float) -> None:
+        self.key = key
+        self.parent = parent
+        self.pages = pages  # full pages of the whole prefix
+        self.held = pages  # so many of them are stored: only a leaf ever lacks some
+        self.visible = visible  # from when it can be read; never earlier than its parent
+        self.children = 0
+        self.touch = _NEVER
+
+    @property
+    def own(self) -> int:
+        """Pages that are held for this node alone."""
+        return self.held - self.parent.pages if self.parent else self.held
+
+
+class Prefixes:
+    """The prompts that are stored, one cache's for one model.
+
+    Parameters
+    ----------
+    idle
+        Seconds for which a prefix is kept after it was last touched.
+    capacity
+        Pages that are kept; of more, those that were touched longest ago go.
+    page
+        Tokens that are stored together. A page is its prompt's, with all before it, so pages of
+        two prompts are the same only where the prompts are the same to the page's end.
+    """
+
+    def __init__(
+        self, *, idle: float = math.inf, capacity: float = math.inf, page: int = 1
+    ) -> None:
+        self._idle, self._capacity, self._page = idle, capacity, page
+        self._room = capacity * page
+        self._nodes: dict[int, _Node] = {}
+        self._gone: OrderedDict[int, None] = OrderedDict()
+        # Tips by the time of their touch. An entry is void if the node was touched again, or has
+        # children: then its turn comes when it is a leaf.
+        self._queue: deque[tuple[_Touch, _Node]] = deque()
+        self._salt = Salt(images=False)
+        self._requests = self._size = 0
+
+    def send(self, request: Request) -> Lengths:
+        """Look a prompt up, then store it and let go of what has become too old or too much.
+
+        Parameters
+        ----------
+        request
+            The request; its prompt has at least one block.
+
+        Returns
+        -------
+        Lengths
+            How far the prompt was held before.
+        """
+        prompt, at = request.prompt, request.at
+        self._salt.take(request.settings, prompt)
+        name = self._salt.names(prompt)
+        while self._queue and at - self._queue[0][0][0] > self._idle:
+            touch, node = self._queue.popleft()
+            if not node.children and node.touch == touch:
+                self._drop(node)
+        fits = len(prompt.totals)
+        if prompt.tokens > self._room:
+            fits = bisect_left(prompt.totals, self._room) + 1
+        lengths, blocks = self._find(prompt, name, fits, at)
+        self._store(prompt, name, (blocks, fits), at, at + request.latency)
+        if self._size > self._capacity:
+            self._shrink()
+        return lengths
+
+    def _find(self, prompt: Prompt, name: _Name, fits: int, at: float) -> tuple[Lengths, int]:
+        """How far the prompt is held, and how many of the blocks that fit are stored."""
+        nodes, gone, totals = self._nodes, self._gone, prompt.totals
+
+        def node_of(blocks: int) -> _Node | None:
+            return nodes.get(name(blocks - 1)) if blocks else None
+
+        def was_stored(blocks: int) -> bool:
+            key = name(blocks - 1)
+            return key in nodes or key in gone
+
+        known = blocks = _most(was_stored, min(prompt.agreed, fits), fits)
+        node = node_of(known)
+        if node is None:
+            if not known:
+                return Lengths(0, 0, 0), 0
+            blocks = _most(lambda n: node_of(n) is not None, known, known)
+            node = node_of(blocks)
+        ever = totals[known - 1]
+        if ever >= self._room:  # what did not fit was never stored
+            ever = max(ever, prompt.sent)
+        if node is None:
+            return Lengths(0, 0, ever), 0
+        stored = totals[blocks - 1] if node.held == node.pages else node.held * self._page
+        if node.visible <= at:
+            return Lengths(stored, stored, ever), blocks
+        seen = _most(lambda n: (node := node_of(n)) is not None and node.visible <= at, 0, blocks)
+        return Lengths(totals[seen - 1] if seen else 0, stored, ever), blocks
+
+    def _store(
+        self, prompt: Prompt, name: _Name, blocks: tuple[int, int], at: float, visible: float
+    ) -> None:
+        """Add the blocks of a prompt from one that is not stored to the last, and touch that."""
+        nodes, totals, page = self._nodes, prompt.totals, self._page
+        first, fits = blocks
+        node = above = nodes[name(first - 1)] if first else None
+        while above is not None and above.visible > visible:
+            above.visible, above = visible, above.parent
+        before = 0
+        if node is not None:
+            before, node.held = node.held, node.pages
+        for block in range(first, fits):
+            key = name(block)
+            parent, node = node, _Node(key, node, totals[block] // page, visible)
+            if parent is not None:
+                parent.children += 1
+            nodes[key] = node
+        assert node is not None
+        self._size += node.pages - before
+        self._requests += 1
+        node.touch = at, self._requests
+        self._queue.append((node.touch, node))
+
+    def _drop(self, leaf: _Node) -> None:
+        """Let go of a leaf; its parent may become the next, by the same touch."""
+        del self._nodes[leaf.key]
+        self._gone[leaf.key] = None
+        self._gone.move_to_end(leaf.key)
+        if len(self._gone) > _REMEMBERED:
+            self._gone.popitem(last=False)
+        self._size -= leaf.own
+        parent = leaf.parent
+        if parent is not None:
+            parent.children -= 1
+            if parent.touch < leaf.touch:
+                parent.touch = leaf.touch
+                if not parent.children:
+                    self._queue.appendleft((parent.touch, parent))
+
+    def _shrink(self) -> None:
+        """Let go of leaves, page by page, until the rest fits."""
+        while self._size > self._capacity:
+            touch, node = self._queue.popleft()
+            if node.children or node.touch != touch:
+                continue
+            spare = math.ceil(self._size - self._capacity)
+            if spare < node.own:
+                node.held -= spare
+                self._size -= spare
+                self._queue.appendleft((touch, node))
+            else:
+                self._drop(node)
+
+
+def _most(holds: Callable[[int], bool], near: int, most: int) -> int:
+    """The largest number for which something holds, where it holds for all smaller ones and for 0.
+
+    Numbers near a first guess are tried first, then those twice as far off.
+
+    Examples
+    --------
+    >>> _most(lambda n: n <= 7, 5, 100), _most(lambda n: n <= 7, 90, 100)
+    (7, 7)
+    """
+    step = 1
+    if not near or holds(near):
+        low, high = near, most + 1
+        while low + step <= most:
+            if not holds(low + step):
+                high = low + step
+                break
+            low, step = low + step, step * 2
+    else:
+        low, high = 0, near
+        while high > step:
+            if holds(high - step):
+                low = high - step
+                break
+            high, step = high - step, step * 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low

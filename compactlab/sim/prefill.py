@@ -1,0 +1,143 @@
+"""What a request costs on one's own servers: the time for which it takes them up.
+
+Prefill computes. A token of a prompt takes two operations for each parameter of the model, and in
+each layer four for each unit of width and each token that it looks back on. So T fresh tokens
+behind C that the cache holds take
+
+    2 N T + 4 L d (C T + T^2 / 2)
+
+operations (own derivation, 2026-11; N parameters, L layers of width d). Tokens that are read
+cost nothing themselves, but what is fresh has to look back on them; so a bill grows faster than
+its tokens, and no price per token says it. The two terms are equal where a token looks back on
+N / (2 L d).
+
+Decoding reads memory. A step of all streams that run at once reads the weights once, for all of
+them together, and of each stream all it looks back on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import partial
+
+from compactlab.sim.message import Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Prefill:
+    """A model on its servers, and what their time costs.
+
+    It stands where rates by the token stand: :meth:`cost` takes a usage and gives dollars.
+
+    Parameters
+    ----------
+    parameters
+        Of the model.
+    layers, width
+        Of the model: its layers, and the size of what is handed from one to the next.
+    kv_heads, head
+        Heads for keys and values in each layer, and the size of a head.
+    gpus
+        How many it runs on, together.
+    flops
+        Operations per second that a GPU is capable of.
+    bandwidth
+        Bytes per second that a GPU reads from its memory.
+    dollars
+        For one GPU, an hour.
+    bytes
+        Of a number, in the weights and in the cache.
+    utilisation
+        Share of ``flops``, and of ``bandwidth``, that is reached. 0.4 to 0.6 is usual in prefill.
+    streams
+        Requests that are decoded at once and share the reading of the weights.
+
+    Raises
+    ------
+    ValueError
+        If a figure is not above 0; only time may be had for nothing.
+
+    Examples
+    --------
+    >>> small = PRESETS["8b"]
+    >>> round(1 / small.prefill_seconds(1))  # tokens a second, where none is looked back on
+    30906
+    >>> small.kv_bytes // 1024
+    128
+    >>> usage = Usage(uncached=1000, cache_read=100_000, output=500)
+    >>> round(small.cost(usage), 4), round(small.cost(Usage(uncached=101_000, output=500)), 4)
+    (0.0037, 0.0108)
+    """
+
+    parameters: float
+    layers: int
+    width: int
+    kv_heads: int
+    head: int
+    gpus: int
+    flops: float
+    bandwidth: float
+    dollars: float
+    bytes: int = 2
+    utilisation: float = 0.5
+    streams: int = 16
+
+    def __post_init__(self) -> None:
+        for name in (field.name for field in fields(self)):
+            value = getattr(self, name)
+            if value < 0 or (value == 0 and name != "dollars"):
+                raise ValueError(f"{name} is above 0, not {value}")
+
+    @property
+    def kv_bytes(self) -> int:
+        """Bytes that the cache holds of a token: a key and a value in every layer."""
+        return 2 * self.layers * self.kv_heads * self.head * self.bytes
+
+    @property
+    def even(self) -> float:
+        """Tokens to look back on at which attention takes as many operations as all the rest."""
+        return self.parameters / (2 * self.layers * self.width)
+
+    def operations(self, fresh: int, cached: int = 0) -> float:
+        """Operations to take in fresh tokens behind cached ones."""
+        attention = 4 * self.layers * self.width * (cached * fresh + fresh * fresh / 2)
+        return 2 * self.parameters * fresh + attention
+
+    def prefill_seconds(self, fresh: int, cached: int = 0) -> float:
+        """Seconds until fresh tokens behind cached ones are taken in, with no queue before them."""
+        return self.operations(fresh, cached) / (self.gpus * self.flops * self.utilisation)
+
+    def decode_seconds(self, output: int, prompt: int) -> float:
+        """Seconds of the servers that writing takes: its part of the weights, and its own context.
+
+        Each token looks back on the prompt and on half of what is written, on average.
+        """
+        weights = self.parameters * self.bytes / self.streams
+        context = self.kv_bytes * (prompt + output / 2)
+        return output * (weights + context) / (self.gpus * self.bandwidth * self.utilisation)
+
+    def seconds(self, usage: Usage) -> float:
+        """Seconds for which a request takes up the servers."""
+        fresh = usage.prompt - usage.cache_read
+        prefill = self.prefill_seconds(fresh, usage.cache_read)
+        return prefill + self.decode_seconds(usage.output, usage.prompt)
+
+    def cost(self, usage: Usage) -> float:
+        """Dollars for a request."""
+        return self.seconds(usage) * self.gpus * self.dollars / 3600
+
+    def rates(self, time: float, prompt: int) -> Prefill:
+        """What holds for a request, as a price sheet would say: always the same."""
+        return self
+
+
+# GPUs: NVIDIA's data sheet of the H100 SXM, 989e12 operations a second in bfloat16 without
+# sparsity, 3.35e12 bytes a second, 80 GB. Models: the shapes of Llama 3 8B and 70B, of which the
+# project's notes on prompt caching of 2026-11 say 128 and 320 KiB a token, attention even with the
+# rest at about 30 and 53 thousand tokens, and 25 to 35 and 20 to 30 thousand tokens a second.
+# Dollars for an hour, utilisation, and streams at once are assumptions: put in one's own.
+_on_h100 = partial(Prefill, flops=989e12, bandwidth=3.35e12, dollars=3.0)
+PRESETS = {
+    "8b": _on_h100(8e9, layers=32, width=4096, kv_heads=8, head=128, gpus=1),
+    "70b": _on_h100(70e9, layers=80, width=8192, kv_heads=8, head=128, gpus=8),
+}

@@ -1,0 +1,55 @@
+"""How long a cache takes for a call of a session that only grows; every policy, 10,000 messages.
+
+Aim: under 10 microseconds a call, of :meth:`Cache.request` alone. Run by ``make bench``.
+"""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from pytest_benchmark.fixture import BenchmarkFixture
+
+from compactlab.sim.cache import POLICIES, Request
+from compactlab.sim.message import Message, Part, Role, Source
+from compactlab.sim.prompt import Prompt
+from compactlab.sim.tokens import Tokenizer
+from compactlab.sim.view import View
+
+MESSAGES = 10_000
+ROLES: tuple[Role, ...] = ("user", "assistant", "tool")
+
+
+def message(number: int) -> Message:
+    """One to three parts of about 100 tokens."""
+    source = (Source(f"m{number}"),)
+    sizes = range(100, 101 + number % 3)
+    parts = tuple(Part("text", "", "verbatim", source, size=size) for size in sizes)
+    return Message(f"m{number}", ROLES[number % 3], parts)
+
+
+SYSTEM = View((Part("text", "", "verbatim", (Source("system"),), size=5000),))
+
+
+def session(policy: str, messages: list[Message]) -> float:
+    """Seconds that the cache takes for all calls, five seconds apart, one for each message."""
+    cache, prompt, view, taken = POLICIES[policy]().open(), Prompt(Tokenizer("chars4")), SYSTEM, 0.0
+    for call, new in enumerate(messages):
+        view = view.append(new)
+        prompt.move(view)
+        request = Request(prompt, call * 5.0)
+        start = time.perf_counter()
+        cache.request(request)
+        taken += time.perf_counter() - start
+        prompt.mark_sent()
+    return taken
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_ten_thousand_messages(benchmark: BenchmarkFixture, policy: str) -> None:
+    messages = [message(number) for number in range(MESSAGES)]
+    taken: list[float] = []
+    benchmark.pedantic(lambda: taken.append(session(policy, messages)), rounds=5)
+    micros = min(taken) / MESSAGES * 1e6
+    benchmark.extra_info["microseconds_a_call"] = round(micros, 2)
+    print(f"\n{policy}: {micros:.1f} microseconds a call")

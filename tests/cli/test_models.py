@@ -1,0 +1,255 @@
+"""Models on the command line: their table, a file of one's own, and several in one run."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from compactlab.sim.model import catalogue, find_model
+from compactlab.sim.results import Results
+from tests.cli.conftest import TINY
+
+OWN = """
+[models."mine.1"]
+provider = "acme"
+window = 50_000
+factor = 2.0
+cache = { policy = "anthropic", minimum = 64 }
+prices = { input = 100, cache_read = 10, cache_write_5m = 125, output = 500 }
+multipliers = { night = 0.5 }
+
+[models.claude-sonnet-4-5]
+window = 200_000
+cache = "none"
+price = "anthropic/claude-sonnet-4-5"
+
+[models.bare]
+window = 1_000
+cache = ""
+"""
+
+
+@pytest.fixture
+def own(tmp_path):
+    file = tmp_path / "own.toml"
+    file.write_text(OWN, encoding="utf-8")
+    return file
+
+
+def cells(line: str) -> list[str]:
+    return [cell.strip() for cell in line.split("  ") if cell.strip()]
+
+
+# ---------------------------------------------------------------------------- the table
+
+
+def test_the_table_has_a_line_for_every_model(compactlab):
+    done = compactlab("list", "models")
+    head, *lines = done.out.partition("\n\n")[0].splitlines()
+    assert done.code == 0
+    assert cells(head)[:4] == ["model", "provider", "window", "output"]
+    assert [cells(line)[0] for line in lines] == list(catalogue())
+    assert {len(cells(line)) for line in (head, *lines)} == {13}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "claude-opus-5-5 | anthropic | 1,000,000 | 128,000 | o200k x 1.85 | anthropic | 512 | "
+        "5m 1h | 4 | 0.2 | 5 | 8 | 20",
+        "claude-haiku-5-5 | anthropic | 1,000,000 | 128,000 | o200k x 1.85 | anthropic | 512 | "
+        "5m 1h | 0.1+ | 0.01 | 0.125 | 0.2 | 0.5",
+        "gpt-5-2 | openai | 400,000 | 128,000 | o200k x 1 | openai_grid | 1,024 | 30m | 1.75 | "
+        "0.175 | - | - | 14",
+        "gpt-5-3-codex-spark | openai | 128,000 | 128,000 | o200k x 1 | openai_grid | 1,024 | "
+        "30m | ? | ? | ? | ? | ?",
+    ],
+)
+def test_a_line_of_the_table(compactlab, line):
+    (found,) = [
+        row
+        for row in compactlab("list", "models").out.splitlines()
+        if row.startswith(f"{line.partition(' ')[0]} ")
+    ]
+    assert cells(found.replace("\N{MULTIPLICATION SIGN}", "x")) == line.split(" | ")
+
+
+def test_json_has_all_of_it(compactlab):
+    rows = {row["name"]: row for row in json.loads(compactlab("list", "models", "--json").out)}
+    assert set(rows) == set(catalogue())
+    for row in rows.values():
+        assert row["meaning"]
+        assert row["source"]
+        assert row["asof"]
+    haiku = rows["claude-haiku-5-5"]
+    assert [step["above"] for step in haiku["dollars_per_million_tokens"]] == [0, 100_000]
+    assert [step["output"] for step in haiku["dollars_per_million_tokens"]] == [0.5, 2.5]
+    assert haiku["lifetimes"] == [300, 3600]
+    assert haiku["strips_thinking"]
+    assert rows["claude-opus-5"]["multipliers"] == {"batch": 0.5, "us": 1.1, "fast": 2.0}
+    assert rows["gemini-3-8-flash"]["storage_dollars_per_million_tokens_and_hour"] == 0.5
+    assert rows["gpt-5-3-codex-spark"]["dollars_per_million_tokens"] == []
+    assert rows["self-hosted-8b"]["dollars_per_million_tokens"][0]["cache_read"] == 0
+    assert all(find_model(name).name == name for name in rows)
+
+
+def test_own_models_stand_in_the_list(compactlab, own):
+    rows = json.loads(compactlab("list", "models", "--models", own, "--json").out)
+    rows = {row["name"]: row for row in rows}
+    assert len(rows) == len(catalogue()) + 2
+    (prices,) = rows["mine.1"]["dollars_per_million_tokens"]
+    assert (prices["uncached"], prices["cache_write_1h"], prices["output"]) == (100, 125, 500)
+    assert rows["claude-sonnet-4-5"]["cache"] == "no_cache()"
+    assert rows["bare"]["cache"] is None
+    assert "@none" in rows["bare"]["meaning"]
+    table = compactlab("list", "models", "--models", own).out
+    assert ["bare", "-", "1,000"] in [cells(line)[:3] for line in table.splitlines()]
+
+
+def test_a_file_of_models_goes_with_the_list_of_models(compactlab, own):
+    done = compactlab("list", "strategies", "--models", own)
+    assert done.code == 2
+    assert "--models FILE adds to the list of models" in done.err
+
+
+# ---------------------------------------------------------------------------- a file of one's own
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("list", "models"),
+        ("run", "--conversations", TINY),
+        ("inspect", TINY),
+    ],
+)
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("models.m = { window = 0 }", "own.toml: models.m.window must be a whole number from 1"),
+        ("models.m = { windo = 1 }", "own.toml: models.m: unknown key 'windo'; did you mean wind"),
+        (
+            'models.m = { window = 1, cache = "none", price = "openai/gpt-55" }',
+            "own.toml: models.m.price: genai-prices has no price for openai/gpt-55; did you mean",
+        ),
+        ("models = [", "own.toml: no file of models:"),
+    ],
+)
+def test_what_is_wrong_in_it_ends_with_2(compactlab, tmp_path, command, text, told):
+    (tmp_path / "own.toml").write_text(text, encoding="utf-8")
+    done = compactlab(*command, "--models", tmp_path / "own.toml")
+    assert done.code == 2
+    assert told in done.err
+
+
+def test_an_unknown_model_is_told_with_what_to_do(compactlab, own, tmp_path):
+    more = ("--models", own, "--out", tmp_path / "out")
+    done = compactlab("run", "--conversations", TINY, "--model", "mine.2", *more)
+    assert done.code == 2
+    assert "unknown model 'mine.2'; did you mean mine.1? Or name another" in done.err
+    assert "write it down with its prices in a file of your own: --models FILE" in done.err
+
+
+def test_a_run_under_ones_own_model_is_billed_by_its_prices(process, own, tmp_path):
+    """Also in workers, who are sent the models and have no file."""
+    options = ("--strategies", "keep_all", "--models", own, "--seeds", 2)
+    models = ("--model", "mine.1", "--model", "mine.1+night", "--model", "claude-sonnet-4.5")
+    for jobs in (1, 2):
+        out = ("--jobs", jobs, "--out", tmp_path / f"out{jobs}")
+        done = process("run", "--conversations", TINY, *options, *models, *out)
+        assert done.code == 0, done.said
+    one, two = (Results.load(tmp_path / f"out{jobs}") for jobs in (1, 2))
+    assert one.runs == two.runs
+    for run in one.runs:
+        figures = run.metrics
+        assert run.own_models == one.catalogue.digest != ""
+        if run.model.startswith("mine"):
+            dollars = (
+                100 * figures["tokens_uncached"]
+                + 10 * figures["tokens_cache_read"]
+                + 125 * figures["tokens_cache_write"]
+                + 500 * figures["tokens_output"]
+            ) / 1e6
+            factor = 0.5 if run.model.endswith("+night") else 1
+            assert figures["cost_usd"] == pytest.approx(dollars * factor)
+            assert figures["tokens_cache_read"] > 0
+        else:
+            assert figures["tokens_cache_read"] == 0
+    said = done.out
+    for name in ("mine.1", "mine.1+night", "claude-sonnet-4-5"):
+        assert f"Model {name}; window" in said
+    assert "window 50,000 tokens" in said
+    shown = process("report", tmp_path / "out1", "--format", "table")
+    assert "Model mine.1; window 50,000 tokens" in shown.out
+
+
+def test_a_recording_can_name_ones_own_model(compactlab, own, tmp_path):
+    line = {
+        "type": "message",
+        "id": "a",
+        "role": "assistant",
+        "parts": [{"type": "text", "text": "done"}],
+        "call": {"model": "mine-1", "usage": {"uncached": 1_000_000}},
+    }
+    rows = [
+        {"type": "conversation", "version": 1, "id": "talk"},
+        {"type": "message", "id": "u", "role": "user", "parts": [{"type": "text", "text": "hi"}]},
+        line,
+    ]
+    file = tmp_path / "talk.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    (plain,) = json.loads(compactlab("inspect", file, "--json").out)
+    (told,) = json.loads(compactlab("inspect", file, "--models", own, "--json").out)
+    assert (plain["cost_usd"], plain["unpriced"]) == (None, 1)
+    assert (told["cost_usd"], told["unpriced"]) == (100.0, 0)
+
+
+# ---------------------------------------------------------------------------- several models
+
+
+def test_several_models_are_told_apart_everywhere(process, tmp_path):
+    out = tmp_path / "out"
+    names = ["claude-opus-5", "claude-opus-5@none", "claude-opus-5+batch", "gpt-6.1-sol"]
+    models = [word for name in names for word in ("--model", name)]
+    strategies = ("--strategies", "keep_all", "--strategies", "sliding_window(keep=4)")
+    done = process("run", "--conversations", TINY, *strategies, *models, "--out", out)
+    assert done.code == 0, done.said
+    names[-1] = "gpt-6-1-sol"
+    runs = Results.load(out).runs
+    assert [run.model for run in runs] == [name for name in names for _ in range(2)]
+    dear = {(run.model, run.strategy): run.metrics["cost_usd"] for run in runs}
+    for run in runs[:2]:
+        plain = dear["claude-opus-5", run.strategy]
+        assert dear["claude-opus-5+batch", run.strategy] == pytest.approx(plain / 2)
+    for form in ("table", "md", "html"):
+        shown = process("report", out, "--format", form).out.replace("`", "")
+        for name in names:
+            assert f"Model {name}; window" in shown, form
+    listed = process("report", out, "--format", "csv").out
+    assert all(f",{name}," in listed for name in names)
+
+
+def test_a_model_that_is_named_twice_is_run_once(compactlab):
+    names = ("--model", "claude-opus-4.5", "--model", "claude-opus-4-5-20251101")
+    done = compactlab("run", "--conversations", TINY, "--dry-run", *names)
+    assert "under claude-opus-4-5:" in done.out
+
+
+def test_recorded_stands_beside_named_models(process, chat, tmp_path):
+    talk = tmp_path / "talk.jsonl"
+    rows = [json.loads(line) for line in chat(tmp_path / "plain.jsonl").read_text().splitlines()]
+    for row in rows:
+        if row["role"] == "assistant":
+            row["model"] = "claude-opus-4-5"
+    talk.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    out = ("--out", tmp_path / "out", "--strategies", "keep_all")
+    done = process(
+        "run", "--conversations", talk, "--model", "recorded", "--model", "claude-opus-5", *out
+    )
+    assert done.code == 0, done.said
+    assert [run.model for run in Results.load(tmp_path / "out").runs] == [
+        "recorded",
+        "claude-opus-5",
+    ]
+    assert "Model as recorded: claude-opus-4-5" in done.out
