@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from compactlab.sim.cache.marks import (
     LIFETIMES,
@@ -86,7 +86,8 @@ class Anthropic(CachePolicy):
         return replace(self, share=self.share * share)
 
 
-class _Entry(NamedTuple):
+@dataclass(slots=True)
+class _Entry:
     """A prefix that was sent, stored or not.
 
     When it was last touched, how long it lives, from when it can be read; and the cause for which
@@ -97,10 +98,6 @@ class _Entry(NamedTuple):
     lifetime: float
     visible: float
     unstored: str = ""
-
-    @property
-    def end(self) -> float:
-        return self.touched + self.lifetime
 
     def why_not(self, at: float) -> str:
         """The cause for which it cannot be read; "" if it can."""
@@ -125,22 +122,23 @@ class _Entries(Cache):
 
     def request(self, request: Request) -> Lookup:
         """Look up, then store."""
-        prompt, totals = request.prompt, request.prompt.totals
+        prompt, totals, lost = request.prompt, request.prompt.totals, request.lost
         marks = set_marks(self._marks(request.ttl or self._policy.ttl), prompt)
         if not totals:
             return Lookup()
         self._salt.take(request.settings, prompt)
-        last = marks[-1].block if marks else -1
-        hit, missed = self._find(request, marks)
-        read = totals[hit] if hit >= 0 else 0
+        missed: dict[str, int] = {}
+        hits = [self._find(request, mark.block, missed) for mark in marks]
+        hit, last = max(hits, default=-1), marks[-1].block if marks else -1
         self._look_beyond(request, last, max(hit, *missed.values(), -1), missed)
         causes = [(why, totals[block]) for why, block in missed.items() if block > hit]
         causes.sort(key=lambda pair: pair[1])
-        if request.lost and read:
+        read = totals[hit] if hit >= 0 else 0
+        if lost and read:
             causes, read = [("eviction", read), *causes], 0
         hour = five = read
-        for mark in marks:
-            if self._store(request, mark):
+        for mark, found in zip(marks, hits, strict=True):
+            if (found == mark.block and not lost) or self._store(request, mark):
                 five = max(five, totals[mark.block])
                 hour = five if mark.ttl == "1h" else hour
         if last < len(totals) - 1:
@@ -155,45 +153,46 @@ class _Entries(Cache):
             places = self._places[ttl] = parse_marks(self._policy.marks, ttl)
         return places
 
-    def _find(self, request: Request, marks: list[Mark]) -> tuple[int, dict[str, int]]:
-        """Where the longest entry ends that is found from any mark, -1 if none is found.
+    def _find(self, request: Request, mark: int, missed: dict[str, int]) -> int:
+        """Where the longest entry ends that is found from a mark, -1 if none is found; touch it.
 
-        Every hit is touched. Beside it, where the longest of the others end that were walked over,
-        by the cause for which they could not be read.
+        Of the others that are walked over, keep where the longest ends, by the cause for which
+        it could not be read.
         """
-        hit, missed = -1, dict[str, int]()
         prompt, at = request.prompt, request.at
-        for mark in reversed(marks):
-            blocks = self._walk(prompt, mark.block, self._policy.lookback)
-            for block, entry in self._known(prompt, blocks):
-                why = entry.why_not(at)
-                if not why:
-                    if not request.lost:
-                        self._entries[self._key(prompt, block)] = entry._replace(touched=at)
-                    hit = max(hit, block)
-                    break
-                _furthest(missed, why, block)
-        return hit, missed
+        blocks = self._walk(prompt, mark, self._policy.lookback)
+        for block, entry in self._known(prompt, blocks):
+            why = entry.why_not(at)
+            if not why:
+                if not request.lost:
+                    entry.touched = at
+                return block
+            _furthest(missed, why, block)
+        return -1
 
     def _look_beyond(self, request: Request, last: int, seen: int, missed: dict[str, int]) -> None:
         """Add why entries were not read that no walk came to: behind the last mark, or too far.
 
         An entry that was walked over does not end behind the last block that was seen.
         """
-        prompt = request.prompt
-        for block, entry in self._known(prompt, range(len(prompt.totals) - 1, last, -1)):
-            _furthest(missed, entry.why_not(request.at) or "lookback_miss", block)
-            break
-        for block, entry in self._known(prompt, range(last - self._policy.lookback, seen, -1)):
-            _furthest(missed, entry.why_not(request.at) or "lookback_miss", block)
-            if not entry.unstored:
+        prompt, at = request.prompt, request.at
+        end, far = len(prompt.totals) - 1, last - self._policy.lookback
+        if last < end:
+            for block, entry in self._known(prompt, range(end, last, -1)):
+                _furthest(missed, entry.why_not(at) or "lookback_miss", block)
                 break
+        if seen < far:
+            for block, entry in self._known(prompt, range(far, seen, -1)):
+                _furthest(missed, entry.why_not(at) or "lookback_miss", block)
+                if not entry.unstored:
+                    break
 
     def _known(self, prompt: Prompt, blocks: Iterable[int]) -> Iterator[tuple[int, _Entry]]:
         """Those of the blocks where an entry ends, with it."""
         totals, ends = prompt.totals, self._ends
         for block in blocks:
-            if totals[block] in ends and block in ends[totals[block]]:
+            tokens = totals[block]
+            if tokens in ends and block in ends[tokens]:
                 entry = self._entries.get(self._key(prompt, block))
                 if entry is not None:
                     yield block, entry
@@ -202,7 +201,7 @@ class _Entries(Cache):
         return prompt.key(block) ^ self._salt.of(block)
 
     def _store(self, request: Request, mark: Mark) -> bool:
-        """Write what ends at a mark, unless it has been found; whether it is long enough."""
+        """Write what ends at a mark and has not been found; whether it is long enough."""
         prompt, at = request.prompt, request.at
         if prompt.totals[mark.block] < self._policy.minimum:
             self._note(prompt, mark.block, "below_minimum")
@@ -210,15 +209,11 @@ class _Entries(Cache):
         key = self._key(prompt, mark.block)
         entry = _Entry(at, self._policy.lifetime(mark.ttl), at + request.latency)
         known = self._entries.get(key)
-        why = known.why_not(at) if known else "cold_start"
-        if known and not why and not request.lost:
-            # Whoever learns the size of a block late asks for it where it now ends.
-            self._ends.setdefault(prompt.totals[mark.block], set()).add(mark.block)
-            return True
-        if known and why in ("", "concurrent_cold"):
+        if known and known.why_not(at) in ("", "concurrent_cold"):
             # Written a second time while the first one lives: nobody can tell the two apart.
-            longer = max(known, entry, key=lambda each: each.end)
-            entry = longer._replace(visible=min(known.visible, entry.visible))
+            entry.visible = min(known.visible, entry.visible)
+            if known.touched + known.lifetime >= at + entry.lifetime:
+                entry.touched, entry.lifetime = known.touched, known.lifetime
         self._put(prompt, mark.block, key, entry)
         return True
 

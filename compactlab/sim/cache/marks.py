@@ -7,7 +7,7 @@ stand before those of five minutes; thinking blocks and empty texts cannot be ma
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, groupby, islice, pairwise
+from itertools import chain, islice, pairwise
 from typing import NamedTuple
 
 from compactlab.sim.message import Part
@@ -17,6 +17,7 @@ from compactlab.sim.prompt import Prompt
 LIFETIMES = {"5m": 300.0, "1h": 3600.0}
 PLACES = ("tools", "system", "last", "auto")
 MOST = 4
+RUNS = ("tool_call", "tool_result")
 
 
 class Mark(NamedTuple):
@@ -100,7 +101,9 @@ def _markable_system(prompt: Prompt, blocks: int) -> int:
 
 def _last_markable(prompt: Prompt) -> int:
     """The last block of all that can be marked; -1 if none can."""
-    block = len(prompt.totals)
+    block, messages = len(prompt.totals), prompt.view.messages
+    if messages and messages[-1].parts and _markable(messages[-1].parts[-1]):
+        return block - 1  # nearly always, and no turn comes after it that drops its thinking
     for part in chain(_backwards(prompt), reversed(prompt.view.system)):
         block -= 1
         if _markable(part):
@@ -115,21 +118,21 @@ def walk(prompt: Prompt, mark: int, most: int) -> Iterable[int]:
 
 def walk_runs(prompt: Prompt, mark: int, most: int) -> Iterable[int]:
     """Blocks from a mark backwards, where a run of tool calls, or of results, is one position."""
-    starts = prompt.starts
-    front = starts[0] if starts else len(prompt.totals)
-    if mark < front:  # no runs among the blocks of the system prompt
-        yield from walk(prompt, mark, most)
-        return
-    kinds = islice((part.type for part in _backwards(prompt)), len(prompt.totals) - 1 - mark, None)
-    block, left = mark, most
-    for kind, run in groupby(kinds):
-        for count, _ in enumerate(run):
-            if not count or kind not in ("tool_call", "tool_result"):
-                left -= 1
+    if not prompt.starts or mark < prompt.starts[0]:
+        return walk(prompt, mark, most)  # no runs among the blocks of the system prompt
+    return _runs(prompt, mark, most)
+
+
+def _runs(prompt: Prompt, mark: int, most: int) -> Iterator[int]:
+    block, left, kind = mark, most, ""
+    for part in islice(_backwards(prompt), len(prompt.totals) - 1 - mark, None):
+        if part.type != kind or kind not in RUNS:
+            kind = part.type
+            left -= 1
             if left < 0:
                 return
-            yield block
-            block -= 1
+        yield block
+        block -= 1
     yield from walk(prompt, block, left)
 
 
