@@ -130,12 +130,11 @@ class _Entries(Cache):
         missed: dict[str, int] = {}
         hits = [self._find(request, mark.block, missed) for mark in marks]
         hit, last = max(hits, default=-1), marks[-1].block if marks else -1
-        self._look_beyond(request, last, max(hit, *missed.values(), -1), missed)
-        causes = [(why, totals[block]) for why, block in missed.items() if block > hit]
-        causes.sort(key=lambda pair: pair[1])
+        self._look_beyond(request, last, hit, missed)
+        causes = _ascending(missed, hit, totals) if missed else ()
         read = totals[hit] if hit >= 0 else 0
         if lost and read:
-            causes, read = [("eviction", read), *causes], 0
+            causes, read = (("eviction", read), *causes), 0
         hour = five = read
         for mark, found in zip(marks, hits, strict=True):
             if (found == mark.block and not lost) or self._store(request, mark):
@@ -143,7 +142,7 @@ class _Entries(Cache):
                 hour = five if mark.ttl == "1h" else hour
         if last < len(totals) - 1:
             self._note(prompt, len(totals) - 1, "no_cache")
-        return Lookup(read, five - hour, hour - read, tuple(causes))
+        return Lookup(read, five - hour, hour - read, causes)
 
     def _marks(self, ttl: str) -> list[tuple[str, str]]:
         """The marked places, each with its lifetime, if the client asks for this one."""
@@ -170,13 +169,14 @@ class _Entries(Cache):
             _furthest(missed, why, block)
         return -1
 
-    def _look_beyond(self, request: Request, last: int, seen: int, missed: dict[str, int]) -> None:
+    def _look_beyond(self, request: Request, last: int, hit: int, missed: dict[str, int]) -> None:
         """Add why entries were not read that no walk came to: behind the last mark, or too far.
 
         An entry that was walked over does not end behind the last block that was seen.
         """
         prompt, at = request.prompt, request.at
         end, far = len(prompt.totals) - 1, last - self._policy.lookback
+        seen = max(hit, *missed.values()) if missed else hit
         if last < end:
             for block, entry in self._known(prompt, range(end, last, -1)):
                 _furthest(missed, entry.why_not(at) or "lookback_miss", block)
@@ -230,3 +230,9 @@ class _Entries(Cache):
 
 def _furthest(missed: dict[str, int], cause: str, block: int) -> None:
     missed[cause] = max(missed.get(cause, -1), block)
+
+
+def _ascending(missed: dict[str, int], hit: int, totals: list[int]) -> tuple[tuple[str, int], ...]:
+    """The causes with their tokens, as far as they reach beyond what was found."""
+    causes = [(why, totals[block]) for why, block in missed.items() if block > hit]
+    return tuple(sorted(causes, key=lambda pair: pair[1]))

@@ -118,9 +118,11 @@ def walk(prompt: Prompt, mark: int, most: int) -> Iterable[int]:
 
 def walk_runs(prompt: Prompt, mark: int, most: int) -> Iterable[int]:
     """Blocks from a mark backwards, where a run of tool calls, or of results, is one position."""
+    near = walk(prompt, mark, most)
     if not prompt.starts or mark < prompt.starts[0]:
-        return walk(prompt, mark, most)  # no runs among the blocks of the system prompt
-    return _runs(prompt, mark, most)
+        return near  # no runs among the blocks of the system prompt
+    # So many blocks are never more positions, and mostly something is found among them.
+    return chain(near, islice(_runs(prompt, mark, most), most, None))
 
 
 def _runs(prompt: Prompt, mark: int, most: int) -> Iterator[int]:
