@@ -69,10 +69,8 @@ class Settings(BaseModel):
 
 def _beside(path: Path, name: str, value: Any) -> Any:
     """Take paths in a file from where the file stands; leave what is no path alone."""
-    if name == "out" and isinstance(value, str):
+    if name in ("out", "models_file") and isinstance(value, str):
         return str(path.parent / value)
-    if name == "models_file":
-        return _there(path.parent, value)
     if name == "conversations" and isinstance(value, list):
         return [_there(path.parent, each) for each in value]
     if name == "strategies" and isinstance(value, list):

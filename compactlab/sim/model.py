@@ -8,12 +8,13 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, cached_property
 from importlib.resources import files
 from math import prod
 from pathlib import Path
 from typing import Any
 
+from compactlab.sim.arm import ARMS, NEUTRAL, Arm
 from compactlab.sim.cache import POLICIES, CachePolicy
 from compactlab.sim.errors import ModelError, unknown
 from compactlab.sim.model_file import RESERVED, models_of
@@ -57,6 +58,8 @@ class Model:
         What its prices may be multiplied by, by name: ``batch``, ``us``.
     chosen
         Names of those that they are multiplied by.
+    arm
+        What its provider's cache falls short of its documentation.
     strips_thinking
         Whether thinking of earlier turns is dropped at a new user message.
     source, asof
@@ -89,18 +92,23 @@ class Model:
         return prod(self.multipliers[name] for name in self.chosen)
 
     def under(self, policy: str) -> Model:
-        """This model under another cache policy.
+        """This model under another cache policy, or its own in a worse arm (``pessimistic``).
 
         Raises
         ------
         ModelError
             If there is no such policy.
         """
+        name = f"{self.name}@{policy}"
+        if policy in ARMS:
+            arm = ARMS[policy]
+            kept = self.policy and self.policy.shortened(arm.lifetimes)
+            return replace(self, name=name, policy=kept, arm=arm)
         if policy not in POLICIES:
-            raise ModelError(unknown("cache policy", policy, POLICIES))
+            raise ModelError(unknown("cache policy", policy, [*POLICIES, *ARMS]))
         own = isinstance(self.policy, POLICIES[policy])
         kept = self.policy if own else POLICIES[policy]()
-        return replace(self, name=f"{self.name}@{policy}", policy=kept)
+        return replace(self, name=name, policy=kept)
 
     def at(self, multipliers: Iterable[str]) -> Model:
         """This model with its prices multiplied.
@@ -188,10 +196,16 @@ class Catalogue:
 
     def _plain(self, stem: str, name: str) -> Model:
         """A model by its name alone; as it is written first, for a user's own may be dated."""
-        for spelling in (stem, stem.replace(".", "-"), _undated(stem)):
-            if spelling in self.models:
-                return self.models[spelling]
-        raise ModelError(_unknown(name, _undated(stem), self.models))
+        for spelling in (stem, _dashed(stem), _undated(stem)):
+            if spelling in self._spelled:
+                return self._spelled[spelling]
+        raise ModelError(_unknown(name, _undated(stem), self._spelled))
+
+    @cached_property
+    def _spelled(self) -> dict[str, Model]:
+        """The models by their names, and by those with dashes for dots."""
+        dashed = {_dashed(name): model for name, model in self.models.items()}
+        return {**dashed, **self.models}
 
 
 @cache
@@ -230,16 +244,20 @@ def find_model(name: str) -> Model:
     return built_in().find(name)
 
 
+def _dashed(stem: str) -> str:
+    return stem.replace(".", "-")
+
+
 def _undated(stem: str) -> str:
-    return re.sub(r"-(\d{8}|latest)$", "", stem.replace(".", "-"))
+    return re.sub(r"-(\d{8}|latest)$", "", _dashed(stem))
 
 
 def _unknown(name: str, plain: str, known: Mapping[str, Model]) -> str:
     """Say that a model is not known, and name only what can be replayed at once."""
     near = difflib.get_close_matches(plain, known, n=3, cutoff=0.7)
     at = "@none" if "@none" in name else ""
-    usable = [each + (at if known[each].policy else "@none") for each in near]
-    meant = f"did you mean {' or '.join(usable)}? Or " if usable else ""
+    usable = [known[each].name + (at if known[each].policy else "@none") for each in near]
+    meant = f"did you mean {' or '.join(dict.fromkeys(usable))}? Or " if usable else ""
     return (
         f"unknown model {name!r}; {meant}name another, e.g. --model {EXAMPLE}, or NAME@none for "
         "one without a cache (compactlab list models), or write it down with its prices in a file "

@@ -8,7 +8,6 @@ import pytest
 
 from compactlab.scenarios.catalogue import DEFAULT, SCENARIOS, find_scenario
 from compactlab.sim.metrics import METRICS
-from compactlab.sim.model import catalogue
 from compactlab.strategies.catalogue import find_strategy, strategies
 from compactlab.summarizers.catalogue import SUMMARIZERS, find_summarizer
 
@@ -16,7 +15,6 @@ NAMES = {
     "strategies": set(strategies()),
     "scenarios": set(SCENARIOS),
     "summarizers": set(SUMMARIZERS),
-    "models": set(catalogue()),
     "metrics": set(METRICS),
     "formats": {"native", "claude-code", "pi", "codex", "anthropic-messages", "openai-chat"},
 }
@@ -65,13 +63,6 @@ def test_the_scenario_that_is_run_by_default_is_named_as_it_is_run(compactlab):
     (row,) = json.loads(compactlab("list", "scenarios", "--json").out)
     assert find_scenario(row["used_by_run"]) == find_scenario(DEFAULT)
     assert f"compactlab run uses {row['used_by_run']}" in compactlab("list", "scenarios", "-p").out
-
-
-def test_a_model_without_a_policy_says_how_it_can_be_used(compactlab):
-    rows = {row["name"]: row for row in json.loads(compactlab("list", "models", "--json").out)}
-    assert rows["gpt-5"]["cache"] is None
-    assert "@none" in rows["gpt-5"]["meaning"]
-    assert rows["claude-sonnet-4-5"]["window"] == 200_000
 
 
 @pytest.mark.parametrize("arguments", [(), ("cats",)])

@@ -107,8 +107,8 @@ def test_a_dry_run_in_a_folder_leaves_no_trace_there(process, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_model_without_a_policy_ends_with_1(process, tmp_path):
+def test_a_model_without_a_price_ends_with_1(process, tmp_path):
     arguments = ("--conversations", "coding_agent(turns=1, tokens=500)", "--strategies", "keep_all")
-    done = process("run", *arguments, "--model", "gpt-5", "--out", tmp_path / "out")
+    done = process("run", *arguments, "--model", "gpt-5.3-codex-spark", "--out", tmp_path / "out")
     assert done.code == 1
-    assert "gpt-5@none" in done.said
+    assert "give its prices by hand" in done.said

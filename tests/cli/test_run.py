@@ -175,7 +175,7 @@ def test_a_summariser_that_is_not_known_ends_with_2(run):
 @pytest.mark.parametrize(
     ("model", "advice"),
     [
-        ("gpt-5", "--model gpt-5@none"),
+        ("gpt-5.3-codex-spark", "no price is known of gpt-5-3-codex-spark"),
         ("recorded", "name one: --model"),
     ],
 )

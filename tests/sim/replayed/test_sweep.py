@@ -11,6 +11,7 @@ import pytest
 from compactlab.scenarios import native
 from compactlab.scenarios.catalogue import sources
 from compactlab.sim.errors import InputError
+from compactlab.sim.model import Catalogue
 from compactlab.sim.sweep import DEFAULT_MODEL, Experiment, Source
 from compactlab.strategies.keep_all import KeepAll
 from compactlab.strategies.keep_none import KeepNone
@@ -113,10 +114,12 @@ def test_a_source_that_breaks_otherwise_costs_its_own_row(kit: Any) -> None:
 
 
 def test_a_model_without_policy_fails_with_advice(kit: Any) -> None:
-    models = ("gpt-5-5", "gpt-5-5@none", "gpt-99")
-    results = Experiment(held(small(kit)), (KeepAll(),), models).run()
+    row = {"window": 10_000, "cache": "", "prices": {"input": 1, "output": 2}}
+    models = ("gpt-55", "gpt-55@none", "gpt-99")
+    known = Catalogue.of({"models": {"gpt-55": row}})
+    results = Experiment(held(small(kit)), (KeepAll(),), models, catalogue=known).run()
     assert [run.status for run in results.runs] == ["failed", "ok", "failed"]
-    assert "gpt-5-5@none" in results.runs[0].error
+    assert "gpt-55@none" in results.runs[0].error
     assert DEFAULT_MODEL in results.runs[0].error
     assert "did you mean" in results.runs[2].error
 
