@@ -1,18 +1,44 @@
 """How providers cache prompts: one policy a file."""
 
 from compactlab.sim.cache.anthropic import Anthropic
+from compactlab.sim.cache.deepseek import Deepseek, DeepseekGrid
+from compactlab.sim.cache.explicit import Explicit
+from compactlab.sim.cache.gemini import Gemini
 from compactlab.sim.cache.none import NoCache
+from compactlab.sim.cache.openai_endings import OpenaiEndings
+from compactlab.sim.cache.openai_grid import OpenaiGrid
+from compactlab.sim.cache.paged import Paged
 from compactlab.sim.cache.policy import Cache, CachePolicy, Lookup, Request, Settings
+from compactlab.sim.cache.xai import Xai
 
 __all__ = [
     "POLICIES",
     "Anthropic",
     "Cache",
     "CachePolicy",
+    "Deepseek",
+    "DeepseekGrid",
+    "Explicit",
+    "Gemini",
     "Lookup",
     "NoCache",
+    "OpenaiEndings",
+    "OpenaiGrid",
+    "Paged",
     "Request",
     "Settings",
+    "Xai",
 ]
 
-POLICIES: dict[str, type[CachePolicy]] = {"anthropic": Anthropic, "none": NoCache}
+POLICIES: dict[str, type[CachePolicy]] = {
+    "anthropic": Anthropic,
+    "deepseek": Deepseek,
+    "deepseek_grid": DeepseekGrid,
+    "explicit": Explicit,
+    "gemini": Gemini,
+    "none": NoCache,
+    "openai_endings": OpenaiEndings,
+    "openai_grid": OpenaiGrid,
+    "paged": Paged,
+    "xai": Xai,
+}

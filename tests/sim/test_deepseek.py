@@ -1,0 +1,194 @@
+"""DeepSeek's cache: it agrees with a naive one, and with the examples of the guide."""
+
+from __future__ import annotations
+
+import itertools
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from compactlab.sim.cache import POLICIES, Deepseek, DeepseekGrid, Lookup, Settings
+from compactlab.sim.causes import CAUSES
+from compactlab.sim.message import Message
+from compactlab.sim.view import View
+from tests.sim.drawn import QUICK, Client, Request, billed, growing, model_under, requests, sized
+from tests.sim.reference_cache import sizes_of
+from tests.sim.reference_units import ReferenceUnits
+
+POLICIES_DRAWN = st.builds(
+    Deepseek,
+    interval=st.sampled_from([0, 0, 10, 64, 500]),
+    grid=st.sampled_from([1, 1, 8, 128]),
+    idle=st.sampled_from([299.0, 3600.0, 86_400.0]),
+)
+A, B, C, D = (sized(name, 1000) for name in "abcd")
+
+
+def client(**figures: object) -> Client:
+    return Client(Deepseek(**{"grid": 1, **figures}).open())  # type: ignore[arg-type]
+
+
+def answer(size: int) -> Message:
+    return sized(f"answer of {size}", size, role="assistant")
+
+
+def prompt(*messages: Message) -> Request:
+    return Request(View().append(*messages))
+
+
+# The laws
+
+
+@settings(max_examples=300)
+@given(POLICIES_DRAWN, requests())
+def test_it_agrees_with_a_naive_cache_at_every_call(
+    policy: Deepseek, session: list[Request]
+) -> None:
+    naive, real = ReferenceUnits(policy), Client(policy.open())
+    for request in session:
+        told = real.send(request)
+        assert Lookup(told.read) == naive.request(request, real.now)
+        assert (told.write_5m, told.write_1h, told.storage) == (0, 0, 0)
+
+
+@given(POLICIES_DRAWN, requests())
+def test_causes_add_up_and_no_more_is_read_than_the_prompt(
+    policy: Deepseek, session: list[Request]
+) -> None:
+    for request, bill in zip(session, billed(model_under(policy), session), strict=True):
+        assert bill.usage.prompt == sum(sizes_of(request.view, QUICK))
+        assert sum(bill.causes.values()) == bill.usage.uncached >= 0
+        assert set(bill.causes) <= set(CAUSES)
+
+
+@given(POLICIES_DRAWN, requests())
+def test_causes_ascend_beyond_what_was_read(policy: Deepseek, session: list[Request]) -> None:
+    real = Client(policy.open())
+    for request in session:
+        told = real.send(request)
+        reached = [told.read, *(upto for _, upto in told.missed)]
+        assert all(one < next for one, next in itertools.pairwise(reached))
+
+
+@given(POLICIES_DRAWN, requests())
+def test_what_is_sent_twice_is_read_whole(policy: Deepseek, session: list[Request]) -> None:
+    real = Client(policy.open())
+    for request in session:
+        real.send(Request(request.view, request.after))
+        whole = sum(sizes_of(request.view, QUICK))
+        assert real.send(Request(request.view)).read == whole - whole % policy.grid
+
+
+@given(growing(most_blocks=6), POLICIES_DRAWN, st.sampled_from([1.0, 300.0]))
+def test_of_what_only_grows_nothing_is_unexplained(
+    grown: list[View], policy: Deepseek, gap: float
+) -> None:
+    bills = billed(model_under(policy), [Request(view, gap) for view in grown])
+    assert not any("unexplained" in bill.causes for bill in bills)
+
+
+# Units
+
+
+def test_of_three_that_begin_alike_the_third_is_the_first_to_read() -> None:
+    agent = client()
+    assert agent.send(prompt(A, B)) == Lookup()
+    assert agent.send(prompt(A, C)) == Lookup(missed=(("grid", 1000),))
+    assert agent.send(prompt(A, D)) == Lookup(1000)
+
+
+def test_a_prompt_that_goes_on_reads_all_of_the_one_before() -> None:
+    agent = client()
+    agent.send(prompt(A, B))
+    assert agent.send(prompt(A, B, C)) == Lookup(2000)
+
+
+def test_the_answer_is_read_though_it_was_never_sent() -> None:
+    agent = client()
+    agent.send(prompt(A))
+    assert agent.send(prompt(A, answer(70), B)) == Lookup(1070)
+
+
+def test_an_answer_that_was_shortened_is_not_what_was_stored() -> None:
+    agent = client()
+    agent.send(prompt(A))
+    part = msgspec.structs.replace(answer(70).parts[0], kind="truncated")
+    short = Message("short", "assistant", (part,))
+    assert agent.send(prompt(A, short, B)) == Lookup(1000)
+
+
+def test_a_rewind_reads_up_to_where_an_earlier_request_ended() -> None:
+    agent = client()
+    agent.send(prompt(A))
+    agent.send(prompt(A, answer(70), B))
+    assert agent.send(prompt(A, answer(70), C)) == Lookup(1070)
+    assert agent.send(prompt(A, D)) == Lookup(1000)
+
+
+def test_every_so_many_tokens_there_is_a_unit() -> None:
+    agent = client(interval=512)
+    agent.send(prompt(A, B))
+    assert agent.send(prompt(A, C)) == Lookup(512, missed=(("grid", 1000),))
+    assert agent.send(prompt(A, C, D)) == Lookup(2000)
+
+
+def test_reads_are_counted_in_steps() -> None:
+    agent = client(grid=128)
+    agent.send(prompt(A))
+    assert agent.send(prompt(A, B)) == Lookup(896, missed=(("grid", 1000),))
+
+
+# Lifetimes
+
+
+@pytest.mark.parametrize(("wait", "read"), [(86_400.0, 1000), (86_401.0, 0)])
+def test_a_unit_lives_for_a_day_from_its_last_use(wait: float, read: int) -> None:
+    agent, request = client(), prompt(A)
+    agent.send(request)
+    agent.send(Request(request.view, 80_000.0))
+    late = agent.send(Request(request.view, wait))
+    assert late == Lookup(read, missed=() if read else (("ttl_expired", 1000),))
+
+
+def test_parallel_first_requests_read_nothing() -> None:
+    agent, request = client(), Request(prompt(A).view, latency=5.0)
+    agent.send(request)
+    assert agent.send(request) == Lookup(missed=(("concurrent_cold", 1000),))
+    assert agent.send(Request(request.view, 5.0)) == Lookup(1000)
+
+
+def test_a_lost_request_reads_nothing() -> None:
+    agent, request = client(), prompt(A)
+    agent.send(request)
+    lost = agent.send(Request(request.view, lost=True))
+    assert lost == Lookup(missed=(("eviction", 1000),))
+
+
+def test_other_settings_are_another_prompt() -> None:
+    agent, request = client(), prompt(A)
+    agent.send(request)
+    assert agent.send(Request(request.view, settings=Settings("other tools"))) == Lookup()
+
+
+def test_it_says_how_long_units_live() -> None:
+    policy = POLICIES["deepseek"]()
+    assert policy.lifetime("1h") == 86_400.0
+    assert policy.shortened(0.5).lifetime() == 43_200.0
+    assert policy.loss == 0.0
+
+
+@pytest.mark.parametrize("figures", [{"grid": 0}, {"interval": -1}, {"idle": -1.0}, {"loss": 2.0}])
+def test_what_cannot_be_is_refused(figures: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match=r"grid|interval|loss"):
+        Deepseek(**figures)  # type: ignore[arg-type]
+
+
+# Before V4
+
+
+def test_older_models_read_any_common_prefix_in_steps_of_64() -> None:
+    agent = Client(DeepseekGrid().open())
+    agent.send(prompt(A, B))
+    assert agent.send(prompt(A, C)) == Lookup(960, missed=(("grid", 1000),))
