@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compactlab.sim.cache import Anthropic
-from compactlab.sim.cache.marks import Mark, check_marks, parse_marks, set_marks, walk_runs
+from compactlab.sim.cache.marks import Mark, check_marks, parse_marks, set_marks, walk, walk_further
 from compactlab.sim.message import Message
 from compactlab.sim.prompt import CLIENT_CONTEXT, TOOLS, Prompt
 from compactlab.sim.view import View
@@ -44,7 +44,8 @@ def test_a_walk_over_runs_goes_as_far_as_one_that_counts_every_block(
     prompt = prompt_of(view, strips=strips)
     parts = parts_of(without_old_thoughts(view) if strips else view)
     for mark in range(len(parts)):
-        walked = [block + 1 for block in walk_runs(prompt, mark, lookback)]
+        reached = [*walk(mark, lookback), *walk_further(prompt, mark, lookback)]
+        walked = [block + 1 for block in reached]
         assert walked == list(naive._positions(parts, mark + 1))
 
 

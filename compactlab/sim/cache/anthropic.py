@@ -25,7 +25,7 @@ from compactlab.sim.cache.marks import (
     parse_marks,
     set_marks,
     walk,
-    walk_runs,
+    walk_further,
 )
 from compactlab.sim.cache.policy import Cache, CachePolicy, Lookup, Request
 from compactlab.sim.cache.salt import Salt
@@ -118,7 +118,6 @@ class _Entries(Cache):
         # Of the entries, by their tokens, where they end: elsewhere no key is asked for.
         self._ends: dict[int, set[int]] = {}
         self._salt = Salt()
-        self._walk = walk_runs if policy.runs_are_one else walk
 
     def request(self, request: Request) -> Lookup:
         """Look up, then store."""
@@ -153,18 +152,25 @@ class _Entries(Cache):
         return places
 
     def _find(self, request: Request, mark: int, missed: dict[str, int]) -> int:
-        """Where the longest entry ends that is found from a mark, -1 if none is found; touch it.
+        """Where the longest entry ends that is found from a mark, -1 if none is found."""
+        lookback = self._policy.lookback
+        found = self._first(request, walk(mark, lookback), missed)
+        if found < 0 and self._policy.runs_are_one:
+            further = walk_further(request.prompt, mark, lookback)
+            found = self._first(request, further, missed)
+        return found
+
+    def _first(self, request: Request, blocks: Iterable[int], missed: dict[str, int]) -> int:
+        """The first of the blocks where an entry ends that can be read, -1 if none; touch it.
 
         Of the others that are walked over, keep where the longest ends, by the cause for which
         it could not be read.
         """
-        prompt, at = request.prompt, request.at
-        blocks = self._walk(prompt, mark, self._policy.lookback)
-        for block, entry in self._known(prompt, blocks):
-            why = entry.why_not(at)
+        for block, entry in self._known(request.prompt, blocks):
+            why = entry.why_not(request.at)
             if not why:
                 if not request.lost:
-                    entry.touched = at
+                    entry.touched = request.at
                 return block
             _furthest(missed, why, block)
         return -1

@@ -111,18 +111,19 @@ def _last_markable(prompt: Prompt) -> int:
     return -1
 
 
-def walk(prompt: Prompt, mark: int, most: int) -> Iterable[int]:
-    """Blocks from a mark backwards, as far as so many positions reach; every block is one."""
+def walk(mark: int, most: int) -> Iterable[int]:
+    """Blocks from a mark backwards, as far as so many positions reach if every block is one."""
     return range(mark, max(mark - most, -1), -1)
 
 
-def walk_runs(prompt: Prompt, mark: int, most: int) -> Iterable[int]:
-    """Blocks from a mark backwards, where a run of tool calls, or of results, is one position."""
-    near = walk(prompt, mark, most)
+def walk_further(prompt: Prompt, mark: int, most: int) -> Iterable[int]:
+    """The blocks behind those that the same positions reach, as a run of tool calls is one.
+
+    So is a run of results.
+    """
     if not prompt.starts or mark < prompt.starts[0]:
-        return near  # no runs among the blocks of the system prompt
-    # So many blocks are never more positions, and mostly something is found among them.
-    return chain(near, islice(_runs(prompt, mark, most), most, None))
+        return ()  # no runs among the blocks of the system prompt
+    return islice(_runs(prompt, mark, most), most, None)
 
 
 def _runs(prompt: Prompt, mark: int, most: int) -> Iterator[int]:
@@ -135,7 +136,7 @@ def _runs(prompt: Prompt, mark: int, most: int) -> Iterator[int]:
                 return
         yield block
         block -= 1
-    yield from walk(prompt, block, left)
+    yield from walk(block, left)
 
 
 def _backwards(prompt: Prompt) -> Iterator[Part]:
