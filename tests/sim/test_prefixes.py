@@ -167,3 +167,20 @@ def test_what_expires_costs_once() -> None:
 def test_the_largest_number_is_found_from_anywhere(found: int, near: int, most: int) -> None:
     found, near = min(found, most), min(near, most)
     assert _most(lambda n: n <= found, near, most) == found
+
+
+# What is remembered of what is gone
+
+
+def test_what_went_first_is_forgotten_first_and_the_deepest_before_the_rest() -> None:
+    prefixes, now = Prefixes(idle=10.0), iter(range(100, 1000, 100))
+    two = START.append(sized("b", 20))
+    three, other = two.append(sized("c", 30)), View().append(sized("other", 40))
+    with mock.patch("compactlab.sim.cache.prefixes._REMEMBERED", 3):
+        for view in (two, three, other, View().append(sized("last", 50))):
+            prompt = Prompt(QUICK)
+            prompt.move(view)
+            prefixes.send(Asked(prompt, next(now)))
+        prompt = Prompt(QUICK)
+        prompt.move(three)
+        assert prefixes.send(Asked(prompt, next(now))).known == 1000
