@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from compactlab.scenarios.catalogue import DEFAULT, sources
+from compactlab.scenarios.catalogue import DEFAULT, find_conversation, sources
 from compactlab.scenarios.transcript import read
 from compactlab.sim import replay as engine
+from compactlab.sim.account import Account, account
 from compactlab.sim.caller import RECORDED
 from compactlab.sim.conversation import Conversation
 from compactlab.sim.errors import InputError, ModelError, UsageError
+from compactlab.sim.metrics import Reading
 from compactlab.sim.model import Catalogue, built_in
 from compactlab.sim.pricing import prices_of
 from compactlab.sim.results import Results, Run
@@ -22,7 +24,7 @@ from compactlab.sim.trace import Step
 from compactlab.strategies.catalogue import LINE_UP, find_strategy
 from compactlab.summarizers.catalogue import find_summarizer
 
-__all__ = ["plan", "read", "replay", "run"]
+__all__ = ["explain", "plan", "read", "replay", "run"]
 
 
 def replay(
@@ -138,6 +140,52 @@ def run(
         lenient=lenient,
         models_file=models_file,
     ).run(jobs, progress)
+
+
+def explain(
+    conversation: Conversation | str | Path,
+    strategy: Strategy | str,
+    model: str = "",
+    *,
+    id: str = "",
+    summarizer: Summarizer | str = "lexrank",
+    window: int | None = None,
+    seed: int = 0,
+    lenient: bool = False,
+    models_file: str | Path | None = None,
+) -> Account:
+    """Replay one strategy over one conversation, and say of every request what it cost and why.
+
+    Parameters
+    ----------
+    conversation
+        A conversation, a file or the spec of a scenario.
+    strategy, model, summarizer, window, seed, models_file
+        As for :func:`replay`.
+    id, lenient
+        Which conversation, where a file holds several; whether lines of it that cannot be read
+        are passed over.
+
+    Raises
+    ------
+    InputError, ModelError, UsageError
+        If there is not exactly one such conversation, or a name is unknown.
+    """
+    if isinstance(conversation, str | Path):
+        conversation = find_conversation(conversation, id, seed, lenient=lenient)
+    how = _strategy(strategy)
+    catalogue = known_models(models_file)
+    (name,) = _models([model], catalogue) if model else ("",)
+    trace = engine.record(
+        conversation,
+        how,
+        name or (RECORDED if conversation.recorded else DEFAULT_MODEL),
+        summarizer=_summarizer(summarizer),
+        window=window,
+        seed=seed,
+        catalogue=catalogue,
+    )
+    return account(Reading(trace, conversation))
 
 
 def plan(

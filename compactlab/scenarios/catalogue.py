@@ -20,6 +20,8 @@ SCENARIOS: dict[str, type[Scenario]] = {
 }
 # Long enough that a window of 200,000 tokens fills twice.
 DEFAULT = "coding_agent(turns=40, tokens=300000)"
+# So many ids are told where one must be chosen.
+_TOLD = 8
 
 
 def find_scenario(text: str) -> Scenario:
@@ -81,6 +83,45 @@ def sources(
         for seed in range(seeds)
     ]
     return made + read_in, skipped
+
+
+def find_conversation(
+    name: str | Path, id: str = "", seed: int = 0, *, lenient: bool = False
+) -> Conversation:
+    """Load one conversation.
+
+    Parameters
+    ----------
+    name
+        Path of a file or a directory, or spec of a scenario.
+    id
+        Its id, where there are several; an ending of it will do.
+    seed
+        Of the conversation that a scenario makes.
+    lenient
+        Whether lines of transcripts that cannot be read are passed over.
+
+    Raises
+    ------
+    InputError, UsageError
+        If nothing can be read there, or there is not exactly one such conversation.
+    """
+    found, _ = sources([name], seed + 1, lenient=lenient)
+    of_seed = [source for source in found if source.seed == seed]
+    held = [source.named(each) for source in of_seed for each in source.load()]
+    same = [each for each in held if each.id == id]
+    named = same or [each for each in held if each.id.endswith(id)]
+    if len(named) == 1:
+        return named[0]
+    if not held:
+        raise UsageError(f"there is no conversation in {str(name)!r}")
+    if not named:
+        raise UsageError(unknown("conversation", id, [each.id for each in held]))
+    ids = [each.id for each in named]
+    more = f" and {len(ids) - _TOLD:,} more" if len(ids) > _TOLD else ""
+    raise UsageError(
+        f"{len(ids):,} conversations in {str(name)!r}; name one: {', '.join(ids[:_TOLD])}{more}"
+    )
 
 
 def _exists(name: str | Path) -> bool:

@@ -97,11 +97,10 @@ def told(error: Exception) -> str:
     return f"{type(error).__name__}: {error} ({'; '.join(where)})"
 
 
-def _call(
-    step: Step, dollars: float, reading: Reading, dead: Mapping[int, int]
-) -> tuple[Any, ...]:
+def _call(step: Step, dollars: float, reading: Reading, dead: Mapping[int, int]) -> tuple[Any, ...]:
     """A row of the table of calls, see :data:`compactlab.sim.results.CALL_COLUMNS`."""
     usage, side = step.usage, step.side
+    made: list[Step | SideCall] = [step, *side]
     return (
         step.answer,
         step.model,
@@ -120,8 +119,8 @@ def _call(
         step.overflow,
         _json(step.causes).decode(),
         _json(_causes(side)).decode() if side else "{}",
-        math.fsum(above_reading(reading, each) for each in (step, *side)),
-        sum(dead[each.place.number] for each in (step, *side)),
+        math.fsum(above_reading(reading, each) for each in made),
+        sum(dead[each.place.number] for each in made),
     )
 
 

@@ -64,7 +64,6 @@ _SUM = "sum over calls and side calls"
 _CALLS = "sum over calls"
 
 
-
 def _wanted(cause: str) -> Literal["lower", "neither"]:
     return "neither" if cause in ORDINARY else "lower"
 

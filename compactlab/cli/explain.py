@@ -1,0 +1,82 @@
+"""``compactlab explain``: one session under one strategy, call by call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from compactlab.sim.errors import UsageError
+
+
+@click.command()
+@click.argument("path", metavar="PATH_OR_SCENARIO")
+@click.option(
+    "--strategy",
+    required=True,
+    metavar="SPEC",
+    help="The strategy, e.g. auto_compact; as_recorded is what the recorded agent did.",
+)
+@click.option(
+    "--model",
+    default="",
+    metavar="NAME",
+    help="The model.  [default: the recorded one, call by call]",
+)
+@click.option(
+    "--models",
+    "models_file",
+    type=click.Path(),
+    metavar="FILE",
+    help="A TOML file with models of your own.",
+)
+@click.option(
+    "--conversation", default="", metavar="ID", help="Which one, where there are several."
+)
+@click.option("--call", type=click.IntRange(1), metavar="N", help="All about this one call.")
+@click.option("--all", "everything", is_flag=True, help="All calls, not only the eventful ones.")
+@click.option(
+    "--window", type=click.IntRange(1), help="Narrow the context window to so many tokens."
+)
+@click.option(
+    "--summarizer", default="lexrank", metavar="SPEC", help="Who makes the summaries.  [lexrank]"
+)
+@click.option("--seed", type=click.IntRange(0), default=0, help="Of a scenario, and of all draws.")
+@click.option("--lenient", is_flag=True, help="Pass over lines that cannot be read.")
+@click.option("--json", "form", flag_value="json", help="All requests and figures, as JSON.")
+@click.option("--csv", "form", flag_value="csv", help="A row a request, as CSV.")
+def explain(
+    path: str,
+    *,
+    strategy: str,
+    model: str,
+    conversation: str,
+    call: int | None,
+    everything: bool,
+    form: str | None,
+    **options: Any,
+) -> None:
+    """Say of every call of one session under one strategy what it cost and why.
+
+    A line a request: seconds since the call before, tokens of the prompt, read from the cache,
+    written to it, and at the plain price; dollars, and dollars so far; fresh tokens by cause
+    (`compactlab list metrics` says what each is), and what the strategy did. Side calls, for
+    summaries and the like, stand where they were made. Calls where something was only appended are
+    put together, unless --all is given. At the end stand the figures that `compactlab run` gives.
+    """
+    from compactlab import api
+    from compactlab.reports.explanation import explanation, one_call
+    from compactlab.reports.requests import account_as_json, entries_as_csv
+
+    account = api.explain(path, strategy, model, id=conversation, **options)
+    calls = len({entry.call for entry in account.entries})
+    if call is not None and call > calls:
+        raise UsageError(f"there is no call {call:,}: the session has {calls:,}")
+    if form == "json":
+        click.echo(account_as_json(account, call))
+    elif form == "csv":
+        click.echo(entries_as_csv(account, call), nl=False)
+    elif call is not None:
+        click.echo(one_call(account, call))
+    else:
+        click.echo(explanation(account, everything=everything))

@@ -1,0 +1,132 @@
+"""``compactlab explain``: one session told call by call, with the totals of ``compactlab run``."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections import Counter
+from collections.abc import Callable
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import compactlab as package
+from compactlab.scenarios.coding_agent import CodingAgent
+
+SESSION = "coding_agent(turns=4, tokens=20000)"
+WINDOW = 45_000
+STRATEGIES = ["keep_all", "auto_compact", "memory_flush + auto_compact", "observation_masking(n=2)"]
+
+Run = Callable[..., Any]
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_requests_add_up_to_the_figures_of_a_run(strategy: str, compactlab: Run) -> None:
+    told = compactlab("explain", SESSION, "--strategy", strategy, "--window", WINDOW, "--json")
+    data = json.loads(told.out)
+    (run,) = package.run([SESSION], [strategy], window=WINDOW).runs
+    assert told.code == 0
+    for name, value in run.metrics.items():
+        finite = value if value is not None and math.isfinite(value) else None
+        assert data["figures"][name] == (None if finite is None else pytest.approx(finite)), name
+    requests = data["requests"]
+    for field in ("cost_usd", "premium_usd"):
+        assert math.fsum(r[field] for r in requests) == pytest.approx(run.metrics[field])
+    assert requests[-1]["total_usd"] == pytest.approx(run.metrics["cost_usd"])
+    assert sum(r["dead_writes"] for r in requests) == run.metrics["tokens_dead_writes"]
+    causes: Counter[str] = Counter()
+    for request in requests:
+        causes.update(request["causes"])
+        fresh = request["prompt"] - request["cache_read"]
+        assert sum(request["causes"].values()) == fresh
+    assert {f"fresh_{cause}": n for cause, n in causes.items()}.items() <= run.metrics.items()
+    calls = [request for request in requests if request["kind"] == "call"]
+    assert len(calls) == run.metrics["calls"]
+    assert [r["cost_usd"] for r in calls] == pytest.approx([call[8] for call in run.calls])
+
+
+def test_a_session_is_told_in_lines_that_fit(compactlab: Run) -> None:
+    told = compactlab("explain", SESSION, "--strategy", "auto_compact", "--window", WINDOW)
+    assert told.code == 0
+    head, body = told.out.split("\n\n")[0], told.out.split("\n\n")[1].splitlines()
+    assert head.startswith("coding_agent-0 under auto_compact(")
+    assert "why tokens were fresh" in body[0]
+    assert all(len(line) <= 120 for line in body)
+    assert any("summary" in line for line in body)
+    assert any("compacted by" in line for line in body)
+
+
+def test_all_calls_are_told_if_one_asks_for_them(compactlab: Run) -> None:
+    few = compactlab("explain", SESSION, "--strategy", "keep_all").out
+    all = compactlab("explain", SESSION, "--strategy", "keep_all", "--all").out
+    assert "..." in few
+    assert "..." not in all
+    assert len(all.splitlines()) > len(few.splitlines())
+
+
+def test_one_call_and_rows_for_machines(compactlab: Run) -> None:
+    one = compactlab("explain", SESSION, "--strategy", "keep_all", "--call", 1)
+    assert "call 1, claude-sonnet-4-5" in one.out
+    assert "cold_start: the session's first request" in one.out
+    rows = compactlab("explain", SESSION, "--strategy", "keep_all", "--csv").out
+    assert [row["call"] for row in csv.DictReader(StringIO(rows))][:2] == ["1", "2"]
+
+
+def test_a_transcript_can_be_explained(chat: Run, tmp_path: Path, compactlab: Run) -> None:
+    file = chat(tmp_path / "talk.jsonl")
+    told = compactlab("explain", file, "--strategy", "keep_all", "--model", "claude-opus-4-5")
+    assert (told.code, told.err) == (0, "")
+    assert "for 4 calls" in told.out
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ((), "Missing option '--strategy'"),
+        (("--strategy", "kep_all"), "did you mean keep_all"),
+        (("--strategy", "keep_all", "--model", "claude-sonet-4-5"), "claude-sonnet-4-5"),
+        (("--strategy", "keep_all", "--call", 999), "there is no call 999: the session has"),
+        (("--strategy", "keep_all", "--conversation", "nobody"), "unknown conversation 'nobody'"),
+        (("--strategy", "keep_all", "--summarizer", "nobody"), "nobody"),
+    ],
+)
+def test_what_is_wrong_is_said(options: tuple[Any, ...], said: str, compactlab: Run) -> None:
+    told = compactlab("explain", "coding_agent(turns=2, tokens=2000)", *options)
+    assert (told.code, told.out) == (2, "")
+    assert said in told.err
+
+
+def test_of_several_conversations_one_must_be_named(
+    chat: Run, tmp_path: Path, compactlab: Run
+) -> None:
+    for name in ("one", "two"):
+        chat(tmp_path / f"{name}.jsonl")
+    how = ("--strategy", "keep_all", "--model", "claude-opus-4-5")
+    told = compactlab("explain", tmp_path, *how)
+    assert told.code == 2
+    assert "2 conversations in" in told.err
+    assert "name one: " in told.err
+    name = told.err.strip().rpartition(" ")[2]
+    assert compactlab("explain", tmp_path, *how, "--conversation", name).code == 0
+
+
+def test_where_nothing_can_be_read_nothing_is_told(tmp_path: Path, compactlab: Run) -> None:
+    how = ("--strategy", "keep_all")
+    assert compactlab("explain", tmp_path / "no.jsonl", *how).code == 2
+    (tmp_path / "empty").mkdir()
+    told = compactlab("explain", tmp_path / "empty", *how)
+    assert (told.code, told.out) == (2, "")
+
+
+def test_python_is_told_the_same() -> None:
+    from compactlab.api import explain
+
+    session = CodingAgent(turns=2, tokens=2000).conversation(seed=1)
+    account = explain(session, "keep_all")
+    again = explain("coding_agent(turns=2, tokens=2000)", "keep_all", seed=1)
+    assert account.entries == again.entries
+    assert account.figures == again.figures
+    assert len(account.entries) == account.figures["calls"]

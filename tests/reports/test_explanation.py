@@ -1,0 +1,160 @@
+"""A session told request by request: six of them, whose figures one can add up on paper."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections.abc import Callable
+from io import StringIO
+from itertools import accumulate
+
+import pytest
+
+from compactlab.reports.explanation import MOST, explanation, one_call
+from compactlab.reports.requests import account_as_json, entries_as_csv
+from compactlab.sim.account import CALL, Account, Entry
+from compactlab.sim.message import Usage
+from compactlab.sim.metrics import METRICS
+from compactlab.sim.metrics.payback import Payback
+from compactlab.sim.trace import Header
+
+SONNET = "claude-sonnet-4-5"
+HEADER = Header("one", "d" * 16, "auto_compact()", "lexrank(units=1000)", SONNET, 20_000, 0)
+FIGURES = {
+    **dict.fromkeys(METRICS, 0.0),
+    "cost_usd": 0.12,
+    "side_cost_usd": 0.02,
+    "summary_cost_usd": 0.02,
+    "calls": 5.0,
+    "compactions": 1.0,
+    "break_even_calls": 4.2,
+    "paid_back": 1.0,
+    "tokens_cache_read": 15_500.0,
+    "tokens_cache_write": 24_500.0,
+    "tokens_dead_writes": 500.0,
+    "prefix_reuse": 15.5 / 36,
+    "premium_usd": 0.04,
+    "ttft_proxy_p50": 0.051,
+    "ttft_proxy_p95": 0.62,
+    "fresh_cold_start": 10_000.0,
+    "fresh_append": 2_500.0,
+    "fresh_compaction": 3_000.0,
+    "fresh_compaction_call": 4_000.0,
+    "fresh_ttl_expired": 5_000.0,
+}
+
+
+def entry(
+    call: int, read: int, *, gap: float | None = 8.0, cost: float = 0.02, **more: int
+) -> Entry:
+    """A call that reads so much, and has so many fresh tokens of these causes, all written."""
+    usage = Usage(cache_read=read, cache_write_5m=sum(more.values()), output=10)
+    who = (call, CALL, f"a{call}", SONNET, 1000.0 + 8 * call, gap)
+    return Entry(*who, usage, more, cost, 0.0, 0.0, 0)
+
+
+def changed(entry: Entry, **more: object) -> Entry:
+    values = {name: getattr(entry, name) for name in Entry.__slots__}
+    return Entry(**{**values, **more})
+
+
+PAID = Payback(call=2, premium=0.01, summary=0.02, removed=8_000, calls=3, saved=0.03)
+ASK = changed(
+    entry(3, 0, gap=None, compaction_call=4_000), kind="summary", answer="", premium=0.01, dead=500
+)
+CUT = changed(entry(3, 1_000, compaction=3_000, append=500), compaction=True, rewrite=True)
+SESSION = [
+    entry(1, 0, gap=None, cold_start=10_000),
+    entry(2, 10_000, append=1_000),
+    ASK,
+    changed(CUT, payback=PAID),
+    entry(4, 4_500, gap=75.0, append=500),
+    changed(entry(5, 0, gap=3700.0, ttl_expired=5_000, append=500), overflow=True),
+]
+
+
+def account(*entries: Entry) -> Account:
+    """Of requests, in this order; the dollars so far are added up."""
+    totals = accumulate(entry.cost for entry in entries)
+    summed = (changed(each, total=total) for each, total in zip(entries, totals, strict=True))
+    return Account(HEADER, tuple(summed), FIGURES)
+
+
+@pytest.mark.parametrize("everything", [False, True])
+def test_what_is_told_of_a_session(everything: bool, golden: Callable[[str, str], None]) -> None:
+    told = explanation(account(*SESSION), everything=everything)
+    golden(f"explain{'-all' if everything else ''}.txt", f"{told}\n")
+    assert all(len(line) <= 120 for line in told.splitlines())
+
+
+def test_what_is_told_of_one_call(golden: Callable[[str, str], None]) -> None:
+    golden("explain-call.txt", f"{one_call(account(*SESSION), 3)}\n")
+
+
+def test_calls_that_only_appended_are_put_together() -> None:
+    calm = [entry(call, 10_000, append=7) for call in range(2, 42)]
+    lines = explanation(account(entry(1, 0, cold_start=10_000), *calm)).splitlines()
+    (folded,) = [line for line in lines if line.strip().startswith("...")]
+    assert "39 calls, only appended to" in folded
+    assert "0.78" in folded
+
+
+def test_of_many_eventful_calls_the_dearest_are_shown() -> None:
+    cuts = [changed(entry(call, 0, cost=call / 1e3, compaction=9), compaction=True)
+            for call in range(1, MOST + 101)]  # fmt: skip
+    lines = explanation(account(*cuts)).splitlines()
+    assert sum("compacted" in line for line in lines) == MOST + 1
+    (folded,) = [line for line in lines if line.strip().startswith("...")]
+    assert "99 calls, 99 compactions" in folded
+    assert len(explanation(account(*cuts), everything=True).splitlines()) > MOST + 100
+
+
+@pytest.mark.parametrize(
+    ("removed", "saved", "told"),
+    [
+        (8_000, 0.09, "compacted by 8.00k, paid for after 1.0 calls"),
+        (8_000, 0.01, "compacted by 8.00k, unpaid: needs 9.0 calls"),
+        (-500, -0.1, "compacted, larger by 500, saves nothing"),
+    ],
+)
+def test_whether_a_compaction_has_paid(removed: int, saved: float, told: str) -> None:
+    back = Payback(2, 0.01, 0.02, removed, 3, saved)
+    text = explanation(account(changed(CUT, payback=back)))
+    assert told in " ".join(text.split())
+
+
+def test_names_from_a_transcript_have_no_power_over_a_terminal() -> None:
+    header = Header("\x1b[2J", "", "s()", "", SONNET, 0, 0)
+    told = explanation(Account(header, (changed(ASK, kind="\x1b[31m"),), FIGURES))
+    assert "\x1b" not in told
+
+
+def test_the_machines_are_told_everything() -> None:
+    data = json.loads(account_as_json(account(*SESSION)))
+    assert (data["conversation"], data["strategy"]) == ("one", "auto_compact()")
+    assert data["figures"]["cost_usd"] == 0.12
+    cut = data["requests"][3]
+    assert (cut["prompt"], cut["causes"]) == (4_500, {"compaction": 3_000, "append": 500})
+    assert (cut["removed"], cut["break_even_calls"]) == (8_000, pytest.approx(3.0))
+    rows = list(csv.DictReader(StringIO(entries_as_csv(account(*SESSION)))))
+    assert [row["kind"] for row in rows] == [CALL, CALL, "summary", CALL, CALL, CALL]
+    assert (rows[3]["fresh_compaction"], rows[3]["fresh_append"]) == ("3000", "500")
+    assert rows[1]["fresh_compaction"] == ""
+
+
+def test_the_machines_are_told_of_one_call() -> None:
+    assert len(json.loads(account_as_json(account(*SESSION), 3))["requests"]) == 2
+    assert len(entries_as_csv(account(*SESSION), 3).splitlines()) == 3
+
+
+def test_what_never_pays_is_null_for_machines() -> None:
+    back = Payback(2, 0.01, 0.0, 0, 3, 0.0)
+    assert math.isinf(back.break_even)
+    data = json.loads(account_as_json(account(changed(CUT, payback=back))))
+    assert data["requests"][0]["break_even_calls"] is None
+
+
+def test_a_session_without_calls_is_told_too() -> None:
+    assert "0 USD for 0 calls" in explanation(Account(HEADER, (), {**FIGURES, "calls": 0.0,
+                                                                   "cost_usd": 0.0}))  # fmt: skip
