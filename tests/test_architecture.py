@@ -22,10 +22,10 @@ ROOT = Path(__file__).resolve().parents[1]
 ORDER = [
     "errors", "files", "spec", "stream", "message", "framing", "memory", "phase", "tokens",
     "conversation", "scenario", "weight", "buffer", "view", "summarize", "extra_turn", "blocks",
-    "prompt", "lineage", "cache", "causes", "prefill", "section", "rates", "model_file", "model",
-    "pricing", "recording", "churn", "meter", "trace", "identifiers", "needs", "host", "strategy",
-    "session", "side_calls", "caller", "replay", "contract", "anatomy", "metrics", "audit",
-    "results", "one_run", "sweep",
+    "prompt", "lineage", "arm", "cache", "causes", "prefill", "section", "rates", "model_file",
+    "model", "pricing", "recording", "churn", "client", "meter", "trace", "identifiers", "needs",
+    "host", "strategy", "session", "side_calls", "caller", "replay", "contract", "anatomy",
+    "metrics", "account", "audit", "results", "one_run", "sweep",
 ]  # fmt: skip
 
 # Each may import sim and itself, and never another.

@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from compactlab.sim.cache import Cache
+from compactlab.sim.churn import Churn
+from compactlab.sim.client import Client
 from compactlab.sim.conversation import Conversation, Rewind
 from compactlab.sim.errors import ModelError
 from compactlab.sim.host import Host
@@ -41,9 +44,13 @@ class Caller:
     overhead: Unseen | None
     files: MutableMapping[str, str] | None = None
     catalogue: Catalogue = field(default_factory=built_in)
-    meter: Meter = field(default_factory=Meter)
+    churn: Churn | None = None
+    caches: MutableMapping[str, Cache] | None = None
 
     def __post_init__(self) -> None:
+        self.meter = Meter({} if self.caches is None else self.caches, self.chance)
+        self.client = Client(self.churn, self.chance)
+        self.images = False
         first = next((m.call for m in self.conversation.calls), Call())
         self.ttl = next((m.call.ttl for m in self.conversation.calls if m.call and m.call.ttl), "")
         self.models: dict[str, Model] = {}
@@ -87,7 +94,11 @@ class Caller:
         state = session.state
         last = self.last
         shared, added = self._added(prompt.messages)
+        opens = any(message.starts_turn for message in state.log[state.heard :])
+        cause, self.meter.settings = self.client.settings(call, answer.id, opens)
         reason, rewrite, compaction = self._change(prompt, last, shared)
+        if reason in ("append", "history_edit", "compaction", "rewind"):
+            reason = reason if cause == "append" else cause
         log, now, model = state.log, host.now, host.model.name
         arrived: list[str] = []
         if reason not in ("append", "cold_start"):
@@ -150,7 +161,7 @@ class Caller:
         What it shares with the last one that was sent is known, and a rewind goes back to another.
         """
         state = self.session.state
-        sent, rewound = state.sent, state.rewound
+        sent, rewound, unasked = state.sent, state.rewound, self._unasked()
         if sent is None:
             return "rewind" if rewound else "cold_start", False, False
         if sent.messages is not last:
@@ -167,8 +178,16 @@ class Caller:
         elif cut:
             reason = "compaction" if compaction else "history_edit"
         else:
-            reason = "rewind" if rewound else "append"
+            reason = "rewind" if rewound else unasked
         return reason, edited, compaction
+
+    def _unasked(self) -> str:
+        """Why a prompt that only grew is another one to the provider; ``append`` if it is not."""
+        prompt = self.meter.prompt(self.host.model)
+        before, self.images = self.images, bool(prompt.images)
+        if self.images != before:
+            return "settings_changed"
+        return "append" if prompt.stripped is None else "thinking_strip"
 
     def finish(self, step: Step) -> Step:
         """The last step, with what was caused after it: nobody else will answer for that."""
@@ -184,6 +203,10 @@ class Caller:
     def later(self) -> Later:
         """What the calls that have not been answered yet need."""
         return Later(self.conversation, self.answered)
+
+    def chance(self, purpose: str) -> random.Random:
+        """The stream for what happens to every strategy alike."""
+        return stream(self.seed, self.conversation.id, purpose)
 
     def rng(self, purpose: str) -> random.Random:
         """The stream of the asking strategy for a purpose."""

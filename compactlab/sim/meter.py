@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import random
+from collections.abc import Callable, Collection, MutableMapping
 from dataclasses import dataclass, field
 
 import msgspec
 
-from compactlab.sim.cache import Cache, Request
+from compactlab.sim.cache import PLAIN, Cache, Request, Settings
 from compactlab.sim.causes import explain
 from compactlab.sim.lineage import Lineage, Place
 from compactlab.sim.message import Usage
@@ -30,12 +31,26 @@ class Bill(msgspec.Struct, frozen=True):
 class _Line:
     """A model's cache, and the prompts that were last sent to it."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, caches: MutableMapping[str, Cache]) -> None:
         model, policy = replayable(model)
-        self.cache: Cache = policy.open()
-        self.main = Prompt(model.tokenizer)
-        self.side = Prompt(model.tokenizer)
+        if model.name not in caches:
+            caches[model.name] = policy.open()
+        self.cache = caches[model.name]
+        self.loss, self.arm = policy.loss, model.arm
+        self.main = Prompt(model.tokenizer, strips=model.strips_thinking)
+        self.side = Prompt(model.tokenizer, strips=model.strips_thinking)
         self.lineage = Lineage()
+        self.requests = 0
+
+    def loses(self, rng: Callable[[str], random.Random] | None) -> bool:
+        """Whether the next request finds nothing: because it is its turn, or by chance."""
+        self.requests += 1
+        every = self.arm.lose_every
+        if every and self.requests % every == 0:
+            return True
+        if not self.loss or rng is None:
+            return False
+        return rng(f"routing {self.requests}").random() < self.loss
 
 
 @dataclass
@@ -44,8 +59,20 @@ class Meter:
 
     A side call has a prompt of its own, so that it does not disturb what is known of the main
     one; both use the same cache.
+
+    Parameters
+    ----------
+    caches
+        By model, where prompts are stored; sessions that are given the same one share it.
+    rng
+        Opens a stream of random numbers by name; without it no request is lost by chance.
+    settings
+        What requests are made of beside their text.
     """
 
+    caches: MutableMapping[str, Cache] = field(default_factory=dict)
+    rng: Callable[[str], random.Random] | None = None
+    settings: Settings = PLAIN
     _lines: dict[str, _Line] = field(default_factory=dict)
     _clock: float = 0.0
     _requests: int = 0
@@ -53,7 +80,7 @@ class Meter:
     def _line(self, model: Model) -> _Line:
         line = self._lines.get(model.name)
         if line is None:
-            line = self._lines[model.name] = _Line(model)
+            line = self._lines[model.name] = _Line(model, self.caches)
         return line
 
     def tokens(self, model: Model, view: View) -> int:
@@ -61,6 +88,10 @@ class Meter:
         prompt = self._line(model).main
         prompt.move(view)
         return prompt.tokens
+
+    def prompt(self, model: Model) -> Prompt:
+        """The prompt that was last measured; it is not to be changed."""
+        return self._line(model).main
 
     def request(
         self,
@@ -132,7 +163,11 @@ class Meter:
     ) -> Bill:
         # Recorded clocks may run back by a few milliseconds; a cache's clock never does.
         self._clock = max(self._clock, at)
-        lookup = line.cache.request(Request(prompt, self._clock, ttl))
+        latency = 0.0 if prompt is line.main else line.arm.latency
+        lost = bool(line.loss or line.arm.lose_every) and line.loses(self.rng)
+        request = Request(prompt, self._clock, ttl, self.settings, latency, lost)
+        lookup = line.cache.request(request)
+        self._clock += latency
         causes = explain(prompt, lookup, arrived, reason)
         place = line.lineage.place(self._requests, prompt)
         self._requests += 1

@@ -78,6 +78,7 @@ class Model:
     storage: tuple[StorageRate, ...] = ()
     multipliers: Mapping[str, float] = field(default_factory=dict, hash=False)
     chosen: tuple[str, ...] = ()
+    arm: Arm = NEUTRAL
     strips_thinking: bool = False
     source: str = ""
     asof: str = ""

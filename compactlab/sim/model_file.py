@@ -30,10 +30,10 @@ from compactlab.sim.tokens import ENCODINGS, Tokenizer
 RESERVED = "@+"
 
 MODEL_KEYS = (
-    "provider", "window", "max_output", "encoding", "factor", "cache", "price", "prices",
-    "servers", "storage", "multipliers", "strips_thinking", "source", "asof",
+    "provider", "window", "max_output", "encoding", "factor", "framing", "thinking", "cache",
+    "price", "prices", "servers", "storage", "multipliers", "strips_thinking", "source", "asof",
 )  # fmt: skip
-PROVIDER_KEYS = ("encoding", "factor", "multipliers", "source", "asof")
+PROVIDER_KEYS = ("encoding", "factor", "framing", "thinking", "multipliers", "source", "asof")
 # Where prices may come from: genai-prices, the file itself, or the time of one's own GPUs.
 PRICED_BY = ("price", "prices", "servers")
 CLASSES = ("input", "cache_read", "cache_write_5m", "cache_write_1h", "output", "storage")
@@ -71,9 +71,18 @@ def models_of(tables: dict[str, Any], file: str = "") -> dict[str, dict[str, Any
         name: row.only(PROVIDER_KEYS) for name, row in whole.section("providers").sections()
     }
     return {
-        name: _model(name, row.only(MODEL_KEYS), providers)
+        name: _model(name, _whole(name, row), providers)
         for name, row in whole.section("models").sections()
     }
+
+
+def _whole(name: str, row: Section) -> Section:
+    """A model's table, if it has the keys of one; TOML takes a name with a dot apart."""
+    for key, value in row.values.items():
+        if key not in MODEL_KEYS and isinstance(value, dict):
+            written = f'[models."{name}.{key}"]'
+            raise row.fault(key, f"is no key; if it is of the name, that needs quotes: {written}")
+    return row.only(MODEL_KEYS)
 
 
 def _model(name: str, row: Section, providers: dict[str, Section]) -> dict[str, Any]:
@@ -91,11 +100,13 @@ def _model(name: str, row: Section, providers: dict[str, Section]) -> dict[str, 
     encoding = row.take("encoding", one_of(*ENCODINGS), "") or shared.take(
         "encoding", one_of(*ENCODINGS), "o200k_base"
     )
-    factor = row.take("factor", FACTOR, None) or shared.take("factor", FACTOR, 1.0)
+    factor = row.take("factor", FACTOR, shared.take("factor", FACTOR, 1.0))
+    framing = row.take("framing", SIZE, shared.take("framing", SIZE, 0))
+    thinking = row.take("thinking", FACTOR, shared.take("thinking", FACTOR, 1.0))
     return {
         "window": row.take("window", COUNT),
         "max_output": row.take("max_output", SIZE, 0),
-        "tokenizer": Tokenizer(encoding, float(factor)),
+        "tokenizer": Tokenizer(encoding, float(factor), framing, float(thinking)),
         "price": _price(row),
         "policy": _policy(row),
         "provider": provider,

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, MutableMapping
 
+from compactlab.sim.cache import Cache
 from compactlab.sim.caller import RECORDED, Caller
+from compactlab.sim.churn import Churn
 from compactlab.sim.conversation import Compaction, Conversation, Rewind
 from compactlab.sim.model import Catalogue, built_in
 from compactlab.sim.recording import Unseen
@@ -24,6 +26,8 @@ def replay(
     overhead: Unseen | None = None,
     files: MutableMapping[str, str] | None = None,
     catalogue: Catalogue | None = None,
+    churn: Churn | None = None,
+    caches: MutableMapping[str, Cache] | None = None,
 ) -> Iterator[Step]:
     """Take a conversation through a strategy, call by call.
 
@@ -48,6 +52,11 @@ def replay(
         Where strategies keep what real agents keep in files; in memory by default.
     catalogue
         The models that may be named; those that are built in by default.
+    churn
+        How often the client changes its prompt unasked, as an audit measured it.
+    caches
+        By model, where prompts are stored. Sessions that are given the same one share it, as those
+        do that have the same tools and system prompt; call them in the order of time.
 
     Yields
     ------
@@ -61,7 +70,17 @@ def replay(
     """
     known = catalogue or built_in()
     caller = Caller(
-        conversation, strategy, model, summarizer, window, seed, overhead, files, catalogue=known
+        conversation,
+        strategy,
+        model,
+        summarizer,
+        window,
+        seed,
+        overhead,
+        files,
+        catalogue=known,
+        churn=churn,
+        caches=caches,
     )
     step = None
     for event in conversation.events:
@@ -90,6 +109,8 @@ def record(
     overhead: Unseen | None = None,
     files: MutableMapping[str, str] | None = None,
     catalogue: Catalogue | None = None,
+    churn: Churn | None = None,
+    caches: MutableMapping[str, Cache] | None = None,
 ) -> Trace:
     """Replay to the end and keep everything; the parameters are those of :func:`replay`."""
     steps = replay(
@@ -102,6 +123,8 @@ def record(
         overhead=overhead,
         files=files,
         catalogue=catalogue,
+        churn=churn,
+        caches=caches,
     )
     header = Header(
         conversation.id,

@@ -155,8 +155,8 @@ class Tokenizer:
     factor
         Tokens of the model per token of the encoding. No tokenizer of a current Claude model is
         public; the factors are measured on recorded sessions (see ``models.toml``).
-    call
-        Tokens with which the model frames a tool call and its result.
+    framing
+        Tokens of the model with which it frames a tool call and its result.
     thinking
         Tokens that the model bills for thinking, per token of the text that logs show of it.
 
@@ -168,7 +168,7 @@ class Tokenizer:
 
     encoding: str = "o200k_base"
     factor: float = 1.0
-    call: int = 0
+    framing: int = 0
     thinking: float = 1.0
 
     def text(self, text: str) -> int:
@@ -185,7 +185,7 @@ class Tokenizer:
         count = encoding(self.encoding).count
         tokens = part.size + (count(part.text) if part.text else 0)
         if part.type == "tool_call":
-            return int((tokens + count(part.name)) * self.factor + 0.5) + self.call
+            return int((tokens + count(part.name)) * self.factor + 0.5) + self.framing
         if part.type == "thinking" and part.text:
             return int(tokens * self.factor * self.thinking + 0.5)
         return int(tokens * self.factor + 0.5)

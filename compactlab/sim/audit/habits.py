@@ -5,6 +5,7 @@ from __future__ import annotations
 from compactlab.sim.audit.exchange import Exchange
 from compactlab.sim.audit.sizes import REBUILD
 from compactlab.sim.cache import Settings
+from compactlab.sim.client import Client
 from compactlab.sim.message import Call
 
 # Clients that ask for a suggestion when a turn has ended, with a request that rides on the live
@@ -30,8 +31,7 @@ class Habits:
         self._shares = client in _SHARES
         self._skills = self._lost = 0
         self._in_skill = False
-        self._first = ["", ""]
-        self._now = ["", ""]
+        self._told = Client()
 
     def shares_system(self, ttl: str) -> bool:
         """Whether other sessions keep tools and system prompt in the cache."""
@@ -43,15 +43,9 @@ class Habits:
         Some versions of Claude Code ask otherwise in the turn of a skill, others do not; which
         of the two it is shows at the first skill of a session.
         """
-        version, thinking = map(self._changed, (0, 1), (call.version, call.thinking))
         skill = "skill" if call.skill and 2 * self._lost > self._skills else ""
-        return Settings(system=version, messages=thinking + skill)
-
-    def _changed(self, which: int, told: str) -> str:
-        """A setting; "" while it is what was told of it first, or nothing was told."""
-        self._now[which] = told or self._now[which]
-        self._first[which] = self._first[which] or told
-        return "" if self._now[which] == self._first[which] else self._now[which]
+        told = self._told.settings(call, "", opens_turn=False)[1]
+        return told._replace(messages=told.messages + skill)
 
     def learn(self, exchange: Exchange, before: int, read: int) -> None:
         """See what a call really read, of what the one before had left and was expected."""

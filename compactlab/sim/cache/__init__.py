@@ -8,10 +8,11 @@ from compactlab.sim.cache.none import NoCache
 from compactlab.sim.cache.openai_endings import OpenaiEndings
 from compactlab.sim.cache.openai_grid import OpenaiGrid
 from compactlab.sim.cache.paged import Paged
-from compactlab.sim.cache.policy import Cache, CachePolicy, Lookup, Request, Settings
+from compactlab.sim.cache.policy import PLAIN, Cache, CachePolicy, Lookup, Request, Settings
 from compactlab.sim.cache.xai import Xai
 
 __all__ = [
+    "PLAIN",
     "POLICIES",
     "Anthropic",
     "Cache",

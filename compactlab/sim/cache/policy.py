@@ -33,6 +33,10 @@ class Settings(NamedTuple):
     messages: str = ""
 
 
+PLAIN = Settings()
+"""Those of a client that changes nothing."""
+
+
 class Request(NamedTuple):
     """A request, as a cache sees it.
 
@@ -55,7 +59,7 @@ class Request(NamedTuple):
     prompt: Prompt
     at: float
     ttl: str = ""
-    settings: Settings = Settings()
+    settings: Settings = PLAIN
     latency: float = 0.0
     lost: bool = False
 
