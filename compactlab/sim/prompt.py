@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable
-from itertools import accumulate
+from itertools import accumulate, chain
 from operator import mul
 
 from compactlab.sim.blocks import PRIME, Blocks, Group, blocks_of
+from compactlab.sim.buffer import Edit
 from compactlab.sim.tokens import Tokenizer
-from compactlab.sim.view import Messages, View
+from compactlab.sim.view import View
 
 # Keys are values of a polynomial over a prime field, a block a coefficient: cheap to extend, and at
 # a million blocks two different prefixes collide with a probability below 1e-12.
@@ -63,7 +64,8 @@ class Prompt:
     images
         Indices of the messages that hold an image.
     stripped
-        The first message of which the last move took out thinking, or put it back; None if none.
+        Of the messages that had been there, the first of which the last move took out thinking,
+        or put it back; None if there is none.
     """
 
     def __init__(
@@ -108,6 +110,9 @@ class Prompt:
     def move(self, view: View) -> None:
         """Become the prompt of another view."""
         system, before, messages = view.system, self.view.messages, view.messages
+        edit = before.edit(messages)
+        same, gone, come = edit
+        known = come + len(before) - gone
         if system is not self.view.system and system != self.view.system:
             self._cut(0)
             self.starts.clear()
@@ -115,11 +120,9 @@ class Prompt:
             names = [part.name for part in system]
             self.front = names.index(CLIENT_CONTEXT) if CLIENT_CONTEXT in names else len(names)
             self.tools = names.count(TOOLS)
-            before = Messages()
-        same, gone, come = before.edit(messages)
-        if same < len(before):
+            same = known = 0
+        elif same < len(before):
             self._edit(same, gone, self.blocks.of(messages[same:come]))
-        known = come + len(before) - gone
         if known < len(messages):
             self.starts += self._push(self.blocks.of(messages[known:]))
         self.view = view
@@ -127,7 +130,7 @@ class Prompt:
             self._find_images(same)
         self.stripped = None
         if self._strips and self.blocks.thoughts:
-            self._strip(same)
+            self._strip(same, edit, len(before))
 
     def _find_images(self, same: int) -> None:
         """Of the messages from an index on, which hold an image; of those before it is known."""
@@ -136,10 +139,11 @@ class Prompt:
         later = enumerate(messages[same:], same)
         self.images += [index for index, message in later if id(message) in pictures]
 
-    def _strip(self, same: int) -> None:
+    def _strip(self, same: int, edit: Edit, before: int) -> None:
         """Drop the thinking of earlier turns, and only that; before an index nothing is new."""
         messages, thoughts, starts = self.view.messages, self.blocks.thoughts, self.starts
         turn = self._turn(same)
+        self.stripped = self._first_changed(edit, before, turn)
         end = len(messages) if same < self._bare else max(self._bare, turn)
         wrong = []
         for index in range(min(same, self._bare, turn), end):
@@ -150,7 +154,6 @@ class Prompt:
                 if bare != (index < turn):
                     wrong.append(index)
         if wrong:
-            self.stripped = wrong[0]
             first, last = wrong[0], wrong[-1] + 1
             full = self.blocks.of(messages[first:last])
             both = zip(messages[first:last], full, strict=True)
@@ -160,6 +163,16 @@ class Prompt:
             ]
             self._edit(first, last, groups)
         self._bare = turn
+
+    def _first_changed(self, edit: Edit, before: int, turn: int) -> int | None:
+        """Of the messages that an edit left of so many, the first whose thinking goes or comes."""
+        same, gone, come = edit
+        bare, moved = self._bare, self._bare + come - gone
+        first = range(min(bare, turn), min(same, max(bare, turn)))
+        last = range(max(come, min(moved, turn)), min(come + before - gone, max(moved, turn)))
+        thoughts, messages = self.blocks.thoughts, self.view.messages
+        both = (index for index in chain(first, last) if id(messages[index]) in thoughts)
+        return next(both, None)
 
     def _turn(self, same: int) -> int:
         """Where the last turn starts; where it was known to, unless that has changed."""
