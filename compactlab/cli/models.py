@@ -51,6 +51,8 @@ def _row(model: Model) -> Row:
         "max_output": model.max_output,
         "encoding": model.tokenizer.encoding,
         "factor": model.tokenizer.factor,
+        "framing": model.tokenizer.framing,
+        "thinking": model.tokenizer.thinking,
         "cache": policy.spec if policy else None,
         "minimum": getattr(policy, "minimum", None),
         "lifetimes": sorted(life for life in lives if 0 < life < math.inf),

@@ -71,7 +71,9 @@ def read_toml(path: Path, what: str) -> dict[str, Any]:
     """
     try:
         return parse_toml(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        raise InputError(f"no {what}: {error.strerror}", str(path)) from None
+    except ValueError as error:
         raise InputError(f"no {what}: {error}", str(path)) from None
 
 

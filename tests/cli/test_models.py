@@ -56,22 +56,21 @@ def test_the_table_has_a_line_for_every_model(compactlab):
 @pytest.mark.parametrize(
     "line",
     [
-        "claude-opus-5-5 | anthropic | 1,000,000 | 128,000 | o200k x 1.85 | anthropic | 512 | "
+        "claude-opus-5-5 | anthropic | 1,000,000 | 128,000 | o200k x {} | anthropic | 512 | "
         "5m 1h | 4 | 0.2 | 5 | 8 | 20",
-        "claude-haiku-5-5 | anthropic | 1,000,000 | 128,000 | o200k x 1.85 | anthropic | 512 | "
+        "claude-haiku-5-5 | anthropic | 1,000,000 | 128,000 | o200k x {} | anthropic | 512 | "
         "5m 1h | 0.1+ | 0.01 | 0.125 | 0.2 | 0.5",
-        "gpt-5-2 | openai | 400,000 | 128,000 | o200k x 1 | openai_grid | 1,024 | 30m | 1.75 | "
+        "gpt-5-2 | openai | 400,000 | 128,000 | o200k x {} | openai_grid | 1,024 | 30m | 1.75 | "
         "0.175 | - | - | 14",
-        "gpt-5-3-codex-spark | openai | 128,000 | 128,000 | o200k x 1 | openai_grid | 1,024 | "
+        "gpt-5-3-codex-spark | openai | 128,000 | 128,000 | o200k x {} | openai_grid | 1,024 | "
         "30m | ? | ? | ? | ? | ?",
     ],
 )
 def test_a_line_of_the_table(compactlab, line):
-    (found,) = [
-        row
-        for row in compactlab("list", "models").out.splitlines()
-        if row.startswith(f"{line.partition(' ')[0]} ")
-    ]
+    name = line.partition(" ")[0]
+    line = line.format(f"{find_model(name).tokenizer.factor:g}")
+    shown = compactlab("list", "models").out
+    (found,) = [row for row in shown.splitlines() if row.startswith(f"{name} ")]
     assert cells(found.replace("\N{MULTIPLICATION SIGN}", "x")) == line.split(" | ")
 
 
@@ -182,6 +181,9 @@ def test_a_run_under_ones_own_model_is_billed_by_its_prices(process, own, tmp_pa
     assert "window 50,000 tokens" in said
     shown = process("report", tmp_path / "out1", "--format", "table")
     assert "Model mine.1; window 50,000 tokens" in shown.out
+    page = (tmp_path / "out1" / "report.html").read_text("utf-8")
+    assert "--models FILE_OF_OWN_MODELS" in page
+    assert "Model mine.1+night; window 50,000 tokens" in page
 
 
 def test_a_recording_can_name_ones_own_model(compactlab, own, tmp_path):

@@ -213,4 +213,4 @@ def test_models_travel_to_workers() -> None:
 
 def test_a_model_that_is_not_known_counts_as_o200k_does() -> None:
     assert tokenizer_of("some-model") == tokenizer_of("") == Tokenizer("o200k_base", 1.0)
-    assert tokenizer_of("claude-sonnet-5-20260601").factor == 1.85
+    assert tokenizer_of("claude-sonnet-5-20260601") == catalogue()["claude-sonnet-5"].tokenizer

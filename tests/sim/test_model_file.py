@@ -6,6 +6,8 @@ import pickle
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from compactlab.sim.cache import Anthropic, NoCache, Paged
 from compactlab.sim.errors import InputError
@@ -117,6 +119,31 @@ def test_a_catalogue_travels_and_is_told_apart_by_its_digest(own: Catalogue) -> 
     assert built_in().digest == ""
 
 
+CLASSES = ("input", "cache_read", "cache_write_5m", "cache_write_1h", "output", "storage")
+PRICE = st.sampled_from([0, 0.025, 1, 7.5, 30])
+GIVEN = st.dictionaries(st.sampled_from(CLASSES), PRICE)
+
+
+@given(GIVEN, st.dictionaries(st.integers(1, 20), GIVEN, max_size=4), st.integers(0, 25))
+def test_tiers_by_hand_cost_what_a_look_through_them_says(
+    base: dict[str, float], tiers: dict[int, dict[str, float]], prompt: int
+) -> None:
+    """The largest threshold that is passed says what it says; the rest is as below all of them."""
+    base = {"input": 3.0, "output": 15.0, **base}
+    listed = [{"above": above, **own} for above, own in tiers.items()]
+    row = {"window": 9, "cache": "none", "prices": {**base, "tiers": listed}}
+    rates = prices_of(Catalogue.of({"models": {"m": row}}).find("m")).rates(0, prompt)
+    passed = [above for above in tiers if prompt > above]
+    told = {**base, **(tiers[max(passed)] if passed else {})}
+    read = told.get("cache_read", told["input"])
+    write = told.get("cache_write_5m", told["input"])
+    hour = told.get("cache_write_1h", write)
+    usage = Usage(1, 2, 3, 4, 5, 6)
+    dollars = told["input"] + 2 * read + 3 * write + 4 * hour + 5 * told["output"]
+    dollars += 6 * told.get("storage", 0) / 3600
+    assert rates.cost(usage) == pytest.approx(dollars / 1e6)
+
+
 MODEL = 'models.m = { window = 10, cache = "none"'
 
 
@@ -203,6 +230,10 @@ MODEL = 'models.m = { window = 10, cache = "none"'
         (
             'models.m = { window = 1, cache = { minimum = 3 } }',
             "models.m.cache.policy is missing",
+        ),
+        (
+            "[models.gpt-9.5]\nwindow = 1",
+            'models.gpt-9.5 is no key; if it is of the name, that needs quotes: [models."gpt-9.5"]',
         ),
         ('models."a b".window = 1', "models.a b: a model's name is not empty"),
         ('models."a@b".window = 1', "models.a@b: a model's name is not empty"),
