@@ -16,8 +16,8 @@ import pytest
 import compactlab as package
 from compactlab.scenarios.coding_agent import CodingAgent
 
-SESSION = "coding_agent(turns=4, tokens=20000)"
-WINDOW = 45_000
+SESSION = "coding_agent(turns=6, tokens=60000)"
+WINDOW = 64_000
 STRATEGIES = ["keep_all", "auto_compact", "memory_flush + auto_compact", "observation_masking(n=2)"]
 
 Run = Callable[..., Any]
