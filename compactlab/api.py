@@ -11,6 +11,7 @@ from compactlab.scenarios.transcript import read
 from compactlab.sim import replay as engine
 from compactlab.sim.account import Account, account
 from compactlab.sim.caller import RECORDED
+from compactlab.sim.churn import Churn, read_churn
 from compactlab.sim.conversation import Conversation
 from compactlab.sim.errors import InputError, ModelError, UsageError
 from compactlab.sim.metrics import Reading
@@ -91,6 +92,7 @@ def run(
     jobs: int = 1,
     lenient: bool = False,
     models_file: str | Path | None = None,
+    churn: Churn | str | Path | None = None,
     progress: Callable[[Source, list[Run]], None] | None = None,
 ) -> Results:
     """Replay strategies over conversations and measure them.
@@ -115,6 +117,8 @@ def run(
         Whether lines of transcripts that cannot be read are passed over.
     models_file
         A TOML file with models of one's own, which win over built-in ones.
+    churn
+        How often the client changes its prompt unasked, as an audit measured it; or its file.
     progress
         Told of every source that is done.
 
@@ -139,6 +143,7 @@ def run(
         seeds=seeds,
         lenient=lenient,
         models_file=models_file,
+        churn=churn,
     ).run(jobs, progress)
 
 
@@ -198,6 +203,7 @@ def plan(
     seeds: int = 1,
     lenient: bool = False,
     models_file: str | Path | None = None,
+    churn: Churn | str | Path | None = None,
 ) -> Experiment:
     """Put an experiment together without running it; the parameters are those of :func:`run`."""
     if seeds < 1 or (window is not None and window < 1):
@@ -223,6 +229,7 @@ def plan(
         window,
         skipped,
         catalogue,
+        read_churn(Path(churn)) if isinstance(churn, str | Path) else churn,
     )
 
 

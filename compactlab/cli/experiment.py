@@ -24,6 +24,7 @@ class Settings(BaseModel):
     strategies: list[str] = Field(default=list(LINE_UP), min_length=1)
     models: list[str] = []
     models_file: str | None = None
+    churn: str | None = None
     summarizer: str = "lexrank"
     window: int | None = Field(default=None, ge=1)
     seeds: int = Field(default=1, ge=1)
@@ -69,7 +70,7 @@ class Settings(BaseModel):
 
 def _beside(path: Path, name: str, value: Any) -> Any:
     """Take paths in a file from where the file stands; leave what is no path alone."""
-    if name in ("out", "models_file") and isinstance(value, str):
+    if name in ("out", "models_file", "churn") and isinstance(value, str):
         return str(path.parent / value)
     if name == "conversations" and isinstance(value, list):
         return [_there(path.parent, each) for each in value]

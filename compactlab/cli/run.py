@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     "models",
     multiple=True,
     metavar="NAME",
-    help="A model, NAME@none for no cache, NAME+batch at a multiple of its prices, or 'recorded' "
-    "(the default for recordings). Repeatable.",
+    help="A model, NAME@none for no cache, NAME@pessimistic for a worse one, NAME+batch at a "
+    "multiple of its prices, or 'recorded' (the default for recordings). Repeatable.",
 )
 @click.option(
     "--models",
@@ -46,6 +46,12 @@ if TYPE_CHECKING:
     type=click.Path(),
     metavar="FILE",
     help="A TOML file with models of your own.",
+)
+@click.option(
+    "--churn",
+    type=click.Path(),
+    metavar="FILE",
+    help="How often the client changes its prompt unasked, as compactlab audit measured it.",
 )
 @click.option(
     "--window", type=click.IntRange(1), help="Narrow the context window to so many tokens."
@@ -81,6 +87,7 @@ def run(experiment: str | None, dry_run: bool, **options: Any) -> None:
         seeds=settings.seeds,
         lenient=settings.lenient,
         models_file=settings.models_file,
+        churn=settings.churn,
     )
     if not planned.sources:
         raise UsageError("there is nothing to replay: no transcript was found")

@@ -18,6 +18,7 @@ _DEFAULTS = {
     "window": "not narrowed",
     "skipped_lines": "none",
     "own_models": "none",
+    "churn": "none: the client changes its prompt only where the recording says so",
 }
 _OTHERWISE_SHOWN = frozenset({"strategies", "sources", "breaks", "sees_future", "flushes"})
 
@@ -76,6 +77,8 @@ def command(results: Results) -> str:
     words += [f"--model {_quoted(name)}" for name in manifest.get("models", ())]
     if manifest.get("own_models"):
         words.append("--models FILE_OF_OWN_MODELS")
+    if manifest.get("churn"):
+        words.append("--churn FILE_OF_CHURN")
     for option in ("window", "summarizer"):
         if manifest.get(option):
             words.append(f"--{option} {_quoted(manifest[option])}")

@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from compactlab.sim.churn import Churn
 from compactlab.sim.conversation import Conversation
 from compactlab.sim.errors import CompactlabError
 from compactlab.sim.metrics import Reading, figures
@@ -37,6 +38,7 @@ def run_one(
     overhead: Unseen,
     *,
     catalogue: Catalogue | None = None,
+    churn: Churn | None = None,
 ) -> Run:
     """Replay and measure once; whatever goes wrong fails this run alone.
 
@@ -44,7 +46,7 @@ def run_one(
     ----------
     run
         What to replay; the row that is filled in.
-    conversation, strategy, summarizer, overhead, catalogue
+    conversation, strategy, summarizer, overhead, catalogue, churn
         As for :func:`compactlab.sim.replay.replay`.
     """
     try:
@@ -56,6 +58,7 @@ def run_one(
                 summarizer=summarizer,
                 overhead=overhead,
                 catalogue=catalogue,
+                churn=churn,
             )
     except CompactlabError as error:
         return replace(run, status="failed", error=str(error))

@@ -8,8 +8,11 @@ from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from typing import Any
 
+import msgspec
+
 from compactlab.sim.blocks import forget_blocks
 from compactlab.sim.caller import RECORDED
+from compactlab.sim.churn import Churn
 from compactlab.sim.conversation import Conversation
 from compactlab.sim.errors import CompactlabError
 from compactlab.sim.model import Catalogue, built_in
@@ -73,6 +76,8 @@ class Experiment:
         Files that were passed over because they are no transcripts.
     catalogue
         The models that may be named; it travels to the workers with the experiment.
+    churn
+        How often the client changes its prompt unasked, as an audit measured it.
     """
 
     sources: tuple[Source, ...]
@@ -82,6 +87,7 @@ class Experiment:
     window: int | None = None
     skipped: int = 0
     catalogue: Catalogue = field(default_factory=built_in)
+    churn: Churn | None = None
 
     def run(
         self, jobs: int = 1, progress: Callable[[Source, list[Run]], None] | None = None
@@ -176,6 +182,7 @@ class Experiment:
                     summarizer,
                     overhead=overhead,
                     catalogue=self.catalogue,
+                    churn=self.churn,
                 )
 
     def manifest(self) -> dict[str, Any]:
@@ -191,6 +198,7 @@ class Experiment:
             "breaks": {s.spec: dict(s.breaks) for s in self.strategies if s.breaks},
             "models": list(self.models),
             "own_models": dict(self.catalogue.own),
+            "churn": msgspec.to_builtins(self.churn) if self.churn else {},
             "window": self.window or 0,
             "skipped_files": self.skipped,
             "sources": [source.name for source in self.sources],

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from compactlab.sim.host import Host
 from compactlab.sim.blocks import blocks_of
+from compactlab.sim.host import Host
 from compactlab.sim.view import View
 from compactlab.strategies.mechanisms.cut import after_results
 
