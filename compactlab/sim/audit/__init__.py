@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from compactlab.sim.audit.churning import Session, churn_of, halvings
-from compactlab.sim.audit.exchange import exchanges
+from compactlab.sim.audit.exchange import Key, exchanges
 from compactlab.sim.audit.forecast import Forecast, forecasts
 from compactlab.sim.audit.inquest import Charge, Finding, Ground, by_pattern, inquest
 from compactlab.sim.audit.tally import Pair, Rebuilds, Tally, causes, input_costs, tally
@@ -21,6 +21,7 @@ __all__ = [
     "Finding",
     "Forecast",
     "Ground",
+    "Key",
     "Pair",
     "Rebuilds",
     "Tally",
@@ -46,20 +47,37 @@ class Audited:
         What it comes to with prompts of the recorded size, and of the size that the text gives.
     left_out
         Calls whose model is not known, by its name.
+    repeated
+        Calls that stand in another recording as well and were counted there.
     """
 
     findings: Session
     recorded: Tally
     rebuilt: Tally
     left_out: dict[str, int]
+    repeated: int = 0
 
     @property
     def client(self) -> str:
         """The format of its log."""
         return self.recorded.client
 
+    @property
+    def keys(self) -> Iterator[Key]:
+        """What names its calls, wherever they stand; those without a time cannot be told."""
+        exchanges = (finding.forecast.exchange for finding in self.findings)
+        return (exchange.key for exchange in exchanges if exchange.answer.time)
 
-def audit(conversation: Conversation, find: Callable[[str], Model] = find_model) -> Audited | None:
+    def bare(self) -> Audited:
+        """This audit without what was said: little to keep, where there are many."""
+        return replace(self, findings=tuple(finding.bare() for finding in self.findings))
+
+
+def audit(
+    conversation: Conversation,
+    find: Callable[[str], Model] = find_model,
+    counted: Collection[Key] = (),
+) -> Audited | None:
     """Hold the model against one recording.
 
     Parameters
@@ -68,14 +86,19 @@ def audit(conversation: Conversation, find: Callable[[str], Model] = find_model)
         The recording.
     find
         Finds a model by its recorded name.
+    counted
+        Calls that were counted already, by their keys: a session that was resumed may begin with
+        a copy of what it goes on from. They are played back with the others, and left out of all
+        figures.
 
     Returns
     -------
     Audited or None
-        None, if no call of a known model has recorded usage.
+        None, if no call of a known model has recorded usage, or all were counted already.
     """
-    found = list(inquest(forecasts(conversation, "recorded", find)))
-    known = {finding.forecast.exchange.answer.id for finding in found}
+    every = list(inquest(forecasts(conversation, "recorded", find)))
+    known = {finding.forecast.exchange.answer.id for finding in every}
+    found = [each for each in every if each.forecast.exchange.key not in counted]
     left_out: dict[str, int] = {}
     for exchange in exchanges(conversation):
         if exchange.answer.id not in known:
@@ -83,9 +106,14 @@ def audit(conversation: Conversation, find: Callable[[str], Model] = find_model)
             left_out[name] = left_out.get(name, 0) + 1
     if not found:
         return None
-    rebuilt = list(inquest(forecasts(conversation, "rebuilt", find)))
+    rebuilt = [
+        each
+        for each in inquest(forecasts(conversation, "rebuilt", find))
+        if each.forecast.exchange.key not in counted
+    ]
     name, client = conversation.id, conversation.format
-    return Audited(found, tally(name, client, found), tally(name, client, rebuilt), left_out)
+    tallies = tally(name, client, found), tally(name, client, rebuilt)
+    return Audited(found, *tallies, left_out, len(every) - len(found))
 
 
 def name_by_pattern(audits: Iterable[Audited]) -> list[Audited]:

@@ -6,10 +6,10 @@ whatever was not found again is the client's doing, or the provider's, and no ru
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from math import sqrt
+from math import comb, sqrt
 
 from compactlab.sim.audit.inquest import Finding
 from compactlab.sim.audit.sizes import REBUILD
@@ -18,7 +18,10 @@ from compactlab.sim.churn import Churn, Rate
 from compactlab.sim.stream import stream
 
 Session = Sequence[Finding]
+_KINDS = (True, False)  # whether a call opens a turn
 _DRAWS = 2_000
+# Of more sessions than have so many halvings, so many are drawn.
+HALVINGS = 1_000
 _NORMAL = 1.959964  # 97.5 % of a normal distribution lie below
 
 
@@ -50,14 +53,17 @@ def churn_of(client: str, sessions: Sequence[Session]) -> Churn:
     sessions
         What was found out about its sessions.
     """
-    rates = []
-    for opening in (True, False):
-        counts = [_count(session, opening) for session in sessions]
-        total = sum(counts, _Count())
-        low, high = _interval(client, counts)
-        front, messages = round(total.front, 6), round(total.messages, 6)
-        rates.append(Rate(total.calls, front, messages, round(low, 6), round(high, 6)))
-    return Churn(client, rates[0], rates[1], len(sessions))
+    turn, call = (
+        _rate(counts, *_interval(client, counts))
+        for counts in ([_count(session, opening) for session in sessions] for opening in _KINDS)
+    )
+    return Churn(client, turn, call, len(sessions))
+
+
+def _rate(counts: Sequence[_Count], low: float = 0.0, high: float = 1.0) -> Rate:
+    total = sum(counts, _Count())
+    front, messages = round(total.front, 6), round(total.messages, 6)
+    return Rate(total.calls, front, messages, round(low, 6), round(high, 6))
 
 
 def _warm(session: Session, opening: bool) -> Iterator[Finding]:
@@ -91,11 +97,13 @@ def _interval(client: str, counts: Sequence[_Count]) -> tuple[float, float]:
         return 0.0, 1.0
     if len(counts) < 2:
         return _wilson(total.lost, total.calls)
+    calls, lost = [count.calls for count in counts], [count.lost for count in counts]
     rng = stream(0, client, "churn", "interval")
     shares = []
     for _ in range(_DRAWS):
-        drawn = sum((rng.choice(counts) for _ in counts), _Count())
-        shares.append(drawn.lost / drawn.calls if drawn.calls else 0.0)
+        drawn = rng.choices(range(len(counts)), k=len(counts))
+        of = sum(map(calls.__getitem__, drawn))
+        shares.append(sum(map(lost.__getitem__, drawn)) / of if of else 0.0)
     shares.sort()
     return shares[int(0.025 * _DRAWS)], shares[int(0.975 * _DRAWS) - 1]
 
@@ -114,16 +122,49 @@ def _wilson(hits: float, of: int) -> tuple[float, float]:
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
+@dataclass(frozen=True)
+class _Half:
+    """What of a session, or of several, is needed to fit churn on it, and to try it there.
+
+    Parameters
+    ----------
+    counts
+        What was lost, at calls that open a turn and at others.
+    kept, behind
+        At the same: tokens that were expected to be read, and those of them behind the front.
+    expected, recorded
+        Fresh tokens, by the rules and as they were.
+    """
+
+    counts: tuple[_Count, _Count]
+    kept: tuple[int, int]
+    behind: tuple[int, int]
+    expected: int
+    recorded: int
+
+    def under(self, turn: Rate, call: Rate) -> Pair:
+        """Its fresh tokens: expected by the rules and, on the average, by churn; recorded."""
+        expected = float(self.expected)
+        for rate, kept, behind in zip((turn, call), self.kept, self.behind, strict=True):
+            expected += rate.share("front") * kept + rate.share("messages") * behind
+        return Pair(expected, float(self.recorded))
+
+
+def _half(session: Session) -> _Half:
+    warm = [[finding.forecast for finding in _warm(session, opening)] for opening in _KINDS]
+    turn, call = ([(f.read, max(0, f.read - f.system)) for f in kind] for kind in warm)
+    return _Half(
+        (_count(session, True), _count(session, False)),
+        (sum(kept for kept, _ in turn), sum(kept for kept, _ in call)),
+        (sum(behind for _, behind in turn), sum(behind for _, behind in call)),
+        sum(finding.forecast.fresh for finding in session),
+        sum(finding.fresh for finding in session),
+    )
+
+
 def with_churn(churn: Churn, session: Session) -> Pair:
     """Fresh tokens of a session: expected by the rules and, on the average, by churn; recorded."""
-    expected = float(sum(finding.forecast.fresh for finding in session))
-    for opening, rate in ((True, churn.turn), (False, churn.call)):
-        front, messages = rate.share("front"), rate.share("messages")
-        for finding in _warm(session, opening):
-            kept = finding.forecast.read
-            expected += front * kept
-            expected += messages * max(0, kept - finding.forecast.system)
-    return Pair(expected, float(sum(finding.fresh for finding in session)))
+    return _half(session).under(churn.turn, churn.call)
 
 
 def halvings(client: str, sessions: Sequence[Session]) -> list[float]:
@@ -132,21 +173,29 @@ def halvings(client: str, sessions: Sequence[Session]) -> list[float]:
     Returns
     -------
     list
-        For every balanced halving, and either way round, the error as a share; ascending.
+        For every balanced halving, and either way round, the error as a share; ascending. Of more
+        than :data:`HALVINGS`, so many are drawn.
     """
+    halves = [_half(session) for session in sessions]
+    everyone = range(len(halves))
     errors = []
-    everyone = range(len(sessions))
-    for half in combinations(everyone, len(sessions) // 2):
-        rest = [sessions[index] for index in everyone if index not in half]
-        chosen = [sessions[index] for index in half]
-        ways = [(chosen, rest)] if len(sessions) % 2 == 0 else [(chosen, rest), (rest, chosen)]
-        for fitted, tried in ways:
-            if fitted and tried:
-                churn = churn_of(client, fitted)
-                errors.append(_off(churn, tried))
+    for chosen in _halves(client, len(halves)):
+        rest = [index for index in everyone if index not in chosen]
+        ways = [(chosen, rest)] if len(halves) % 2 == 0 else [(chosen, rest), (rest, chosen)]
+        errors += [_off(halves, fitted, tried) for fitted, tried in ways if fitted and tried]
     return sorted(errors)
 
 
-def _off(churn: Churn, sessions: Iterable[Session]) -> float:
-    total = sum((with_churn(churn, session) for session in sessions), Pair(0.0, 0.0))
-    return total.error or 0.0
+def _halves(client: str, sessions: int) -> Iterator[Collection[int]]:
+    half = sessions // 2
+    if comb(sessions, half) <= HALVINGS:
+        return map(frozenset, combinations(range(sessions), half))
+    rng = stream(0, client, "churn", "halvings")
+    return (frozenset(rng.sample(range(sessions), half)) for _ in range(HALVINGS))
+
+
+def _off(halves: Sequence[_Half], fitted: Iterable[int], tried: Iterable[int]) -> float:
+    counts = [halves[index].counts for index in fitted]
+    turn, call = (_rate([each[kind] for each in counts]) for kind in (0, 1))
+    nothing = Pair(0.0, 0.0)
+    return sum((halves[index].under(turn, call) for index in tried), nothing).error or 0.0

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
+
+import msgspec
 
 from compactlab.sim.conversation import Compaction, Conversation, Rewind
 from compactlab.sim.message import FAILED, INTERRUPTED, Call, Message, Usage
 from compactlab.sim.recording import compacted
 from compactlab.sim.view import Messages
+
+Key = tuple[str, float, Usage]
 
 
 class Uncounted(NamedTuple):
@@ -70,6 +74,24 @@ class Exchange:
     def ends_turn(self) -> bool:
         """Whether its answer asks for no tool."""
         return not any(part.type == "tool_call" for part in self.answer.parts)
+
+    @property
+    def key(self) -> Key:
+        """What a call has in common with its copy in another file."""
+        return self.answer.id, self.answer.time, self.usage
+
+    def bare(self) -> Exchange:
+        """This call without what was said: little to keep, where there are many sessions."""
+        strip = msgspec.structs.replace
+        asks = [strip(part, text="") for part in self.answer.parts if part.type == "tool_call"]
+        spoken = [strip(message, parts=()) for message in self.arrived if message.starts_turn]
+        return replace(
+            self,
+            answer=strip(self.answer, parts=tuple(asks[:1])),
+            context=Messages(),
+            arrived=tuple(spoken[:1]),
+            uncounted=(),
+        )
 
 
 def exchanges(conversation: Conversation) -> Iterator[Exchange]:

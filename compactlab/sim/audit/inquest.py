@@ -7,8 +7,8 @@ read of the cache above all: it tells how far the prompt was still the one that 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from math import comb
+from dataclasses import dataclass, field, replace
+from math import exp, fsum, lgamma, log, log1p
 from typing import Literal, NamedTuple
 
 from compactlab.sim.audit.forecast import Forecast
@@ -71,6 +71,11 @@ class Finding:
     def follows(self) -> bool:
         """Whether its causes follow from something in the log."""
         return all(charge.ground == "log" for charge in self.charges)
+
+    def bare(self) -> Finding:
+        """This finding without what was said in its call."""
+        forecast = self.forecast
+        return replace(self, forecast=replace(forecast, exchange=forecast.exchange.bare()))
 
 
 def _lost(forecast: Forecast) -> int:
@@ -159,10 +164,17 @@ def chance(hits: int, of: int, share: float) -> float:
 
     Examples
     --------
-    >>> chance(2, 2, 0.5)
-    0.25
+    >>> round(chance(2, 2, 0.5), 9), round(chance(3_000, 6_000, 0.5), 3)
+    (0.25, 0.505)
     """
-    return sum(comb(of, k) * share**k * (1 - share) ** (of - k) for k in range(hits, of + 1))
+    if not 0 < share < 1:
+        return float(share >= 1 or not hits)
+    # By logarithms: the binomial coefficients of some thousand calls are no numbers any more.
+    whole, yes, no = lgamma(of + 1), log(share), log1p(-share)
+    return fsum(
+        exp(whole - lgamma(k + 1) - lgamma(of - k + 1) + k * yes + (of - k) * no)
+        for k in range(hits, of + 1)
+    )
 
 
 def _named(finding: Finding) -> Finding:
