@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
@@ -11,10 +12,22 @@ from hypothesis import strategies as st
 
 from compactlab.sim import cache
 from compactlab.sim.cache import Anthropic, Lookup
-from compactlab.sim.message import Message
+from compactlab.sim.causes import CAUSES, explain
+from compactlab.sim.message import Message, Part
 from compactlab.sim.prompt import CLIENT_CONTEXT, Prompt
 from compactlab.sim.view import View
-from tests.sim.drawn import QUICK, Client, Request, requests, sized, text
+from tests.sim.drawn import (
+    GAP,
+    LATENCY,
+    LOST,
+    PARTS,
+    QUICK,
+    Client,
+    Request,
+    requests,
+    sized,
+    text,
+)
 from tests.sim.reference_cache import ReferenceCache, without_old_thoughts
 
 MARKS: list[tuple[str, ...]] = [
@@ -81,6 +94,40 @@ def test_it_agrees_with_a_naive_cache_at_every_call(
         told = outcome(lambda request=request: client.send(request))
         seen = replace(request, view=without_old_thoughts(request.view)) if strips else request
         assert told == outcome(lambda seen=seen: naive.request(seen, client.now))
+
+
+@given(POLICIES, requests())
+def test_what_was_missed_is_said_in_ascending_order_and_lies_beyond_what_was_read(
+    policy: Anthropic, session: list[Request]
+) -> None:
+    client = Client(policy.open())
+    for request in session:
+        with suppress(ValueError):
+            told = client.send(request)
+            ends = [told.read, *(tokens for _, tokens in told.missed)]
+            assert ends == sorted(ends)
+            assert {cause for cause, _ in told.missed} <= set(CAUSES)
+            assert ends[-1] <= client.prompt.tokens
+
+
+# Parts without an image: the first one changes what is already there.
+SPOKEN = PARTS.filter(lambda parts: all(part.type != "image" for part in parts))
+
+
+@given(POLICIES, st.lists(st.tuples(SPOKEN, GAP, LATENCY, LOST), max_size=8))
+@settings(max_examples=300)
+def test_of_what_only_grows_nothing_is_unexplained_whatever_the_client_marks(
+    policy: Anthropic, session: list[tuple[tuple[Part, ...], float, float, bool]]
+) -> None:
+    opened, prompt, now, view = policy.open(), Prompt(QUICK), 0.0, View((text("An agent."),))
+    for parts, after, latency, lost in session:
+        now += after
+        new = Message(f"at {now}", "assistant", parts)
+        view = view.append(new)
+        prompt.move(view)
+        told = opened.request(cache.Request(prompt, now, latency=latency, lost=lost))
+        assert "unexplained" not in explain(prompt, told, [new.id], "append")
+        prompt.mark_sent()
 
 
 # What one marker finds
