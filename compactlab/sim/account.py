@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from compactlab.sim.message import Usage
 from compactlab.sim.metrics import Reading, figures
 from compactlab.sim.metrics.payback import Payback
-from compactlab.sim.metrics.price import above_reading
 from compactlab.sim.trace import Header, SideCall, Step
 
 CALL = "call"
@@ -98,7 +97,8 @@ def account(reading: Reading) -> Account:
     owners |= {s.place.number: index for index, step in enumerate(steps) for s in step.side}
     entries: list[Entry] = []
     total = 0.0
-    for request, dead in zip(reading.requests, reading.dead, strict=True):
+    beside = zip(reading.premiums, reading.dead, strict=True)
+    for request, (premium, dead) in zip(reading.requests, beside, strict=True):
         index, dollars = owners[request.place.number], reading.cost(request)
         total += dollars
         step = None if isinstance(request, SideCall) else request
@@ -114,7 +114,7 @@ def account(reading: Reading) -> Account:
                 causes=request.causes,
                 cost=dollars,
                 total=total,
-                premium=above_reading(reading, request),
+                premium=premium,
                 dead=dead,
                 rewrite=step is not None and step.rewrite,
                 compaction=step is not None and step.compaction,

@@ -18,7 +18,6 @@ from compactlab.sim.churn import Churn
 from compactlab.sim.conversation import Conversation
 from compactlab.sim.errors import CompactlabError
 from compactlab.sim.metrics import Reading, figures
-from compactlab.sim.metrics.price import above_reading
 from compactlab.sim.model import Catalogue
 from compactlab.sim.recording import Unseen
 from compactlab.sim.replay import record
@@ -75,9 +74,10 @@ def _measured(
     trace = record(conversation, strategy, run.model, window=window, seed=run.seed, **given)
     reading = Reading(trace, conversation)
     priced = zip(trace.steps, reading.costs, strict=True)
-    made = zip(reading.requests, reading.dead, strict=True)
-    dead = {request.place.number: tokens for request, tokens in made}
-    calls = [_call(step, dollars, reading, dead) for step, dollars in priced]
+    beside = zip(reading.premiums, reading.dead, strict=True)
+    numbers = (request.place.number for request in reading.requests)
+    waste = dict(zip(numbers, beside, strict=True))
+    calls = [_call(step, dollars, reading, waste) for step, dollars in priced]
     return figures(reading), calls
 
 
@@ -100,10 +100,12 @@ def told(error: Exception) -> str:
     return f"{type(error).__name__}: {error} ({'; '.join(where)})"
 
 
-def _call(step: Step, dollars: float, reading: Reading, dead: Mapping[int, int]) -> tuple[Any, ...]:
+def _call(
+    step: Step, dollars: float, reading: Reading, waste: Mapping[int, tuple[float, int]]
+) -> tuple[Any, ...]:
     """A row of the table of calls, see :data:`compactlab.sim.results.CALL_COLUMNS`."""
     usage, side = step.usage, step.side
-    made: list[Step | SideCall] = [step, *side]
+    numbers = [step.place.number, *(call.place.number for call in side)]
     return (
         step.answer,
         step.model,
@@ -122,8 +124,8 @@ def _call(step: Step, dollars: float, reading: Reading, dead: Mapping[int, int])
         step.overflow,
         _json(step.causes).decode(),
         _json(_causes(side)).decode() if side else "{}",
-        math.fsum(above_reading(reading, each) for each in made),
-        sum(dead[each.place.number] for each in made),
+        math.fsum(waste[number][0] for number in numbers),
+        sum(waste[number][1] for number in numbers),
     )
 
 

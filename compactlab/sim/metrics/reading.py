@@ -14,6 +14,7 @@ from compactlab.sim.conversation import Conversation
 from compactlab.sim.message import Message, Usage
 from compactlab.sim.metrics.dead import dead_writes
 from compactlab.sim.metrics.payback import Payback, paybacks
+from compactlab.sim.metrics.price import above_reading
 from compactlab.sim.model import Model
 from compactlab.sim.pricing import Charge, Sheet, prices_of
 from compactlab.sim.trace import SideCall, Step, Trace
@@ -133,6 +134,11 @@ class Reading:
     def dead(self) -> list[int]:
         """Of each request, the tokens that it wrote and no later one has read."""
         return dead_writes(self.requests)
+
+    @cached_property
+    def premiums(self) -> list[float]:
+        """Of each request, the dollars above reading what need not have been fresh."""
+        return [above_reading(self, request) for request in self.requests]
 
     @cached_property
     def causes(self) -> Counter[str]:

@@ -7,14 +7,14 @@ from collections.abc import Callable
 from statistics import fmean, median
 
 from compactlab.sim.causes import CAUSES
-from compactlab.sim.metrics.price import above_input, above_reading
+from compactlab.sim.metrics.price import above_input
 from compactlab.sim.metrics.reading import Reading
 from compactlab.sim.trace import SideCall
 
 
 def premium_usd(reading: Reading) -> float:
     """Dollars for fresh tokens, those that had to come once not among them, above reading them."""
-    return math.fsum(above_reading(reading, request) for request in reading.requests)
+    return math.fsum(reading.premiums)
 
 
 def summary_cost_usd(reading: Reading) -> float:
