@@ -134,6 +134,14 @@ def test_every_so_many_tokens_there_is_a_unit() -> None:
     assert agent.send(prompt(A, C, D)) == Lookup(2000)
 
 
+def test_in_a_long_answer_too() -> None:
+    agent = client(interval=512)
+    agent.send(prompt(A))
+    agent.send(prompt(A, sized("answer", 600, 600, role="assistant"), B))
+    begins_alike = sized("answer", 600, 500, role="assistant")
+    assert agent.send(prompt(A, begins_alike, B)) == Lookup(1536, missed=(("grid", 1600),))
+
+
 def test_reads_are_counted_in_steps() -> None:
     agent = client(grid=128)
     agent.send(prompt(A))

@@ -178,6 +178,16 @@ def test_two_clients_share_what_one_of_them_made() -> None:
     assert other.send(Request(SYSTEM.append(sized("b", 100)), 1.0)).read == 5000
 
 
+def test_a_cache_of_a_part_of_the_system_prompt_is_of_no_use() -> None:
+    one = client(minimum=1)
+    other = Client(one.cache)
+    tools = SYSTEM.system[0]
+    one.send(Request(View((tools,))))
+    with_prompt = View((tools, text("", size=10)))
+    assert other.send(Request(with_prompt)).read == 0
+    assert other.send(Request(with_prompt)).read == 4010
+
+
 def test_a_request_of_another_kind_leaves_the_cache_alone() -> None:
     main = client()
     side = Client(main.cache)
