@@ -11,6 +11,7 @@ from compactlab.reports.text import shorten
 
 _WIDTH, _LEFT = 9.2, 2.55
 _ROW = 0.27
+_HATCHES = {"": None, "striped": "////", "dotted": "...."}
 
 
 def breakdown(labels: Sequence[str], causes: Sequence[Mapping[str, int]], name: str) -> str:
@@ -45,7 +46,7 @@ def breakdown(labels: Sequence[str], causes: Sequence[Mapping[str, int]], name: 
         )
         starts = [0] * len(labels)
         for cause in ordered(causes):
-            colour, striped = cause_colours()[cause]
+            colour, pattern = cause_colours()[cause]
             axes.barh(
                 range(len(labels)),
                 [each.get(cause, 0) for each in causes],
@@ -54,7 +55,7 @@ def breakdown(labels: Sequence[str], causes: Sequence[Mapping[str, int]], name: 
                 color=light(colour),
                 edgecolor=light("paper"),
                 linewidth=0.4,
-                hatch="////" if striped else None,
+                hatch=_HATCHES[pattern],
             )
             starts = [
                 start + each.get(cause, 0) for start, each in zip(starts, causes, strict=True)

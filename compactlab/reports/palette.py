@@ -30,7 +30,8 @@ COLOURS = {
 }
 _HUES = ("blue", "vermillion", "green", "purple", "orange", "sky", "olive")
 
-# The causes that are seen most get the hues that differ most; the rest have stripes as well.
+# The causes that are seen most get the hues that differ most; the next have stripes as well, and
+# the rest dots.
 _CAUSES = ("grey", "sky", "vermillion", "purple", "orange", "olive", "blue", "green")
 _SEEN_FIRST = (
     "append",
@@ -41,7 +42,10 @@ _SEEN_FIRST = (
     "model_switch",
     "ttl_expired",
     "lookback_miss",
+    "compaction_call",
+    "extra_turn",
 )
+PATTERNS = ("", "striped", "dotted")
 
 
 def light(name: str) -> str:
@@ -66,10 +70,11 @@ def strategy_colours(results: Results) -> dict[str, str]:
     return found
 
 
-def cause_colours() -> Mapping[str, tuple[str, bool]]:
-    """Colour of each cause, and whether it is striped."""
+def cause_colours() -> Mapping[str, tuple[str, str]]:
+    """Colour of each cause, and its pattern: none, stripes or dots."""
     causes = dict.fromkeys([*_SEEN_FIRST, *CAUSES])
-    return {cause: (_CAUSES[n % len(_CAUSES)], n >= len(_CAUSES)) for n, cause in enumerate(causes)}
+    size = len(_CAUSES)
+    return {cause: (_CAUSES[n % size], PATTERNS[n // size]) for n, cause in enumerate(causes)}
 
 
 def _run_specs(results: Results) -> list[str]:

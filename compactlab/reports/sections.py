@@ -63,7 +63,7 @@ class CauseLine:
     name: str
     meaning: str
     colour: str
-    striped: bool
+    pattern: str
     tokens: str
 
 

@@ -2,6 +2,7 @@
 
 import math
 import unicodedata
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -69,3 +70,19 @@ def test_words() -> None:
     assert listed(["a"]) == "a"
     assert listed(["a", "b"]) == "a and b"
     assert counted(2, "strategy") == "2 strategies"
+
+
+def test_every_cause_has_a_look_of_its_own() -> None:
+    from compactlab.reports.palette import cause_colours
+    from compactlab.sim.causes import CAUSES
+
+    looks = cause_colours()
+    assert set(looks) == set(CAUSES)
+    assert len(set(looks.values())) == len(CAUSES)
+
+
+def test_side_calls_are_in_the_chart_of_causes(make: Any) -> None:
+    from compactlab.reports.aggregate import causes_of
+
+    assert causes_of([make("auto_compact()", side=0.5)])["compaction_call"] == 700
+    assert causes_of([make("auto_compact()")])["compaction_call"] == 0
