@@ -183,11 +183,11 @@ class Caller:
 
     def _unasked(self) -> str:
         """Why a prompt that only grew is another one to the provider; ``append`` if it is not."""
-        prompt = self.meter.prompt(self.host.model)
-        before, self.images = self.images, bool(prompt.images)
+        meter, model = self.meter, self.host.model
+        before, self.images = self.images, meter.images(model)
         if self.images != before:
             return "settings_changed"
-        return "append" if prompt.stripped is None else "thinking_strip"
+        return "thinking_strip" if meter.stripped(model) else "append"
 
     def finish(self, step: Step) -> Step:
         """The last step, with what was caused after it: nobody else will answer for that."""

@@ -41,6 +41,7 @@ class _Line:
         self.side = Prompt(model.tokenizer, strips=model.strips_thinking)
         self.lineage = Lineage()
         self.requests = 0
+        self.stripped = False
 
     def loses(self, rng: Callable[[str], random.Random] | None) -> bool:
         """Whether the next request finds nothing: because it is its turn, or by chance."""
@@ -85,13 +86,18 @@ class Meter:
 
     def tokens(self, model: Model, view: View) -> int:
         """Tokens of a view as the next prompt."""
-        prompt = self._line(model).main
-        prompt.move(view)
-        return prompt.tokens
+        line = self._line(model)
+        line.main.move(view)
+        line.stripped |= line.main.stripped is not None
+        return line.main.tokens
 
-    def prompt(self, model: Model) -> Prompt:
-        """The prompt that was last measured; it is not to be changed."""
-        return self._line(model).main
+    def images(self, model: Model) -> bool:
+        """Whether the prompt that was last measured holds an image."""
+        return bool(self._line(model).main.images)
+
+    def stripped(self, model: Model) -> bool:
+        """Whether the model has dropped thinking of earlier turns since the last request."""
+        return self._line(model).stripped
 
     def request(
         self,
@@ -121,6 +127,7 @@ class Meter:
             Tokens of the answer.
         """
         line = self._line(model)
+        line.stripped = False
         return self._bill(
             line, line.main, at=at, ttl=ttl, arrived=arrived, reason=reason, output=output
         )
