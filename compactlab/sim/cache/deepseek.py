@@ -116,8 +116,6 @@ class _Units(Cache):
         self._policy = policy
         self._sent = Prefixes(idle=policy.idle)
         self._units: dict[_End, _Unit] = {}
-        # Of the units, by their tokens, the blocks in which they end.
-        self._ends: dict[int, set[int]] = {}
         # Of each prompt that was sent, by its key, what its output's unit is.
         self._asked: dict[int, _Unit] = {}
         self._salt = Salt(images=False)
@@ -134,7 +132,8 @@ class _Units(Cache):
         tokens = 0 if request.lost else live[1]
         now, last = _Unit(at, at + request.latency), len(totals) - 1
         if tokens:
-            self._touch(prompt, live, at)
+            name = self._key(prompt, live[0]), tokens
+            self._units[name] = _Unit(at, self._units[name].visible)
         for end in self._regular(tokens, totals[-1]):
             self._store(prompt, end, now)
         if alike > tokens:
@@ -183,13 +182,6 @@ class _Units(Cache):
         if known is not None and unit.touched - known.touched <= self._policy.idle:
             unit = _Unit(max(unit.touched, known.touched), min(unit.visible, known.visible))
         self._units[name] = unit
-        self._ends.setdefault(tokens, set()).add(block)
-
-    def _touch(self, prompt: Prompt, end: _End, at: float) -> None:
-        block, tokens = end
-        if tokens:
-            name = self._key(prompt, block), tokens
-            self._units[name] = _Unit(at, self._units[name].visible)
 
     def _find(self, prompt: Prompt, most: int, at: float) -> tuple[_End, list[tuple[str, int]]]:
         """The longest unit of so many tokens that can be read, and why longer ones cannot."""
@@ -208,11 +200,10 @@ class _Units(Cache):
 
     def _possible(self, prompt: Prompt, most: int) -> Iterator[_End]:
         """Ends of units that may be there, up to so many tokens, the longest first."""
-        totals, ends, interval = prompt.totals, self._ends, self._policy.interval
+        totals, interval = prompt.totals, self._policy.interval
         for block in range(bisect_left(totals, most) if most else -1, -1, -1):
             tokens = totals[block]
-            if tokens in ends and block in ends[tokens]:
-                yield block, tokens
+            yield block, tokens
             if interval:
                 first = (tokens - 1) // interval * interval
                 before = totals[block - 1] if block else 0
@@ -228,6 +219,6 @@ def _end_of_answer(prompt: Prompt, block: int) -> int:
         return -1
     message = prompt.view.messages[index]
     next = starts[index + 1] if index + 1 < len(starts) else len(prompt.totals)
-    whole = next - starts[index] == len(message.parts) > 0
-    as_said = all(part.kind == "verbatim" for part in message.parts)
-    return next - 1 if message.role == "assistant" and whole and as_said else -1
+    if message.role != "assistant" or next - starts[index] != len(message.parts):
+        return -1
+    return next - 1 if all(part.kind == "verbatim" for part in message.parts) else -1
