@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -158,6 +159,7 @@ def explain(
     seed: int = 0,
     lenient: bool = False,
     models_file: str | Path | None = None,
+    churn: Churn | str | Path | None = None,
 ) -> Account:
     """Replay one strategy over one conversation, and say of every request what it cost and why.
 
@@ -165,11 +167,10 @@ def explain(
     ----------
     conversation
         A conversation, a file or the spec of a scenario.
-    strategy, model, summarizer, window, seed, models_file
-        As for :func:`replay`.
+    strategy, model, summarizer, window, seed, models_file, churn
+        As for :func:`replay` and :func:`run`.
     id, lenient
-        Which conversation, where a file holds several; whether lines of it that cannot be read
-        are passed over.
+        Which conversation, where there are several; whether unreadable lines are passed over.
 
     Raises
     ------
@@ -178,17 +179,17 @@ def explain(
     """
     if isinstance(conversation, str | Path):
         conversation = find_conversation(conversation, id, seed, lenient=lenient)
-    how = _strategy(strategy)
     catalogue = known_models(models_file)
-    (name,) = _models([model], catalogue) if model else ("",)
+    default = RECORDED if conversation.recorded else DEFAULT_MODEL
     trace = engine.record(
         conversation,
-        how,
-        name or (RECORDED if conversation.recorded else DEFAULT_MODEL),
+        _strategy(strategy),
+        _models([model or default], catalogue)[0],
         summarizer=_summarizer(summarizer),
         window=window,
         seed=seed,
         catalogue=catalogue,
+        churn=_churn(churn),
     )
     return account(Reading(trace, conversation))
 
@@ -214,7 +215,7 @@ def plan(
     named = [each for each in given if not isinstance(each, Conversation)]
     found, skipped = sources(named, seeds, lenient=lenient)
     held = [
-        Source(each.id, _Held(each), seed)
+        Source(each.id, partial(list, (each,)), seed)
         for each in given
         if isinstance(each, Conversation)
         for seed in range(seeds)
@@ -229,7 +230,7 @@ def plan(
         window,
         skipped,
         catalogue,
-        read_churn(Path(churn)) if isinstance(churn, str | Path) else churn,
+        _churn(churn),
     )
 
 
@@ -287,19 +288,13 @@ def _several(given: Any, alone: tuple[type, ...]) -> list[Any]:
     return [given] if isinstance(given, alone) else list(given)
 
 
-class _Held:
-    """Loads a conversation that is there already."""
-
-    def __init__(self, conversation: Conversation) -> None:
-        self._conversation = conversation
-
-    def __call__(self) -> list[Conversation]:
-        return [self._conversation]
-
-
 def _strategy(strategy: Strategy | str) -> Strategy:
     return find_strategy(strategy) if isinstance(strategy, str) else strategy
 
 
 def _summarizer(summarizer: Summarizer | str) -> Summarizer:
     return find_summarizer(summarizer) if isinstance(summarizer, str) else summarizer
+
+
+def _churn(churn: Churn | str | Path | None) -> Churn | None:
+    return read_churn(Path(churn)) if isinstance(churn, str | Path) else churn

@@ -42,6 +42,12 @@ from compactlab.sim.errors import UsageError
     "--summarizer", default="lexrank", metavar="SPEC", help="Who makes the summaries.  [lexrank]"
 )
 @click.option("--seed", type=click.IntRange(0), default=0, help="Of a scenario, and of all draws.")
+@click.option(
+    "--churn",
+    type=click.Path(),
+    metavar="FILE",
+    help="How often the client changes its prompt unasked, as compactlab audit measured it.",
+)
 @click.option("--lenient", is_flag=True, help="Pass over lines that cannot be read.")
 @click.option("--json", "form", flag_value="json", help="All requests and figures, as JSON.")
 @click.option("--csv", "form", flag_value="csv", help="A row a request, as CSV.")
