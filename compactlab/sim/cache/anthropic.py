@@ -115,7 +115,7 @@ class _Entries(Cache):
         self._policy = policy
         self._places: dict[str, list[tuple[str, str]]] = {}
         self._entries: dict[int, _Entry] = {}
-        # Of the entries, by their tokens, where they end: elsewhere no key is asked for.
+        # Of the entries, by their tokens, at which blocks they end.
         self._ends: dict[int, set[int]] = {}
         self._salt = Salt()
 
@@ -166,11 +166,18 @@ class _Entries(Cache):
         Of the others that are walked over, keep where the longest ends, by the cause for which
         it could not be read.
         """
-        for block, entry in self._known(request.prompt, blocks):
-            why = entry.why_not(request.at)
+        prompt, at = request.prompt, request.at
+        totals, ends = prompt.totals, self._ends
+        for block in blocks:
+            if totals[block] not in ends:  # of most blocks that is all there is to know
+                continue
+            entry = self._ending_at(prompt, block)
+            if entry is None:
+                continue
+            why = entry.why_not(at)
             if not why:
                 if not request.lost:
-                    entry.touched = request.at
+                    entry.touched = at
                 return block
             _furthest(missed, why, block)
         return -1
@@ -195,13 +202,16 @@ class _Entries(Cache):
 
     def _known(self, prompt: Prompt, blocks: Iterable[int]) -> Iterator[tuple[int, _Entry]]:
         """Those of the blocks where an entry ends, with it."""
-        totals, ends = prompt.totals, self._ends
         for block in blocks:
-            tokens = totals[block]
-            if tokens in ends and block in ends[tokens]:
-                entry = self._entries.get(self._key(prompt, block))
-                if entry is not None:
-                    yield block, entry
+            entry = self._ending_at(prompt, block)
+            if entry is not None:
+                yield block, entry
+
+    def _ending_at(self, prompt: Prompt, block: int) -> _Entry | None:
+        """The entry that ends at a block; only where one may, a key is asked for."""
+        if block not in self._ends.get(prompt.totals[block], ()):
+            return None
+        return self._entries.get(self._key(prompt, block))
 
     def _key(self, prompt: Prompt, block: int) -> int:
         return prompt.key(block) ^ self._salt.of(block)

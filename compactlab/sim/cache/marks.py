@@ -102,7 +102,8 @@ def _markable_system(prompt: Prompt, blocks: int) -> int:
 def _last_markable(prompt: Prompt) -> int:
     """The last block of all that can be marked; -1 if none can."""
     block, messages = len(prompt.totals), prompt.view.messages
-    if messages and messages[-1].parts and _markable(messages[-1].parts[-1]):
+    parts = messages[-1].parts if messages else ()
+    if parts and _markable(parts[-1]):
         return block - 1  # nearly always, and no turn comes after it that drops its thinking
     for part in chain(_backwards(prompt), reversed(prompt.view.system)):
         block -= 1
