@@ -94,7 +94,8 @@ class Caller:
         state = session.state
         last = self.last
         shared, added = self._added(prompt.messages)
-        opens = any(message.starts_turn for message in state.log[state.heard :])
+        new = () if self.churn is None else state.log[state.heard :]
+        opens = any(message.starts_turn for message in new)
         cause, self.meter.settings = self.client.settings(call, answer.id, opens)
         reason, rewrite, compaction = self._change(prompt, last, shared)
         if reason in ("append", "history_edit", "compaction", "rewind"):

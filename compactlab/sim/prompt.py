@@ -178,10 +178,17 @@ class Prompt:
         """Where the last turn starts; where it was known to, unless that has changed."""
         messages = self.view.messages
         known = self._bare if same > self._bare else 0
-        for index in range(len(messages) - 1, known, -1):
+        # What stands between the turn that was known and what is new has been looked through.
+        since = max(same, known + 1) if same > self._bare else 1
+        for index in range(len(messages) - 1, since - 1, -1):
             if messages[index].starts_turn:
                 return index
         return known
+
+    @property
+    def bare(self) -> int:
+        """How many leading messages stand without their thinking."""
+        return self._bare
 
     def mark_sent(self) -> None:
         """Remember this prompt as the one that was last sent."""

@@ -32,6 +32,10 @@ from compactlab.sim.cache.salt import Salt
 from compactlab.sim.prompt import Prompt
 
 
+# Blocks at the end of a prompt that cannot be marked: thinking, empty texts.
+_TAIL = 3
+
+
 @dataclass(frozen=True)
 class Anthropic(CachePolicy):
     """The policy of Anthropic's models.
@@ -196,7 +200,10 @@ class _Entries(Cache):
                 break
         if seen < far:
             for block, entry in self._known(prompt, range(far, seen, -1)):
-                _furthest(missed, entry.why_not(at) or "lookback_miss", block)
+                why = entry.why_not(at) or "lookback_miss"
+                if why == "ttl_expired" and block < prompt.agreed - _TAIL:
+                    continue  # alive, it would have been too far: what was changed is to blame
+                _furthest(missed, why, block)
                 if not entry.unstored:
                     break
 
