@@ -61,9 +61,10 @@ class Exchange:
 
     @property
     def cached(self) -> int:
-        """Tokens of the prompt up to the last mark; all of it where nothing is marked."""
+        """Tokens of the prompt up to the last mark; all of it where nothing is marked or stored."""
         stored = self.usage.cache_read + self.usage.cache_write
-        return stored if self.usage.cache_write or self.call.ttl else self.usage.prompt
+        marked = stored and (self.usage.cache_write or self.call.ttl)
+        return stored if marked else self.usage.prompt
 
     @property
     def opens_turn(self) -> bool:

@@ -155,12 +155,13 @@ class _Line:
             "settings_changed": settings != self._settings
             or self._images != bool(self._prompt.images),
             "history_edit": shared < len(before) or self._front.edited,
-            "thinking_strip": self._prompt.stripped is not None,
+            "thinking_strip": self._front.stripped is not None,
         }
         return next((reason for reason, holds in reasons.items() if holds), "append")
 
     def _between(self, exchange: Exchange, clock: float, habits: Habits) -> None:
         """The requests since the last call that the log does not count."""
+        sent = [(min(broken.time, clock), broken.context) for broken in exchange.uncounted]
         last = self._last
         if last is not None:
             told = len(last.context) + 1
@@ -170,11 +171,9 @@ class _Line:
             elif habits.forks and last.ends_turn and exchange.opens_turn and not exchange.rewound:
                 asked, context = last.answer.time, context[:told]
             if asked is not None:
-                view = self._front.view(context)
-                self._send(self._prompt, view, min(max(asked, last.time), clock), self._settings)
-        for broken in exchange.uncounted:
-            view = self._front.view(broken.context)
-            self._send(self._prompt, view, min(broken.time, clock), self._settings)
+                sent.append((min(max(asked, last.time), clock), context))
+        for at, context in sorted(sent, key=lambda request: request[0]):
+            self._send(self._prompt, self._front.view(context), at, self._settings)
 
     def _send(self, prompt: Prompt, view: View, at: float, settings: Settings) -> Lookup:
         prompt.move(view)

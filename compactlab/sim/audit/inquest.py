@@ -79,8 +79,8 @@ class Finding:
 
 
 def _lost(forecast: Forecast) -> int:
-    usage = forecast.exchange.usage
-    return max(0, min(forecast.before, usage.prompt) - usage.cache_read)
+    exchange = forecast.exchange
+    return max(0, min(forecast.before, exchange.cached) - exchange.usage.cache_read)
 
 
 def inquest(forecasts: Iterable[Forecast]) -> Iterator[Finding]:
@@ -116,7 +116,7 @@ class _Memory:
 
     def _why(self, forecast: Forecast, lost: int) -> tuple[str, Ground]:
         exchange, read = forecast.exchange, forecast.exchange.usage.cache_read
-        grid = not exchange.usage.cache_write
+        grid = not exchange.usage.cache_write and not exchange.call.ttl
         if grid and lost <= _GRID:
             return "grid", "log"
         expected = {k: n for k, n in forecast.causes.items() if k not in ("append", "grid")}

@@ -7,7 +7,8 @@ prompt is either what the log adds up to, or what was recorded, told out among w
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import compress
 from typing import Literal
 
 import msgspec
@@ -44,16 +45,23 @@ class Sized(Blocks):
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         super().__init__(tokenizer)
-        self._told: dict[int, int] = {}
+        # The message is held too: an id may be given again once its object is gone.
+        self._told: dict[int, tuple[Message, int, bool]] = {}
 
     def knows(self, message: Message) -> bool:
         """Whether the size of a message was told."""
         return id(message) in self._told
 
-    def tell(self, message: Message, tokens: int) -> None:
-        """Tell the size of a message."""
-        self._told[id(message)] = tokens
+    def tell(self, message: Message, tokens: int, *, bare: bool = False) -> None:
+        """Tell the size of a message; bare, what is left of it without its thinking."""
+        self._told[id(message)] = message, tokens, bare
         self._known.pop(id(message), None)
+
+    def left(self, message: Message) -> int:
+        """Tokens of a message without its thinking."""
+        whole = self.tokens(message)
+        bare = self.thoughts.get(id(message))
+        return whole if bare is None else sum(bare[1])
 
     def of_system(self, parts: tuple[Part, ...]) -> Group:
         """What has no text counts as it is; a block is the same one at any size."""
@@ -67,10 +75,16 @@ class Sized(Blocks):
     def sizes(self, message: Message) -> tuple[int, ...]:
         """Count the parts of a message, or share out among them what was told of it."""
         counted = super().sizes(message)
-        told = self._told.get(id(message))
-        if told is None:
-            told = _written(message) if _is_whole(message, counted) else None
-        return counted if told is None else told_out(told, counted)
+        known = self._told.get(id(message))
+        if known is None:
+            return told_out(_written(message), counted) if _is_whole(message, counted) else counted
+        _, told, bare = known
+        if not bare:
+            return told_out(told, counted)
+        spoken = [part.type != "thinking" for part in message.parts]
+        shares = iter(told_out(told, compress(counted, spoken)))
+        both = zip(counted, spoken, strict=True)
+        return tuple(next(shares) if said else tokens for tokens, said in both)
 
 
 def _written(message: Message) -> int:
@@ -122,6 +136,8 @@ class Front:
     edited
         Whether the last prompt measured was smaller than the log adds up to: then the client has
         taken something out without telling, as those do that clear old results.
+    stripped
+        The first message of which it left out thinking that the one before had; None if none.
     """
 
     def __init__(self, blocks: Sized, conversation: Conversation, sizes: Sizes) -> None:
@@ -131,6 +147,8 @@ class Front:
         self._counted = sum(map(blocks.tokenizer.part, conversation.system))
         self.system = self._context = self._edits = 0
         self.edited = False
+        self.stripped: int | None = None
+        self._bare = self._changed = 0
         self._first = 0  # the first prompt since the last compaction
         self._last = Messages()
 
@@ -151,60 +169,78 @@ class Front:
         """See how large the prompt of a call was, before it is sent."""
         recorded = self._sizes == "recorded"
         whole = exchange.cached if recorded else exchange.usage.prompt
-        context = exchange.context
-        self.edited = False
+        context, compacted = exchange.context, exchange.compacted is not None
+        prompt.move(self.view(context))
+        self.stripped, self._bare, self.edited = prompt.stripped, prompt.bare, False
+        self._changed = shared = self._last.shared(context)
         if not self._first:
             self._begin(context, whole)
         elif recorded:
-            self._tell(context, whole, prompt)
-        elif exchange.compacted is not None and self._inside:
+            self._tell(context, whole - prompt.tokens, shared)
+        elif compacted and self._inside:
             # What was said before the log began is gone now; how large the rest is, shows later.
             self._context = max(0, min(self._context, FIRST_PROMPT - self.system))
-        if exchange.compacted is not None or not self._first:
+        if recorded:  # so that what was told of now is taken at its size
+            prompt.move(self.view(context[: self._changed]))
+        if compacted or not self._first:
             self._first = whole
         self._last = context
 
     def _begin(self, context: Messages, whole: int) -> None:
         """Divide the first prompt into what the log shows and what it does not."""
-        count = self._blocks.tokens
-        shown = sum(map(count, context)) + self._counted
-        self.system = min(TOOLS_AND_SYSTEM, max(0, whole - shown))
-        self._context = max(0, whole - shown - self.system)
+        all = range(len(context))
+        shown = sum(self._counts(context, all))
+        hidden = max(0, whole - shown - self._counted)
+        self.system = min(TOOLS_AND_SYSTEM, hidden)
+        self._context = hidden - self.system
         if self._sizes == "recorded":
-            for message in context:
-                self._blocks.tell(message, self._blocks.tokens(message))
+            self._share(context, all, min(shown, max(0, whole - self._counted)))
 
-    def _tell(self, context: Messages, whole: int, prompt: Prompt) -> None:
-        """Share out among what is new what the prompt is larger than what is known of it."""
-        shared = self._last.shared(context)
-        new = [message for message in context[shared:] if not self._blocks.knows(message)]
-        counts = [self._blocks.tokens(message) for message in new]
-        for message in new:
-            self._blocks.tell(message, 0)
-        prompt.move(self.view(context))
-        left = whole - prompt.tokens
-        stripped = prompt.stripped
-        if left < 0 and stripped is not None:
-            shared = min(shared, stripped)
-            self._shrink(context[stripped:], -left)
-            left = 0
-        elif left < 0:
-            self.edited = True
-            self._edits += 1
-            taken = min(self._context, sum(counts) - left)
-            self._context -= taken
-            left = max(0, left + taken)
-        for message, tokens in zip(new, told_out(left, counts), strict=True):
-            self._blocks.tell(message, tokens)
-        prompt.move(self.view(context[:shared]))  # so that what is new is taken at its size
+    def _tell(self, context: Messages, more: int, shared: int) -> None:
+        """Share out among what is new by how much the prompt is larger than it seems."""
+        new = [i for i in range(shared, len(context)) if not self._blocks.knows(context[i])]
+        left = more + sum(self._counts(context, new))
+        if left < 0:
+            old = sorted({*range(len(context))}.difference(new))
+            if self.stripped is not None:
+                # What was taken out was smaller than it had seemed: so the rest of that is, too.
+                left += self._shrink(context, [i for i in old if i >= self.stripped], -left)
+            if left < 0:
+                left = self._edit(context, old, left, left - more)
+        self._share(context, new, left)
 
-    def _shrink(self, messages: Messages, by: int) -> None:
-        """Something else was larger than it had seemed, so these are smaller."""
-        counts = [self._blocks.tokens(message) for message in messages]
-        whole = sum(counts)
-        kept = told_out(max(0, whole - by), counts)
-        for message, tokens in zip(messages, kept, strict=True):
-            self._blocks.tell(message, tokens)
+    def _edit(self, context: Messages, old: Sequence[int], left: int, wanted: int) -> int:
+        """Something was taken out without telling; return what that leaves for what is new."""
+        self.edited = True
+        self._edits += 1
+        taken = min(self._context, wanted - left)
+        self._context -= taken
+        left += taken
+        if left < 0:
+            left += self._shrink(context, old, -left)
+        taken = min(self.system, max(0, -left))
+        self.system -= taken
+        return max(0, left + taken)
+
+    def _counts(self, context: Messages, places: Iterable[int]) -> list[int]:
+        """Tokens of messages in the prompt: those of earlier turns may stand without thinking."""
+        blocks, bare = self._blocks, self._bare
+        both = ((place < bare, context[place]) for place in places)
+        return [blocks.left(m) if without else blocks.tokens(m) for without, m in both]
+
+    def _share(self, context: Messages, places: Sequence[int], whole: int) -> None:
+        """Tell messages that they come to so much together."""
+        counts = self._counts(context, places)
+        for place, tokens in zip(places, told_out(whole, counts), strict=True):
+            self._blocks.tell(context[place], tokens, bare=place < self._bare)
+            self._changed = min(self._changed, place)
+
+    def _shrink(self, context: Messages, places: Sequence[int], by: int) -> int:
+        """Messages are smaller than they had seemed; return how much smaller they can be."""
+        whole = sum(self._counts(context, places))
+        taken = min(whole, by)
+        self._share(context, places, whole - taken)
+        return taken
 
     def learn(self, exchange: Exchange, before: int) -> None:
         """Look at what was read: where the messages are not found, only what stands before them."""
@@ -217,5 +253,5 @@ class Front:
         if lost and known_start and 0 < read < min(self._first, whole) - REBUILD:
             context = self._context + self.system - read
             if context < 0 and self._sizes == "recorded":
-                self._shrink(self._last, -context)
+                self._shrink(self._last, range(len(self._last)), -context)
             self._context, self.system = max(0, context), read
