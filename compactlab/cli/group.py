@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from compactlab import __version__
+from compactlab.cli.audit import audit
 from compactlab.cli.explain import explain
 from compactlab.cli.inspect import inspect
 from compactlab.cli.list import list_
@@ -23,5 +24,5 @@ def cli() -> None:
     """  # noqa: D205
 
 
-for command in (run, report, explain, inspect, list_, new):
+for command in (run, report, explain, audit, inspect, list_, new):
     cli.add_command(command)

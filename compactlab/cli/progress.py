@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from types import TracebackType
-from typing import Any
 
 import click
 
+from compactlab.cli.bar import Bar
 from compactlab.sim.results import Run
 from compactlab.sim.sweep import Experiment, Source
 
@@ -26,24 +25,10 @@ class Progress:
         self._total = len(experiment.sources)
         self._done = self._failed = self._calls = 0
         self._started = time.monotonic()
-        self._bar: Any = None
-        self._task: Any = None
+        self._bar = Bar(self._total)
 
     def __enter__(self) -> Progress:
-        if sys.stderr.isatty():
-            from rich.console import Console
-            from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-            from rich.progress import Progress as Bar
-
-            columns = (
-                BarColumn(),
-                MofNCompleteColumn(),
-                TimeRemainingColumn(),
-                TextColumn("{task.description}", markup=False),
-            )
-            self._bar = Bar(*columns, console=Console(stderr=True), transient=True)
-            self._bar.start()
-            self._task = self._bar.add_task("", total=self._total)
+        self._bar.__enter__()
         return self
 
     def __exit__(
@@ -52,8 +37,7 @@ class Progress:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._bar is not None:
-            self._bar.stop()
+        self._bar.__exit__(kind, error, trace)
 
     def __call__(self, source: Source, runs: list[Run]) -> None:
         """Count a source that is done."""
@@ -62,7 +46,6 @@ class Progress:
         self._calls += sum(len(run.calls) for run in runs)
         rate = self._calls / max(time.monotonic() - self._started, 1e-9)
         said = f"{rate:,.0f} calls/s" + (f", {self._failed} failed" if self._failed else "")
-        if self._bar is not None:
-            self._bar.update(self._task, completed=self._done, description=said)
-        else:
+        self._bar.show(self._done, said)
+        if not self._bar.shown:
             click.echo(f"[{self._done}/{self._total}] {source.name}: {said}", err=True)

@@ -91,11 +91,13 @@ def _count(session: Session, opening: bool) -> _Count:
 
 
 def _interval(client: str, counts: Sequence[_Count]) -> tuple[float, float]:
-    """Of the share that was lost, by drawing sessions; by Wilson's formula from a single one."""
+    """Of the share that was lost, by drawing sessions; by Wilson's formula where that says nothing:
+    from a single one, or where nothing was lost.
+    """  # noqa: D205
     total = sum(counts, _Count())
     if not total.calls:
         return 0.0, 1.0
-    if len(counts) < 2:
+    if len(counts) < 2 or not total.lost:
         return _wilson(total.lost, total.calls)
     calls, lost = [count.calls for count in counts], [count.lost for count in counts]
     rng = stream(0, client, "churn", "interval")

@@ -1,0 +1,99 @@
+"""``compactlab audit``: what recorded sessions cost, why, and what we would have predicted."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from compactlab.sim.errors import UsageError
+
+if TYPE_CHECKING:
+    from compactlab.reports.audit_ledger import Ledger
+
+
+@click.command()
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.option(
+    "--models",
+    "models_file",
+    type=click.Path(),
+    metavar="FILE",
+    help="A TOML file with models of your own.",
+)
+@click.option("--json", "as_json", is_flag=True, help="All figures, of every call, as JSON.")
+@click.option("--html", type=click.Path(dir_okay=False), metavar="FILE", help="Write a page.")
+@click.option(
+    "--churn-out",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Write how much the client churns, for --churn; of several clients, a file each.",
+)
+@click.option(
+    "--worst",
+    type=click.IntRange(0),
+    default=5,
+    show_default=True,
+    metavar="N",
+    help="How many of the calls that are furthest off are told.",
+)
+@click.option("--lenient", is_flag=True, help="Pass over lines that cannot be read.")
+def audit(
+    paths: tuple[str, ...],
+    *,
+    models_file: str | None,
+    as_json: bool,
+    html: str | None,
+    churn_out: str | None,
+    worst: int,
+    lenient: bool,
+) -> None:
+    """Say why recorded sessions cost what they did, e.g. compactlab audit ~/.claude/projects.
+
+    PATH is a transcript or a folder of them: of Claude Code, pi, Codex, or whatever else has
+    recorded usage. What the cache was expected to do is held against what it did; every token
+    that was not read from it gets a cause; and what the client changed unasked is measured.
+    """
+    from compactlab.api import known_models
+    from compactlab.cli.auditor import Auditor
+    from compactlab.reports.audit_machine import audit_machine
+    from compactlab.reports.audit_table import audit_table
+
+    for name in filter(None, (html, churn_out)):
+        if not Path(name).parent.is_dir():
+            raise UsageError(f"cannot write {name!r}: there is no such folder")
+    auditor = Auditor(known_models(models_file), lenient)
+    ledger = auditor.ledger(paths)
+    click.echo(audit_machine(ledger, worst) if as_json else audit_table(ledger, worst))
+    if html:
+        from compactlab.reports.audit_page import audit_page
+
+        _write(Path(html), audit_page(ledger, worst).encode())
+    if churn_out:
+        _write_churn(ledger, Path(churn_out))
+    for failure in ledger.failures:
+        click.echo(f"compactlab: {failure}", err=True)
+    if ledger.failures:
+        sys.exit(2 if auditor.misnamed else 1)
+
+
+def _write_churn(ledger: Ledger, path: Path) -> None:
+    """A file holds one client; of several, each gets a file with its name."""
+    from compactlab.sim.churn import write_churn
+
+    alone = len(ledger.churns) == 1
+    for client, churn in ledger.churns.items():
+        named = path if alone else path.with_name(f"{path.stem}-{client}{path.suffix}")
+        _write(named, write_churn(churn))
+
+
+def _write(path: Path, content: bytes) -> None:
+    from compactlab.sim.results import replace_file
+
+    try:
+        replace_file(path, content)
+    except OSError as error:
+        raise UsageError(f"cannot write {str(path)!r}: {error.strerror or error}") from None
+    click.echo(f"wrote {path}", err=True)

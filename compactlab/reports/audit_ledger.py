@@ -1,0 +1,187 @@
+"""What an audit of recordings holds: the sessions, their sums, and what could not be audited."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from statistics import median
+
+from compactlab.sim.audit import (
+    Audited,
+    Churn,
+    Pair,
+    Rebuilds,
+    Tally,
+    churn_of,
+    name_by_pattern,
+    sessions_of,
+)
+from compactlab.sim.errors import ModelError
+from compactlab.sim.model import Model
+from compactlab.sim.pricing import prices_of
+
+CLIENTS = {"claude-code": "Claude Code", "pi": "pi", "codex": "Codex"}
+
+
+def client_name(client: str) -> str:
+    """A client as it is called; the format of its log where that says it best."""
+    return CLIENTS.get(client, client)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An audited session.
+
+    Parameters
+    ----------
+    file
+        Where its log stands.
+    audited
+        What was found.
+    """
+
+    file: str
+    audited: Audited
+
+    @property
+    def name(self) -> str:
+        """The session."""
+        return self.audited.recorded.name
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """All that was audited.
+
+    Parameters
+    ----------
+    entries
+        The sessions.
+    passed_over
+        What was not audited: how much of it, by the reason.
+    failures
+        What could not be read, in words.
+    unknown
+        Models that are not known, with their calls, of the sessions that were passed over.
+    """
+
+    entries: tuple[Entry, ...]
+    passed_over: dict[str, int] = field(default_factory=dict)
+    failures: tuple[str, ...] = ()
+    unknown: dict[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        entries: Sequence[Entry],
+        passed_over: dict[str, int] | None = None,
+        failures: Iterable[str] = (),
+        unknown: dict[str, int] | None = None,
+    ) -> Ledger:
+        """Put sessions together, and name what only all of them tell."""
+        named = name_by_pattern(entry.audited for entry in entries)
+        made = zip(entries, named, strict=True)
+        return cls(
+            tuple(Entry(entry.file, audited) for entry, audited in made),
+            passed_over or {},
+            tuple(failures),
+            unknown or {},
+        )
+
+    @cached_property
+    def clients(self) -> tuple[str, ...]:
+        """The clients, those with most sessions first."""
+        return tuple(client for client, _ in Counter(self._clients()).most_common())
+
+    def _clients(self) -> Iterable[str]:
+        return (entry.audited.client for entry in self.entries)
+
+    def of_client(self, client: str) -> tuple[Entry, ...]:
+        """The sessions of one client; of all, for ""."""
+        return tuple(each for each in self.entries if client in ("", each.audited.client))
+
+    @cached_property
+    def dearest(self) -> tuple[Entry, ...]:
+        """The sessions that cost most first; those without a price behind, by fresh tokens."""
+        return tuple(sorted(self.entries, key=_weight, reverse=True))
+
+    @cached_property
+    def left_out(self) -> dict[str, int]:
+        """Calls of models that are not known, by model."""
+        found = Counter(self.unknown)
+        for entry in self.entries:
+            found.update(entry.audited.left_out)
+        return dict(found.most_common())
+
+    @cached_property
+    def unpriced(self) -> dict[str, int]:
+        """Calls of models whose prices are not known, by model."""
+        return _unpriced(self.entries)
+
+    @property
+    def repeated(self) -> int:
+        """Calls that stand in several files, each counted once."""
+        return sum(entry.audited.repeated for entry in self.entries)
+
+    @cached_property
+    def churns(self) -> dict[str, Churn]:
+        """How much each client churns."""
+        audits = [entry.audited for entry in self.entries]
+        return {client: churn_of(client, sessions_of(client, audits)) for client in self.clients}
+
+
+def _weight(entry: Entry) -> tuple[float, float]:
+    tally = entry.audited.recorded
+    return (tally.cost.recorded if tally.cost else -1.0), tally.written.recorded
+
+
+def _unpriced(entries: Iterable[Entry]) -> dict[str, int]:
+    without = (entry.audited.findings for entry in entries if entry.audited.recorded.cost is None)
+    calls = Counter(finding.forecast.model for findings in without for finding in findings)
+    return {model.name: count for model, count in calls.most_common() if not _has_price(model)}
+
+
+def _has_price(model: Model) -> bool:
+    try:
+        prices_of(model)
+    except ModelError:
+        return False
+    return True
+
+
+def together(name: str, tallies: Sequence[Tally]) -> Tally:
+    """What several sessions come to.
+
+    Parameters
+    ----------
+    name
+        What they are called together.
+    tallies
+        Of the sessions, one at least. Dollars are those of the sessions whose prices are known;
+        the error of prompt sizes is the median over the sessions.
+    """
+    clients = {each.client for each in tallies}
+    calls = sum(each.calls for each in tallies)
+    priced = [each.cost for each in tallies if each.cost is not None]
+    nothing = Pair(0, 0)
+    return Tally(
+        name,
+        clients.pop() if len(clients) == 1 else "",
+        calls,
+        sum((each.prompt for each in tallies), nothing),
+        sum((each.read for each in tallies), nothing),
+        sum((each.written for each in tallies), nothing),
+        sum(priced, Pair(0.0, 0.0)) if priced else None,
+        sum(each.exact * each.calls for each in tallies) / calls,
+        sum(each.near * each.calls for each in tallies) / calls,
+        sum((each.rebuilds for each in tallies), Rebuilds()),
+        median(each.prompt_error for each in tallies),
+    )
+
+
+def cost_errors(tallies: Iterable[Tally]) -> list[float]:
+    """By what share the input cost of each session is off, signless and ascending."""
+    costs = (each.cost for each in tallies if each.cost is not None)
+    return sorted(abs(cost.error) for cost in costs if cost.error is not None)
