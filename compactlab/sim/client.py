@@ -40,6 +40,7 @@ class Client:
         self._now = dict(self._first)
         self._fronts = self._messages = 0
         self._last: Settings | None = None
+        self._told: tuple[str, str] | None = None
 
     def settings(self, call: Call, id: str, opens_turn: bool) -> tuple[str, Settings]:
         """The settings of the next call, and the cause of what they lose; ``append`` if nothing.
@@ -53,6 +54,10 @@ class Client:
         opens_turn
             Whether a person has spoken before it.
         """
+        told = call.version, call.thinking
+        if told == self._told and self._churn is None and self._last is not None:
+            return "append", self._last
+        self._told = told
         version = self._changed("version", call.version)
         thinking = self._changed("thinking", call.thinking)
         churned = self._draw(id, opens_turn)

@@ -143,6 +143,8 @@ class Prompt:
         """Drop the thinking of earlier turns, and only that; before an index nothing is new."""
         messages, thoughts, starts = self.view.messages, self.blocks.thoughts, self.starts
         turn = self._turn(same)
+        if turn == self.bare and same == before:
+            return  # the turn goes on, and nothing of what was there has changed
         self.stripped = self._first_changed(edit, before, turn)
         end = len(messages) if same < self._bare else max(self._bare, turn)
         wrong = []

@@ -221,6 +221,8 @@ class _Entries(Cache):
         return self._entries.get(self._key(prompt, block))
 
     def _key(self, prompt: Prompt, block: int) -> int:
+        if self._salt.plain:
+            return prompt.key(block)
         return prompt.key(block) ^ self._salt.of(block)
 
     def _store(self, request: Request, mark: Mark) -> bool:

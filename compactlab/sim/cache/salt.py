@@ -19,6 +19,11 @@ class Salt:
     ----------
     images
         Whether that is so; with other providers an image is part of the prompt and no more.
+
+    Attributes
+    ----------
+    plain
+        Whether all numbers are 0, because no setting is anything but what it was at first.
     """
 
     def __init__(self, *, images: bool = True) -> None:
@@ -26,6 +31,7 @@ class Salt:
         self._known: dict[tuple[Settings, bool], tuple[int, int, int]] = {}
         self._now = (0, 0, 0)
         self._tools = self._front = 0
+        self.plain = True
 
     def take(self, settings: Settings, prompt: Prompt) -> None:
         """Turn to a request: its settings and its prompt."""
@@ -39,6 +45,7 @@ class Salt:
                 _number(tools, system, messages, "image" if key[1] else ""),
             )
         self._now, self._tools, self._front = now, prompt.tools, prompt.front
+        self.plain = not any(now)
 
     def of(self, block: int) -> int:
         """The number for a block of that prompt."""
@@ -48,7 +55,7 @@ class Salt:
 
     def names(self, prompt: Prompt) -> Callable[[int], int]:
         """What names the prefix that ends with a block of that prompt: its key and its number."""
-        if not any(self._now):
+        if self.plain:
             return prompt.key
         return lambda block: prompt.key(block) ^ self.of(block)
 
