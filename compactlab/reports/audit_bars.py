@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from compactlab.reports.audit_causes import by_cause, read_cost, shares
 from compactlab.reports.audit_ledger import Entry
+from compactlab.reports.breakdown import HATCHES
 from compactlab.reports.drawing import canvas, figure, svg
-from compactlab.reports.palette import cause_colours, light
+from compactlab.reports.palette import PATTERNS, cause_colours, light
 from compactlab.reports.text import clean, shorten
 
 # Sessions that get a bar.
@@ -23,14 +24,9 @@ def bill(entry: Entry) -> dict[str, float]:
     return {READ: read_cost([entry]), **found}
 
 
-def look(cause: str) -> tuple[str, bool]:
-    """Colour of what was paid for, and whether it is striped."""
-    if cause == READ:
-        return "grid", False
-    known = cause_colours()
-    if cause in known:
-        return known[cause]
-    return "grey", True
+def look(cause: str) -> tuple[str, str]:
+    """Colour of what was paid for, and its pattern."""
+    return ("grid", "") if cause == READ else cause_colours().get(cause, ("grey", PATTERNS[-1]))
 
 
 def bars(entries: Sequence[Entry], name: str) -> str:
@@ -59,7 +55,7 @@ def bars(entries: Sequence[Entry], name: str) -> str:
         axes = drawn.add_axes((*corner, *size))
         starts = [0.0] * len(entries)
         for cause in _ordered(bills):
-            colour, striped = look(cause)
+            colour, pattern = look(cause)
             pieces = [each.get(cause, 0.0) for each in bills]
             axes.barh(
                 range(len(entries)),
@@ -69,7 +65,7 @@ def bars(entries: Sequence[Entry], name: str) -> str:
                 color=light(colour),
                 edgecolor=light("paper"),
                 linewidth=0.4,
-                hatch="////" if striped else None,
+                hatch=HATCHES[pattern],
             )
             starts = [start + piece for start, piece in zip(starts, pieces, strict=True)]
         labels = [shorten(clean(entry.name), 36) for entry in entries]

@@ -126,11 +126,11 @@ def _why(ledger: Ledger) -> list[dict[str, Any]]:
 def _causes(entries: Sequence[Entry]) -> list[dict[str, Any]]:
     rows = []
     for row in cause_rows(entries):
-        colour, striped = look(row.cause)
+        colour, pattern = look(row.cause)
         meaning = CAUSES.get(row.cause, "")
-        rows.append({"cells": row, "colour": colour, "striped": striped, "meaning": meaning})
+        rows.append({"cells": row, "colour": colour, "pattern": pattern, "meaning": meaning})
     read = show(sum(entry.audited.recorded.read.recorded for entry in entries), "tokens")
     priced = any(entry.audited.recorded.cost is not None for entry in entries)
     cost = show(read_cost(entries), "USD") if priced else ""
     cells = (READ, read, "", cost, "", "", "")
-    return [*rows, {"cells": cells, "colour": look(READ)[0], "striped": False, "meaning": ""}]
+    return [*rows, {"cells": cells, "colour": look(READ)[0], "pattern": "", "meaning": ""}]

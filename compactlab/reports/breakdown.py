@@ -11,7 +11,7 @@ from compactlab.reports.text import shorten
 
 _WIDTH, _LEFT = 9.2, 2.55
 _ROW = 0.27
-_HATCHES = {"": None, "striped": "////", "dotted": "...."}
+HATCHES = {"": None, "striped": "////", "dotted": "...."}
 
 
 def breakdown(labels: Sequence[str], causes: Sequence[Mapping[str, int]], name: str) -> str:
@@ -55,7 +55,7 @@ def breakdown(labels: Sequence[str], causes: Sequence[Mapping[str, int]], name: 
                 color=light(colour),
                 edgecolor=light("paper"),
                 linewidth=0.4,
-                hatch=_HATCHES[pattern],
+                hatch=HATCHES[pattern],
             )
             starts = [
                 start + each.get(cause, 0) for start, each in zip(starts, causes, strict=True)
