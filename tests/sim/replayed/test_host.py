@@ -105,7 +105,7 @@ def test_it_counts_as_the_model_does(kit: Any, story: Any) -> None:
     script = story.user("1").answer("1").script()
     kit.replayed(script, witness.strategy)
     kit.replayed(script, witness.strategy, model="claude-sonnet-4-5")
-    assert witness.seen == [[100, 100, 200, 400, 500], [132, 132, 264, 528, 660]]
+    assert witness.seen == [[100, 100, 200, 400, 500], [112, 112, 224, 448, 560]]
 
 
 def test_opaque_parts_count_their_size(kit: Any, story: Any) -> None:

@@ -96,7 +96,7 @@ def test_a_recording_that_holds_everything_hides_nothing(kit: Any, story: Any) -
 
 
 def test_sizes_are_told_in_tokens_of_o200k(kit: Any, story: Any) -> None:
-    story.user(kit.prose(100)).answer("ok", usage=Usage(uncached=132 + 13_200), model=CLAUDE)
+    story.user(kit.prose(100)).answer("ok", usage=Usage(uncached=112 + 11_200), model=CLAUDE)
     assert unseen(story.script(seed=-1)).system == pytest.approx(10_000, abs=1)
 
 
@@ -150,9 +150,9 @@ def test_a_recording_from_the_middle_has_a_head_until_its_first_compaction(
 
 def test_as_recorded_meets_the_recorded_prompts(kit: Any, story: Any) -> None:
     story.user(kit.prose(100)).answer("ok", usage=Usage(uncached=8100), model=CLAUDE)
-    story.user(kit.prose(40)).answer("ok", usage=Usage(uncached=8154), model=CLAUDE)
+    story.user(kit.prose(40)).answer("ok", usage=Usage(uncached=8146), model=CLAUDE)
     story.compacted(kit.prose(30)).user(kit.prose(20))
-    story.answer("ok", usage=Usage(uncached=5066), model=CLAUDE)
+    story.answer("ok", usage=Usage(uncached=5056), model=CLAUDE)
     script = story.script(seed=-1, starts_inside=True)
     trace = kit.replayed(script, AsRecorded(), model="recorded")
     told = [answer.call.usage.prompt for answer in script.calls]
