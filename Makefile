@@ -6,7 +6,7 @@ BIN := .venv/bin
 READY := .venv/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow check bench clean picture
+.PHONY: help demo test test-slow check bench bars clean picture
 
 help: ## say what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -29,6 +29,10 @@ check: $(READY) ## lint, formatting and types
 # The benchmarks are skipped by pyproject.toml's addopts, which cannot be taken back, only replaced.
 bench: $(READY) ## measure speed
 	$(BIN)/pytest tests/benchmarks -o addopts=--import-mode=importlib --benchmark-only
+
+RECORDED ?= ../shared/recorded
+bars: $(READY) ## hold the cache model against recorded sessions, RECORDED=their folder
+	$(BIN)/python examples/bars.py $(RECORDED)
 
 picture: $(READY) ## draw the picture of the README anew, from a real run
 	$(BIN)/python examples/picture.py docs/picture.svg

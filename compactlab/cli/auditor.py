@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from compactlab.reports.text import enumerated
+from compactlab.reports.text import clean, enumerated
 from compactlab.sim.errors import CompactlabError, InputError, UsageError
 
 if TYPE_CHECKING:
@@ -16,12 +16,6 @@ if TYPE_CHECKING:
     from compactlab.sim.conversation import Conversation
     from compactlab.sim.model import Catalogue
     from compactlab.sim.sweep import Source
-
-_FORMAT = "files of no known format"
-_LINES = "lines that cannot be read"
-_USAGE = "sessions without recorded usage"
-_MODEL = "sessions of models that are not known"
-_REPEATED = "sessions that stand in other files as a whole"
 
 
 class Auditor:
@@ -87,7 +81,7 @@ class Auditor:
                 self._failures.append(fault if isinstance(fault, CompactlabError) else str(fault))
                 self.misnamed = True
         found, skipped = sources(good, lenient=self._lenient)
-        self._passed.update({_FORMAT: skipped} if skipped else {})
+        self._passed.update({"no_known_format": skipped} if skipped else {})
         return found
 
     def _entries(self, source: Source) -> list[Entry]:
@@ -116,7 +110,7 @@ class Auditor:
         from compactlab.sim.audit import audit
 
         if conversation.skipped:
-            self._passed[_LINES] += conversation.skipped
+            self._passed["unreadable_lines"] += conversation.skipped
         audited = audit(conversation, self._catalogue.find, self._counted)
         if audited is None:
             self._passed[self._why_not(conversation)] += 1
@@ -129,15 +123,17 @@ class Auditor:
 
         calls = list(exchanges(conversation))
         if not calls:
-            return _USAGE
+            return "no_usage"
         if all(each.key in self._counted for each in calls):
-            return _REPEATED
+            return "counted_elsewhere"
         self._unknown.update(each.call.model for each in calls)
-        return _MODEL
+        return "unknown_model"
 
     def _reasons(self) -> list[str]:
-        reasons = [f"{number:,} {reason}" for reason, number in self._passed.items()]
+        from compactlab.reports.audit_headline import passed_over
+
+        reasons = passed_over(self._passed)
         if self._unknown:
-            names = enumerated([name or "(not named)" for name in self._unknown], 5)
-            reasons.append(f"write {names} into a file with its prices, and name it with --models")
+            names = enumerated([clean(name) or "(not named)" for name in self._unknown], 5)
+            reasons.append(f"write {names} into a file with prices, and name it with --models")
         return reasons

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from compactlab.reports.audit_causes import Share, by_cause, in_words, read_cost, shares
 from compactlab.reports.audit_ledger import Entry, Ledger
@@ -91,9 +91,30 @@ def remarks(ledger: Ledger) -> list[str]:
             "counted once."
         )
     if ledger.passed_over:
-        reasons = [f"{number:,} {reason}" for reason, number in ledger.passed_over.items()]
-        told.append(f"Passed over: {listed(reasons)}.")
+        told.append(f"Passed over: {listed(passed_over(ledger.passed_over))}.")
     return told
+
+
+# What was passed over and why, by the key of the reason in the JSON.
+REASONS = {
+    "no_known_format": ("file", "of no known format"),
+    "unreadable_lines": ("line", "that cannot be read"),
+    "no_usage": ("session", "without recorded usage"),
+    "unknown_model": ("session", "of models that are not known"),
+    "counted_elsewhere": ("session", "of which other files hold every call"),
+}
+
+
+def passed_over(reasons: Mapping[str, int]) -> list[str]:
+    """What was passed over, in words.
+
+    Examples
+    --------
+    >>> passed_over({"no_usage": 2})
+    ['2 sessions without recorded usage']
+    """
+    told = ((counted(n, REASONS[reason][0]), REASONS[reason][1]) for reason, n in reasons.items())
+    return [" ".join(each) for each in told]
 
 
 def _models(calls: dict[str, int]) -> str:

@@ -60,7 +60,7 @@ class Ledger:
     entries
         The sessions.
     passed_over
-        What was not audited: how much of it, by the reason.
+        What was not audited: how much of it, by the key of the reason.
     failures
         What could not be read, in words.
     unknown

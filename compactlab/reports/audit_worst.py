@@ -50,7 +50,7 @@ class Miss:
         told = [f"{charge.cause} {charge.tokens:,}" for charge in charges if charge.tokens]
         if not told:
             return "nothing fresh"
-        stands = next((GROUNDS[c.ground] for c in charges if c.ground != "log"), "")
+        stands = next((GROUNDS[c.ground] for c in charges if c.ground in ("read", "pattern")), "")
         return ", ".join(told) + (f" ({stands})" if stands else "")
 
 

@@ -1,0 +1,255 @@
+"""`compactlab audit`: why recorded sessions cost what they did."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from compactlab.reports.figures import NONE
+from compactlab.sim.churn import read_churn
+from tests.recordings import CALM, claude_code, codex, pi, written
+
+# 126,700 tokens written at 3.75 dollars a million, 123,000 read at 0.30.
+BILL = 0.475125 + 0.0369
+
+
+@pytest.fixture
+def logs(tmp_path) -> Path:
+    """A folder with a session of each client."""
+    claude_code(tmp_path / "logs" / "project" / "idle.jsonl")
+    pi(tmp_path / "logs" / "pi.jsonl", CALM)
+    codex(tmp_path / "logs" / "rollout.jsonl")
+    return tmp_path / "logs"
+
+
+def test_the_first_line_says_why_it_cost_this(compactlab, tmp_path):
+    done = compactlab("audit", claude_code(tmp_path / "idle.jsonl"))
+    assert (done.code, done.err) == (0, "")
+    first, second, *_ = done.out.splitlines()
+    assert first == (
+        "$0.51 of input in 6 calls: 31 % of it is rebuilding that nothing explains, 30 % "
+        "rebuilding what had expired after idle gaps, 29 % starting with nothing in the cache, "
+        "7 % reading the cache and 2 % new text."
+    )
+    assert second.startswith("What had to be rebuilt cost $0.29 more than reading it would have")
+
+
+def test_three_questions_are_kept_apart(compactlab, logs):
+    out = compactlab("audit", logs).out
+    asked = [line for line in out.splitlines() if line.endswith("?")]
+    assert asked == [
+        "What would we have predicted?",
+        "Why did it happen?",
+        "How much do these clients churn?",
+    ]
+
+
+def test_a_folder_is_searched_and_all_clients_are_told_apart(compactlab, logs):
+    (logs / "notes.txt").write_text("nothing")
+    done = compactlab("audit", "--json", logs)
+    told = json.loads(done.out)
+    assert done.code == 0
+    assert told["clients"].keys() == {"claude-code", "pi", "codex"}
+    assert [each["session"] for each in told["sessions"]] == ["pi", "idle", "rollout"]
+    assert told["passed_over"] == {"no_known_format": 1}
+    assert told["all"]["recorded_sizes"]["calls"] == 12
+
+
+def test_figures_are_those_on_paper(compactlab, tmp_path):
+    done = compactlab("audit", "--json", claude_code(tmp_path / "idle.jsonl"))
+    (session,) = json.loads(done.out)["sessions"]
+    sums = session["recorded_sizes"]
+    assert sums["input_cost_usd"]["recorded"] == pytest.approx(BILL)
+    assert sums["fresh_tokens"]["recorded"] == 126_700
+    assert sums["rebuilds"] == {"recorded": 2, "follow": 1, "found": 1, "invented": 0}
+    causes = {each["cause"]: each["tokens"] for each in session["causes"]}
+    assert causes == {
+        "cold_start": 40_000,
+        "append": 2_800,
+        "ttl_expired": 41_500,
+        "unexplained": 42_400,
+    }
+    paid = sum(each["cost_usd"] for each in session["causes"]) + session["read_cost_usd"]
+    assert paid == pytest.approx(BILL)
+
+
+def test_the_worst_call_says_what_was_expected_and_what_was_there(compactlab, tmp_path):
+    file = claude_code(tmp_path / "idle.jsonl")
+    lines = compactlab("audit", file, "--worst", 1).out.splitlines()
+    at = lines.index("The 1 call furthest off")
+    assert [line.strip() for line in lines[at + 1 : at + 6]] == [
+        "1  $0.15 more: 42,400 tokens less were read than expected, of a prompt of 42,800 "
+        "(claude-sonnet-4-5)",
+        "expected: 42,400 read; append 400",
+        "recorded: 0 read; unexplained 42,400, append 400",
+        "2026-03-01 11:02:00 UTC, call 6, answer idle-5",
+        str(file),
+    ]
+    assert "furthest off" not in compactlab("audit", file, "--worst", 0).out
+
+
+@pytest.mark.parametrize("content", [None, "no transcript"])
+def test_a_folder_of_nothing_ends_with_2(compactlab, tmp_path, content):
+    if content:
+        (tmp_path / "notes.txt").write_text(content)
+    done = compactlab("audit", tmp_path)
+    assert (done.code, done.out) == (2, "")
+    assert "there is nothing to audit" in done.err
+    assert ("1 file of no known format" in done.err) == bool(content)
+
+
+def test_a_path_that_is_not_there_ends_with_2(compactlab, tmp_path, logs):
+    assert compactlab("audit", tmp_path / "gone").code == 2
+    done = compactlab("audit", logs, tmp_path / "gone")
+    assert done.code == 2
+    assert "gone: there is no such file or folder" in done.err
+    assert "of input in 3 sessions" in done.out
+
+
+def test_a_log_without_usage_is_passed_over_and_alone_ends_with_2(compactlab, logs, tmp_path):
+    file = claude_code(tmp_path / "bare.jsonl", usage=False)
+    done = compactlab("audit", file)
+    assert done.code == 2
+    assert "1 session without recorded usage" in done.err
+    done = compactlab("audit", logs, file)
+    assert (done.code, done.err) == (0, "")
+    assert "Passed over: 1 session without recorded usage." in done.out
+
+
+def test_an_unknown_model_is_named_and_may_be_written_down(compactlab, logs, tmp_path):
+    file = claude_code(tmp_path / "new.jsonl", model="made-up-1")
+    alone = compactlab("audit", file)
+    assert alone.code == 2
+    assert "write made-up-1 into a file with prices, and name it with --models" in alone.err
+    done = compactlab("audit", logs, file)
+    assert done.code == 0
+    assert "calls of models that are not known, made-up-1 (6 calls)" in done.out
+    models = tmp_path / "models.toml"
+    models.write_text(
+        '[models.made-up-1]\nwindow = 200000\ncache = "anthropic"\n'
+        "prices = { input = 3, cache_read = 0.3, cache_write_5m = 3.75, cache_write_1h = 6, "
+        "output = 15 }\n"
+    )
+    known = compactlab("audit", file, "--models", models)
+    assert known.out.startswith("$0.51 of input in 6 calls")
+
+
+def test_a_model_without_a_price_has_tokens_and_no_dollars(compactlab, logs, tmp_path):
+    models = tmp_path / "models.toml"
+    models.write_text('[models.made-up-1]\nwindow = 200000\ncache = "anthropic"\n')
+    file = claude_code(tmp_path / "new.jsonl", model="made-up-1")
+    done = compactlab("audit", file, "--models", models)
+    assert done.code == 0
+    assert done.out.startswith("250k tokens of input in 6 calls: 49 % of it is reading the cache")
+    assert "No price is known of made-up-1 (6 calls)" in done.out
+    assert "--models" in done.out
+    row = next(line for line in done.out.splitlines() if line.startswith("new "))
+    assert row.split()[8:11] == [NONE] * 3
+    told = json.loads(compactlab("audit", "--json", logs, file, "--models", models).out)
+    assert told["models_without_price"] == {"made-up-1": 6}
+    assert told["all"]["sessions_without_price"] == 1
+
+
+def test_a_truncated_file_costs_itself_alone(compactlab, logs):
+    file = claude_code(logs / "torn.jsonl")
+    file.write_text(file.read_text()[:-40])
+    done = compactlab("audit", logs)
+    assert done.code == 1
+    assert f"{file}:12: not JSON" in done.err
+    assert "of input in 3 sessions" in done.out
+    kindly = compactlab("audit", "--lenient", logs)
+    assert (kindly.code, kindly.err) == (0, "")
+    assert "Passed over: 1 line that cannot be read." in kindly.out
+    assert compactlab("audit", file).code == 2
+
+
+def test_a_resumed_session_counts_its_calls_once(compactlab, tmp_path):
+    first = claude_code(tmp_path / "first.jsonl", CALM)
+    lines = first.read_text() + claude_code(tmp_path / "more.jsonl", CALM).read_text()
+    resumed = [json.loads(line) for line in lines.splitlines()]
+    for record in resumed[6:]:
+        record["uuid"] += "-again"
+        record["timestamp"] = record["timestamp"].replace("T10", "T11")
+        record["parentUuid"] = record["parentUuid"] and f"{record['parentUuid']}-again"
+    resumed[6]["parentUuid"] = "a2"
+    written(tmp_path / "more.jsonl", resumed)
+    told = json.loads(compactlab("audit", "--json", tmp_path).out)
+    counts = [each["calls_counted_elsewhere"] for each in told["sessions"]]
+    assert counts == [0, 3]
+    assert told["all"]["recorded_sizes"]["calls"] == 6
+    written(tmp_path / "same.jsonl", resumed)
+    again = compactlab("audit", tmp_path).out
+    assert "Passed over: 1 session of which other files hold every call." in again
+
+
+def test_churn_is_written_for_each_client(compactlab, tmp_path, logs):
+    alone = tmp_path / "churn.json"
+    done = compactlab("audit", logs / "project", "--churn-out", alone)
+    assert done.err == f"wrote {alone}\n"
+    churn = read_churn(alone)
+    assert (churn.client, churn.sessions, churn.call.calls, churn.call.front) == (
+        "claude-code",
+        1,
+        4,
+        1.0,
+    )
+    compactlab("audit", logs, "--churn-out", tmp_path / "all.json")
+    names = {path.name for path in tmp_path.glob("all*")}
+    assert names == {"all-claude-code.json", "all-codex.json", "all-pi.json"}
+    assert read_churn(tmp_path / "all-pi.json").client == "pi"
+
+
+def test_a_page_is_written_beside_the_table(compactlab, tmp_path, logs):
+    file = tmp_path / "audit.html"
+    done = compactlab("audit", logs, "--html", file)
+    assert (done.code, done.err) == (0, f"wrote {file}\n")
+    assert "Why did it cost this?" in file.read_text("utf-8")
+
+
+@pytest.mark.parametrize("option", ["--html", "--churn-out"])
+def test_what_cannot_be_written_is_said_before_the_work(compactlab, tmp_path, logs, option):
+    done = compactlab("audit", logs, option, tmp_path / "gone" / "file")
+    assert (done.code, done.out) == (2, "")
+    assert "there is no such folder" in done.err
+
+
+def test_what_a_log_names_has_no_power_over_the_terminal(compactlab, tmp_path, logs):
+    file = claude_code(tmp_path / "bad.jsonl", model="\x1b[31mred")
+    assert "\x1b" not in compactlab("audit", logs, file).said
+    assert "\x1b" not in compactlab("audit", file).said
+
+
+def test_every_key_of_the_json_is_told(compactlab, root, logs):
+    page = (root / "docs" / "formats.md").read_text("utf-8")
+    told = set(re.findall(r"`(\w+)`", page[page.index("# The audit") :]))
+    assert keys(json.loads(compactlab("audit", "--json", logs).out)) <= told
+
+
+def keys(value: object, skip: bool = False) -> set[str]:
+    """All keys; not those that are names themselves: of clients, models, causes."""
+    if isinstance(value, list):
+        return set().union(*map(keys, value))
+    if not isinstance(value, dict):
+        return set()
+    found = set() if skip else set(value)
+    for key, inside in value.items():
+        named = key in ("clients", "models_not_known", "models_without_price", "passed_over")
+        named = named or key == "calls_of_models_not_known"
+        named = named or (key == "expected" and isinstance(inside, dict))
+        found |= keys(inside, named)
+    return found
+
+
+@pytest.mark.parametrize("folder", ["entireio-cli", "pi-mono", "agentv"])
+def test_recorded_sessions_are_audited(compactlab, shared, folder):
+    done = compactlab("audit", "--json", shared / "recorded" / folder)
+    told = json.loads(done.out)
+    assert done.code == 0
+    for session in told["sessions"]:
+        sums = session["recorded_sizes"]
+        assert sums["within_5_percent"] > 0.5
+        fresh = sum(each["tokens"] for each in session["causes"])
+        assert fresh == sums["fresh_tokens"]["recorded"]

@@ -1,0 +1,187 @@
+"""What people see of an audit: sums that add up, and words that are held fast."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from compactlab.reports.audit_causes import GROUNDS, WORDS, charged, read_cost, shares
+from compactlab.reports.audit_columns import signed
+from compactlab.reports.audit_course import course, furthest_off
+from compactlab.reports.audit_headline import headline
+from compactlab.reports.audit_ledger import Entry, Ledger, together
+from compactlab.reports.audit_page import audit_page
+from compactlab.reports.audit_table import audit_table, moment
+from compactlab.reports.audit_worst import worst
+from compactlab.reports.figures import NONE
+from compactlab.scenarios.transcript import read
+from compactlab.sim.audit import Audited, audit, input_costs
+from compactlab.sim.causes import CAUSES
+from tests.recordings import CALM, IDLE, Recorded, claude_code, codex, pi
+
+Check = Callable[[str, str], None]
+
+
+def audited(path: Path) -> Audited:
+    (conversation,) = read(path)
+    found = audit(conversation)
+    assert found is not None
+    return found
+
+
+def entry(path: Path) -> Entry:
+    return Entry(path.name, audited(path))
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Ledger:
+    """Four sessions of three clients, and something passed over."""
+    entries = [
+        entry(claude_code(tmp_path / "idle.jsonl")),
+        entry(claude_code(tmp_path / "calm.jsonl", CALM)),
+        entry(pi(tmp_path / "talk.jsonl")),
+        entry(codex(tmp_path / "rollout.jsonl")),
+    ]
+    return Ledger.of(entries, {"no_usage": 2, "unreadable_lines": 1}, ["torn.jsonl:3: not JSON"])
+
+
+def test_the_table_is_what_it_was(ledger: Ledger, golden: Check) -> None:
+    golden("audit.txt", audit_table(ledger, 2) + "\n")
+
+
+def test_a_narrow_table_says_what_it_leaves_out(
+    ledger: Ledger, golden: Check, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    text = audit_table(ledger, 0)
+    golden("audit-narrow.txt", text + "\n")
+    tables = [line for line in text.splitlines() if "─" in line]
+    assert max(map(len, tables)) <= 80
+
+
+def test_the_page_is_whole_and_alone(ledger: Ledger) -> None:
+    page = audit_page(ledger, 3)
+    assert page == audit_page(ledger, 3)
+    assert "://" not in page
+    assert "<script" not in page
+    assert re.findall(r'(?:href|src)="[^#]', page) == []
+    assert page.count("<svg") == 2
+    for words in ("$1.22 of input", "dollars of input", "call number", "torn.jsonl:3: not JSON"):
+        assert words in page
+
+
+def test_the_page_escapes_what_logs_name(tmp_path: Path) -> None:
+    found = entry(claude_code(tmp_path / "x.jsonl"))
+    tally = replace(found.audited.recorded, name="<b>bold</b>")
+    bad = Entry("<i>file</i>", replace(found.audited, recorded=tally))
+    page = audit_page(Ledger.of([bad]), 3)
+    assert "<b>bold" not in page
+    assert "<i>file" not in page
+    assert "&lt;b&gt;bold" in page
+
+
+def test_a_long_session_is_drawn_in_few_strokes(tmp_path: Path) -> None:
+    calls = [(0.0, 0, 30_000, True)]
+    calls += [(10.0 * n, 30_000 + 100 * (n - 1), 100, False) for n in range(1, 700)]
+    calls += [(7_000.0, 0, 100_000, False)]
+    found = entry(claude_code(tmp_path / "long.jsonl", calls))
+    drawing = course(found, "course")
+    assert len(drawing) < 60_000
+    assert furthest_off([entry(claude_code(tmp_path / "calm.jsonl", CALM)), found]) == found
+
+
+def test_every_cause_and_every_ground_has_its_words() -> None:
+    replays_alone = {"compaction_call", "extra_turn", "churn"}
+    assert set(CAUSES) - replays_alone <= set(WORDS)
+    assert GROUNDS.keys() == {"log", "read", "pattern", "none"}
+
+
+def test_sessions_without_a_price_are_in_no_sum_of_dollars(tmp_path: Path) -> None:
+    priced = entry(claude_code(tmp_path / "a.jsonl", CALM))
+    found = entry(claude_code(tmp_path / "b.jsonl", IDLE)).audited
+    bare = Entry("b", replace(found, recorded=replace(found.recorded, cost=None)))
+    both = together("", [priced.audited.recorded, bare.audited.recorded])
+    assert both.cost == priced.audited.recorded.cost
+    assert read_cost([priced, bare]) == read_cost([priced])
+    assert headline([priced, bare])[0].startswith("$0.13 of input in 3 calls: ")
+    expired = next(share for share in shares([priced, bare]) if share.cause == "ttl_expired")
+    assert (expired.tokens, expired.dollars) == (41_500, None)
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [(None, NONE), (0.0, "0.0%"), (-0.00001, "0.0%"), (0.05, "+5.0%"), (3, "+300%")],
+)
+def test_errors_have_a_sign(error: float | None, said: str) -> None:
+    assert signed(error) == said
+
+
+@pytest.mark.parametrize(
+    ("time", "said"), [(0.0, "undated"), (1e20, "undated"), (86_400.0, "1970-01-02 00:00:00 UTC")]
+)
+def test_a_time_that_is_none_is_no_error(time: float, said: str) -> None:
+    assert moment(time) == said
+
+
+@st.composite
+def sessions(draw: st.DrawFn) -> list[Recorded]:
+    """Calls that lose now and then some of what the one before had left."""
+    calls: list[Recorded] = []
+    at, stored = 0.0, 0
+    for _ in range(draw(st.integers(1, 8))):
+        read = draw(st.one_of(st.just(stored), st.integers(0, stored)))
+        new = stored - read + draw(st.integers(1, 20_000))
+        calls.append((at, read, new, not calls or draw(st.booleans())))
+        stored = read + new
+        at += draw(st.sampled_from([10.0, 200.0, 400.0, 5_000.0]))
+    return calls
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(sessions(), min_size=1, max_size=3))
+def test_causes_and_reading_add_up_to_the_bill(
+    tmp_path: Path, drawn: Sequence[Sequence[Recorded]]
+) -> None:
+    entries = [
+        entry(claude_code(tmp_path / f"{number}.jsonl", calls))
+        for number, calls in enumerate(drawn)
+    ]
+    tally = together("all", [each.audited.recorded for each in entries])
+    found = shares(entries)
+    assert tally.cost is not None
+    assert sum(share.tokens for share in found) == tally.written.recorded
+    paid = sum(share.dollars or 0.0 for share in found) + read_cost(entries)
+    assert paid == pytest.approx(tally.cost.recorded)
+    assert all(0 <= (share.premium or 0.0) <= (share.dollars or 0.0) for share in found)
+    assert tally.calls == sum(map(len, drawn))
+    assert headline(entries)[0].startswith("$")
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(sessions(), st.integers(0, 9))
+def test_the_worst_calls_are_those_that_sorting_finds(
+    tmp_path: Path, calls: Sequence[Recorded], most: int
+) -> None:
+    found = entry(claude_code(tmp_path / "drawn.jsonl", calls))
+    gaps = []
+    for finding in found.audited.findings:
+        expected, recorded = input_costs(finding.forecast)
+        if expected != recorded or finding.forecast.read != finding.read:
+            gaps.append(abs(expected - recorded))
+    told = [abs(miss.dollars or 0.0) for miss in worst([found], most)]
+    assert told == sorted(gaps, reverse=True)[:most]
+
+
+def test_what_was_there_before_stands_in_front_of_what_is_new(tmp_path: Path) -> None:
+    # Expired: 41,500 tokens to write again at 3.75 dollars a million, where reading costs 0.30.
+    finding = audited(claude_code(tmp_path / "idle.jsonl")).findings[3]
+    (old, dollars, premium), (new, *_) = charged(finding)
+    assert (old.cause, old.tokens, new.cause, new.tokens) == ("ttl_expired", 41_500, "append", 500)
+    assert dollars == pytest.approx(41_500 * 3.75e-6)
+    assert premium == pytest.approx(41_500 * 3.45e-6)
