@@ -97,7 +97,7 @@ def _worst(console: Console, misses: Sequence[Miss]) -> None:
 def told(miss: Miss) -> Iterator[str]:
     """A call that was not as expected, in a few lines."""
     exchange, forecast = miss.finding.forecast.exchange, miss.finding.forecast
-    tokens = f"{abs(miss.tokens):,} tokens {'less' if miss.tokens > 0 else 'more'} were read"
+    tokens = f"{abs(miss.tokens):,} tokens {'fewer' if miss.tokens > 0 else 'more'} were read"
     money = ""
     if miss.dollars is not None:
         money = f"${dollars(abs(miss.dollars))} {'more' if miss.dollars > 0 else 'less'}: "
