@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,14 +14,18 @@ from hypothesis import strategies as st
 from compactlab.sim.conversation import Conversation, Event, Rewind
 from compactlab.sim.host import Host
 from compactlab.sim.message import Call, Message, Part, Usage, verbatim
-from compactlab.sim.model import find_model
+from compactlab.sim.model import Catalogue, built_in
 from compactlab.sim.replay import record
 from compactlab.sim.strategy import Strategy
 from compactlab.sim.summarize import Summarizer, SummaryRequest
+from compactlab.sim.tokens import Tokenizer
 from compactlab.sim.trace import Trace
 from compactlab.sim.view import Messages, View
 
 MODEL = "claude-sonnet-4-5"
+# How a real model counts is measured anew now and then; the sizes of these stories are told once.
+TOLD = replace(built_in().find(MODEL), tokenizer=Tokenizer("o200k_base", 1.32))
+CATALOGUE = Catalogue({**built_in().models, MODEL: TOLD})
 ROLES = {"u": "user", "m": "user", "a": "assistant", "c": "assistant", "r": "tool", "o": "tool"}
 
 
@@ -88,7 +92,8 @@ class NoteTaker(Summarizer):
 
 
 def _play(conversation: Conversation, strategy: Strategy, **more: Any) -> Trace:
-    return record(conversation, strategy, MODEL, **{"summarizer": NoteTaker(), **more})
+    told = {"summarizer": NoteTaker(), "catalogue": CATALOGUE}
+    return record(conversation, strategy, MODEL, **{**told, **more})
 
 
 def _sent(conversation: Conversation, strategy: Strategy, **more: Any) -> list[str]:
@@ -103,7 +108,7 @@ def _view(script: str, **more: Any) -> View:
 
 
 def _host(view: View, *, window: int = 200_000, reported: Usage | None = None) -> Host:
-    host = Host(find_model(MODEL).narrowed(window), reported=reported)
+    host = Host(TOLD.narrowed(window), reported=reported)
     host.log = view.messages
     return host
 

@@ -6,7 +6,6 @@ import pytest
 
 from compactlab.sim.metrics import Reading
 from compactlab.sim.metrics.behaviour import tokens_added
-from compactlab.sim.model import find_model
 from compactlab.strategies.catalogue import LINE_UP, find_strategy
 from compactlab.strategies.mechanisms.openclaw.sidecar import HEADER
 
@@ -22,7 +21,7 @@ def added(play):
     def both(story, spec, **more):
         trace = play(story, find_strategy(spec), **more)
         said = {id(part) for message in story.messages for part in message.parts}
-        count = find_model(MODEL).tokenizer.part
+        count = trace.catalogue.find(MODEL).tokenizer.part
         recount = 0
         for step, prompt in zip(trace.steps, trace.prompts(), strict=True):
             blocks = [part for part in step.system if part.kind != "opaque"]

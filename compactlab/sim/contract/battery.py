@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 from compactlab.sim.blocks import forget_blocks
 from compactlab.sim.contract.draw import draw
@@ -13,11 +14,13 @@ from compactlab.sim.conversation import Conversation
 from compactlab.sim.errors import UsageError
 from compactlab.sim.memory import Remembered
 from compactlab.sim.message import Message, Part, Source, verbatim
+from compactlab.sim.model import Catalogue, built_in
 from compactlab.sim.recording import Unseen
 from compactlab.sim.replay import replay
 from compactlab.sim.spec import build, parse_spec
 from compactlab.sim.strategy import Pipeline, Strategy
 from compactlab.sim.summarize import Summarizer, SummaryRequest, TurnRequest, Written
+from compactlab.sim.tokens import Tokenizer
 from compactlab.sim.trace import Step
 
 MODEL = "claude-sonnet-4-5"
@@ -177,7 +180,18 @@ def _steps(conversation: Conversation, strategy: Strategy, window: int) -> Itera
         summarizer=Recap(),
         window=window,
         overhead=Unseen(),
+        catalogue=_plain(),
     )
+
+
+@cache
+def _plain() -> Catalogue:
+    """The model, counting without a factor and without framing.
+
+    Those are measured anew now and then, and who keeps the contract must not hang on it. With 69
+    tokens of framing a call, telling of a call what it gave would never be longer than the call.
+    """
+    return Catalogue({MODEL: replace(built_in().find(MODEL), tokenizer=Tokenizer())})
 
 
 def _other_future(conversation: Conversation, answer: str) -> Conversation:
