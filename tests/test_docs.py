@@ -32,10 +32,13 @@ def test_the_experiment_file_that_is_shown_can_be_run(root: Path, tmp_path: Path
     file.write_text(shown, encoding="utf-8")
     (own,) = re.findall(r"```text\n(\[providers.*?)```", formats(root), re.DOTALL)
     (tmp_path / "own-models.toml").write_text(own, encoding="utf-8")
+    (measured,) = re.findall(r"```json\n(.*?)```", formats(root), re.DOTALL)
+    (tmp_path / "churn.json").write_text(measured, encoding="utf-8")
     settings = Settings.load(file, {})
     assert settings.model_fields_set == set(Settings.model_fields)
     assert settings.out == str(tmp_path / "results")
     assert settings.models_file == str(tmp_path / "own-models.toml")
+    assert settings.churn == str(tmp_path / "churn.json")
     planned = plan(
         settings.conversations,
         settings.strategies,
@@ -44,8 +47,11 @@ def test_the_experiment_file_that_is_shown_can_be_run(root: Path, tmp_path: Path
         window=settings.window,
         seeds=settings.seeds,
         models_file=settings.models_file,
+        churn=settings.churn,
     )
     assert planned.catalogue.find("acme-large-1.5+night").multiplier == 0.5
+    assert planned.churn is not None
+    assert planned.churn.turn.share("front") == 37 / 115
     assert (len(planned.sources), len(planned.strategies), len(planned.models)) == (4, 4, 2)
     assert planned.run_source(planned.sources[0])[0].status == "ok"
 
