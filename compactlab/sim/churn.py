@@ -41,8 +41,11 @@ class Rate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     high: float = 1.0
 
     def __post_init__(self) -> None:
-        if not 0 <= self.front + self.messages <= max(self.calls, 0):
+        whole = min(self.front, self.messages) >= 0
+        if not (whole and self.front + self.messages <= self.calls):
             raise ValueError("front and messages must add up to a number from 0 to calls")
+        if not 0 <= self.low <= self.high <= 1:
+            raise ValueError("low and high must be an interval between 0 and 1")
 
     def share(self, depth: Depth) -> float:
         """Share of calls at which the prompt changed so deep.

@@ -17,7 +17,7 @@ Key = tuple[str, float, Usage]
 
 
 class Uncounted(NamedTuple):
-    """A request that was sent, but whose tokens the log does not tell: it was broken off."""
+    """A request whose tokens the log does not tell: it was broken off, or made a summary."""
 
     context: Messages
     time: float
@@ -42,7 +42,8 @@ class Exchange:
     time
         When it started: the time of its newest message, in seconds since 1970.
     compacted
-        When the agent compacted its context since the last counted call; None if it did not.
+        The request by which the agent compacted its context since the last counted call; None if
+        it did not.
     rewound
         Whether the user went back since then.
     uncounted
@@ -55,7 +56,7 @@ class Exchange:
     context: Messages
     arrived: tuple[Message, ...]
     time: float
-    compacted: float | None = None
+    compacted: Uncounted | None = None
     rewound: bool = False
     uncounted: tuple[Uncounted, ...] = ()
 
@@ -91,6 +92,7 @@ class Exchange:
             answer=strip(self.answer, parts=tuple(asks[:1])),
             context=Messages(),
             arrived=tuple(spoken[:1]),
+            compacted=self.compacted and Uncounted(Messages(), self.compacted.time),
             uncounted=(),
         )
 
@@ -115,14 +117,15 @@ class _Log:
     def _forget(self) -> None:
         self._arrived: list[Message] = []
         self._uncounted: list[Uncounted] = []
-        self._compacted: float | None = None
+        self._compacted: Uncounted | None = None
         self._rewound = False
 
     def read(self) -> Iterator[Exchange]:
         """Go through the events."""
         for event in self._events:
             if isinstance(event, Compaction):
-                self._context, self._compacted = compacted(self._context, event), event.time
+                self._compacted = Uncounted(self._context, event.time)
+                self._context = compacted(self._context, event)
             elif isinstance(event, Rewind):
                 self._context, self._rewound = self._known[event.to], True
             else:

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from compactlab.sim.audit.exchange import Exchange, exchanges
+from compactlab.sim.audit.exchange import Exchange, Uncounted, exchanges
 from compactlab.sim.audit.habits import Habits
-from compactlab.sim.audit.sizes import Front, Sized, Sizes
+from compactlab.sim.audit.sized import Sized
+from compactlab.sim.audit.sizes import Front, Sizes
 from compactlab.sim.cache import Cache, CachePolicy, Lookup, Request, Settings
 from compactlab.sim.causes import explain
 from compactlab.sim.conversation import Conversation
@@ -124,7 +125,7 @@ class _Line:
         settings = habits.settings(exchange.call)
         self._ttl = exchange.call.ttl or self._ttl
         self._front.measure(exchange, self._prompt)
-        self._between(exchange, clock, habits)
+        self._between(exchange, clock, habits, last)
         if habits.shares_system(self._ttl):
             self._send(self._neighbour, self._front.alone(), clock, settings)
         lookup = self._send(self._prompt, self._front.view(exchange.context), clock, settings)
@@ -159,21 +160,29 @@ class _Line:
         }
         return next((reason for reason, holds in reasons.items() if holds), "append")
 
-    def _between(self, exchange: Exchange, clock: float, habits: Habits) -> None:
+    def _between(
+        self, exchange: Exchange, clock: float, habits: Habits, last: _Line | None
+    ) -> None:
         """The requests since the last call that the log does not count."""
-        sent = [(min(broken.time, clock), broken.context) for broken in exchange.uncounted]
+        sent = [(self, broken) for broken in exchange.uncounted]
+        rode = last and last._rode(exchange, habits)  # with the model of the last call
+        if last and rode:
+            sent.append((last, rode))
+        for line, (context, time) in sorted(sent, key=lambda pair: pair[1].time):
+            line._send(line._prompt, line._front.view(context), min(time, clock), line._settings)
+
+    def _rode(self, exchange: Exchange, habits: Habits) -> Uncounted | None:
+        """What the client asked since the last call with the prompt of the session."""
         last = self._last
-        if last is not None:
-            told = len(last.context) + 1
-            context, asked = exchange.context, None
-            if exchange.compacted is not None:
-                asked, context = exchange.compacted, last.context
-            elif habits.forks and last.ends_turn and exchange.opens_turn and not exchange.rewound:
-                asked, context = last.answer.time, context[:told]
-            if asked is not None:
-                sent.append((min(max(asked, last.time), clock), context))
-        for at, context in sorted(sent, key=lambda request: request[0]):
-            self._send(self._prompt, self._front.view(context), at, self._settings)
+        if last is None:
+            return None
+        if exchange.compacted is not None:
+            context, time = exchange.compacted
+        elif habits.forks and last.ends_turn and exchange.opens_turn and not exchange.rewound:
+            context, time = exchange.context[: len(last.context) + 1], last.answer.time
+        else:
+            return None
+        return Uncounted(context, max(time, last.time))
 
     def _send(self, prompt: Prompt, view: View, at: float, settings: Settings) -> Lookup:
         prompt.move(view)

@@ -21,6 +21,8 @@ Ground = Literal["log", "read", "pattern", "none"]
 _SLACK = 64
 # A loss by chance does not care who has spoken; below this probability it was not chance.
 _CHANCE = 1e-3
+# Causes of a forecast that do not tell why anything was lost.
+_NO_REASON = ("append", "grid", "unexplained")
 _GRID = 256  # tokens that a cache with a grid of 128 leaves out at most, and the odd one more
 
 
@@ -41,8 +43,8 @@ class Finding:
     forecast
         What was expected of it.
     lost
-        Tokens that the call before had left in the cache and that were not read; 0 where the
-        agent had compacted or there is no call before.
+        Tokens that the call before had left in the cache and that were not read, as many as the
+        prompt still has; 0 where there is no call before.
     charges
         All its fresh tokens.
     """
@@ -119,7 +121,7 @@ class _Memory:
         grid = not exchange.usage.cache_write and not exchange.call.ttl
         if grid and lost <= _GRID:
             return "grid", "log"
-        expected = {k: n for k, n in forecast.causes.items() if k not in ("append", "grid")}
+        expected = {k: n for k, n in forecast.causes.items() if k not in _NO_REASON}
         if expected and 2 * sum(expected.values()) >= lost:
             return max(expected, key=lambda cause: expected[cause]), "log"
         last = self.last.exchange if self.last else exchange

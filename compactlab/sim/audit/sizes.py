@@ -8,17 +8,13 @@ prompt is either what the log adds up to, or what was recorded, told out among w
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import compress
 from typing import Literal
 
-import msgspec
-
 from compactlab.sim.audit.exchange import Exchange
-from compactlab.sim.blocks import Blocks, Group
+from compactlab.sim.audit.sized import Sized, told_out
 from compactlab.sim.conversation import Conversation
-from compactlab.sim.message import Message, Part
+from compactlab.sim.message import Part
 from compactlab.sim.prompt import CLIENT_CONTEXT, Prompt
-from compactlab.sim.tokens import Tokenizer
 from compactlab.sim.view import Messages, View
 
 Sizes = Literal["recorded", "rebuilt"]
@@ -28,93 +24,10 @@ Sizes = Literal["recorded", "rebuilt"]
 TOOLS_AND_SYSTEM = 28_000
 # A whole first prompt, for logs that begin in the middle (median of the same 202 sessions).
 FIRST_PROMPT = 42_000
-# An answer of which less was counted than this share of its own text was not counted to its end.
-WHOLE = 0.9
 # Less than so much lost is no rebuild: the threshold of a third party's cache report (cachemiss).
 REBUILD = 4_000
-
-
-class Sized(Blocks):
-    """Blocks of known sizes: of messages as told, of what has no text by itself.
-
-    Parameters
-    ----------
-    tokenizer
-        Estimates what was not told.
-    """
-
-    def __init__(self, tokenizer: Tokenizer) -> None:
-        super().__init__(tokenizer)
-        # The message is held too: an id may be given again once its object is gone.
-        self._told: dict[int, tuple[Message, int, bool]] = {}
-
-    def knows(self, message: Message) -> bool:
-        """Whether the size of a message was told."""
-        return id(message) in self._told
-
-    def tell(self, message: Message, tokens: int, *, bare: bool = False) -> None:
-        """Tell the size of a message; bare, what is left of it without its thinking."""
-        self._told[id(message)] = message, tokens, bare
-        self._known.pop(id(message), None)
-
-    def left(self, message: Message) -> int:
-        """Tokens of a message without its thinking."""
-        whole = self.tokens(message)
-        bare = self.thoughts.get(id(message))
-        return whole if bare is None else sum(bare[1])
-
-    def of_system(self, parts: tuple[Part, ...]) -> Group:
-        """What has no text counts as it is; a block is the same one at any size."""
-        named = tuple(
-            msgspec.structs.replace(p, size=1) if p.kind == "opaque" else p for p in parts
-        )
-        symbols, tokens = super().of_system(named)
-        sizes = zip(parts, tokens, strict=True)
-        return symbols, tuple(p.size if p.kind == "opaque" else n for p, n in sizes)
-
-    def sizes(self, message: Message) -> tuple[int, ...]:
-        """Count the parts of a message, or share out among them what was told of it."""
-        counted = super().sizes(message)
-        known = self._told.get(id(message))
-        if known is None:
-            return told_out(_written(message), counted) if _is_whole(message, counted) else counted
-        _, told, bare = known
-        if not bare:
-            return told_out(told, counted)
-        spoken = [part.type != "thinking" for part in message.parts]
-        shares = iter(told_out(told, compress(counted, spoken)))
-        both = zip(counted, spoken, strict=True)
-        return tuple(next(shares) if said else tokens for tokens, said in both)
-
-
-def _written(message: Message) -> int:
-    """Tokens that the model was recorded to have written; an answer weighs what it cost."""
-    usage = message.call.usage if message.call else None
-    return usage.output if usage else 0
-
-
-def _is_whole(message: Message, counted: Iterable[int]) -> bool:
-    """Whether the recorded output is of a whole answer: some logs note what had come so far."""
-    said = sum(n for n, part in zip(counted, message.parts, strict=True) if part.type != "thinking")
-    return _written(message) >= WHOLE * said
-
-
-def told_out(whole: int, shares: Iterable[int]) -> tuple[int, ...]:
-    """Split a number into whole numbers in proportion to shares; evenly, if those are all 0.
-
-    Examples
-    --------
-    >>> told_out(10, [1, 1, 2])
-    (2, 3, 5)
-    >>> told_out(3, [0, 0])
-    (1, 2)
-    """
-    shares = list(shares)
-    total = sum(shares)
-    if not total:
-        shares, total = [1] * len(shares), len(shares)
-    ends = [whole * sum(shares[: index + 1]) // total for index in range(len(shares))]
-    return tuple(end - start for start, end in zip([0, *ends], ends, strict=False))
+# What is read of a prompt that was stored is at most so much smaller (OpenAI's grid).
+GRID = 128
 
 
 class Front:
@@ -151,6 +64,9 @@ class Front:
         self._bare = self._changed = 0
         self._first = 0  # the first prompt since the last compaction
         self._last = Messages()
+        self._totals: set[int] = set()  # how large prompts were
+        # The messages that were the last of a prompt, and how many then stood without thinking.
+        self._ends: dict[str, int] = {}
 
     def view(self, messages: Messages) -> View:
         """Messages as a whole prompt."""
@@ -185,6 +101,8 @@ class Front:
         if compacted or not self._first:
             self._first = whole
         self._last = context
+        if context:
+            self._ends[context[-1].id] = self._bare
 
     def _begin(self, context: Messages, whole: int) -> None:
         """Divide the first prompt into what the log shows and what it does not."""
@@ -200,14 +118,48 @@ class Front:
         """Share out among what is new by how much the prompt is larger than it seems."""
         new = [i for i in range(shared, len(context)) if not self._blocks.knows(context[i])]
         left = more + sum(self._counts(context, new))
+        if left < 0 and shared < len(self._last):
+            left += self._cut(context, new, left, shared)
         if left < 0:
             old = sorted({*range(len(context))}.difference(new))
             if self.stripped is not None:
                 # What was taken out was smaller than it had seemed: so the rest of that is, too.
-                left += self._shrink(context, [i for i in old if i >= self.stripped], -left)
+                left += self._shrink_with(
+                    context, [i for i in old if i >= self.stripped], new, left
+                )
             if left < 0:
                 left = self._edit(context, old, left, left - more)
         self._share(context, new, left)
+
+    def _cut(self, context: Messages, new: Sequence[int], left: int, shared: int) -> int:
+        """Go back to the middle of what was told together; return what that leaves for the new.
+
+        How it divides was a guess. What is too much before the cut is too little behind it, so
+        that the prompts that ended behind it stay as large as they were.
+        """
+        start = shared
+        while start and not self._measured(context, start):
+            start -= 1
+        taken = self._shrink_with(context, range(start, shared), new, left)
+        if taken:
+            self._blocks.shift(self._last[shared], taken)
+        return taken
+
+    def _shrink_with(
+        self, context: Messages, old: Sequence[int], new: Sequence[int], left: int
+    ) -> int:
+        """Shrink old messages so far that what is new is not taken for less; return by how much."""
+        known, wanted = (sum(self._counts(context, places)) for places in (old, new))
+        kept, _ = told_out(max(0, known + left), (known, wanted))
+        return self._shrink(context, old, known - kept)
+
+    def _measured(self, context: Messages, end: int) -> bool:
+        """Whether so many messages were a whole prompt, with the thinking that they have now."""
+        bare = self._ends.get(context[end - 1].id)
+        if bare is None:
+            return False
+        first, last = sorted(min(which, end) for which in (bare, self._bare))
+        return not any(map(self._blocks.thinks, context[first:last]))
 
     def _edit(self, context: Messages, old: Sequence[int], left: int, wanted: int) -> int:
         """Something was taken out without telling; return what that leaves for what is new."""
@@ -250,7 +202,9 @@ class Front:
             self._context = max(0, whole - shown - self.system)
         lost = not before or read < before - REBUILD
         known_start = before or not self._inside
-        if lost and known_start and 0 < read < min(self._first, whole) - REBUILD:
+        is_front = lost and not any(0 <= total - read <= GRID for total in self._totals)
+        self._totals.add(exchange.cached)
+        if is_front and known_start and 0 < read < min(self._first, whole) - REBUILD:
             context = self._context + self.system - read
             if context < 0 and self._sizes == "recorded":
                 self._shrink(self._last, range(len(self._last)), -context)
