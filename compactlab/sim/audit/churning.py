@@ -91,23 +91,26 @@ def _count(session: Session, opening: bool) -> _Count:
 
 
 def _interval(client: str, counts: Sequence[_Count]) -> tuple[float, float]:
-    """Of the share that was lost, by drawing sessions; by Wilson's formula where that says nothing:
-    from a single one, or where nothing was lost.
-    """  # noqa: D205
+    """Of the share that was lost: the wider of what calls and what sessions say.
+
+    Drawing sessions tells how much they differ, but of a few far too little: with as many losses
+    by chance, the middle 95 % of such draws held the true share for 52 % of pairs of sessions, 85 %
+    of fours and 88 % of eights (200 made-up clients each). Wilson's formula takes every call for
+    itself, which is right only where sessions do not differ.
+    """
     total = sum(counts, _Count())
     if not total.calls:
         return 0.0, 1.0
-    if len(counts) < 2 or not total.lost:
-        return _wilson(total.lost, total.calls)
+    low, high = _wilson(total.lost, total.calls)
     calls, lost = [count.calls for count in counts], [count.lost for count in counts]
     rng = stream(0, client, "churn", "interval")
     shares = []
     for _ in range(_DRAWS):
         drawn = rng.choices(range(len(counts)), k=len(counts))
         of = sum(map(calls.__getitem__, drawn))
-        shares.append(sum(map(lost.__getitem__, drawn)) / of if of else 0.0)
+        shares.append(sum(map(lost.__getitem__, drawn)) / of if of else total.lost / total.calls)
     shares.sort()
-    return shares[int(0.025 * _DRAWS)], shares[int(0.975 * _DRAWS) - 1]
+    return min(low, shares[int(0.025 * _DRAWS)]), max(high, shares[int(0.975 * _DRAWS) - 1])
 
 
 def _wilson(hits: float, of: int) -> tuple[float, float]:

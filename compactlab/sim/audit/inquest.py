@@ -130,7 +130,7 @@ class _Memory:
         if read and grid:
             return "eviction", "read"
         if abs(read - forecast.system) <= _SLACK or self._ends_at(read):
-            return "history_edit", "read"
+            return ("rewind", "log") if exchange.rewound else ("history_edit", "read")
         return ("system_changed", "read") if read else ("unexplained", "none")
 
     def _ends_at(self, read: int) -> bool:

@@ -85,9 +85,10 @@ def _written(message: Message) -> int:
 
 
 def _is_whole(message: Message, counted: Iterable[int]) -> bool:
-    """Whether the recorded output is of a whole answer: some logs note what had come so far."""
+    """Whether a whole answer was counted: some logs note what had come so far, or nothing."""
     said = sum(n for n, part in zip(counted, message.parts, strict=True) if part.type != "thinking")
-    return _written(message) >= WHOLE * said
+    written = _written(message)
+    return written > 0 and written >= WHOLE * said
 
 
 def told_out(whole: int, shares: Iterable[int]) -> tuple[int, ...]:

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
+import msgspec
 from hypothesis import strategies as st
 
+from compactlab.sim.conversation import Compaction, Conversation, Event, Rewind
+from compactlab.sim.message import Call, Message, Usage
 from tests.sim.audit.client import MAIN, MODELS, Client
 
-TOLD = [
-    "turn",
-    "turn",
-    "turn",
-    "wait",
-    "compact",
-    "rewind",
-    "model",
-    "version",
-    "thinking",
-    "image",
-]
+CHANGES = ["model", "version", "thinking"]
+TOLD = ["turn", "turn", "turn", "wait", "compact", "rewind", "image", *CHANGES]
 UNTOLD = ["clear", "front", "messages", "suggest", "break_off"]
 
 SIZES = st.sampled_from([30, 300, 3_000, 12_000])
@@ -88,3 +81,40 @@ def sessions(draw: st.DrawFn, *, untold: bool = True, most: int = 12) -> Client:
             # The request for the summary left an entry of a size that is not told.
             client.known = {"": client.known[""]}
     return client.turn()
+
+
+NUMBERS = st.sampled_from([0, 0, 1, 500, 4_000, 30_000, 200_000, 10**15])
+USAGES = st.builds(Usage, NUMBERS, NUMBERS, NUMBERS, NUMBERS, NUMBERS)
+TIMES = st.sampled_from([0.0, -5.0, 1.0, 1e9, 1e9 + 100, 1e9 + 4_000, 1e18])
+CALLS = st.builds(
+    Call,
+    st.sampled_from([*MODELS, "", "never heard of"]),
+    st.one_of(USAGES, USAGES, st.none()),
+    st.sampled_from(["", "5m", "1h"]),
+    st.sampled_from(["", "1", "2"]),
+    st.sampled_from(["", "low", "high"]),
+    st.booleans(),
+)
+
+
+@st.composite
+def rubbish(draw: st.DrawFn) -> Conversation:
+    """A log of which nothing fits together."""
+    log = draw(sessions(most=5)).log()
+    events: list[Event] = []
+    for event in log.events:
+        change = draw(st.integers(0, 9))
+        if change == 0:
+            events.append(Compaction(time=draw(TIMES)))
+        elif change == 1:
+            events.append(Rewind(""))
+        if not isinstance(event, Message):
+            events.append(event)
+            continue
+        call = draw(CALLS) if event.call else None
+        parts = () if change == 2 else event.parts
+        origin = draw(st.sampled_from([event.origin, "aborted", "error", "interrupted"]))
+        told = {"time": draw(TIMES), "call": call, "parts": parts, "origin": origin}
+        events.append(msgspec.structs.replace(event, **told))
+    form = draw(st.sampled_from(["claude-code", "pi", "codex"]))
+    return Conversation("rubbish", form, tuple(events), starts_inside=draw(st.booleans()))

@@ -1,0 +1,152 @@
+"""Planted churn is measured, with an interval that holds it as often as it says."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from compactlab.sim.audit import Finding, churn_of, halvings
+from compactlab.sim.audit.churning import HALVINGS, with_churn
+from compactlab.sim.audit.churning import _wilson as wilson
+from compactlab.sim.audit.forecast import forecasts
+from compactlab.sim.audit.inquest import inquest
+from compactlab.sim.churn import Depth
+from tests.sim.audit.client import Client
+
+Session = list[Finding]
+
+
+def found(client: Client) -> Session:
+    return [*inquest(forecasts(client.log(), "recorded", client.find))]
+
+
+def churning(
+    seed: int,
+    *,
+    turns: int = 12,
+    at_turns: float = 0.0,
+    at_calls: float = 0.0,
+    depth: Depth = "front",
+) -> Session:
+    """A session of a client that changes its prompt at random."""
+    rng, client = Random(seed), Client(system=28_000, noise=0, context=60_000)
+    for turn in range(turns):
+        if turn and rng.random() < at_turns:
+            client.churn(depth)
+        client.say().ask().result()
+        if rng.random() < at_calls:
+            client.churn(depth)
+        client.ask(ends=True)
+    return found(client)
+
+
+def test_a_client_that_changes_nothing() -> None:
+    churn = churn_of("planted", [churning(seed) for seed in range(3)])
+    for rate, calls in ((churn.turn, 33), (churn.call, 36)):
+        assert (rate.calls, rate.front, rate.messages, rate.low) == (calls, 0, 0, 0)
+        assert rate.high == pytest.approx(wilson(0, calls)[1], abs=1e-6)
+    assert (churn.client, churn.sessions) == ("planted", 3)
+
+
+def test_a_client_that_always_changes_everything() -> None:
+    churn = churn_of("planted", [churning(seed, at_turns=1.0) for seed in range(3)])
+    assert (churn.turn.calls, churn.turn.front, churn.turn.messages) == (33, 33, 0)
+    assert (churn.turn.low, churn.turn.high) == (pytest.approx(wilson(33, 33)[0], abs=1e-6), 1.0)
+    assert churn.call.front == 0
+
+
+def test_how_deep_is_told_apart() -> None:
+    churn = churn_of("planted", [churning(1, at_calls=1.0, depth="messages")])
+    assert (churn.call.calls, churn.call.front) == (12, 0)
+    assert churn.call.messages == pytest.approx(12)
+    assert (churn.turn.front, churn.turn.messages) == (0, 0)
+
+
+def test_what_the_log_explains_is_no_churn() -> None:
+    client = Client(system=28_000).turn().wait(400).turn().compact().turn()
+    client.version = "2.0"
+    client.turn()
+    client.model = "other"
+    client.turn()
+    churn = churn_of("planted", [found(client)])
+    assert (churn.turn.front, churn.turn.messages) == (0, 0)
+    assert (churn.turn.calls, churn.call.calls) == (0, 10)  # every new turn had a reason
+
+
+def test_nothing_at_all_is_known_of_no_sessions() -> None:
+    churn = churn_of("planted", [])
+    assert (churn.turn.low, churn.turn.high, churn.sessions) == (0.0, 1.0, 0)
+    assert halvings("planted", []) == []
+    assert halvings("planted", [churning(1)]) == []
+
+
+def test_the_interval_holds_the_rate_and_is_the_same_every_time() -> None:
+    sessions = [churning(seed, at_turns=0.3) for seed in range(8)]
+    churn = churn_of("planted", sessions)
+    assert churn.turn.low < 0.3 < churn.turn.high
+    assert churn.turn.low < churn.turn.share("front") < churn.turn.high
+    assert churn_of("planted", sessions) == churn
+
+
+def test_with_its_churn_a_session_costs_what_it_did_on_the_average() -> None:
+    sessions = [churning(seed, at_turns=0.25, at_calls=0.05) for seed in range(40)]
+    churn = churn_of("planted", sessions)
+    pairs = [with_churn(churn, session) for session in sessions]
+    bare = sum(finding.forecast.fresh for session in sessions for finding in session)
+    expected, recorded = sum(p.expected for p in pairs), sum(p.recorded for p in pairs)
+    assert expected == pytest.approx(recorded, rel=0.02)
+    assert bare < 0.5 * recorded
+
+
+def test_halvings_of_a_client_that_does_the_same_every_time_are_all_right() -> None:
+    errors = halvings("planted", [churning(1, at_turns=0.3)] * 6)
+    assert len(errors) == 20
+    assert max(map(abs, errors)) < 0.02
+    assert errors == sorted(errors)
+
+
+def test_halvings_of_a_client_that_churns_at_a_rate_are_right_on_the_average() -> None:
+    sessions = [churning(seed, turns=40, at_turns=0.3) for seed in range(8)]
+    errors = halvings("planted", sessions)
+    assert len(errors) == 70
+    assert abs(sum(errors) / 70) < 0.05
+    assert max(map(abs, errors)) < 0.5
+
+
+def test_halvings_of_an_odd_number_go_either_way_round() -> None:
+    assert len(halvings("planted", [churning(seed, turns=3) for seed in range(3)])) == 6
+
+
+def test_of_many_sessions_some_halvings_are_drawn() -> None:
+    sessions = [churning(seed, turns=3, at_turns=0.5) for seed in range(14)]
+    errors = halvings("planted", sessions)
+    assert len(errors) == HALVINGS
+    assert errors == halvings("planted", sessions)
+
+
+@pytest.mark.parametrize(
+    ("hits", "of", "low", "high"),
+    # Newcombe 1998, Statistics in Medicine 17:857, table I, method 3.
+    [
+        (81, 263, 0.2553, 0.3662),
+        (15, 148, 0.0624, 0.1605),
+        (0, 20, 0.0, 0.1611),
+        (1, 29, 0.0061, 0.1718),
+    ],
+)
+def test_wilsons_interval(hits: int, of: int, low: float, high: float) -> None:
+    assert wilson(hits, of) == pytest.approx((low, high), abs=5e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("sessions", "rate"), [(1, 0.2), (2, 0.3), (4, 0.3), (8, 0.1)])
+def test_the_interval_of_95_percent_holds_the_rate_nearly_as_often(
+    sessions: int, rate: float
+) -> None:
+    held = 0
+    for seed in range(200):
+        drawn = [churning(1_000 * seed + one, at_turns=rate) for one in range(sessions)]
+        churn = churn_of("planted", drawn)
+        held += churn.turn.low <= rate <= churn.turn.high
+    assert held >= 180

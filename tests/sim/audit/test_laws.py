@@ -1,0 +1,129 @@
+"""What holds of every audit, however strange the log."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from compactlab.sim.audit import audit, causes, churn_of, halvings, name_by_pattern
+from compactlab.sim.audit.forecast import forecasts
+from compactlab.sim.audit.inquest import inquest
+from compactlab.sim.audit.sizes import Sizes
+from compactlab.sim.conversation import Conversation, Event
+from compactlab.sim.errors import ModelError
+from compactlab.sim.message import Message
+from compactlab.sim.model import Model
+from tests.sim.audit.client import MODELS, Client
+from tests.sim.audit.drawn import rubbish, sessions
+
+BOTH: list[Sizes] = ["recorded", "rebuilt"]
+
+
+def find(name: str) -> Model:
+    if name not in MODELS:
+        raise ModelError(f"unknown model {name}")
+    return MODELS[name]
+
+
+def foretold(conversation: Conversation, sizes: Sizes) -> list[tuple[Any, ...]]:
+    """All that was said of each call before it was looked at."""
+    return [
+        (each.model.name, each.prompt, each.lookup, each.causes, each.had, each.before, each.system)
+        for each in forecasts(conversation, sizes, find)
+    ]
+
+
+def counted(client: Client) -> list[int]:
+    """Where in a log its counted calls are answered."""
+    events = enumerate(client.events)
+    return [i for i, event in events if isinstance(event, Message) and event.call is not None]
+
+
+def with_events(client: Client, events: list[Event]) -> Conversation:
+    return Conversation("planted", client.format, tuple(events))
+
+
+# Only what happened before
+
+
+@pytest.mark.parametrize("sizes", BOTH)
+@given(data=st.data(), client=sessions())
+def test_what_was_read_changes_no_forecast_up_to_that_call(
+    sizes: Sizes, data: st.DataObject, client: Client
+) -> None:
+    places = counted(client)
+    which = data.draw(st.integers(0, len(places) - 1))
+    answer = client.events[places[which]]
+    assert isinstance(answer, Message)
+    assert answer.call
+    assert answer.call.usage
+    usage = answer.call.usage
+    stored = usage.cache_read + usage.cache_write
+    read = data.draw(st.integers(0, stored))
+    other = msgspec.structs.replace(
+        usage, cache_read=read, cache_write_5m=stored - read, cache_write_1h=0
+    )
+    call = msgspec.structs.replace(answer.call, usage=other)
+    events = [*client.events]
+    events[places[which]] = msgspec.structs.replace(answer, call=call)
+    mine, its = foretold(client.log(), sizes), foretold(with_events(client, events), sizes)
+    assert mine[: which + 1] == its[: which + 1]
+
+
+@pytest.mark.parametrize("sizes", BOTH)
+@given(data=st.data(), client=sessions())
+def test_what_came_later_changes_no_forecast(
+    sizes: Sizes, data: st.DataObject, client: Client
+) -> None:
+    places = counted(client)
+    which = data.draw(st.integers(0, len(places) - 1))
+    shorter = with_events(client, client.events[: places[which] + 1])
+    assert foretold(client.log(), sizes)[: which + 1] == foretold(shorter, sizes)
+
+
+# Everything adds up
+
+
+@given(sessions())
+def test_recorded_sizes_are_those_that_were_recorded(client: Client) -> None:
+    for forecast in forecasts(client.log(), "recorded", find):
+        assert forecast.had == forecast.before
+        assert forecast.prompt == forecast.exchange.usage.prompt
+
+
+@given(st.one_of(sessions().map(Client.log), rubbish()))
+def test_every_fresh_token_has_one_cause(conversation: Conversation) -> None:
+    for finding in inquest(forecasts(conversation, "recorded", find)):
+        tokens = [charge.tokens for charge in finding.charges]
+        assert sum(tokens) == finding.fresh == finding.forecast.exchange.usage.prompt - finding.read
+        assert min(tokens) >= 0
+        assert all((c.cause == "unexplained") == (c.ground == "none") for c in finding.charges)
+        assert 0 <= finding.lost <= finding.fresh
+
+
+@given(sessions())
+def test_expected_fresh_tokens_have_one_cause_each(client: Client) -> None:
+    for forecast in forecasts(client.log(), "rebuilt", find):
+        assert sum(forecast.causes.values()) == forecast.prompt - forecast.lookup.read
+        assert forecast.read + forecast.fresh == forecast.prompt
+
+
+@given(rubbish())
+def test_no_log_is_too_strange(conversation: Conversation) -> None:
+    audited = audit(conversation, find)
+    if audited is None:
+        return
+    [named] = name_by_pattern([audited])
+    calls = [event.call for event in conversation.messages if event.call]
+    told = sum(call.usage is not None and call.usage.prompt > 0 for call in calls)
+    assert len(named.findings) + sum(named.left_out.values()) + named.repeated == told
+    for tally in (named.recorded, named.rebuilt):
+        assert 0 <= tally.exact <= tally.near <= 1
+    assert sum(causes(named.findings).values()) == sum(each.fresh for each in named.findings)
+    churn = churn_of(named.client, [named.findings])
+    assert churn.turn.calls + churn.call.calls <= len(named.findings)
+    assert halvings(named.client, [named.findings]) == []
