@@ -12,6 +12,7 @@ from math import exp, fsum, lgamma, log, log1p
 from typing import Literal, NamedTuple
 
 from compactlab.sim.audit.forecast import Forecast
+from compactlab.sim.audit.signs import Signs
 from compactlab.sim.audit.sizes import REBUILD
 
 Ground = Literal["log", "read", "pattern", "none"]
@@ -98,6 +99,7 @@ class _Memory:
     """Where what this session stored ends, and the calls before."""
 
     ends: set[int] = field(default_factory=set)
+    signs: Signs = field(default_factory=Signs)
     last: Forecast | None = None
 
     def find(self, forecast: Forecast) -> Finding:
@@ -124,13 +126,13 @@ class _Memory:
         expected = {k: n for k, n in forecast.causes.items() if k not in _NO_REASON}
         if expected and 2 * sum(expected.values()) >= lost:
             return max(expected, key=lambda cause: expected[cause]), "log"
-        last = self.last.exchange if self.last else exchange
-        if exchange.call.skill != last.call.skill:
-            return "settings_changed", "log"
+        told = self.signs.of(forecast)
+        if told:
+            return told[0], "log"
         if read and grid:
             return "eviction", "read"
         if abs(read - forecast.system) <= _SLACK or self._ends_at(read):
-            return ("rewind", "log") if exchange.rewound else ("history_edit", "read")
+            return "history_edit", "read"
         return ("system_changed", "read") if read else ("unexplained", "none")
 
     def _ends_at(self, read: int) -> bool:
@@ -141,6 +143,7 @@ class _Memory:
         if forecast.exchange.compacted is not None:
             self.ends.clear()
         self.ends |= {usage.cache_read, usage.prompt - usage.uncached} - {0}
+        self.signs.keep(forecast)
         self.last = forecast
 
 
