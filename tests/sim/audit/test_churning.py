@@ -74,6 +74,11 @@ def test_what_the_log_explains_is_no_churn() -> None:
     assert (churn.turn.calls, churn.call.calls) == (0, 10)  # every new turn had a reason
 
 
+def test_what_a_compaction_did_away_with_is_no_churn() -> None:
+    client = Client(system=28_000, context=100).turn().compact(500).churn("front").turn()
+    assert churn_of("planted", [found(client)]).turn.calls == 0
+
+
 def test_nothing_at_all_is_known_of_no_sessions() -> None:
     churn = churn_of("planted", [])
     assert (churn.turn.low, churn.turn.high, churn.sessions) == (0.0, 1.0, 0)

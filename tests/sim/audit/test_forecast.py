@@ -109,6 +109,16 @@ def test_a_rewind_reads_what_was_stored_back_then() -> None:
     assert are_right(client)
 
 
+def test_back_to_the_middle_of_what_was_told_together_and_forth_again() -> None:
+    """However far the log's text is off: what is too much of one message others have too little."""
+    for seed in range(12):
+        client = usual(context=60_000, noise=0.9, seed=seed)
+        client.turn().turn(3, thought=2_000).turn(1)
+        branch = client.last
+        for back in ("m8", "m9", "m3"):
+            assert are_right(client.rewind(back).turn(2, thought=500).rewind(branch).turn(1))
+
+
 def test_too_many_blocks_between_two_calls() -> None:
     client = usual().turn().say()
     client.ask()
@@ -226,6 +236,34 @@ def test_results_that_were_cleared_without_a_word_are_missed_once() -> None:
         assert wrong(client) == [6]
         assert expected(client)[6].read == USUAL  # where was cut nobody tells; behind the front
         assert expected(client)[6].causes["history_edit"] > 0
+
+
+def test_a_compaction_and_then_a_broken_off_answer_count_in_their_order() -> None:
+    client = usual().turn().compact().wait(150).say().break_off().wait(200).say().ask(ends=True)
+    assert is_near(expected(client)[3])
+    assert expected(client)[3].read > USUAL
+
+
+def test_a_skill_right_after_a_compaction_says_nothing_about_skills() -> None:
+    client = usual(context=500).turn().compact(1_000)
+    client.skill = True
+    client.turn(tokens=5_000)
+    client.skill = False
+    client.turn(tokens=5_000)
+    client.skill = True
+    client.turn().turn()
+    assert are_right(client)
+
+
+def test_a_lifetime_that_is_told_once_goes_on() -> None:
+    client = usual(ttl="1h").turn().turn()
+    for place in (9, 11):
+        answer = client.events[place]
+        assert isinstance(answer, Message)
+        assert answer.call
+        silent = msgspec.structs.replace(answer.call, ttl="")
+        client.events[place] = msgspec.structs.replace(answer, call=silent)
+    assert are_right(client.wait(1_000).turn())
 
 
 def test_what_is_longer_in_the_log_than_it_was_in_the_prompt_is_cut_down() -> None:

@@ -122,6 +122,11 @@ def test_a_prefix_that_is_too_short() -> None:
     ]
 
 
+def test_a_tiny_prompt_is_on_no_grid() -> None:
+    client = Client(system=20, context=10).turn(2, tokens=50)
+    assert [(i, c.cause, c.tokens) for i, c in losses(client)] == [(1, "below_minimum", 233)]
+
+
 def test_results_that_were_cleared_without_a_word() -> None:
     client = usual().turn(6, tokens=9_000).clear("m3", "m5").turn()
     [(index, charge)] = losses(client)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from compactlab.sim.audit import Finding, Pair, Tally, causes, input_costs
@@ -89,12 +91,11 @@ def test_dollars_are_those_of_the_recorded_classes() -> None:
 
 def test_an_hour_is_dearer() -> None:
     [first] = found(usual(ttl="1h").turn(1))
-    assert input_costs(first.forecast)[1] == pytest.approx((34_200 * 6 + 3 * 3) / 1e6)
+    cost = (34_200 * 6 + 3 * 3) / 1e6
+    assert input_costs(first.forecast) == pytest.approx((cost, cost))
 
 
 def test_without_a_price_there_are_no_dollars() -> None:
-    from dataclasses import replace
-
     unpriced = replace(model_of("main"), price="", name="main")
     client = usual(models={"main": unpriced}).turn()
     told = tallied(client)
