@@ -34,3 +34,10 @@ def shared() -> Path:
     if not SHARED.is_dir():
         pytest.skip("the recordings are not here: no folder `shared` beside the checkout")
     return SHARED
+
+
+@pytest.fixture(autouse=True)
+def plain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No terminal, whatever the tests are run on."""
+    for name in ("COLUMNS", "FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
+        monkeypatch.delenv(name, raising=False)

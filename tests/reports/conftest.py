@@ -163,10 +163,3 @@ def golden() -> Callable[[str, str], None]:
         assert path.read_bytes().decode() == text
 
     return check
-
-
-@pytest.fixture(autouse=True)
-def plain(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No terminal, whatever the tests are run on."""
-    for name in ("COLUMNS", "FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
-        monkeypatch.delenv(name, raising=False)
