@@ -14,7 +14,7 @@ nothing is paid for what was found; here the entry therefore keeps the lifetime 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -30,7 +30,6 @@ from compactlab.sim.cache.marks import (
 from compactlab.sim.cache.policy import Cache, CachePolicy, Lookup, Request
 from compactlab.sim.cache.salt import Salt
 from compactlab.sim.prompt import Prompt
-
 
 # Blocks at the end of a prompt that cannot be marked: thinking, empty texts.
 _TAIL = 3
@@ -121,19 +120,24 @@ class _Entries(Cache):
         self._entries: dict[int, _Entry] = {}
         # Of the entries, by their tokens, at which blocks they end.
         self._ends: dict[int, set[int]] = {}
+        self._lives = {ttl: policy.lifetime(ttl) for ttl in LIFETIMES}
         self._salt = Salt()
+        self._named: Callable[[int], int] = int  # of the prompt that is looked up, a block's key
 
     def request(self, request: Request) -> Lookup:
         """Look up, then store."""
-        prompt, totals, lost = request.prompt, request.prompt.totals, request.lost
-        marks = set_marks(self._marks(request.ttl or self._policy.ttl), prompt)
+        prompt, lost, policy = request.prompt, request.lost, self._policy
+        totals = prompt.totals
+        marks = set_marks(self._marks(request.ttl or policy.ttl), prompt)
         if not totals:
             return Lookup()
         self._salt.take(request.settings, prompt)
+        self._named = self._salt.names(prompt)
         missed: dict[str, int] = {}
         hits = [self._find(request, mark.block, missed) for mark in marks]
         hit, last = max(hits, default=-1), marks[-1].block if marks else -1
-        self._look_beyond(request, last, hit, missed)
+        if last < len(totals) - 1 or hit < last - policy.lookback:
+            self._look_beyond(request, last, hit, missed)
         causes = _ascending(missed, hit, totals) if missed else ()
         read = totals[hit] if hit >= 0 else 0
         if lost and read:
@@ -170,12 +174,13 @@ class _Entries(Cache):
         Of the others that are walked over, keep where the longest ends, by the cause for which
         it could not be read.
         """
-        prompt, at = request.prompt, request.at
-        totals, ends = prompt.totals, self._ends
+        at, totals = request.at, request.prompt.totals
+        ends, entries, named = self._ends, self._entries, self._named
         for block in blocks:
-            if totals[block] not in ends:  # of most blocks that is all there is to know
+            here = ends.get(totals[block])
+            if here is None or block not in here:  # of most blocks that is all there is to know
                 continue
-            entry = self._ending_at(prompt, block)
+            entry = entries.get(named(block))
             if entry is None:
                 continue
             why = entry.why_not(at)
@@ -218,12 +223,7 @@ class _Entries(Cache):
         """The entry that ends at a block; only where one may, a key is asked for."""
         if block not in self._ends.get(prompt.totals[block], ()):
             return None
-        return self._entries.get(self._key(prompt, block))
-
-    def _key(self, prompt: Prompt, block: int) -> int:
-        if self._salt.plain:
-            return prompt.key(block)
-        return prompt.key(block) ^ self._salt.of(block)
+        return self._entries.get(self._named(block))
 
     def _store(self, request: Request, mark: Mark) -> bool:
         """Write what ends at a mark and has not been found; whether it is long enough."""
@@ -231,8 +231,8 @@ class _Entries(Cache):
         if prompt.totals[mark.block] < self._policy.minimum:
             self._note(prompt, mark.block, "below_minimum")
             return False
-        key = self._key(prompt, mark.block)
-        entry = _Entry(at, self._policy.lifetime(mark.ttl), at + request.latency)
+        key = self._named(mark.block)
+        entry = _Entry(at, self._lives[mark.ttl], at + request.latency)
         known = self._entries.get(key)
         if known and known.why_not(at) in ("", "concurrent_cold"):
             # Written a second time while the first one lives: nobody can tell the two apart.
@@ -244,7 +244,7 @@ class _Entries(Cache):
 
     def _note(self, prompt: Prompt, block: int, cause: str) -> None:
         """Remember that a prefix was sent and, for this cause, not stored."""
-        key = self._key(prompt, block)
+        key = self._named(block)
         if key not in self._entries:
             self._put(prompt, block, key, _Entry(0.0, 0.0, 0.0, cause))
 

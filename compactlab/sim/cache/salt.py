@@ -31,11 +31,18 @@ class Salt:
         self._known: dict[tuple[Settings, bool], tuple[int, int, int]] = {}
         self._now = (0, 0, 0)
         self._tools = self._front = 0
+        self._settings: Settings | None = None
+        self._image = False
         self.plain = True
 
     def take(self, settings: Settings, prompt: Prompt) -> None:
         """Turn to a request: its settings and its prompt."""
-        key = (settings, self._images and bool(prompt.images))
+        image = self._images and bool(prompt.images)
+        self._tools, self._front = prompt.tools, prompt.front
+        if settings is self._settings and image is self._image:
+            return
+        self._settings, self._image = settings, image
+        key = (settings, image)
         now = self._known.get(key)
         if now is None:
             tools, system, messages = settings
@@ -44,7 +51,7 @@ class Salt:
                 _number(tools, system),
                 _number(tools, system, messages, "image" if key[1] else ""),
             )
-        self._now, self._tools, self._front = now, prompt.tools, prompt.front
+        self._now = now
         self.plain = not any(now)
 
     def of(self, block: int) -> int:
