@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from compactlab.sim.message import Message
 from compactlab.sim.blocks import forget_blocks
+from compactlab.sim.message import Message
 from compactlab.sim.weight import remembered
 from tests.sim.drawn import sized
 
