@@ -123,14 +123,18 @@ class Prompt:
             same = known = 0
         elif same < len(before):
             self._edit(same, gone, self.blocks.of(messages[same:come]))
-        if known < len(messages):
-            self.starts += self._push(self.blocks.of(messages[known:]))
+        new = messages[known:] if known < len(messages) else ()
+        if new:
+            self.starts += self._push(self.blocks.of(new))
         self.view = view
         if self.blocks.pictures:
             self._find_images(same)
         self.stripped = None
         if self._strips and self.blocks.thoughts:
-            self._strip(same, edit, len(before))
+            # A turn that goes on takes nothing out, and nearly every call goes on with one.
+            changed = same < len(before) or any(message.starts_turn for message in new)
+            if changed:
+                self._strip(same, edit, len(before))
 
     def _find_images(self, same: int) -> None:
         """Of the messages from an index on, which hold an image; of those before it is known."""
@@ -143,8 +147,6 @@ class Prompt:
         """Drop the thinking of earlier turns, and only that; before an index nothing is new."""
         messages, thoughts, starts = self.view.messages, self.blocks.thoughts, self.starts
         turn = self._turn(same)
-        if turn == self.bare and same == before:
-            return  # the turn goes on, and nothing of what was there has changed
         self.stripped = self._first_changed(edit, before, turn)
         end = len(messages) if same < self._bare else max(self._bare, turn)
         wrong = []
