@@ -10,16 +10,14 @@ models: any common prefix, in steps of 64 tokens. Best effort in both; what is n
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 from compactlab.sim.cache.automatic import Automatic
 from compactlab.sim.cache.missed import ascending
 from compactlab.sim.cache.policy import Cache, CachePolicy, Lookup, Request
 from compactlab.sim.cache.prefixes import Prefixes
-from compactlab.sim.cache.salt import Salt
 from compactlab.sim.prompt import Prompt
 
 
@@ -98,7 +96,8 @@ class Deepseek(CachePolicy):
         return replace(self, idle=self.idle * share)
 
 
-class _Unit(NamedTuple):
+@dataclass(slots=True)
+class _Unit:
     """A stored prefix: when it was last touched, and from when it can be read."""
 
     touched: float
@@ -107,6 +106,13 @@ class _Unit(NamedTuple):
 
 # The first block that reaches so many tokens, and those: empty blocks behind it do not count.
 _End = tuple[int, int]
+_Named = tuple[int, int]  # such an end, and in the place of the block its key
+_Name = Callable[[int], int]  # of the prefix that ends with a block
+_When = tuple[float, float]  # a request starts, and its answer begins
+_Cause = tuple[str, int]
+
+# What a request adds is nearly always less. In a long list, halving it takes a tenth of a call.
+_RECENT = 32
 
 
 class _Units(Cache):
@@ -115,10 +121,9 @@ class _Units(Cache):
     def __init__(self, policy: Deepseek) -> None:
         self._policy = policy
         self._sent = Prefixes(idle=policy.idle)
-        self._units: dict[_End, _Unit] = {}
-        # Of each prompt that was sent, by its key, what its output's unit is.
-        self._asked: dict[int, _Unit] = {}
-        self._salt = Salt(images=False)
+        self._units: dict[_Named, _Unit] = {}
+        # Of each prompt that was sent, by its key, when that was: its output's unit is as old.
+        self._asked: dict[int, _When] = {}
 
     def request(self, request: Request) -> Lookup:
         """Look up, then store."""
@@ -126,99 +131,107 @@ class _Units(Cache):
         if not totals:
             return Lookup()
         sent = self._sent.send(request)
-        self._salt.take(request.settings, prompt)
-        alike = self._answered(prompt, sent.stored)
-        live, missed = self._find(prompt, alike, at)
-        tokens = 0 if request.lost else live[1]
-        now, last = _Unit(at, at + request.latency), len(totals) - 1
-        if tokens:
-            name = self._key(prompt, live[0]), tokens
-            self._units[name] = _Unit(at, self._units[name].visible)
-        for end in self._regular(tokens, totals[-1]):
-            self._store(prompt, end, now)
+        name = self._sent.name
+        block, alike = self._answered(prompt, name, sent.stored)
+        unit, held, missed = self._find(totals, name, (block, alike), at)
+        tokens = 0 if request.lost else held
+        if unit is not None and tokens:
+            unit.touched = at
+        now, whole = (at, at + request.latency), totals[-1]
+        if self._policy.interval:
+            self._store_regular(totals, name, (tokens, whole), now)
         if alike > tokens:
-            self._store(prompt, alike, now)
-        if totals[last] > tokens:
-            self._store(prompt, totals[last], now)
-        self._asked[self._key(prompt, last)] = now
-        held = live[1] - live[1] % self._policy.grid
+            self._store((name(block), alike), now)
+        if whole > tokens:
+            self._store((name(_reaching(totals, whole)), whole), now)
+        self._asked[name(len(totals) - 1)] = now
+        held -= held % self._policy.grid
         read = 0 if request.lost else held
+        if not missed and read == held < alike == sent.known:  # as nearly always
+            return Lookup(read, missed=(("grid", alike),))
         if read < alike or sent.known > alike:
-            missed += [("eviction", held), ("grid", alike), ("ttl_expired", sent.known)]
+            missed += ("eviction", held), ("grid", alike), ("ttl_expired", sent.known)
         return Lookup(read, missed=ascending(read, *missed) if missed else ())
 
-    def _key(self, prompt: Prompt, block: int) -> int:
-        return prompt.key(block) ^ self._salt.of(block)
+    def _answered(self, prompt: Prompt, name: _Name, tokens: int) -> _End:
+        """Up to where a prompt is known, of which so many tokens were sent before.
 
-    def _answered(self, prompt: Prompt, tokens: int) -> int:
-        """Tokens that are known of a prompt of which so many were sent before.
-
-        More, if an answer to what was sent follows, which is stored here.
+        Further, if an answer to what was sent follows, which is stored here.
         """
         totals = prompt.totals
-        first = bisect_left(totals, tokens)
+        block = _reaching(totals, tokens + 1) - 1
         # Empty blocks may stand behind: then the prompt that was sent ended with one of them.
-        for block in range(bisect_right(totals, tokens) - 1, first - 1, -1):
-            asked = self._asked.get(self._key(prompt, block))
+        while block >= 0 and totals[block] == tokens:
+            asked = self._asked.get(name(block))
             end = _end_of_answer(prompt, block) if asked else -1
             if asked and end >= 0:
-                for inner in (*self._regular(tokens, totals[end]), totals[end]):
-                    self._store(prompt, inner, asked)
-                return totals[end]
-        return tokens
+                upto = totals[end]
+                first = _reaching(totals, upto)
+                self._store_regular(totals, name, (tokens, upto), asked)
+                self._store((name(first), upto), asked)
+                return first, upto
+            block -= 1
+        return block + 1, tokens
 
-    def _regular(self, above: int, upto: int) -> Iterable[int]:
-        """Multiples of the interval beyond some tokens, and up to others."""
-        interval = self._policy.interval
-        return range(above - above % interval + interval, upto + 1, interval) if interval else ()
+    def _store_regular(
+        self, totals: list[int], name: _Name, tokens: tuple[int, int], when: _When
+    ) -> None:
+        """Store what ends at multiples of the interval beyond some tokens, and up to others."""
+        interval, (above, upto) = self._policy.interval, tokens
+        if interval:
+            for inner in range(above - above % interval + interval, upto + 1, interval):
+                self._store((name(_reaching(totals, inner)), inner), when)
 
-    def _store(self, prompt: Prompt, tokens: int, unit: _Unit) -> None:
+    def _store(self, end: _Named, when: _When) -> None:
         """Store a unit, or touch it if it is there."""
-        if not tokens:
-            return
-        block = bisect_left(prompt.totals, tokens)
-        name = self._key(prompt, block), tokens
-        known = self._units.get(name)
-        if known is not None and unit.touched - known.touched <= self._policy.idle:
-            unit = _Unit(max(unit.touched, known.touched), min(unit.visible, known.visible))
-        self._units[name] = unit
+        at, visible = when
+        known = self._units.get(end)
+        if known is None or at - known.touched > self._policy.idle:
+            self._units[end] = _Unit(at, visible)
+        else:
+            known.touched, known.visible = max(at, known.touched), min(visible, known.visible)
 
-    def _find(self, prompt: Prompt, most: int, at: float) -> tuple[_End, list[tuple[str, int]]]:
-        """The longest unit of so many tokens that can be read, and why longer ones cannot."""
-        causes = []
-        for block, tokens in self._possible(prompt, most):
-            unit = self._units.get((self._key(prompt, block), tokens))
-            if unit is None:
-                continue
-            if at - unit.touched > self._policy.idle:
-                causes.append(("ttl_expired", tokens))
-            elif unit.visible > at:
-                causes.append(("concurrent_cold", tokens))
-            else:
-                return (block, tokens), causes
-        return (-1, 0), causes
+    def _find(
+        self, totals: list[int], name: _Name, most: _End, at: float
+    ) -> tuple[_Unit | None, int, list[_Cause]]:
+        """The longest unit up to an end that can be read, and why longer ones cannot."""
+        causes: list[_Cause] = []
+        interval, idle = self._policy.interval, self._policy.idle
+        for block in range(most[0] if most[1] else -1, -1, -1):
+            for tokens in _inside(totals, block, interval) if interval else (totals[block],):
+                unit = self._units.get((name(block), tokens))
+                if unit is None:
+                    continue
+                if at - unit.touched > idle:
+                    causes.append(("ttl_expired", tokens))
+                elif unit.visible > at:
+                    causes.append(("concurrent_cold", tokens))
+                else:
+                    return unit, tokens, causes
+        return None, 0, causes
 
-    def _possible(self, prompt: Prompt, most: int) -> Iterator[_End]:
-        """Ends of units that may be there, up to so many tokens, the longest first."""
-        totals, interval = prompt.totals, self._policy.interval
-        for block in range(bisect_left(totals, most) if most else -1, -1, -1):
-            tokens = totals[block]
-            yield block, tokens
-            if interval:
-                first = (tokens - 1) // interval * interval
-                before = totals[block - 1] if block else 0
-                for inner in range(first, before, -interval):
-                    yield block, inner
+
+def _inside(totals: list[int], block: int, interval: int) -> Iterator[int]:
+    """Tokens up to where units may end within a block, the longest first."""
+    tokens, before = totals[block], totals[block - 1] if block else 0
+    yield tokens
+    yield from range((tokens - 1) // interval * interval, before, -interval)
+
+
+def _reaching(ascending: list[int], number: int) -> int:
+    """Place of the first that is at least so large; it is looked for among the last ones first."""
+    near = len(ascending) - _RECENT
+    return bisect_left(ascending, number, near if near > 0 and ascending[near] < number else 0)
 
 
 def _end_of_answer(prompt: Prompt, block: int) -> int:
     """Where an answer ends that begins behind a block; -1 if nothing does, or it was changed."""
     starts = prompt.starts
-    index = bisect_right(starts, block + 1) - 1
+    index = _reaching(starts, block + 2) - 1
     if index < 0 or starts[index] != block + 1:
         return -1
     message = prompt.view.messages[index]
-    next = starts[index + 1] if index + 1 < len(starts) else len(prompt.totals)
-    if message.role != "assistant" or next - starts[index] != len(message.parts):
+    if message.role != "assistant" or any(part.kind != "verbatim" for part in message.parts):
         return -1
-    return next - 1 if all(part.kind == "verbatim" for part in message.parts) else -1
+    next = starts[index + 1] if index + 1 < len(starts) else len(prompt.totals)
+    return next - 1 if next - starts[index] == len(message.parts) else -1

@@ -67,6 +67,9 @@ class _Node:
         return self.held - self.parent.pages if self.parent else self.held
 
 
+_Found = tuple[Lengths, int, _Node | None]
+
+
 class Prefixes:
     """The prompts that are stored, one cache's for one model.
 
@@ -79,6 +82,11 @@ class Prefixes:
     page
         Tokens that are stored together. A page is its prompt's, with all before it, so pages of
         two prompts are the same only where the prompts are the same to the page's end.
+
+    Attributes
+    ----------
+    name
+        Of the prompt that was sent last, what names the prefix that ends with a block.
     """
 
     def __init__(
@@ -92,6 +100,7 @@ class Prefixes:
         # children: then its turn comes when it is a leaf.
         self._queue: deque[tuple[_Touch, _Node]] = deque()
         self._salt = Salt(images=False)
+        self.name: _Name = int
         self._requests = self._size = 0
 
     def send(self, request: Request) -> Lengths:
@@ -109,7 +118,7 @@ class Prefixes:
         """
         prompt, at = request.prompt, request.at
         self._salt.take(request.settings, prompt)
-        name = self._salt.names(prompt)
+        name = self.name = self._salt.names(prompt)
         while self._queue and at - self._queue[0][0][0] > self._idle:
             touch, node = self._queue.popleft()
             if not node.children and node.touch == touch:
@@ -117,15 +126,20 @@ class Prefixes:
         fits = len(prompt.totals)
         if prompt.tokens > self._room:
             fits = bisect_left(prompt.totals, self._room) + 1
-        lengths, blocks = self._find(prompt, name, fits, at)
-        self._store(prompt, name, (blocks, fits), at, at + request.latency)
+        lengths, blocks, tip = self._find(prompt, name, fits, at)
+        self._store(prompt, tip, (blocks, fits), at, at + request.latency)
         if self._size > self._capacity:
             self._shrink()
         return lengths
 
-    def _find(self, prompt: Prompt, name: _Name, fits: int, at: float) -> tuple[Lengths, int]:
-        """How far the prompt is held, and how many of the blocks that fit are stored."""
-        nodes, gone, totals = self._nodes, self._gone, prompt.totals
+    def _find(self, prompt: Prompt, name: _Name, fits: int, at: float) -> _Found:
+        """How far the prompt is held, how many of the blocks that fit are stored, and the last."""
+        nodes, gone, totals, agreed = self._nodes, self._gone, prompt.totals, prompt.agreed
+        if 0 < agreed < fits and (next := name(agreed)) not in nodes and next not in gone:
+            tip = nodes.get(name(agreed - 1))
+            if tip is not None and tip.held == tip.pages and tip.visible <= at:
+                whole = totals[agreed - 1]  # as nearly always: no more and no less than last time
+                return Lengths(whole, whole, whole), agreed, tip
 
         def node_of(blocks: int) -> _Node | None:
             return nodes.get(name(blocks - 1)) if blocks else None
@@ -134,31 +148,36 @@ class Prefixes:
             key = name(blocks - 1)
             return key in nodes or key in gone
 
-        known = blocks = _most(was_stored, min(prompt.agreed, fits), fits)
+        known = blocks = _most(was_stored, min(agreed, fits), fits)
         node = node_of(known)
         if node is None:
             if not known:
-                return Lengths(0, 0, 0), 0
+                return Lengths(0, 0, 0), 0, None
             blocks = _most(lambda n: node_of(n) is not None, known, known)
             node = node_of(blocks)
         ever = totals[known - 1]
         if ever >= self._room:  # what did not fit was never stored
             ever = max(ever, prompt.sent)
         if node is None:
-            return Lengths(0, 0, ever), 0
+            return Lengths(0, 0, ever), 0, None
         stored = totals[blocks - 1] if node.held == node.pages else node.held * self._page
         if node.visible <= at:
-            return Lengths(stored, stored, ever), blocks
+            return Lengths(stored, stored, ever), blocks, node
         seen = _most(lambda n: (node := node_of(n)) is not None and node.visible <= at, 0, blocks)
-        return Lengths(totals[seen - 1] if seen else 0, stored, ever), blocks
+        return Lengths(totals[seen - 1] if seen else 0, stored, ever), blocks, node
 
     def _store(
-        self, prompt: Prompt, name: _Name, blocks: tuple[int, int], at: float, visible: float
+        self,
+        prompt: Prompt,
+        node: _Node | None,
+        blocks: tuple[int, int],
+        at: float,
+        visible: float,
     ) -> None:
         """Add the blocks of a prompt from one that is not stored to the last, and touch that."""
-        nodes, totals, page = self._nodes, prompt.totals, self._page
+        nodes, totals, page, name = self._nodes, prompt.totals, self._page, self.name
         first, fits = blocks
-        node = above = nodes[name(first - 1)] if first else None
+        above = node
         while above is not None and above.visible > visible:
             above.visible, above = visible, above.parent
         before = 0
