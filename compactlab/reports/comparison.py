@@ -110,7 +110,8 @@ class Comparison:
     left_out
         Those where a compared strategy did not succeed.
     dropped
-        Labels of strategies that succeeded too seldom to be compared.
+        Labels of strategies that succeeded too seldom to be compared: in less than half of the
+        conversations where any did.
     catalogue
         The models that the runs name.
     """
@@ -173,7 +174,9 @@ def compare(results: Results, model: str, window: int, runs: Sequence[Run]) -> C
     for run in runs:
         if run.status == "ok":
             done[run.strategy].setdefault(case_of(run), run)
-    compared = [spec for spec in done if 2 * len(done[spec]) >= max(len(cases), 1)]
+    # What failed under every strategy, for want of a price, say, tells nothing of any of them.
+    told = set().union(*done.values())
+    compared = [spec for spec in done if 2 * len(done[spec]) >= max(len(told), 1)]
     common = _common(cases, done, compared)
     while compared and not common:
         compared.remove(min(compared, key=lambda spec: len(done[spec])))

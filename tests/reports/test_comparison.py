@@ -7,7 +7,7 @@ import pytest
 
 from compactlab.reports.aggregate import together
 from compactlab.reports.comparison import Comparison, comparisons
-from compactlab.reports.notes import legend, notes, scope, summaries
+from compactlab.reports.notes import failures, legend, notes, scope, summaries
 from compactlab.reports.verdict import verdict
 from compactlab.sim.metrics import METRICS
 from compactlab.sim.results import Results, Run
@@ -80,6 +80,23 @@ def test_a_strategy_that_mostly_fails_spoils_nothing(make: Make, fail: Make, sto
     assert len(comparison.cases) == 3
     assert comparison.dropped == ("broken",)
     assert "too few of their runs succeeded: broken." in notes(comparison)[0]
+
+
+def test_what_failed_under_every_strategy_speaks_against_none(
+    make: Make, fail: Make, store: Store
+) -> None:
+    no_price = "ModelError: no price for model 'new'"
+    results = store(
+        *(make(spec, conversation="one") for spec in ("as_recorded()", "keep_all()")),
+        *(fail(spec, "two", no_price) for spec in ("as_recorded()", "keep_all()")),
+        *(fail(spec, "three", no_price) for spec in ("as_recorded()", "keep_all()")),
+    )
+    comparison = only(results)
+    assert labels(comparison) == ["as_recorded", "keep_all"]
+    assert comparison.dropped == ()
+    assert [case[1] for case in comparison.left_out] == ["two", "three"]
+    assert verdict(comparison)[0].startswith("There is no strategy to choose")
+    assert len(failures(results)) == 4
 
 
 def test_two_that_never_succeed_together_are_not_compared(
