@@ -55,7 +55,8 @@ class Anthropic(CachePolicy):
         Positions that a read walks, the mark included.
     runs_are_one
         Whether a run of tool calls, or of results, is one position. Said of the Claude API by a
-        course text of 2026-10; not in the documentation.
+        course text of 2026-10, not by the documentation; a recorded call that had added 22 blocks
+        in such runs (ten parallel calls, 2026-07) read all that was there before.
     share
         Share of the documented lifetimes that entries really live.
 
