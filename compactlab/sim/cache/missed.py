@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
+
+_UPTO = itemgetter(1)
+
 
 def ascending(read: int, *causes: tuple[str, int]) -> tuple[tuple[str, int], ...]:
     """Those causes that reach beyond what was read, and beyond one another.
@@ -20,7 +24,7 @@ def ascending(read: int, *causes: tuple[str, int]) -> tuple[tuple[str, int], ...
     (('ttl_expired', 30), ('grid', 40))
     """
     missed: list[tuple[str, int]] = []
-    for cause, upto in sorted(causes, key=lambda pair: pair[1]):
+    for cause, upto in sorted(causes, key=_UPTO):
         if upto > read:
             if missed and missed[-1][0] == cause:
                 missed.pop()

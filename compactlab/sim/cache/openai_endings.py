@@ -15,10 +15,10 @@ it is left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain, islice, takewhile
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from compactlab.sim.cache.missed import ascending
 from compactlab.sim.cache.policy import Cache, CachePolicy, Lookup, Request
@@ -94,7 +94,8 @@ class OpenaiEndings(CachePolicy):
         return replace(self, idle=self.idle * share)
 
 
-class _Entry(NamedTuple):
+@dataclass(slots=True)
+class _Entry:
     """A written prefix: when it was last touched, and from when it can be read."""
 
     touched: float
@@ -115,6 +116,7 @@ class _Endings(Cache):
         # Of each prompt that was sent, the last end that was written, and its key.
         self._tips: dict[Prompt, tuple[int, int]] = {}
         self._salt = Salt(images=False)
+        self._name: Callable[[int], int] = int  # of the prompt that is looked up, a block's key
 
     def request(self, request: Request) -> Lookup:
         """Look up, then write."""
@@ -125,31 +127,33 @@ class _Endings(Cache):
         if policy.mode == "explicit" and not policy.marks:
             return Lookup(missed=ascending(0, ("no_cache", prompt.sent)))
         self._salt.take(request.settings, prompt)
+        name = self._name = self._salt.names(prompt)
         ends = eligible_ends(prompt)
         last = next(ends, -1)
         marks = self._marks(prompt, last)
-        live, missed = self._find(prompt, chain((last,), ends), marks, at)
+        live, entry, missed = self._find(totals, chain((last,), ends), marks, at)
         held = totals[live] if live >= 0 else 0
         read = 0 if request.lost else held
-        if read:
-            key = self._key(prompt, live)
-            self._entries[key] = _Entry(at, self._entries[key].visible)
+        if entry is not None and read:
+            entry.touched = at
         if missed or read < prompt.sent:
-            missed += [("eviction", held), *self._left_out(prompt, held)]
-        written = [block for block in marks if totals[block] >= policy.minimum]
-        for block in written:
-            self._write(prompt, block, at, at + request.latency)
-        top = written[0] if written else -1
-        self._tips[prompt] = top, self._key(prompt, top) if written else 0
-        new = max(0, totals[top] - read) if written else 0
+            if request.lost:
+                missed.append(("eviction", held))
+            missed += self._left_out(prompt, held)
+        top, key, visible = -1, 0, at + request.latency
+        for block in reversed(marks):
+            if totals[block] >= policy.minimum:
+                top, key = block, name(block)
+                self._write(key, block, totals[block], at, visible)
+        self._tips[prompt] = top, key
+        new = max(0, totals[top] - read) if top >= 0 else 0
         return Lookup(read, new, missed=ascending(read, *missed) if missed else ())
-
-    def _key(self, prompt: Prompt, block: int) -> int:
-        return prompt.key(block) ^ self._salt.of(block)
 
     def _marks(self, prompt: Prompt, last: int) -> list[int]:
         """Where a request writes, the last block first."""
-        marks = self._policy.marks
+        marks, alone = self._policy.marks, self._policy.mode == "explicit"
+        if marks == ("system",) and not alone and last >= prompt.front > 0:  # as nearly always
+            return [last, prompt.front - 1]
         marked = {last} if "last" in marks else set()
         if "before" in marks:
             marked.update(islice(eligible_ends(prompt), 1, 2))
@@ -157,54 +161,55 @@ class _Endings(Cache):
             marked.add((prompt.starts[0] if prompt.starts else len(prompt.totals)) - 1)
         if "system" in marks:
             marked.add(prompt.front - 1)
-        alone = self._policy.mode == "explicit"
         latest = sorted(marked, reverse=True)[: MOST if alone else MOST_BESIDE]
         if not alone and last not in latest:
             latest.insert(0, last)
         return [block for block in latest if block >= 0]
 
-    def _write(self, prompt: Prompt, block: int, at: float, visible: float) -> None:
+    def _write(self, key: int, block: int, tokens: int, at: float, visible: float) -> None:
         """Write a prefix, or touch it if it is there."""
-        key = self._key(prompt, block)
         known = self._entries.get(key)
-        if known is not None and self._lives(known, at):
-            visible = min(visible, known.visible)
-        self._entries[key] = _Entry(at, visible)
-        self._ends.setdefault(prompt.totals[block], set()).add(block)
+        if known is None:
+            self._entries[key] = _Entry(at, visible)
+            self._ends.setdefault(tokens, set()).add(block)
+        else:
+            known.visible = min(visible, known.visible) if self._lives(known, at) else visible
+            known.touched = at
 
     def _lives(self, entry: _Entry, at: float) -> bool:
         return at - entry.touched <= self._policy.idle
 
     def _find(
-        self, prompt: Prompt, ends: Iterator[int], marks: list[int], at: float
-    ) -> tuple[int, list[_Cause]]:
+        self, totals: list[int], ends: Iterator[int], marks: list[int], at: float
+    ) -> tuple[int, _Entry | None, list[_Cause]]:
         """Look backwards for the longest prefix that can be read; -1 if there is none.
 
         And say why longer ones cannot.
         """
-        totals = prompt.totals
-        live, causes = -1, []
-        for block, entry in self._known(prompt, chain(islice(ends, self._lookback), marks)):
+        live, found = -1, None
+        causes: list[_Cause] = []
+        for block, entry in self._known(totals, chain(islice(ends, self._lookback), marks)):
             if not self._lives(entry, at):
                 causes.append(("ttl_expired", totals[block]))
             elif entry.visible > at:
                 causes.append(("concurrent_cold", totals[block]))
             else:
-                live = block
+                live, found = block, entry
                 break
         if self._lookback:
-            for block, entry in self._known(prompt, takewhile(live.__lt__, ends)):
+            for block, entry in self._known(totals, takewhile(live.__lt__, ends)):
                 far = "lookback_miss" if self._lives(entry, at) else "ttl_expired"
                 causes.append((far, totals[block]))
                 break
-        return live, causes
+        return live, found, causes
 
-    def _known(self, prompt: Prompt, blocks: Iterable[int]) -> Iterator[tuple[int, _Entry]]:
+    def _known(self, totals: list[int], blocks: Iterable[int]) -> Iterator[tuple[int, _Entry]]:
         """Those of the blocks where a written prefix ends, with it."""
-        totals, ends = prompt.totals, self._ends
+        ends, entries, name = self._ends, self._entries, self._name
         for block in blocks:
-            if totals[block] in ends and block in ends[totals[block]]:
-                entry = self._entries.get(self._key(prompt, block))
+            here = ends.get(totals[block])
+            if here is not None and block in here:
+                entry = entries.get(name(block))
                 if entry is not None:
                     yield block, entry
 
@@ -217,7 +222,7 @@ class _Endings(Cache):
         if not held and prompt.sent < self._policy.minimum:
             yield "below_minimum", prompt.sent
         block, key = self._tips.get(prompt, (-1, 0))
-        if block < 0 or (block < len(prompt.totals) and self._key(prompt, block) == key):
+        if block < 0 or (block < len(prompt.totals) and self._name(block) == key):
             yield "grid", prompt.sent
 
 
@@ -227,11 +232,13 @@ def eligible_ends(prompt: Prompt) -> Iterator[int]:
     These are the ends of user messages and of runs of tool outputs, of what a client adds behind
     the developer block (a message, to OpenAI), and of the developer block with the tools before it.
     """
+    starts, messages = prompt.starts, prompt.view.messages
     end, behind = len(prompt.totals) - 1, ""
-    for start, message in zip(reversed(prompt.starts), reversed(prompt.view.messages), strict=True):
+    for index in range(len(starts) - 1, -1, -1):
+        start = starts[index]
         if end < start:  # nothing of it is in the prompt
             continue
-        role = message.role
+        role = messages[index].role
         if role == "user" or (role == "tool" and behind != "tool"):
             yield end
         end, behind = start - 1, role
