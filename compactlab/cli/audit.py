@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -62,8 +63,7 @@ def audit(
     from compactlab.reports.audit_table import audit_table
 
     for name in filter(None, (html, churn_out)):
-        if not Path(name).parent.is_dir():
-            raise UsageError(f"cannot write {name!r}: there is no such folder")
+        _check(Path(name))
     auditor = Auditor(known_models(models_file), lenient)
     ledger = auditor.ledger(paths)
     click.echo(audit_machine(ledger, worst) if as_json else audit_table(ledger, worst))
@@ -77,6 +77,14 @@ def audit(
         click.echo(f"compactlab: {failure}", err=True)
     if ledger.failures:
         sys.exit(2 if auditor.misnamed else 1)
+
+
+def _check(path: Path) -> None:
+    """Fail before the work and not after it, if a file cannot be written."""
+    if not path.parent.is_dir():
+        raise UsageError(f"cannot write {str(path)!r}: there is no such folder")
+    if not os.access(path.parent, os.W_OK):
+        raise UsageError(f"cannot write {str(path)!r}: the folder is not writable")
 
 
 def _write_churn(ledger: Ledger, path: Path) -> None:

@@ -78,7 +78,8 @@ def remarks(ledger: Ledger) -> list[str]:
     if ledger.unpriced:
         told.append(
             f"No price is known of {_models(ledger.unpriced)}: their sessions are in no sum of "
-            "dollars. Write the prices into a file, and name it with --models."
+            "dollars. Write the prices into a file, and name it with --models; what stands there "
+            "replaces a built-in model, so take over its other figures (list models --json)."
         )
     if ledger.left_out:
         told.append(

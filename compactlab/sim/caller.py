@@ -48,6 +48,8 @@ class Caller:
     caches: MutableMapping[str, Cache] | None = None
 
     def __post_init__(self) -> None:
+        if self.churn and self.conversation.recorded:
+            self.churn.check(self.conversation.format)
         self.meter = Meter({} if self.caches is None else self.caches, self.chance)
         self.client = Client(self.churn, self.chance)
         self.images = False

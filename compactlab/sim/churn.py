@@ -13,7 +13,7 @@ from typing import Literal
 
 import msgspec
 
-from compactlab.sim.errors import InputError
+from compactlab.sim.errors import InputError, UsageError
 
 Depth = Literal["front", "messages"]
 
@@ -77,6 +77,17 @@ class Churn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     turn: Rate = Rate()
     call: Rate = Rate()
     sessions: int = 0
+
+    def check(self, client: str) -> None:
+        """Refuse to be the churn of another client.
+
+        Raises
+        ------
+        UsageError
+            If it was measured on one.
+        """
+        if client != self.client:
+            raise UsageError(f"this churn was measured on {self.client}, and not on {client}")
 
     def draw(self, rng: random.Random, opens_turn: bool) -> Depth | None:
         """Draw whether the client changes its prompt before a call, and how deep."""

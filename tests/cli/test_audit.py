@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 
@@ -253,3 +254,23 @@ def test_recorded_sessions_are_audited(compactlab, shared, folder):
         assert sums["within_5_percent"] > 0.5
         fresh = sum(each["tokens"] for each in session["causes"])
         assert fresh == sums["fresh_tokens"]["recorded"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read and write everything")
+def test_a_log_that_nobody_may_read_is_named(compactlab, logs, tmp_path):
+    closed = claude_code(tmp_path / "closed.jsonl")
+    closed.chmod(0)
+    done = compactlab("audit", tmp_path)
+    assert done.code != 0
+    assert "closed.jsonl" in done.err
+    assert "Permission denied" in done.err
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read and write everything")
+def test_nothing_is_written_if_one_of_two_files_cannot_be(compactlab, logs, tmp_path):
+    shut = tmp_path / "shut"
+    shut.mkdir(mode=0o500)
+    page = tmp_path / "page.html"
+    done = compactlab("audit", logs, "--html", page, "--churn-out", shut / "churn.json")
+    assert done.code == 2
+    assert not page.exists()

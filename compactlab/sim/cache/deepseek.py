@@ -227,7 +227,9 @@ def _reaching(ascending: list[int], number: int) -> int:
 def _end_of_answer(prompt: Prompt, block: int) -> int:
     """Where an answer ends that begins behind a block; -1 if nothing does, or it was changed."""
     starts = prompt.starts
-    index = _reaching(starts, block + 2) - 1
+    index = len(starts) - 1
+    if index < 0 or starts[index] != block + 1:  # of what only grows, it is the last
+        index = _reaching(starts, block + 2) - 1
     if index < 0 or starts[index] != block + 1:
         return -1
     message = prompt.view.messages[index]

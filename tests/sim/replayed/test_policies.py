@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from compactlab.scenarios.coding_agent import CodingAgent
 from compactlab.sim.churn import Churn, Rate
+from compactlab.sim.errors import UsageError
 from compactlab.sim.replay import record
 from compactlab.sim.trace import SideCall, Step
 from compactlab.strategies.catalogue import find_strategy
@@ -69,6 +72,12 @@ def test_a_client_that_churns_makes_every_strategy_pay_at_the_same_calls() -> No
     assert struck[0]
     # A window has less to lose, but never at another call.
     assert struck[1] <= struck[0]
+
+
+def test_the_churn_of_one_client_is_not_the_churn_of_another() -> None:
+    log = dataclasses.replace(SESSION, seed=-1, format="claude-code")
+    with pytest.raises(UsageError, match="measured on codex, and not on claude-code"):
+        record(log, find_strategy("keep_all"), "claude-opus-4-5", churn=Churn("codex"))
 
 
 def replayed(model: str, strategy: str, churn: Churn | None = None) -> list[Step]:
