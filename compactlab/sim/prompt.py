@@ -96,16 +96,19 @@ class Prompt:
     def key(self, block: int) -> int:
         """Key of a block, made from the last one before it that was asked for."""
         keys = self._keys
-        if not keys[block]:
-            while len(_powers) <= block:
-                _powers.append(_powers[-1] * _BASE % PRIME)
-            first = block
-            while first and not keys[first - 1]:
-                first -= 1
-            known = keys[first - 1] if first else 0
-            span = slice(first, block + 1)
-            keys[block] = (known + sum(map(mul, self.symbols[span], _powers[span]))) % PRIME
-        return keys[block]
+        if keys[block]:
+            return keys[block]
+        while len(_powers) <= block:
+            _powers.append(_powers[-1] * _BASE % PRIME)
+        first = block
+        while first and not keys[first - 1]:
+            first -= 1
+        added = self.symbols[block] * _powers[block]
+        if first < block:
+            span = slice(first, block)
+            added += sum(map(mul, self.symbols[span], _powers[span]))
+        keys[block] = key = ((keys[first - 1] if first else 0) + added) % PRIME
+        return key
 
     def move(self, view: View) -> None:
         """Become the prompt of another view."""

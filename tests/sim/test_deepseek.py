@@ -111,6 +111,12 @@ def test_the_answer_is_read_though_it_was_never_sent() -> None:
     assert agent.send(prompt(A, answer(70), B)) == Lookup(1070)
 
 
+def test_what_a_step_leaves_out_has_not_expired() -> None:
+    agent = client(grid=128)
+    agent.send(prompt(A))
+    assert agent.send(prompt(A, answer(10), B)) == Lookup(896, missed=(("grid", 1010),))
+
+
 def test_an_answer_that_was_shortened_is_not_what_was_stored() -> None:
     agent = client()
     agent.send(prompt(A))

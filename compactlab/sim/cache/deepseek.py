@@ -150,7 +150,9 @@ class _Units(Cache):
         if not missed and read == held < alike == sent.known:  # as nearly always
             return Lookup(read, missed=(("grid", alike),))
         if read < alike or sent.known > alike:
-            missed += ("eviction", held), ("grid", alike), ("ttl_expired", sent.known)
+            missed += ("eviction", held), ("grid", alike)
+            if sent.known > sent.stored:
+                missed.append(("ttl_expired", sent.known))
         return Lookup(read, missed=ascending(read, *missed) if missed else ())
 
     def _answered(self, prompt: Prompt, name: _Name, tokens: int) -> _End:
