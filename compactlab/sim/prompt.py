@@ -153,8 +153,9 @@ class Prompt:
         self.stripped = self._first_changed(edit, before, turn)
         end = len(messages) if same < self._bare else max(self._bare, turn)
         wrong = []
-        for index in range(min(same, self._bare, turn), end):
-            known = thoughts.get(id(messages[index]))
+        first = min(same, self._bare, turn)
+        for index, message in enumerate(messages[first:end], first):
+            known = thoughts.get(id(message))
             if known is not None:
                 next = starts[index + 1] if index + 1 < len(starts) else len(self.symbols)
                 bare = next - starts[index] == len(known[0])
@@ -187,9 +188,9 @@ class Prompt:
         known = self._bare if same > self._bare else 0
         # What stands between the turn that was known and what is new has been looked through.
         since = max(same, known + 1) if same > self._bare else 1
-        for index in range(len(messages) - 1, since - 1, -1):
-            if messages[index].starts_turn:
-                return index
+        for behind, message in zip(range(len(messages) - since), reversed(messages), strict=False):
+            if message.starts_turn:
+                return len(messages) - 1 - behind
         return known
 
     @property

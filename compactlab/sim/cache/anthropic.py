@@ -164,7 +164,11 @@ class _Entries(Cache):
         """Where the longest entry ends that is found from a mark, -1 if none is found."""
         lookback = self._policy.lookback
         found = self._first(request, walk(mark, lookback), missed)
-        if found < 0 and self._policy.runs_are_one:
+        if (
+            found < 0
+            and self._policy.runs_are_one
+            and self._ends_in(request.prompt, request.prompt.front, mark - lookback)
+        ):
             further = walk_further(request.prompt, mark, lookback)
             found = self._first(request, further, missed)
         return found
@@ -204,7 +208,7 @@ class _Entries(Cache):
             for block, entry in self._known(prompt, range(end, last, -1)):
                 _furthest(missed, entry.why_not(at) or "lookback_miss", block)
                 break
-        if seen < far:
+        if self._ends_in(prompt, seen + 1, far):
             for block, entry in self._known(prompt, range(far, seen, -1)):
                 why = entry.why_not(at) or "lookback_miss"
                 if why == "ttl_expired" and block < prompt.agreed - _TAIL:
@@ -212,6 +216,10 @@ class _Entries(Cache):
                 _furthest(missed, why, block)
                 if not entry.unstored:
                     break
+
+    def _ends_in(self, prompt: Prompt, first: int, last: int) -> bool:
+        """Whether an entry may end from one block to another: mostly none does."""
+        return first <= last and not self._ends.keys().isdisjoint(prompt.totals[first : last + 1])
 
     def _known(self, prompt: Prompt, blocks: Iterable[int]) -> Iterator[tuple[int, _Entry]]:
         """Those of the blocks where an entry ends, with it."""
