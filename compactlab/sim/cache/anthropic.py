@@ -222,17 +222,14 @@ class _Entries(Cache):
         return first <= last and not self._ends.keys().isdisjoint(prompt.totals[first : last + 1])
 
     def _known(self, prompt: Prompt, blocks: Iterable[int]) -> Iterator[tuple[int, _Entry]]:
-        """Those of the blocks where an entry ends, with it."""
+        """Those of the blocks where an entry ends, with it; only there a key is asked for."""
+        totals, ends, entries = prompt.totals, self._ends, self._entries
         for block in blocks:
-            entry = self._ending_at(prompt, block)
-            if entry is not None:
-                yield block, entry
-
-    def _ending_at(self, prompt: Prompt, block: int) -> _Entry | None:
-        """The entry that ends at a block; only where one may, a key is asked for."""
-        if block not in self._ends.get(prompt.totals[block], ()):
-            return None
-        return self._entries.get(self._named(block))
+            tokens = totals[block]
+            if tokens in ends and block in ends[tokens]:
+                entry = entries.get(self._named(block))
+                if entry is not None:
+                    yield block, entry
 
     def _store(self, request: Request, mark: Mark) -> bool:
         """Write what ends at a mark and has not been found; whether it is long enough."""
