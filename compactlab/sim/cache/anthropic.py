@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Literal
 
 from compactlab.sim.cache.marks import (
@@ -135,7 +136,8 @@ class _Entries(Cache):
         self._salt.take(request.settings, prompt)
         self._named = self._salt.names(prompt)
         missed: dict[str, int] = {}
-        hits = [self._find(request, mark.block, missed) for mark in marks]
+        blocks = [mark.block for mark in marks]
+        hits = [self._find(request, *pair, missed) for pair in pairwise([-1, *blocks])]
         hit, last = max(hits, default=-1), marks[-1].block if marks else -1
         if last < len(totals) - 1 or hit < last - policy.lookback:
             self._look_beyond(request, last, hit, missed)
@@ -160,14 +162,17 @@ class _Entries(Cache):
             places = self._places[ttl] = parse_marks(self._policy.marks, ttl)
         return places
 
-    def _find(self, request: Request, mark: int, missed: dict[str, int]) -> int:
-        """Where the longest entry ends that is found from a mark, -1 if none is found."""
+    def _find(self, request: Request, before: int, mark: int, missed: dict[str, int]) -> int:
+        """Where the longest entry ends that is found from a mark, -1 if none is found.
+
+        What ends at the mark before, or in front of it, is found from there.
+        """
         lookback = self._policy.lookback
         found = self._first(request, walk(mark, lookback), missed)
         if (
             found < 0
             and self._policy.runs_are_one
-            and self._ends_in(request.prompt, request.prompt.front, mark - lookback)
+            and self._ends_in(request.prompt, before + 1, mark - lookback)
         ):
             further = walk_further(request.prompt, mark, lookback)
             found = self._first(request, further, missed)

@@ -51,6 +51,14 @@ def test_every_fresh_token_has_one_cause(model: str, strategy: str) -> None:
         assert "unexplained" not in request.causes
 
 
+@pytest.mark.parametrize("model", ["claude-haiku-4-5", "gpt-6-sol"])
+def test_thinking_that_is_dropped_from_a_prompt_over_the_window_is_no_riddle(model: str) -> None:
+    """Such a prompt is measured twice: before the strategy is asked for relief, and after."""
+    steps = replayed(model, "observation_masking", window=8_000)
+    assert any(step.overflow and "thinking_strip" in step.causes for step in steps)
+    assert not any("unexplained" in request.causes for request in requests(steps))
+
+
 @pytest.mark.parametrize("model", MODELS)
 def test_the_same_bytes_come_out_twice(model: str) -> None:
     assert replayed(model, "auto_compact") == replayed(model, "auto_compact")
@@ -80,13 +88,15 @@ def test_the_churn_of_one_client_is_not_the_churn_of_another() -> None:
         record(log, find_strategy("keep_all"), "claude-opus-4-5", churn=Churn("codex"))
 
 
-def replayed(model: str, strategy: str, churn: Churn | None = None) -> list[Step]:
+def replayed(
+    model: str, strategy: str, churn: Churn | None = None, *, window: int = 30_000
+) -> list[Step]:
     return record(
         SESSION,
         find_strategy(strategy),
         model,
         summarizer=find_summarizer("lexrank"),
-        window=30_000,
+        window=window,
         churn=churn,
     ).steps
 

@@ -1,0 +1,42 @@
+"""Entries further back than a read walks: which are reached, and which are to blame."""
+
+from __future__ import annotations
+
+import msgspec
+
+from compactlab.sim.cache import Anthropic
+from compactlab.sim.message import Message
+from compactlab.sim.view import View
+from tests.sim.drawn import Client, Request, sized, text
+
+START = View().append(sized("start", 1000))
+
+
+def client(**figures: object) -> Client:
+    return Client(Anthropic(minimum=0, **figures).open())  # type: ignore[arg-type]
+
+
+def test_an_entry_that_expired_out_of_reach_is_not_to_blame_for_an_edit() -> None:
+    """The start's entry dies unread; what is cut behind it was sent five minutes ago."""
+    agent = client()
+    messages = [sized(f"m{number}", 10) for number in range(30)]
+    agent.send(Request(START))
+    agent.send(Request(START.append(*messages), 10))
+    edited = START.append(*messages[:10], *(sized(f"n{number}", 10) for number in range(30)))
+    assert agent.send(Request(edited, 295)).missed == ()
+
+
+def test_it_is_to_blame_where_nothing_else_has_changed() -> None:
+    agent = client()
+    agent.send(Request(START))
+    longer = START.append(sized("new", *[10] * 30))
+    assert agent.send(Request(longer, 301)).missed == (("ttl_expired", 1000),)
+
+
+def test_a_run_is_walked_over_down_to_the_system_prompt() -> None:
+    agent = client(marks=("last",))
+    system = View((text("", size=500),))
+    agent.send(Request(system))
+    results = [msgspec.structs.replace(text("", size=10), type="tool_result") for _ in range(30)]
+    run = system.append(Message("run", "tool", tuple(results)))
+    assert agent.send(Request(run)).read == 500
