@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import compress
+from itertools import accumulate, compress, pairwise
 
 import msgspec
 
@@ -105,5 +105,5 @@ def told_out(whole: int, shares: Iterable[int]) -> tuple[int, ...]:
     total = sum(shares)
     if not total:
         shares, total = [1] * len(shares), len(shares)
-    ends = [whole * sum(shares[: index + 1]) // total for index in range(len(shares))]
-    return tuple(end - start for start, end in zip([0, *ends], ends, strict=False))
+    ends = [whole * so_far // total for so_far in accumulate(shares, initial=0)]
+    return tuple(end - start for start, end in pairwise(ends))
