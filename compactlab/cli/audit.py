@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from compactlab.cli.options import own_models
 from compactlab.sim.errors import UsageError
 
 if TYPE_CHECKING:
@@ -17,13 +18,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
-@click.option(
-    "--models",
-    "models_file",
-    type=click.Path(),
-    metavar="FILE",
-    help="A TOML file with models of your own.",
-)
+@own_models
 @click.option("--json", "as_json", is_flag=True, help="All figures, of every call, as JSON.")
 @click.option("--html", type=click.Path(dir_okay=False), metavar="FILE", help="Write a page.")
 @click.option(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 
 class Bar:
@@ -21,7 +21,7 @@ class Bar:
         self._bar: Any = None
         self._task: Any = None
 
-    def __enter__(self) -> Bar:
+    def __enter__(self) -> Self:
         if sys.stderr.isatty():
             from rich.console import Console
             from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from compactlab.cli.options import own_models
 from compactlab.sim.errors import UsageError
 
 
@@ -23,13 +24,7 @@ from compactlab.sim.errors import UsageError
     metavar="NAME",
     help="The model.  [default: the recorded one, call by call]",
 )
-@click.option(
-    "--models",
-    "models_file",
-    type=click.Path(),
-    metavar="FILE",
-    help="A TOML file with models of your own.",
-)
+@own_models
 @click.option(
     "--conversation", default="", metavar="ID", help="Which one, where there are several."
 )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from compactlab.cli.options import own_models
 from compactlab.reports.text import counted
 from compactlab.sim.errors import CompactlabError, InputError, UsageError
 
@@ -22,9 +23,7 @@ if TYPE_CHECKING:
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option("--json", "as_json", is_flag=True, help="All figures, as JSON.")
 @click.option("--lenient", is_flag=True, help="Pass over lines that cannot be read.")
-@click.option(
-    "--models", "models_file", type=click.Path(), help="A TOML file with models of your own."
-)
+@own_models
 def inspect(paths: tuple[str, ...], as_json: bool, lenient: bool, models_file: str | None) -> None:
     """Say what transcripts are: format, calls, turns, tokens by role and tool, gaps, compactions,
     recorded usage and cost. A scenario's spec may stand for a path.

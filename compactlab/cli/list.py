@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from compactlab.cli.models import model_rows, model_table
+from compactlab.cli.options import own_models
 from compactlab.sim.errors import UsageError
 
 MODELS = "models"
@@ -84,9 +85,7 @@ _KINDS: dict[str, Callable[[], list[Row]]] = {
 @click.command("list")
 @click.argument("kind", type=click.Choice((*_KINDS, MODELS)))
 @click.option("--parameters", "-p", is_flag=True, help="Parameters with their defaults, too.")
-@click.option(
-    "--models", "models_file", type=click.Path(), help="A TOML file with models of your own."
-)
+@own_models
 @click.option("--json", "as_json", is_flag=True, help="All that is known, as JSON.")
 def list_(kind: str, parameters: bool, models_file: str | None, as_json: bool) -> None:
     """List strategies, scenarios, summarisers, models, metrics or transcript formats.

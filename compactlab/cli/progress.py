@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from types import TracebackType
 
 import click
 
@@ -12,7 +11,7 @@ from compactlab.sim.results import Run
 from compactlab.sim.sweep import Experiment, Source
 
 
-class Progress:
+class Progress(Bar):
     """Shows what is done; used with ``with``, and called with every source that is.
 
     Parameters
@@ -22,22 +21,9 @@ class Progress:
     """
 
     def __init__(self, experiment: Experiment) -> None:
-        self._total = len(experiment.sources)
+        super().__init__(len(experiment.sources))
         self._done = self._failed = self._calls = 0
         self._started = time.monotonic()
-        self._bar = Bar(self._total)
-
-    def __enter__(self) -> Progress:
-        self._bar.__enter__()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._bar.__exit__(kind, error, trace)
 
     def __call__(self, source: Source, runs: list[Run]) -> None:
         """Count a source that is done."""
@@ -46,6 +32,6 @@ class Progress:
         self._calls += sum(len(run.calls) for run in runs)
         rate = self._calls / max(time.monotonic() - self._started, 1e-9)
         said = f"{rate:,.0f} calls/s" + (f", {self._failed} failed" if self._failed else "")
-        self._bar.show(self._done, said)
-        if not self._bar.shown:
+        self.show(self._done, said)
+        if not self.shown:
             click.echo(f"[{self._done}/{self._total}] {source.name}: {said}", err=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from compactlab.cli.options import own_models
 from compactlab.reports.text import counted
 from compactlab.sim.errors import UsageError
 
@@ -40,13 +41,7 @@ if TYPE_CHECKING:
     help="A model, NAME@none for no cache, NAME@pessimistic for a worse one, NAME+batch at a "
     "multiple of its prices, or 'recorded' (the default for recordings). Repeatable.",
 )
-@click.option(
-    "--models",
-    "models_file",
-    type=click.Path(),
-    metavar="FILE",
-    help="A TOML file with models of your own.",
-)
+@own_models
 @click.option(
     "--churn",
     type=click.Path(),

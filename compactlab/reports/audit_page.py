@@ -17,6 +17,7 @@ from compactlab.reports.audit_why import WHY_HEADS, WHY_MEANING, cause_rows
 from compactlab.reports.audit_worst import worst
 from compactlab.reports.figures import show
 from compactlab.reports.palette import COLOURS
+from compactlab.reports.setting import set_page
 from compactlab.reports.text import clean, counted
 from compactlab.sim.causes import CAUSES
 
@@ -40,20 +41,7 @@ def audit_page(ledger: Ledger, most: int) -> str:
         HTML that refers to nothing outside itself and runs no script; the same audit gives the
         same bytes.
     """
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-    from markupsafe import Markup
-
-    environment = Environment(
-        loader=PackageLoader("compactlab.reports"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        keep_trailing_newline=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    # Drawings are markup of our own, in which all foreign text is escaped already.
-    environment.filters["drawing"] = Markup
-    return environment.get_template("audit.html.j2").render(_content(ledger, most))
+    return set_page("audit.html.j2", _content(ledger, most))
 
 
 def _content(ledger: Ledger, most: int) -> dict[str, Any]:

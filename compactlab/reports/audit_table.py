@@ -14,6 +14,7 @@ from compactlab.reports.audit_ledger import Entry, Ledger
 from compactlab.reports.audit_why import WHY_HEADS, WHY_MEANING, WHY_RANKS, cause_rows
 from compactlab.reports.audit_worst import Miss, worst
 from compactlab.reports.figures import dollars
+from compactlab.reports.setting import open_console
 from compactlab.reports.text import clean, counted, shorten
 
 if TYPE_CHECKING:
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 
 # Sessions that have a row of their own; the dearest.
 SESSIONS = 12
-# What is not a terminal has no width: wide enough for every column.
-_UNBOUNDED = 400
 _NAME = 32
 
 
@@ -41,13 +40,7 @@ def audit_table(ledger: Ledger, most: int) -> str:
     str
         Plain text; with colours, and fitted to the width, if standard output is a terminal.
     """
-    import os
-
-    from rich.console import Console
-
-    console = Console(markup=False, highlight=False, emoji=False)
-    if not console.is_terminal and "COLUMNS" not in os.environ:
-        console.width = _UNBOUNDED
+    console = open_console()
     with console.capture() as capture:
         first, *others = headline(ledger.entries)
         _say(console, first, style="bold")

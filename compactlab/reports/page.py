@@ -14,6 +14,7 @@ from compactlab.reports.notes import failures, legend, model_names, passed_over,
 from compactlab.reports.palette import COLOURS, strategy_colours
 from compactlab.reports.sections import CHARTS, TABLES, charts, groups, section, tables
 from compactlab.reports.sessions import BINS
+from compactlab.reports.setting import set_page
 from compactlab.sim.metrics import METRICS
 from compactlab.sim.results import Results, replace_file
 
@@ -32,20 +33,7 @@ def page(results: Results) -> str:
         HTML that refers to nothing outside itself and runs no script; the same results give the
         same bytes.
     """
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-    from markupsafe import Markup
-
-    environment = Environment(
-        loader=PackageLoader("compactlab.reports"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        keep_trailing_newline=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    # Drawings are markup of our own, in which all foreign text is escaped already.
-    environment.filters["drawing"] = Markup
-    return environment.get_template("report.html.j2").render(_content(results))
+    return set_page("report.html.j2", _content(results))
 
 
 def write(results: Results, path: Path) -> None:

@@ -17,6 +17,7 @@ from compactlab.reports.notes import (
     scope,
     summaries,
 )
+from compactlab.reports.setting import open_console
 from compactlab.reports.text import capitalised, counted, enumerated
 from compactlab.reports.verdict import verdict
 from compactlab.sim.results import Results
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-# What is not a terminal has no width: wide enough for every column.
-_UNBOUNDED = 400
 _GAP = 2
 _NAME = 24
 # A number that is no piece of a name.
@@ -46,13 +45,7 @@ def table(results: Results) -> str:
     str
         Plain text; with colours, and fitted to the width, if standard output is a terminal.
     """
-    import os
-
-    from rich.console import Console
-
-    console = Console(markup=False, highlight=False, emoji=False)
-    if not console.is_terminal and "COLUMNS" not in os.environ:
-        console.width = _UNBOUNDED
+    console = open_console()
     with console.capture() as capture:
         if not results.runs:
             console.print("No runs: there is nothing to compare.")
