@@ -102,8 +102,8 @@ def told_out(whole: int, shares: Iterable[int]) -> tuple[int, ...]:
     (1, 2)
     """
     shares = list(shares)
-    total = sum(shares)
-    if not total:
-        shares, total = [1] * len(shares), len(shares)
+    if not any(shares):
+        shares = [1] * len(shares)
+    total = sum(shares) or 1  # among nobody there is nothing to share
     ends = [whole * so_far // total for so_far in accumulate(shares, initial=0)]
     return tuple(end - start for start, end in pairwise(ends))
