@@ -61,7 +61,8 @@ def ends_of(view: View) -> dict[str, int]:
     names = [part.name for part in view.system]
     system = names.index(CLIENT_CONTEXT) if CLIENT_CONTEXT in names else len(names)
     everything = len(parts_of(view))
-    return {"tools": names.count(TOOLS), "system": system, "last": everything, "auto": everything}
+    ends = {"tools": names.count(TOOLS), "system": system, "context": len(names)}
+    return {**ends, "last": everything, "auto": everything}
 
 
 def sent_under(view: View, settings: Settings) -> list[Block]:

@@ -33,7 +33,8 @@ from tests.sim.reference_cache import ReferenceCache, without_old_thoughts
 MARKS: list[tuple[str, ...]] = [
     ("system", "last"), ("system", "last"), ("last",), ("auto",), ("system",), ("tools",),
     ("tools", "system", "last", "auto"), ("system:1h", "last:5m"), ("system:1h", "auto"),
-    ("tools:1h", "system", "last:5m"), ("tools:1h", "last"),
+    ("tools:1h", "system", "last:5m"), ("tools:1h", "last"), ("context", "last"),
+    ("tools", "system", "context", "last"), ("tools:1h", "system:1h", "context:5m", "last:5m"),
 ]  # fmt: skip
 # Refused as soon as the client asks for an hour.
 FRAIL: list[tuple[str, ...]] = [("system:5m", "last"), ("system:1h", "last", "auto:5m")]

@@ -12,7 +12,7 @@ from compactlab.sim.cache import Anthropic, Lookup, Settings
 from compactlab.sim.message import Message
 from compactlab.sim.meter import Meter
 from compactlab.sim.model import catalogue, find_model
-from compactlab.sim.prompt import TOOLS
+from compactlab.sim.prompt import CLIENT_CONTEXT, TOOLS
 from compactlab.sim.view import View
 from tests.sim.drawn import Client, Request, model_under, part, sized, text
 
@@ -139,6 +139,15 @@ def test_five_minutes_before_an_hour_are_refused() -> None:
 
 
 # Marks, and the one that the provider sets
+
+
+def test_four_marks_are_four_entries() -> None:
+    """What the client adds behind the system prompt may be marked, and outlives the messages."""
+    context = text("", size=700, name=CLIENT_CONTEXT)
+    front = View((text("", size=4000, name=TOOLS), text("", size=2000), context))
+    one = client(marks=("tools", "system", "context", "last"))
+    one.send(Request(front.append(sized("start", 100))))
+    assert one.send(Request(front.append(sized("another", 100)))).read == 6700
 
 
 def test_five_marks_are_refused() -> None:

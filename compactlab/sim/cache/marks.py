@@ -15,7 +15,7 @@ from compactlab.sim.prompt import Prompt
 
 # Seconds; Anthropic's documentation of prompt caching, 2026-08-21.
 LIFETIMES = {"5m": 300.0, "1h": 3600.0}
-PLACES = ("tools", "system", "last", "auto")
+PLACES = ("tools", "system", "context", "last", "auto")
 MOST = 4
 RUNS = ("tool_call", "tool_result")
 
@@ -56,7 +56,7 @@ def check_marks(marks: Sequence[str], ttl: str) -> None:
         if places[0] >= places[1]:
             raise ValueError(f"marks: {next} comes before {one} in a prompt, or is the same")
         lives = [LIFETIMES[mark.partition(":")[2] or ttl] for mark in (one, next)]
-        if places == [2, 3] and lives[0] != lives[1]:
+        if places == [PLACES.index("last"), PLACES.index("auto")] and lives[0] != lives[1]:
             raise ValueError(f"marks: {one} and {next} are the same block with two lifetimes")
         if lives[0] < lives[1]:
             raise ValueError(f"marks: {one} stands before {next}, but a mark of 1h must come first")
@@ -76,6 +76,8 @@ def set_marks(places: Sequence[tuple[str, str]], prompt: Prompt) -> list[Mark]:
             block = _markable_system(prompt, prompt.tools)
         elif place == "system":
             block = _markable_system(prompt, prompt.front)
+        elif place == "context":
+            block = _markable_system(prompt, len(prompt.view.system))
         else:
             block = _last_markable(prompt)
         if block > before:
