@@ -49,9 +49,9 @@ class Anthropic(CachePolicy):
     marks
         Where the client marks, in the order of the prompt: ``tools``, ``system`` (the end of the
         system blocks, so that they survive a compaction), ``context`` (the end of what the client
-        adds behind them), ``last`` (the last block that can be marked, which moves), or ``auto`` for the mark that the provider sets there by itself. A
-        lifetime of its own is written behind a colon, ``system:1h``. Where the prompt has no such
-        place, there is no such mark.
+        adds behind them), ``last`` (the last block that can be marked, which moves), or ``auto``
+        for the mark that the provider sets there by itself. A lifetime of its own is written
+        behind a colon, ``system:1h``. A place that a prompt lacks has no mark.
     lookback
         Positions that a read walks, the mark included.
     runs_are_one
