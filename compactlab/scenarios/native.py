@@ -173,6 +173,9 @@ class _Content:
             self._require(source.id)
         self._require(fact.deleted_at)
         self._require("" if fact.scope == "session" else fact.scope)
+        self._require(fact.handle)
+        if fact.handle and self._messages[fact.handle].role != "tool":
+            raise InputError(f"{fact.handle!r} is no result of a tool")
         for other in (*fact.supersedes, *fact.depends_on):
             if other not in self._facts:
                 raise InputError(unknown("fact", other, self._facts))

@@ -79,21 +79,26 @@ class Fact(msgspec.Struct, frozen=True, tag="fact", tag_field="type", rename={"k
     key, value
         What it is about and what it says, e.g. "deploy target" and "eu-west-3".
     origin
-        The messages (or pieces of them) that state it.
+        The messages (or pieces of them) that state it: each for itself, unless it is ``whole``.
     polarity
         Whether it demands, forbids or states.
-    variants
-        Other spellings of the value that count as the value.
+    variants, aliases
+        Other spellings of the value that count as the value, other names of the key.
     supersedes, depends_on
         Ids of facts that it replaces, and that it follows from.
     deleted_at
         Id of the message that takes it back; "" if none does.
     scope
-        How long it holds: ``session``, or the id of the message at which it ends.
+        How long it holds: ``session``, or the id of the message at which it ends. An open loop
+        ends where it is closed.
     handle
-        By what it can be fetched again, if it can.
+        Id of a tool's result that states it, if its call can be made again: the call's name and
+        arguments, and the tokens that come back, are those of the script. "" if it cannot.
     decoy
         True for a fact that is never stated: it measures chance.
+    whole
+        True if only all of its origins together state it, as the evidence of a question does that
+        is spread over several turns.
     """
 
     id: str
@@ -109,6 +114,8 @@ class Fact(msgspec.Struct, frozen=True, tag="fact", tag_field="type", rename={"k
     scope: str = "session"
     handle: str = ""
     decoy: bool = False
+    aliases: tuple[str, ...] = ()
+    whole: bool = False
 
 
 class Need(msgspec.Struct, frozen=True, tag="need", tag_field="type"):

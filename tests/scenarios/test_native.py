@@ -160,6 +160,8 @@ BAD = [
     (fact(origin=[{"id": "z"}]), "unknown message 'z'"),
     (fact(deleted_at="z"), "unknown message 'z'"),
     (fact(scope="z"), "unknown message 'z'"),
+    (fact(handle="z"), "unknown message 'z'"),
+    (fact(handle="a"), "'a' is no result of a tool"),
     (fact(supersedes=["z"]), "unknown fact 'z'"),
     (need("z"), "unknown fact 'z'"),
     ({"type": "rewind", "to": "z"}, "unknown message 'z'"),
