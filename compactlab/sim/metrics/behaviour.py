@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from compactlab.sim.message import Message, Part
+from compactlab.sim.metrics.metric import OVER_CALLS, OWN, Metric
 from compactlab.sim.metrics.reading import Reading
 from compactlab.sim.recording import BEFORE_THE_LOG
 
@@ -64,3 +65,18 @@ def tokens_added(reading: Reading) -> int:
         blocks = [part for part in step.system if part.kind != "opaque"]
         total += inside + (added(blocks, step.model) if blocks else 0)
     return total
+
+
+METRICS = (
+    Metric("tokens", "neither", "prompt tokens of what the strategy put in", OVER_CALLS, OWN,
+           tokens_added),
+    Metric("calls", "neither", "requests of the script", "count", OWN, calls),
+    Metric("calls", "lower", "calls whose prompt is not the last one plus what is new", OVER_CALLS,
+           OWN, rewrites),
+    Metric("calls", "neither", "calls whose prompt lacks content that had been sent", OVER_CALLS,
+           OWN, compactions),
+    Metric("calls", "lower", "calls whose prompt is larger than the window", OVER_CALLS, OWN,
+           overflows),
+    Metric("share", "lower", "calls whose prompt is larger than the window",
+           "overflows over calls", OWN, over_window),
+)  # fmt: skip

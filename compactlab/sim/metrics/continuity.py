@@ -10,6 +10,7 @@ from operator import or_
 
 from compactlab.sim.blocks import blocks_of
 from compactlab.sim.message import Message, Part
+from compactlab.sim.metrics.metric import OWN, Metric
 from compactlab.sim.metrics.reading import RECENT, Reading
 from compactlab.sim.model import Model
 from compactlab.sim.needs import bits, forward_needs
@@ -172,3 +173,16 @@ class _Pair:
         before = self.faults
         self.faults = self.early + abs(self.calls - (self.results - self.early))
         return self.faults - before
+
+
+_SLIPSTREAM = "the recorded future as ground truth, arXiv 2605.08580"
+
+METRICS = (
+    Metric("share", "higher", "of the last ten messages, what the prompt ends with (VRC@10)",
+           "mean over compactions", OWN, verbatim_recency),
+    Metric("share", "higher", "of what the next five actions use, what is in context (FNC@5)",
+           "sum of what is in context over sum of what is used, of all calls",
+           _SLIPSTREAM, forward_need),
+    Metric("share", "higher", "messages without a fault that a provider would reject",
+           "one less faults over messages, each summed over calls", OWN, structural_validity),
+)  # fmt: skip

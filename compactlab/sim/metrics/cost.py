@@ -1,10 +1,10 @@
-"""What a replay costs: money, tokens by billing class, and what rewriting adds."""
+"""What a replay costs: money, and tokens by billing class."""
 
 from __future__ import annotations
 
 import math
-from statistics import median
 
+from compactlab.sim.metrics.metric import OVER_REQUESTS, OWN, Metric
 from compactlab.sim.metrics.reading import Reading
 
 
@@ -43,42 +43,20 @@ def prompt_tokens_peak(reading: Reading) -> int | None:
     return max(reading.prompts, default=None)
 
 
-def prefix_reuse(reading: Reading) -> float | None:
-    """Share of all prompt tokens that were read from the cache."""
-    total = sum(reading.prompts)
-    return 1 - sum(reading.fresh) / total if total else None
+_ANTHROPIC = "usage fields as Anthropic bills them, 2026-08-21"
 
-
-def tokens_rewritten(reading: Reading) -> int:
-    """Fresh tokens that the prompt before had held already."""
-    pairs = zip(reading.prompts, reading.trace.steps[1:], reading.fresh[1:], strict=False)
-    return sum(min(max(before - s.usage.cache_read, 0), fresh) for before, s, fresh in pairs)
-
-
-def spikes(reading: Reading) -> list[tuple[int, float]]:
-    """For each compaction: fresh tokens of its call, and the median of the five calls before."""
-    return reading.spikes
-
-
-def write_spike(reading: Reading) -> float | None:
-    """Median of the spikes."""
-    return _median([peak - base for peak, base in spikes(reading)])
-
-
-def write_spike_max(reading: Reading) -> float | None:
-    """Largest of the spikes."""
-    return max((peak - base for peak, base in spikes(reading)), default=None)
-
-
-def write_spike_ratio(reading: Reading) -> float | None:
-    """Median of the spike ratios."""
-    return _median([peak / base for peak, base in spikes(reading) if base])
-
-
-def write_spike_ratio_max(reading: Reading) -> float | None:
-    """Largest of the spike ratios."""
-    return max((peak / base for peak, base in spikes(reading) if base), default=None)
-
-
-def _median(values: list[float]) -> float | None:
-    return median(values) if values else None
+METRICS = (
+    Metric("USD", "lower", "what it costs", OVER_REQUESTS, _ANTHROPIC, cost_usd),
+    Metric("USD", "lower", "the part of it that side calls cost", "sum over side calls",
+           _ANTHROPIC, side_cost_usd),
+    Metric("tokens", "lower", "prompt tokens at the plain input price", OVER_REQUESTS,
+           _ANTHROPIC, tokens_uncached),
+    Metric("tokens", "neither", "prompt tokens read from the cache", OVER_REQUESTS,
+           _ANTHROPIC, tokens_cache_read),
+    Metric("tokens", "lower", "prompt tokens written to the cache", OVER_REQUESTS,
+           _ANTHROPIC, tokens_cache_write),
+    Metric("tokens", "neither", "tokens that the model wrote", OVER_REQUESTS, _ANTHROPIC,
+           tokens_output),
+    Metric("tokens", "lower", "size of the largest prompt", "maximum over calls", OWN,
+           prompt_tokens_peak),
+)  # fmt: skip

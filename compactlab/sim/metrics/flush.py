@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from statistics import fmean, median
 
+from compactlab.sim.metrics.metric import Metric
 from compactlab.sim.metrics.reading import Reading
 from compactlab.sim.trace import SideCall
 
@@ -54,3 +55,15 @@ def _margins(reading: Reading) -> list[int | None]:
         if cycle in first:
             largest[cycle] = max(step.usage.prompt, largest[cycle])
     return margins
+
+
+_SIGNET = "Signet specification, section 6.4"
+
+METRICS = (
+    Metric("share", "higher", "compactions before which memory was flushed, in the same cycle",
+           "mean over compactions", _SIGNET, flushed_compactions),
+    Metric("tokens", "neither", "tokens that came between a flush and its compaction",
+           "median over compactions with a flush", _SIGNET, flush_margin),
+    Metric("tokens", "lower", "tokens that a user was shown of the answers to flushes",
+           "sum over flushes", _SIGNET, flush_heard),
+)  # fmt: skip

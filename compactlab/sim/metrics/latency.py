@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 
+from compactlab.sim.metrics.metric import Metric
 from compactlab.sim.metrics.reading import Reading
 from compactlab.sim.prefill import PRESETS
 
@@ -32,3 +33,13 @@ def _percentile(reading: Reading, share: float) -> float | None:
     reads = (step.usage.cache_read for step in reading.trace.steps)
     seconds = sorted(map(_SERVERS.prefill_seconds, reading.fresh, reads))
     return seconds[math.ceil(share * len(seconds)) - 1] if seconds else None
+
+
+_PREFILL = "operations of a transformer of 70 billion parameters, compactlab.sim.prefill"
+
+METRICS = (
+    Metric("seconds", "lower", "prefill that half of the calls stay within, a proxy",
+           "median over calls", _PREFILL, ttft_proxy_p50),
+    Metric("seconds", "lower", "prefill that 19 of 20 calls stay within, a proxy",
+           "95th percentile over calls", _PREFILL, ttft_proxy_p95),
+)  # fmt: skip

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from statistics import fmean, median
 
-from compactlab.sim.causes import CAUSES
+from compactlab.sim.metrics.metric import OVER_REQUESTS, Metric
 from compactlab.sim.metrics.price import above_input
 from compactlab.sim.metrics.reading import Reading
 from compactlab.sim.trace import SideCall
@@ -57,14 +56,26 @@ def paid_back(reading: Reading) -> float | None:
     return fmean(each.paid for each in reading.paybacks) if reading.paybacks else None
 
 
-def _of_cause(cause: str) -> Callable[[Reading], int]:
-    def fresh(reading: Reading) -> int:
-        return reading.causes[cause]
+_ANTHROPIC = "usage fields as Anthropic bills them, 2026-08-21"
+_LOST = "premium of a rebuild, as several tools reckon it, on fresh tokens"
+_KVLEAK = "dead writes of kvleak 0.12"
+_BREAK_EVEN = "break-even turns, as the project's notes on metrics define them"
 
-    fresh.__name__ = f"fresh_{cause}"
-    fresh.__doc__ = f"Fresh tokens of that cause: {CAUSES[cause]}."
-    return fresh
-
-
-# Of each cause, the function that counts its fresh tokens.
-FRESH = {cause: _of_cause(cause) for cause in CAUSES}
+METRICS = (
+    Metric("USD", "lower", "what fresh tokens that need not be cost more than reading them",
+           OVER_REQUESTS, _LOST, premium_usd),
+    Metric("USD", "lower", "the requests that make summaries",
+           "sum over side calls of that purpose", _ANTHROPIC, summary_cost_usd),
+    Metric("tokens", "lower", "prompts and answers of the requests that make summaries",
+           "sum over side calls of that purpose", _ANTHROPIC, tokens_summary),
+    Metric("tokens", "lower", "written to the cache and read by no later request", OVER_REQUESTS,
+           _KVLEAK, tokens_dead_writes),
+    Metric("USD", "lower", "what writing those cost more than only sending them", OVER_REQUESTS,
+           _KVLEAK, dead_writes_usd),
+    Metric("USD", "lower", "what compactions' calls paid above reading for what they changed",
+           "sum over compactions", _LOST, spike_premium_usd),
+    Metric("calls", "lower", "calls after which a compaction has paid for itself",
+           "median over compactions", _BREAK_EVEN, break_even_calls),
+    Metric("share", "higher", "compactions that paid for themselves before the next one",
+           "mean over compactions", _BREAK_EVEN, paid_back),
+)  # fmt: skip

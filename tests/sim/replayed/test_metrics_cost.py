@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from compactlab.sim.message import Usage
 from compactlab.sim.metrics import METRICS, Reading, measure
-from compactlab.sim.metrics.cost import spikes
+from compactlab.sim.metrics.reuse import spikes
 from compactlab.sim.trace import SideCall
 
 # Dollars per token, from the list prices of September 2025.

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
 import re
-from typing import Any
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any, get_type_hints
 
 import pytest
 
 from compactlab.scenarios.catalogue import sources
-from compactlab.sim.metrics import METRICS, Metric, measure
+from compactlab.sim import metrics
+from compactlab.sim.metrics import FAMILIES, METRICS, Metric, Reading, figures, measure
 from compactlab.sim.sweep import Experiment
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.summarizers.catalogue import find_summarizer
@@ -25,20 +29,35 @@ def test_a_metric_says_what_it_is(metric: Metric) -> None:
     assert METRICS[metric.name] is metric
 
 
-def test_every_function_of_a_family_is_in_the_table() -> None:
-    from compactlab.sim.metrics import behaviour, continuity, cost, flush, latency, waste
+def families() -> list[Any]:
+    """The files that hold metrics."""
+    found = [import_module(f"{metrics.__name__}.{m.name}") for m in iter_modules(metrics.__path__)]
+    return [module for module in found if hasattr(module, "METRICS")]
 
-    beside = {"spikes", "measure", "cost"}
+
+@pytest.mark.parametrize("family", families(), ids=lambda family: family.__name__.split(".")[-1])
+def test_every_function_of_a_family_is_in_its_table(family: Any) -> None:
     written = {
         name
-        for family in (behaviour, continuity, cost, flush, latency, waste)
         for name, each in vars(family).items()
-        if getattr(each, "__module__", "") == family.__name__
-        and not name.startswith("_")
-        and name not in beside
-        and callable(each)
+        if getattr(each, "__module__", "") == family.__name__ and not name.startswith("_")
+        if inspect.isfunction(each) and get_type_hints(each).keys() == {"reading", "return"}
     }
-    assert written | {each.__name__ for each in waste.FRESH.values()} == set(METRICS)
+    assert written - {"spikes"} <= {metric.name for metric in family.METRICS}
+
+
+def test_every_metric_of_a_file_is_in_the_table_once() -> None:
+    written = [metric for family in families() for metric in family.METRICS]
+    joined = [metric for family in FAMILIES for metric in family.metrics]
+    assert sorted(map(id, written)) == sorted(map(id, joined))
+    assert list(METRICS.values()) == joined
+
+
+def test_only_what_is_asked_for_is_computed(kit: Any, story: Any) -> None:
+    script = story.user("1").answer("1").script()
+    reading = Reading(kit.replayed(script, kit.keep), script)
+    assert figures(reading, ("calls", "overflows")) == {"calls": 1, "overflows": 0}
+    assert "changes" not in vars(reading)  # what the dear ones need was not made
 
 
 def test_measuring_gives_the_figures_of_the_table(kit: Any, story: Any) -> None:
@@ -53,10 +72,10 @@ def test_a_share_is_a_share(kit: Any) -> None:
         story.acts('{"path": "src/main.py"}').result(kit.prose(200) + " src/main.py")
     script = story.answer("done").script()
     for spec in ("keep_all", "keep_none", "sliding_window(keep=5)", "turn_slice(history_limit=1)"):
-        figures = measure(kit.replayed(script, find_strategy(spec)), script)
+        found = measure(kit.replayed(script, find_strategy(spec)), script)
         for name, metric in METRICS.items():
-            if metric.unit == "share" and figures[name] is not None:
-                assert 0 <= figures[name] <= 1, name
+            if metric.unit == "share" and found[name] is not None:
+                assert 0 <= found[name] <= 1, name
 
 
 def test_counts_of_a_run(kit: Any) -> None:
@@ -65,9 +84,9 @@ def test_counts_of_a_run(kit: Any) -> None:
     cut = kit.act(
         lambda view, host: view.with_messages(view.messages[-1:]) if len(host.log) == 5 else view
     )
-    figures = measure(kit.replayed(script, cut, window=150), script)
     named = ("calls", "rewrites", "compactions", "overflows", "over_window")
-    assert [figures[name] for name in named] == [3, 1, 1, 1, pytest.approx(1 / 3)]
+    found = measure(kit.replayed(script, cut, window=150), script, named)
+    assert list(found.values()) == [3, 1, 1, 1, pytest.approx(1 / 3)]
 
 
 # ---------------------------------------------------------------------- order and number of workers

@@ -1,0 +1,29 @@
+"""Fresh tokens by cause: why anything had to be sent that was not read from the cache."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from compactlab.sim.causes import CAUSES
+from compactlab.sim.metrics.metric import OVER_REQUESTS, OWN, Better, Metric
+from compactlab.sim.metrics.price import ORDINARY
+from compactlab.sim.metrics.reading import Reading
+
+
+def _of_cause(cause: str) -> Callable[[Reading], int]:
+    def fresh(reading: Reading) -> int:
+        return reading.causes[cause]
+
+    fresh.__name__ = f"fresh_{cause}"
+    fresh.__doc__ = f"Fresh tokens of that cause: {CAUSES[cause]}."
+    return fresh
+
+
+def _better(cause: str) -> Better:
+    return "neither" if cause in ORDINARY else "lower"
+
+
+METRICS = tuple(
+    Metric("tokens", _better(cause), f"fresh: {meaning}", OVER_REQUESTS, OWN, _of_cause(cause))
+    for cause, meaning in CAUSES.items()
+)

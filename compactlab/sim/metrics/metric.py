@@ -1,0 +1,68 @@
+"""One figure of a run: what it means, and how it is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from compactlab.sim.metrics.reading import Reading
+
+Better = Literal["lower", "higher", "neither"]
+
+# Sources and ways to put a run's figure together that many metrics share.
+OWN = "own, docs/metrics.md"
+OVER_REQUESTS = "sum over calls and side calls"
+OVER_CALLS = "sum over calls"
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One figure of a run.
+
+    Parameters
+    ----------
+    unit
+        What it is counted in.
+    better
+        Which direction is good; ``neither`` for what only describes.
+    meaning
+        What it says, in one line.
+    of_run
+        How the figure of a run is put together from its calls and compactions.
+    source
+        Whose definition it is.
+    compute
+        The function; None where it has no value. Its docstring is the definition.
+    """
+
+    unit: str
+    better: Better
+    meaning: str
+    of_run: str
+    source: str
+    compute: Callable[[Reading], float | None]
+
+    @property
+    def name(self) -> str:
+        """Its name in tables and files: that of its function."""
+        return self.compute.__name__
+
+
+@dataclass(frozen=True)
+class Family:
+    """Metrics that belong together.
+
+    Parameters
+    ----------
+    name
+        One word.
+    title
+        What they are about, as a heading.
+    metrics
+        In the order of tables.
+    """
+
+    name: str
+    title: str
+    metrics: tuple[Metric, ...]
