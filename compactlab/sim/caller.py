@@ -69,7 +69,8 @@ class Caller:
         rewinds = (event for event in self.conversation.events if isinstance(event, Rewind))
         targets = frozenset(event.to for event in rewinds)
         self.session = Session(self.strategy.parts, View(system), self.host, targets)
-        self.side = SideCalls(self.strategy.spec, self.summarizer, self.meter, self.session)
+        writer = self.summarizer and self.summarizer.bound(self.conversation, self.seed)
+        self.side = SideCalls(self.strategy.spec, writer, self.meter, self.session)
         self.last = Messages()
         self.last_model = ""
         self.answered = 0

@@ -5,8 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import ClassVar, Literal
 
+from compactlab.sim.conversation import Conversation
 from compactlab.sim.memory import Remembered
 from compactlab.sim.message import Message, Part
 from compactlab.sim.spec import spec_of
@@ -91,12 +92,36 @@ class Summarizer(ABC):
     It stands in for the model wherever one would write something, so it also says what the agent
     puts down in an extra turn. It belongs to a run's identity: the same request must give the
     same answer.
+
+    Attributes
+    ----------
+    simulated
+        What of it is simulated, in one line; "" for one that only copies what was said.
     """
+
+    simulated: ClassVar[str] = ""
 
     @property
     def spec(self) -> str:
         """The summariser's name with its parameters."""
         return spec_of(self)
+
+    def bound(self, conversation: Conversation, seed: int) -> Summarizer:
+        """Get to know what is replayed; asked for once before each replay.
+
+        Parameters
+        ----------
+        conversation
+            The script with its facts and needs: who uses them is simulated, and says so.
+        seed
+            The experiment's seed.
+
+        Returns
+        -------
+        Summarizer
+            Of the same spec; itself, if it need not know.
+        """
+        return self
 
     @abstractmethod
     def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
@@ -158,11 +183,28 @@ class Remembering(Summarizer):
     known: dict[tuple[object, ...], tuple[Part, ...]] = field(
         default_factory=dict, repr=False, compare=False
     )
+    _bound: dict[tuple[str, str, int], Remembering] = field(
+        default_factory=dict, repr=False, compare=False
+    )
 
     @property
     def spec(self) -> str:
         """The inner summariser's spec: remembering changes no result."""
         return self.inner.spec
+
+    @property
+    def simulated(self) -> str:  # type: ignore[override]
+        """What of the inner summariser is simulated."""
+        return self.inner.simulated
+
+    def bound(self, conversation: Conversation, seed: int) -> Remembering:
+        """Bind the inner one; what one that knows more has answered is remembered apart."""
+        key = conversation.id, conversation.digest, seed
+        if key not in self._bound:
+            inner = self.inner.bound(conversation, seed)
+            self._bound.clear()
+            self._bound[key] = self if inner is self.inner else Remembering(inner)
+        return self._bound[key]
 
     def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
         """Answer from memory, or ask."""
