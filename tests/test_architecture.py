@@ -24,6 +24,7 @@ ORDER = [
     "conversation", "scenario", "weight", "buffer", "view", "summarize", "extra_turn", "blocks",
     "prompt", "lineage", "arm", "cache", "causes", "prefill", "section", "rates", "model_file",
     "model", "pricing", "recording", "churn", "client", "meter", "trace", "identifiers", "needs",
+    "facts",
     "host", "strategy", "session", "side_calls", "caller", "replay", "contract", "anatomy",
     "metrics", "account", "audit", "results", "one_run", "sweep",
 ]  # fmt: skip

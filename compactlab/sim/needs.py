@@ -57,6 +57,8 @@ class ForwardNeeds:
         ones use and that had appeared before the call.
     wanted
         The same as bits.
+    names
+        The words by number.
     size
         How many numbers there are.
     due
@@ -69,6 +71,7 @@ class ForwardNeeds:
     def __init__(self, conversation: Conversation, ahead: int = AHEAD) -> None:
         uses = {answer.id: used(answer) for answer in conversation.calls}
         self._numbers = {w: i for i, w in enumerate(sorted(frozenset().union(*uses.values())))}
+        self.names = tuple(self._numbers)
         self.size = len(self._numbers)
         acts = [bits(self._numbers[w] for w in uses[m.id]) for m in conversation.calls]
         self.due = [*accumulate(reversed(acts), or_, initial=0)][::-1]

@@ -1,0 +1,189 @@
+"""What a part of a prompt says of the facts that it stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from compactlab.sim.facts.ledger import Ledger
+from compactlab.sim.facts.wording import Wording
+from compactlab.sim.memory import Remembered
+from compactlab.sim.message import Message, Part, Source
+
+# Parts that may hold a piece of the log as it was said; the others only speak about it.
+QUOTING = ("verbatim", "truncated", "recovered")
+
+
+class Evidence(NamedTuple):
+    """Facts as bits, by what a part of a prompt shows of them.
+
+    Parameters
+    ----------
+    verbatim
+        Origins that stand there as they were said; a bit for each origin where only all of them
+        together state a fact.
+    key, said, intact, ordered
+        What is said of them in other words, see :class:`compactlab.sim.facts.wording.Spoken`.
+    handle
+        Those that a call or pointer in it would fetch.
+    opaque
+        Those of which there are only tokens without text.
+    """
+
+    verbatim: int = 0
+    key: int = 0
+    said: int = 0
+    intact: int = 0
+    ordered: int = 0
+    handle: int = 0
+    opaque: int = 0
+
+    def __or__(self, other: Evidence) -> Evidence:
+        return Evidence(*(mine | its for mine, its in zip(self, other, strict=True)))
+
+
+NOTHING = Evidence()
+
+
+class Witness:
+    """Reads parts for evidence.
+
+    Parameters
+    ----------
+    ledger
+        The facts.
+    stored
+        What can be fetched by the handles that parts carry.
+
+    Attributes
+    ----------
+    born
+        Of messages that were born in the replay: the pieces of the script that they bring back.
+    """
+
+    def __init__(self, ledger: Ledger, stored: Mapping[str, str] | None = None) -> None:
+        self.ledger = ledger
+        self.stored = {} if stored is None else stored
+        self.born: dict[str, tuple[Source, ...]] = {}
+        self._read: dict[tuple[object, ...], Evidence] = {}
+
+    def hear(self, message: Message) -> None:
+        """A message was born in the replay; what is made of it later stands for its sources."""
+        self.born[message.id] = tuple(
+            dict.fromkeys(source for part in message.parts for source in part.sources)
+        )
+
+    def message(self, message: Message) -> Evidence:
+        """What a message shows."""
+        if self.ledger.messages.get(message.id) is message:
+            return self._script(message)
+        return self.parts(message.parts)
+
+    def _script(self, message: Message) -> Evidence:
+        """A message of the script: what it states, and what its calls would fetch."""
+        verbatim = self.ledger.verbatim.get(message.id, 0)
+        handle = 0
+        if message.role == "assistant" and self.ledger.fetched:
+            for part in message.parts:
+                if part.type == "tool_call":
+                    handle |= self.ledger.fetched.get(part.call_id, 0)
+        return Evidence(verbatim, handle=handle) if verbatim or handle else NOTHING
+
+    def parts(self, parts: Iterable[Part]) -> Evidence:
+        """What parts show together."""
+        found = NOTHING
+        for part in parts:
+            shown = self._part(part)
+            if shown is not NOTHING:
+                found = found | shown
+        return found
+
+    def note(self, note: Remembered) -> int:
+        """The facts that a note in memory holds, as they were said or intact."""
+        text = Part("text", note.text, "memory", note.sources)
+        shown = self._part(text)
+        quoted = Evidence(verbatim=self._quoted(text, self._origins(note.sources)))
+        return self.ledger.held(quoted.verbatim) | shown.intact
+
+    def _part(self, part: Part) -> Evidence:
+        if not part.sources:
+            return NOTHING
+        key = (part.text, part.sources, part.kind, part.call_id, part.handle)
+        found = self._read.get(key)
+        if found is None:
+            found = self._read[key] = self._shown(part)
+        return found
+
+    def _shown(self, part: Part) -> Evidence:
+        origins = self._origins(part.sources)
+        called = self._called(part)
+        if not origins:
+            return Evidence(handle=called) if called else NOTHING
+        facts = dict.fromkeys(number for number, _, _ in origins)
+        if part.kind == "opaque":
+            return Evidence(opaque=self.ledger.mask(facts))
+        quoted = self._quoted(part, origins) if part.kind in QUOTING else 0
+        handle = called | self._pointed(part, origins) | self._stubbed(part, facts)
+        said = self._said(part.text, (n for n in facts if not quoted >> n & 1))
+        return said._replace(verbatim=quoted, handle=handle)
+
+    def _said(self, text: str, facts: Iterable[int]) -> Evidence:
+        wording = Wording(text)
+        key = said = intact = ordered = 0
+        for number in facts:
+            spoken = wording.says(self.ledger.facts[number])
+            if spoken.key:
+                bit = 1 << number
+                key |= bit
+                said |= bit * spoken.said
+                intact |= bit * spoken.intact
+                ordered |= bit * spoken.ordered
+        return Evidence(0, key, said, intact, ordered)
+
+    def _origins(self, sources: Iterable[Source]) -> list[tuple[int, int, Source]]:
+        """The origins in the messages that a part stands for."""
+        ids = dict.fromkeys(
+            origin.id for source in sources for origin in (self.born.get(source.id) or (source,))
+        )
+        known = self.ledger.origins
+        return [origin for id in ids for origin in known.get(id, ())]
+
+    def _quoted(self, part: Part, origins: Iterable[tuple[int, int, Source]]) -> int:
+        """The origins of which a part holds every character."""
+        bits = 0
+        for _, bit, source in origins:
+            if not bits & bit and all(text in part.text for text in self._texts(source)):
+                bits |= bit
+        return bits
+
+    def _texts(self, source: Source) -> list[str]:
+        """The texts of a piece of the script; thinking states nothing."""
+        parts = self.ledger.messages[source.id].parts
+        if source.part < 0:
+            return [part.text for part in parts if part.text and part.type != "thinking"]
+        text = parts[source.part].text
+        return [text[source.start : None if source.end < 0 else source.end]]
+
+    def _pointed(self, part: Part, origins: Iterable[tuple[int, int, Source]]) -> int:
+        """The facts that stand in what a part's handle leads to."""
+        text = self.stored.get(part.handle, "") if part.handle else ""
+        if not text:
+            return 0
+        whole = Part("text", text, "recovered", part.sources)
+        held = self.ledger.held(self._quoted(whole, origins))
+        return held | self._said(text, (number for number, _, _ in origins)).intact
+
+    def _stubbed(self, part: Part, facts: Iterable[int]) -> int:
+        """The facts that the call of a tool would fetch again whose result was cut or cleared.
+
+        The call itself stands before its result, or the provider would refuse the prompt.
+        """
+        if part.type != "tool_result" or not part.call_id:
+            return 0
+        return self.ledger.mask(facts) & self.ledger.fetched.get(part.call_id, 0)
+
+    def _called(self, part: Part) -> int:
+        """The facts that a call in a part would fetch, if it is there with all its arguments."""
+        if part.type == "tool_call" and part.kind == "verbatim":
+            return self.ledger.fetched.get(part.call_id, 0)
+        return 0

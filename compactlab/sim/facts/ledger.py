@@ -1,0 +1,277 @@
+"""What a script states, takes back and needs, and when: the same for all replays of it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from compactlab.sim.conversation import Conversation, Fact, FactType, Rewind
+from compactlab.sim.facts.inferred import inferred
+from compactlab.sim.message import Message, Source
+
+
+def numbers(mask: int) -> Iterator[int]:
+    """The numbers of the bits that are set, smallest first.
+
+    Examples
+    --------
+    >>> list(numbers(0b1101))
+    [0, 2, 3]
+    """
+    while mask:
+        lowest = mask & -mask
+        yield lowest.bit_length() - 1
+        mask ^= lowest
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """What holds at a call, before it is answered.
+
+    Parameters
+    ----------
+    due
+        Facts that were stated, are neither superseded nor deleted, and whose scope has not ended.
+        Decoys are never due.
+    replaced
+        Facts that have been superseded.
+    deleted
+        Facts that have been taken back.
+    needed
+        Due facts that this call uses.
+    said
+        Ids of the messages that had been said, by which ages are told: how many.
+    turn
+        How often a person had spoken.
+    """
+
+    due: int
+    replaced: int
+    deleted: int
+    needed: int
+    said: int
+    turn: int
+
+
+@dataclass
+class _Path:
+    """The way to here, which a rewind goes back on."""
+
+    heard: int = 0  # origins that have been said, as bits of atoms
+    stated: int = 0
+    deleted: int = 0
+    ended: int = 0
+    replaced: int = 0
+    said: int = 0
+    turn: int = 0
+
+    def copy(self) -> _Path:
+        return _Path(**vars(self))
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """The facts of a conversation, numbered, and what holds at each of its calls.
+
+    Parameters
+    ----------
+    conversation
+        The script.
+    facts
+        Its facts; where it has none, those that its actions show to be needed.
+    declared
+        Whether the facts are labels, and not inferred.
+
+    Attributes
+    ----------
+    moments
+        What holds at each call, by the id of its answer.
+    """
+
+    conversation: Conversation
+    facts: tuple[Fact, ...]
+    needs: dict[str, int]
+    declared: bool
+    moments: dict[str, Moment] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "moments", dict(self._walk()))
+
+    @cached_property
+    def number(self) -> dict[str, int]:
+        """The number of each fact, by its id."""
+        return {fact.id: number for number, fact in enumerate(self.facts)}
+
+    @cached_property
+    def decoys(self) -> int:
+        """The decoys."""
+        return self.mask(number for number, fact in enumerate(self.facts) if fact.decoy)
+
+    @cached_property
+    def of_kind(self) -> dict[FactType, int]:
+        """The facts that are no decoys, by type, in the order in which types first occur."""
+        found: dict[FactType, int] = defaultdict(int)
+        for number, fact in enumerate(self.facts):
+            if not fact.decoy:
+                found[fact.kind] |= 1 << number
+        return dict(found)
+
+    @cached_property
+    def older(self) -> dict[int, int]:
+        """Of each fact that supersedes others: those, and those that they had superseded."""
+        found: dict[int, int] = {}
+        for number, fact in enumerate(self.facts):
+            waiting, seen = list(fact.supersedes), 0
+            while waiting:
+                each = self.number[waiting.pop()]
+                if not seen >> each & 1 and each != number:
+                    seen |= 1 << each
+                    waiting += self.facts[each].supersedes
+            if seen:
+                found[number] = seen
+        return found
+
+    @cached_property
+    def revised(self) -> int:
+        """The facts that supersede others."""
+        return self.mask(self.older)
+
+    @cached_property
+    def wholes(self) -> dict[int, tuple[int, int]]:
+        """Of each fact that only all its origins state: the bits of its origins, from which on."""
+        found, place = {}, len(self.facts)
+        for number, fact in enumerate(self.facts):
+            if fact.whole and len(fact.origin) > 1:
+                found[number] = (place, len(fact.origin))
+                place += len(fact.origin)
+        return found
+
+    @cached_property
+    def origins(self) -> dict[str, list[tuple[int, int, Source]]]:
+        """By message: the facts that it states, by number, the bit of the origin, and the piece."""
+        found: dict[str, list[tuple[int, int, Source]]] = defaultdict(list)
+        for number, fact in enumerate(self.facts):
+            first = self.wholes[number][0] if number in self.wholes else None
+            for place, source in enumerate(fact.origin):
+                bit = 1 << (number if first is None else first + place)
+                found[source.id].append((number, bit, source))
+        return dict(found)
+
+    @cached_property
+    def verbatim(self) -> dict[str, int]:
+        """By message: the bits of the origins that it holds when it is left as it was said."""
+        found: dict[str, int] = {}
+        for id, origins in self.origins.items():
+            bits = 0
+            for _, bit, _ in origins:
+                bits |= bit
+            found[id] = bits
+        return found
+
+    @cached_property
+    def messages(self) -> dict[str, Message]:
+        """The script's messages by id."""
+        return {message.id: message for message in self.conversation.messages}
+
+    @cached_property
+    def fetched(self) -> dict[str, int]:
+        """By the call id of a tool: the facts that its result would give again."""
+        found: dict[str, int] = defaultdict(int)
+        for number, fact in enumerate(self.facts):
+            result = self.messages.get(fact.handle)
+            for part in result.parts if result else ():
+                if part.type == "tool_result" and part.call_id:
+                    found[part.call_id] |= 1 << number
+        return dict(found)
+
+    @staticmethod
+    def mask(numbers: Iterable[int]) -> int:
+        """A set of facts of their numbers."""
+        bits = 0
+        for number in numbers:
+            bits |= 1 << number
+        return bits
+
+    def held(self, bits: int) -> int:
+        """The facts of which the bits of enough origins are set."""
+        facts = bits & ((1 << len(self.facts)) - 1)
+        for number, (place, length) in self.wholes.items():
+            all_of_them = (1 << length) - 1
+            if bits >> place & all_of_them == all_of_them:
+                facts |= 1 << number
+        return facts
+
+    def _walk(self) -> Iterator[tuple[str, Moment]]:
+        path = _Path()
+        known = {"": path.copy()}
+        targets = {e.to for e in self.conversation.events if isinstance(e, Rewind)}
+        deleted, ended = self._ends()
+        for event in self.conversation.events:
+            if isinstance(event, Rewind):
+                path = known[event.to].copy()
+            elif isinstance(event, Message):
+                if event.call is not None:
+                    yield event.id, self._moment(path, event.id)
+                self._hear(path, event, deleted, ended)
+                if event.id in targets:
+                    known[event.id] = path.copy()
+
+    def _ends(self) -> tuple[dict[str, int], dict[str, int]]:
+        """By message, the facts that are deleted by it, and those whose scope ends with it."""
+        deleted: dict[str, int] = defaultdict(int)
+        ended: dict[str, int] = defaultdict(int)
+        for number, fact in enumerate(self.facts):
+            deleted[fact.deleted_at] |= 1 << number
+            ended[fact.scope] |= 1 << number
+        return deleted, ended
+
+    def _hear(
+        self, path: _Path, message: Message, deleted: dict[str, int], ended: dict[str, int]
+    ) -> None:
+        id = message.id
+        path.said += 1
+        path.turn += message.starts_turn
+        path.deleted |= deleted.get(id, 0)
+        path.ended |= ended.get(id, 0)
+        bits = self.verbatim.get(id, 0)
+        if bits & ~path.heard:
+            path.heard |= bits
+            path.stated = self.held(path.heard)
+            for number, older in self.older.items():
+                if path.stated >> number & 1:
+                    path.replaced |= older
+
+    def _moment(self, path: _Path, answer: str) -> Moment:
+        gone = path.replaced | path.deleted | path.ended | self.decoys
+        due = path.stated & ~gone
+        return Moment(
+            due=due,
+            replaced=path.stated & path.replaced & ~path.deleted,
+            deleted=path.stated & path.deleted,
+            needed=due & self.needs.get(answer, 0),
+            said=path.said,
+            turn=path.turn,
+        )
+
+
+_latest: dict[str, Ledger] = {}
+
+
+def ledger_of(conversation: Conversation) -> Ledger:
+    """The ledger of a conversation; that of the last one asked for is kept."""
+    if conversation.digest not in _latest:
+        _latest.clear()
+        _latest[conversation.digest] = _made(conversation)
+    return _latest[conversation.digest]
+
+
+def _made(conversation: Conversation) -> Ledger:
+    declared = bool(conversation.facts)
+    facts, uses = (conversation.facts, conversation.needs) if declared else inferred(conversation)
+    number = {fact.id: place for place, fact in enumerate(facts)}
+    needs: dict[str, int] = defaultdict(int)
+    for need in uses:
+        needs[need.at] |= 1 << number[need.fact]
+    return Ledger(conversation, facts, dict(needs), declared)

@@ -1,0 +1,176 @@
+"""Whether words say a fact: its key, its value and its polarity, near each other.
+
+Compared is what is left of a text when case, white space, separators of thousands and the ways of
+writing a path make no difference.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+from compactlab.sim.conversation import Fact
+
+WINDOW = 40  # words: project's notes on metrics, section 4, state `intact`
+
+_ESCAPED = re.compile(r"\\[nrt\"]")
+_THOUSANDS = re.compile(r"(?<=\d)[,_'\u2009\u202f](?=\d{3}(?!\d))")
+_HERE = re.compile(r"(?<![\w.])\./")
+_BLANKS = re.compile(r"\s+")
+_WORD = re.compile(r"\S+")
+# What may not stand right before and right after a value: it would be another one. A full stop or
+# a hyphen ends a value only where no word goes on behind it.
+_BEFORE = re.compile(r"(?:\w|\w[-.@]|[-+.]|\d,)\Z")
+_AFTER = re.compile(r"\w|[-.@/]\w|,\d|%")
+
+# Words of demanding, forbidding and of putting one thing after another, by which a text shows that
+# it has kept a polarity or an order. English; a language that has none of them says nothing here.
+_DEMANDS = re.compile(
+    r"\b(?:must|always|has to|have to|had to|needs? to|requir\w+|shall|should|only|mandatory"
+    r"|obligatory|without exception|every|never without|insists?|expects?|make sure|be sure"
+    r"|has got to|ought to|compulsory|at all times|is to|are to)\b"
+)
+_FORBIDS = re.compile(
+    r"\b(?:not|never|no|cannot|can't|don't|doesn't|mustn't|shouldn't|won't|may not|forbid\w*"
+    r"|forbade|prohibit\w*|avoid\w*|without|refrain\w*|off[- ]limits|leave \S+ alone"
+    r"|leave alone|hands off|stay\w* away|keep\w* away|keep off|steer clear|banned|taboo"
+    r"|out of bounds|disallow\w*|nothing|none|untouched|instead of)\b"
+)
+_ORDERS = re.compile(
+    r"\b(?:now|no longer|instead|former\w*|previous\w*|earlier|used to|chang\w+|renam\w+"
+    r"|replac\w+|supersed\w+|updat\w+|latest|from now on|any ?more|after all|revis\w+"
+    r"|correct(?:ed|ion)|switch\w+|moved (?:to|from)|rather than|in place of)\b|->|\u2192"
+)
+
+
+@lru_cache(maxsize=65536)
+def normal(text: str) -> str:
+    """A text as it is compared.
+
+    Examples
+    --------
+    >>> normal("Open  ./SRC/main.py, take 1,500")
+    'open src/main.py, take 1500'
+    """
+    plain = unicodedata.normalize("NFKC", text).casefold().replace("\u2019", "'")
+    plain = _ESCAPED.sub(" ", plain).replace("\\", "/").replace("`", "")
+    return _BLANKS.sub(" ", _HERE.sub("", _THOUSANDS.sub("", plain))).strip()
+
+
+class Spoken(NamedTuple):
+    """What words say of a fact.
+
+    Parameters
+    ----------
+    key
+        Whether its key, or another name of it, occurs; of a fact without a key, its value.
+    said
+        Whether key and value stand within :data:`WINDOW` words.
+    intact
+        Whether they do so together with a word of its polarity.
+    ordered
+        Whether a word stands near them that puts one thing after another.
+    """
+
+    key: bool = False
+    said: bool = False
+    intact: bool = False
+    ordered: bool = False
+
+
+SILENT = Spoken()
+
+
+class Wording:
+    """A text that is asked about facts.
+
+    Parameters
+    ----------
+    text
+        The text.
+
+    Examples
+    --------
+    >>> ban = Fact("f", "prohibition", "deploy day", "Friday", polarity="must_not")
+    >>> Wording("Deploy day: never on a Friday.").says(ban)
+    Spoken(key=True, said=True, intact=True, ordered=False)
+    >>> Wording("The deploy day is Friday").says(ban).intact
+    False
+    """
+
+    def __init__(self, text: str) -> None:
+        self._text = normal(text)
+        self._starts = [match.start() for match in _WORD.finditer(self._text)]
+
+    def says(self, fact: Fact) -> Spoken:
+        """What the text says of a fact."""
+        keys = [normal(name) for name in (fact.key, *fact.aliases) if name]
+        key = any(_found(self._text, each) for each in keys)
+        if keys and not key:
+            return SILENT
+        said = intact = ordered = False
+        for window in self._around(fact):
+            if keys and not any(_found(window, each) for each in keys):
+                continue
+            said = True
+            ordered = ordered or _ORDERS.search(window) is not None
+            intact = intact or _keeps(fact, window)
+        return Spoken(key or said, said, intact, ordered)
+
+    def _around(self, fact: Fact) -> Iterator[str]:
+        """The words around each occurrence of the value, WINDOW of them and the value."""
+        for value in (fact.value, *fact.variants):
+            wanted = normal(value)
+            for place in occurrences(self._text, wanted):
+                first = bisect_right(self._starts, place) - 1
+                last = bisect_right(self._starts, place + len(wanted) - 1) - 1
+                room = max(0, WINDOW - (last - first + 1))
+                start = self._starts[max(0, first - room)]
+                after = last + room + 1
+                stop = self._starts[after] if after < len(self._starts) else len(self._text)
+                yield self._text[start:stop]
+
+
+def _keeps(fact: Fact, window: str) -> bool:
+    if fact.polarity == "must":
+        return _DEMANDS.search(window) is not None
+    return fact.polarity == "is" or _FORBIDS.search(window) is not None
+
+
+def _found(text: str, phrase: str) -> bool:
+    return next(occurrences(text, phrase), None) is not None
+
+
+def occurrences(text: str, phrase: str) -> Iterator[int]:
+    """Where a phrase stands in a text as words of its own; both are as they are compared.
+
+    Examples
+    --------
+    >>> list(occurrences("eu-west-31, eu-west-3.", "eu-west-3"))
+    [12]
+    >>> list(occurrences("see repo/src/a.py:7 and a.py", "a.py"))
+    [24]
+    """
+    if not phrase:
+        return
+    path = "/" in phrase.strip("/")
+    place = text.find(phrase)
+    while place >= 0:
+        end = place + len(phrase)
+        front = text[max(0, place - 2) : place]
+        inside = front[-1:] == "/" and not path
+        # A sign, a digit or a letter in front only matters to what begins with one of them.
+        begins = phrase[0].isalnum() and (inside or _BEFORE.search(front))
+        goes_on = phrase[-1].isalnum() and _AFTER.match(text, end)
+        if not (begins or goes_on):
+            yield place
+        place = text.find(phrase, place + 1)
+
+
+def all_in(texts: Iterable[str], text: str) -> bool:
+    """Whether a text holds each of some texts, character by character."""
+    return all(each in text for each in texts)
