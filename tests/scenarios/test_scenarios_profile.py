@@ -1,0 +1,122 @@
+"""Profiles: the texture of sessions as data, which is read, checked and written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from statistics import median
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from compactlab.scenarios.plot.profile import (
+    BUILT_IN,
+    SHARES,
+    SPEAKERS,
+    Breaks,
+    Profile,
+    Spread,
+    find_profile,
+    profile_of,
+)
+from compactlab.sim.errors import InputError, UsageError
+from compactlab.sim.section import Section, parse_toml
+from compactlab.sim.stream import stream
+
+NAMES = st.text(max_size=6)
+FIGURE = st.floats(0.001, 1e6)
+SPREAD = st.builds(Spread, FIGURE, st.floats(0, 3)) | st.builds(Spread, FIGURE, FIGURE, FIGURE)
+SHARE = st.floats(0, 1)
+
+profiles = st.builds(
+    Profile,
+    NAMES,
+    NAMES,
+    st.dictionaries(NAMES, SPREAD, max_size=3),
+    st.fixed_dictionaries(dict.fromkeys(SPEAKERS, SPREAD)),
+    SPREAD,
+    st.fixed_dictionaries(dict.fromkeys(SHARES, SHARE)),
+    st.dictionaries(NAMES, SHARE, max_size=3),
+    st.builds(Breaks, SHARE, FIGURE, FIGURE),
+    st.dictionaries(NAMES, st.integers(0, 10**6), max_size=2),
+)
+
+
+@given(profiles)
+def test_what_is_written_is_read_again(profile: Profile) -> None:
+    assert profile_of(Section(parse_toml(profile.toml()))) == profile
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_a_built_in_profile_is_whole_and_says_where_it_comes_from(name: str) -> None:
+    profile = find_profile(name)
+    assert profile.name == name
+    assert "easured" in profile.source or "guess" in profile.source
+    assert 0 <= sum(profile.tools.values()) <= 1
+    assert {"text", "thinking", "answer"} <= set(profile.sizes)
+
+
+def test_a_file_serves_as_well_as_a_name(tmp_path: Path) -> None:
+    file = tmp_path / "own.toml"
+    file.write_text(find_profile("coding").toml(), encoding="utf-8")
+    assert find_profile(str(file)) == find_profile("coding")
+
+
+def test_draws_have_the_median_and_stay_below_the_top() -> None:
+    rng = stream(0, "draws")
+    drawn = [Spread(100, 1.5, most=400).draw(rng) for _ in range(4_000)]
+    assert 90 < median(drawn) < 110
+    assert max(drawn) == 400
+    assert {Spread(7, 0).draw(rng) for _ in range(9)} == {7}
+
+
+def test_a_break_is_between_its_ends() -> None:
+    rng = stream(0, "draws")
+    drawn = [Breaks(0.1, 10, 1_000).draw(rng) for _ in range(4_000)]
+    assert 10 <= min(drawn) < 11
+    assert max(drawn) == 1_000
+    assert 19 < median(drawn) < 21
+
+
+def test_a_tool_without_a_size_gets_that_of_any_result() -> None:
+    research = find_profile("research")
+    assert research.size("open").median == 1_800
+    assert research.size("weather") == research.size("result")
+    with pytest.raises(UsageError, match="unknown size 'weather'"):
+        find_profile("coding").size("weather")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        ("median = 4.0", "median = 0", "calls.median must be a number above 0, not 0"),
+        ("sigma = 1.29", "sigma = 'x'", "calls.sigma must be a number from 0"),
+        ("name =", "nam =", "unknown key 'nam'; did you mean name"),
+        ("thinking = 0.42", "thinking = 1.2", "shares.thinking must be a number from 0 to 1"),
+        ("thinking = 0.42", "thoughts = 0.42", "shares: unknown key 'thoughts'"),
+        ('"user" =', '"usr" =', "waits: unknown key 'usr'; did you mean user"),
+        ("tools = 10000", "tools = 0.5", "system.tools must be a whole number from 0"),
+        ("share = 0.03", "share = nan", "breaks.share must be a number from 0 to 1"),
+        ("[waits]", "[waits", "no profile: "),
+    ],
+)
+def test_a_wrong_file_is_named_with_the_key(
+    old: str, new: str, complaint: str, tmp_path: Path
+) -> None:
+    text = (
+        find_profile("coding").toml().replace('"tools"', "tools").replace('"thinking"', "thinking")
+    )
+    assert old in text
+    file = tmp_path / "own.toml"
+    file.write_text(text.replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        find_profile(str(file))
+    assert str(file) in str(caught.value)
+    assert complaint in str(caught.value)
+
+
+def test_a_name_that_is_none_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="did you mean coding"):
+        find_profile("codng")
+    with pytest.raises(InputError, match="no profile: No such file"):
+        find_profile(str(tmp_path / "none.toml"))
