@@ -23,7 +23,7 @@ ORDER = [
     "errors", "files", "spec", "stream", "message", "framing", "memory", "phase", "tokens",
     "conversation", "scenario", "weight", "buffer", "view", "summarize", "extra_turn", "blocks",
     "prompt", "lineage", "arm", "cache", "causes", "prefill", "section", "rates", "model_file",
-    "model", "pricing", "recording", "churn", "client", "meter", "trace", "identifiers", "needs",
+    "model", "pricing", "recording", "churn", "client", "meter", "trace", "identifiers", "needs", "relevance",
     "facts",
     "host", "strategy", "session", "side_calls", "caller", "replay", "contract", "anatomy",
     "metrics", "account", "audit", "results", "one_run", "sweep",

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 import msgspec
 
 from compactlab.sim.lineage import Place
-from compactlab.sim.message import Part, Usage
+from compactlab.sim.memory import Remembered
+from compactlab.sim.message import Message, Part, Usage
 from compactlab.sim.model import Catalogue, built_in
 from compactlab.sim.view import Messages
 
@@ -46,13 +47,31 @@ class SideCall(msgspec.Struct, frozen=True):
     place: Place = Place()
 
 
+class Outside(msgspec.Struct, frozen=True):
+    """What was put somewhere else than into the prompt since the step before.
+
+    Parameters
+    ----------
+    notes
+        What the agent has put down in its memory.
+    stored
+        What can be fetched, by the handle of the part that stands in its place.
+    """
+
+    notes: tuple[Remembered, ...] = ()
+    stored: tuple[tuple[str, str], ...] = ()
+
+
+NOWHERE = Outside()
+
+
 class Step(msgspec.Struct, frozen=True):
     """One call of a replay.
 
     Parameters
     ----------
     answer
-        Id of the script's assistant message that answers it.
+        Id of the assistant message that answers it: the script's, or one born in the replay.
     model
         Name of the model.
     time
@@ -81,6 +100,15 @@ class Step(msgspec.Struct, frozen=True):
         How often the session had been compacted before it.
     place
         Where it stands among all requests.
+    born
+        Messages that came to the log since the step before and are not in the script.
+    outside
+        What was put somewhere else since the step before.
+    rework
+        Why it is not a call of the script, in the closed loop, see
+        :mod:`compactlab.sim.rework`; "" for a call of the script.
+    unmet
+        Ids of the facts that it needed, and that the agent had to do without.
     """
 
     answer: str
@@ -98,6 +126,10 @@ class Step(msgspec.Struct, frozen=True):
     side: tuple[SideCall, ...] = ()
     cycle: int = 0
     place: Place = Place()
+    born: tuple[Message, ...] = ()
+    outside: Outside = NOWHERE
+    rework: str = ""
+    unmet: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ from compactlab.strategies.token_budget import TokenBudget
 from compactlab.strategies.tool_groups import ToolGroups
 from compactlab.strategies.trim_messages import TrimMessages
 from compactlab.strategies.ttl_prune import TtlPrune
+from compactlab.strategies.turn_checkpoints import TurnCheckpoints
 from compactlab.strategies.turn_slice import TurnSlice
 from compactlab.strategies.user_words import UserWords
 
@@ -66,6 +67,7 @@ __all__ = [
     "ToolGroups",
     "TrimMessages",
     "TtlPrune",
+    "TurnCheckpoints",
     "TurnSlice",
     "UserWords",
 ]

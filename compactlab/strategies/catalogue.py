@@ -53,6 +53,7 @@ LINE_UP = (
     "preserve_turns",
     "full_summary",
     "rolling_summary",
+    "turn_checkpoints",
     "user_words",
     "prune_then_summarize",
     "fraction_split",

@@ -14,7 +14,7 @@ from compactlab.sim.view import View
 from compactlab.strategies.mechanisms.cut import current_turn
 from compactlab.strategies.mechanisms.glue import glued
 from compactlab.strategies.mechanisms.openclaw.clamp import clamp
-from compactlab.strategies.mechanisms.openclaw.relevance import ranked
+from compactlab.sim.relevance import ranked
 from compactlab.strategies.mechanisms.speech import spoken
 from compactlab.strategies.mechanisms.units import whole
 

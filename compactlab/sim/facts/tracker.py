@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from compactlab.sim.facts.counts import Counts
 from compactlab.sim.facts.evidence import NOTHING, Evidence, Witness
@@ -40,7 +40,7 @@ class Tracker:
         self._shown: dict[int, tuple[Message, Evidence]] = {}
         self._system: tuple[Part, ...] = ()
         self._messages = Messages()
-        self._noted = self._notes = 0
+        self._notes = 0
         self._all = (1 << len(ledger.facts)) - 1
         self._states: States | None = None
 
@@ -64,12 +64,15 @@ class Tracker:
             self._count(self.witness.parts(system), Counts.add)
         return self.states
 
-    def remember(self, memory: Sequence[Remembered]) -> None:
-        """The agent's memory holds these notes now; it only grows."""
-        for note in memory[self._noted :]:
+    def hear(self, message: Message) -> None:
+        """A message was born in the replay: what is made of it stands for what it brings back."""
+        self.witness.hear(message)
+
+    def remember(self, notes: Iterable[Remembered]) -> None:
+        """The agent has put down notes; memory only grows."""
+        for note in notes:
             self._notes |= self.witness.note(note)
             self._states = None
-        self._noted = len(memory)
 
     @property
     def memory(self) -> int:

@@ -11,6 +11,7 @@ from statistics import median
 from typing import NamedTuple
 
 from compactlab.sim.conversation import Conversation
+from compactlab.sim.facts import Ledger, States, Tracker, ledger_of
 from compactlab.sim.message import Message, Usage
 from compactlab.sim.metrics.dead import dead_writes
 from compactlab.sim.metrics.payback import Payback, paybacks
@@ -206,3 +207,23 @@ class Reading:
             )
             before = prompt
         return changes
+
+    @property
+    def ledger(self) -> Ledger:
+        """What the script states, takes back and needs."""
+        return ledger_of(self.conversation)
+
+    @cached_property
+    def states(self) -> list[States]:
+        """Of each call, the state of every fact in its prompt."""
+        stored: dict[str, str] = {}
+        tracker = Tracker(self.ledger, stored)
+        found = []
+        for change in self.changes:
+            step = change.step
+            for message in step.born:
+                tracker.hear(message)
+            stored.update(step.outside.stored)
+            tracker.remember(step.outside.notes)
+            found.append(tracker.change(change.gone, change.come, step.system))
+        return found
