@@ -81,20 +81,20 @@ def read(path: Path, lenient: bool, format: str) -> Iterator[Conversation]:
             with lines.at(number):
                 _take(alone, msgspec.convert(value, _Message), "")
             continue
-        for item in _items(value):
-            script = None
+        for item in items(value):
+            found = None
             with lines.at(number):
-                script = _conversation(item)
-            if script and script.events:
+                found = script(item)
+            if found and found.events:
                 count += 1
                 numbered = _numbered(path.stem, count)
-                yield script.conversation(numbered, format, path, skipped=lines.skipped())
+                yield found.conversation(numbered, format, path, skipped=lines.skipped())
     if alone.events or not count:
         numbered = _numbered(path.stem, count + 1)
         yield alone.conversation(numbered, format, path, skipped=lines.skipped())
 
 
-def _items(value: Any) -> list[Any]:
+def items(value: Any) -> list[Any]:
     """Split a value into conversations: a list of messages is one, other lists hold many."""
     if isinstance(value, list) and not any(isinstance(i, dict) and "role" in i for i in value):
         return value
@@ -105,7 +105,7 @@ def _recognised(value: Any) -> Iterator[tuple[list[Any], dict[str, Any]]]:
     if isinstance(value, dict) and "role" in value:
         yield [value], {}
         return
-    for item in _items(value):
+    for item in items(value):
         messages, envelope = _opened(item)
         if messages is not None:
             yield messages, envelope
@@ -120,7 +120,14 @@ def _opened(item: Any) -> tuple[list[Any] | None, dict[str, Any]]:
     return None, {}
 
 
-def _conversation(item: Any) -> Script:
+def script(item: Any) -> Script:
+    """Read one conversation: a list of messages, or an object with one under `KEYS`.
+
+    Raises
+    ------
+    InputError
+        If it is neither, or a message has no known role.
+    """
     messages, outside = _opened(item)
     if messages is None:
         raise InputError(f"a conversation needs a list under one of {', '.join(KEYS)}")

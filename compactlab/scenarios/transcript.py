@@ -12,9 +12,12 @@ from compactlab.scenarios import (
     claude_code,
     codex,
     jsonl,
+    locomo,
     native,
     openai_chat,
     pi,
+    swe_agent,
+    tau_bench,
 )
 from compactlab.sim.conversation import Conversation
 from compactlab.sim.errors import InputError
@@ -33,7 +36,17 @@ class Format(Protocol):
         """Yield the conversations of a file."""
 
 
-FORMATS: tuple[Format, ...] = (native, pi, codex, claude_code, anthropic_messages, openai_chat)
+FORMATS: tuple[Format, ...] = (
+    native,
+    pi,
+    codex,
+    claude_code,
+    locomo,
+    tau_bench,
+    swe_agent,
+    anthropic_messages,
+    openai_chat,
+)
 
 
 def read(path: str | Path, *, lenient: bool = False) -> Iterator[Conversation]:

@@ -48,6 +48,9 @@ REPLY = {
 }
 SHELL = {"role": "bashExecution", "command": "ls", "output": "x", "exitCode": 1}
 CALL = {"id": "c1", "type": "function", "function": {"name": "ls", "arguments": "{}"}}
+TURN = {"speaker": "Ana", "dia_id": "D1:1", "text": "hi", "blip_caption": "a cat"}
+ASKS = {"question": "?", "category": 4, "evidence": ["D1:1"], "answer": "hi"}
+BOOKED = {"id": "c1", "function": {"name": "get_it", "arguments": '{"at": {"id": "K77"}}'}}
 
 STORIES: dict[str, list[Any]] = {
     "claude-code": [
@@ -100,6 +103,44 @@ STORIES: dict[str, list[Any]] = {
         {"messages": [{"role": "system", "content": "s"}, {"role": "user", "content": [TEXT]}]},
         {"role": "assistant", "tool_calls": [CALL], "function_call": {"name": "f"}},
         {"role": "tool", "tool_call_ids": ["c1"], "content": "x"},
+    ],
+    "locomo": [
+        [
+            {
+                "conversation": {
+                    "speaker_a": "Ana",
+                    "speaker_b": "Ben",
+                    "session_1": [TURN, {**TURN, "dia_id": "D1:2", "speaker": "Ben"}],
+                    "session_1_date_time": "1:56 pm on 8 May, 2023",
+                },
+                "qa": [ASKS, {**ASKS, "category": 5}],
+                "sample_id": "s",
+            }
+        ],
+    ],
+    "tau-bench": [
+        {
+            "task_id": 1,
+            "trial": 0,
+            "info": {"task": {"actions": [{"kwargs": {"at": [{"id": "K77"}], "n": 1}}]}},
+            "traj": [
+                {"role": "user", "content": "K77"},
+                {"role": "assistant", "content": None, "tool_calls": [BOOKED]},
+                {"role": "tool", "tool_call_id": "c1", "name": "get_it", "content": "K77"},
+            ],
+        },
+    ],
+    "swe-agent": [
+        {
+            "history": [
+                {"role": "user", "content": "so", "is_demo": True, "agent": "main"},
+                {"role": "user", "content": [TEXT], "agent": "main"},
+                {"role": "assistant", "content": "x", "thought": "t", "action": "ls", "agent": "a"},
+                {"role": "user", "content": "out", "agent": "main"},
+                {"role": "assistant", "tool_calls": [CALL], "action": "ls", "agent": "main"},
+                {"role": "tool", "tool_call_ids": ["c1"], "content": "x", "agent": "main"},
+            ]
+        },
     ],
     "anthropic-messages": [
         {

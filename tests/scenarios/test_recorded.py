@@ -103,18 +103,5 @@ def test_every_call_has_its_lifetime(recorded: Path) -> None:
     assert {call.ttl for call in calls} >= {"5m", "1h"}
 
 
-def test_the_chats_are_read(recorded: Path) -> None:
-    airline = read(recorded / "tau-bench" / "gpt-4o-airline.json")
-    roles = Counter(message.role for c in airline for message in c.messages)
-    assert len(airline) == 200
-    assert roles == {"user": 1490, "assistant": 2454, "tool": 1164}
-    assert all(conversation.system for conversation in airline)
-    files, _ = transcripts.find([recorded / "swe-agent"])
-    assert len(files) == 19
-    assert all(len(read(path)) == 1 and read(path)[0].calls for path in files)
-    assert {c.format for path in files for c in read(path)} == {"openai-chat"}
-
-
 def test_other_data_is_passed_over(recorded: Path) -> None:
-    for folder in ("locomo", "complexity-trap"):
-        assert transcripts.find([recorded / folder])[0] == []
+    assert transcripts.find([recorded / "complexity-trap"])[0] == []
