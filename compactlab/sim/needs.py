@@ -5,7 +5,7 @@ Computed once for a conversation and shared by all replays of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from operator import or_
@@ -14,7 +14,7 @@ from compactlab.sim.conversation import Conversation, Rewind
 from compactlab.sim.identifiers import used, words
 from compactlab.sim.message import Message, Part
 
-AHEAD = 5
+AHEAD = (1, 5, 20)  # actions: project's notes on metrics, section 4, FNC@k
 
 
 def bits(numbers: Iterable[int]) -> int:
@@ -24,20 +24,13 @@ def bits(numbers: Iterable[int]) -> int:
 
 @dataclass
 class _Path:
-    """The messages on the way to here: how many, which are calls, where words appeared first."""
+    """The messages on the way to here: the words in them, and what was known at each call."""
 
-    length: int
+    known: int
     calls: list[tuple[str, int]]
-    first: dict[int, int]
 
     def copy(self) -> _Path:
-        return _Path(self.length, list(self.calls), dict(self.first))
-
-    def hear(self, numbers: Iterable[int]) -> None:
-        """Go on by one message, in which these words stand."""
-        for number in numbers:
-            self.first.setdefault(number, self.length)
-        self.length += 1
+        return _Path(self.known, list(self.calls))
 
 
 class ForwardNeeds:
@@ -48,15 +41,13 @@ class ForwardNeeds:
     conversation
         The script.
     ahead
-        How many actions are looked ahead.
+        How many actions are looked ahead: several figures, found in one pass.
 
     Attributes
     ----------
-    needed
-        For each call, by the id of its answer: numbers of the words that this action and the next
-        ones use and that had appeared before the call.
     wanted
-        The same as bits.
+        By how many actions are looked ahead, and by the id of a call's answer: the words that this
+        action and the next ones use and that had appeared before the call, as bits.
     names
         The words by number.
     size
@@ -68,46 +59,45 @@ class ForwardNeeds:
         By message, the places in it where facts are stated, and the last call that needs each.
     """
 
-    def __init__(self, conversation: Conversation, ahead: int = AHEAD) -> None:
+    def __init__(self, conversation: Conversation, ahead: Sequence[int] = AHEAD) -> None:
         uses = {answer.id: used(answer) for answer in conversation.calls}
         self._numbers = {w: i for i, w in enumerate(sorted(frozenset().union(*uses.values())))}
         self.names = tuple(self._numbers)
         self.size = len(self._numbers)
-        acts = [bits(self._numbers[w] for w in uses[m.id]) for m in conversation.calls]
-        self.due = [*accumulate(reversed(acts), or_, initial=0)][::-1]
+        acts = {id: bits(self._numbers[w] for w in words) for id, words in uses.items()}
+        in_turn = [acts[answer.id] for answer in conversation.calls]
+        self.due = [*accumulate(reversed(in_turn), or_, initial=0)][::-1]
         self.stated = _stated(conversation)
         self._held: dict[str, tuple[int, ...]] = {}
         self._bits_in: dict[int, tuple[Message, int]] = {}
-        actions = {id: frozenset(self._numbers[w] for w in words) for id, words in uses.items()}
-        wanted = self._wanted(conversation, actions, ahead)
-        self.needed = {id: tuple(sorted(numbers)) for id, numbers in wanted.items()}
-        self.wanted = {id: bits(numbers) for id, numbers in wanted.items()}
+        self.wanted = self._wanted(conversation, acts, ahead)
 
     def _wanted(
-        self, conversation: Conversation, actions: dict[str, frozenset[int]], ahead: int
-    ) -> dict[str, set[int]]:
+        self, conversation: Conversation, acts: dict[str, int], ahead: Sequence[int]
+    ) -> dict[int, dict[str, int]]:
         """For each call, what its action and the next use of what had appeared before it.
 
         What was taken back has not appeared, and an action on another branch is none of the next.
         """
-        wanted: dict[str, set[int]] = {}
-        path = _Path(0, [], {})
-        path.hear(self.held_by(conversation.system))
-        known = {"": path.copy()}
+        wanted = {k: dict.fromkeys(acts, 0) for k in ahead}
+        furthest = max(ahead)
+        path = _Path(bits(self.held_by(conversation.system)), [])
+        paths = {"": path.copy()}
         targets = {event.to for event in conversation.events if isinstance(event, Rewind)}
         for event in conversation.events:
             if isinstance(event, Rewind):
-                path = known[event.to].copy()
+                path = paths[event.to].copy()
             elif isinstance(event, Message):
                 if event.call is not None:
-                    path.calls.append((event.id, path.length))
-                    used = actions[event.id] & path.first.keys()
-                    for id, place in path.calls[-ahead:]:
-                        due = (number for number in used if path.first[number] < place)
-                        wanted.setdefault(id, set()).update(due)
-                path.hear(self.held_in(event))
+                    path.calls.append((event.id, path.known))
+                    action = acts[event.id]
+                    for distance, (id, known) in enumerate(path.calls[: -furthest - 1 : -1]):
+                        for k in ahead:
+                            if distance < k:
+                                wanted[k][id] |= action & known
+                path.known |= self.bits_in(event)
                 if event.id in targets:
-                    known[event.id] = path.copy()
+                    paths[event.id] = path.copy()
         return wanted
 
     def held(self, part: Part) -> tuple[int, ...]:

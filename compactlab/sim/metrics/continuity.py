@@ -33,7 +33,7 @@ def forward_need(reading: Reading) -> float | None:
             held.take(bits(needs.held_by(system)))
             system = step.system
             held.add(bits(needs.held_by(system)))
-        needed = needs.wanted[step.answer]
+        needed = needs.wanted[5][step.answer]
         wanted += needed.bit_count()
         met += (held.words & needed).bit_count()
     return met / wanted if wanted else None

@@ -9,19 +9,21 @@ from hypothesis import strategies as st
 
 from compactlab.sim.identifiers import used, words
 from compactlab.sim.message import Message, Part, verbatim
-from compactlab.sim.needs import ForwardNeeds, forward_needs
+from compactlab.sim.needs import AHEAD, ForwardNeeds, forward_needs
 
 
-def needed(needs: ForwardNeeds, *texts: str) -> dict[str, set[str]]:
-    """For each call, which of some words it needs."""
-    number = {held: word for word in texts for held in needs.held(verbatim("q", "text", word))}
-    return {answer: {number[n] for n in numbers} for answer, numbers in needs.needed.items()}
+def needed(needs: ForwardNeeds, ahead: int = 5) -> dict[str, set[str]]:
+    """For each call, the words that it needs."""
+    return {
+        answer: {word for number, word in enumerate(needs.names) if wanted >> number & 1}
+        for answer, wanted in needs.wanted[ahead].items()
+    }
 
 
 def test_only_what_had_appeared_can_be_needed(story: Any) -> None:
     story.user("fix src/main.py").acts('{"path": "src/main.py"}').result("see lib/new.py")
     script = story.acts('{"path": "lib/new.py"}').result("ok").answer("done").script()
-    assert needed(ForwardNeeds(script), "src/main.py", "lib/new.py") == {
+    assert needed(ForwardNeeds(script)) == {
         "a1": {"src/main.py"},
         "a2": {"lib/new.py"},
         "a3": set(),
@@ -33,31 +35,32 @@ def test_a_call_looks_five_actions_ahead(story: Any) -> None:
     for _ in range(5):
         story.acts("{}").result("ok")
     story.answer("AB-1200 is done")
-    wants = needed(ForwardNeeds(story.script()), "AB-1200")
+    wants = needed(ForwardNeeds(story.script()))
     assert [bool(words) for words in wants.values()] == [False, True, True, True, True, True]
 
 
 def test_how_far_it_looks_can_be_said(story: Any) -> None:
     script = story.user("mind AB-1200").acts("{}").result("ok").answer("AB-1200 it is").script()
-    assert [len(each) for each in ForwardNeeds(script, ahead=1).needed.values()] == [0, 1]
-    assert [len(each) for each in ForwardNeeds(script, ahead=2).needed.values()] == [1, 1]
+    needs = ForwardNeeds(script, ahead=(1, 2))
+    assert [len(each) for each in needed(needs, 1).values()] == [0, 1]
+    assert [len(each) for each in needed(needs, 2).values()] == [1, 1]
 
 
 def test_a_word_that_appears_in_the_system_prompt_has_appeared(story: Any) -> None:
     script = story.user("go").answer("as AB-1200 says")
     told = script.script(system=(verbatim("system", "text", "obey AB-1200"),))
-    assert needed(ForwardNeeds(told), "AB-1200") == {"a1": {"AB-1200"}}
-    assert ForwardNeeds(script.script()).needed == {"a1": ()}
+    assert needed(ForwardNeeds(told)) == {"a1": {"AB-1200"}}
+    assert needed(ForwardNeeds(script.script())) == {"a1": set()}
 
 
 def test_what_an_answer_itself_says_has_not_appeared_before_it(story: Any) -> None:
     script = story.user("go").answer("I made AB-1200").user("and?").answer("AB-1200 holds").script()
-    assert needed(ForwardNeeds(script), "AB-1200") == {"a1": set(), "a2": {"AB-1200"}}
+    assert needed(ForwardNeeds(script)) == {"a1": set(), "a2": {"AB-1200"}}
 
 
 def test_an_aborted_answer_needs_nothing_and_tells_something(story: Any) -> None:
     script = story.user("go").aborted("AB-1200 it").user("yes?").answer("AB-1200").script()
-    assert needed(ForwardNeeds(script), "AB-1200") == {"a1": {"AB-1200"}}
+    assert needed(ForwardNeeds(script)) == {"a1": {"AB-1200"}}
 
 
 def test_a_word_is_held_by_whatever_text_has_it(story: Any) -> None:
@@ -75,21 +78,20 @@ def test_the_latest_needs_are_remembered(story: Any) -> None:
     assert forward_needs(script) is first
     other = story.user("AB-1201").answer("AB-1201").script()
     assert forward_needs(other) is not first
-    assert forward_needs(other).needed.keys() == {"a1", "a2"}
-    assert forward_needs(script).needed == first.needed
+    assert needed(forward_needs(other)).keys() == {"a1", "a2"}
+    assert forward_needs(script).wanted == first.wanted
 
 
 @settings(max_examples=60)
-@given(data=st.data())
-def test_needs_are_what_plain_sets_say(kit: Any, data: st.DataObject) -> None:
+@given(data=st.data(), ahead=st.sampled_from(AHEAD))
+def test_needs_are_what_plain_sets_say(kit: Any, data: st.DataObject, ahead: int) -> None:
     script = data.draw(kit.stories(rewinds=False, compactions=False))
-    vocabulary = sorted(frozenset().union(*map(used, script.calls)))
     expected = {}
     for place, message in enumerate(script.messages):
         if message.call is not None:
-            ahead = [m for m in script.messages[place:] if m.call is not None][:5]
+            actions = [m for m in script.messages[place:] if m.call is not None][:ahead]
             before = [p.text for m in script.messages[:place] for p in m.parts]
             before += [part.text for part in script.system]
             seen = frozenset().union(*map(words, before))
-            expected[message.id] = frozenset().union(*map(used, ahead)) & seen
-    assert needed(ForwardNeeds(script), *vocabulary) == expected
+            expected[message.id] = frozenset().union(*map(used, actions)) & seen
+    assert needed(ForwardNeeds(script), ahead) == expected
