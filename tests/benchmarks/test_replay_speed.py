@@ -24,7 +24,8 @@ from compactlab.strategies.catalogue import LINE_UP, find_strategy
 # What asks for summaries or extra turns is as fast as whoever writes them.
 _WRITTEN = {
     "auto_compact", "memory_flush", "recency_buffer", "preserve_turns", "full_summary",
-    "rolling_summary", "user_words", "prune_then_summarize", "fraction_split", "server_compaction",
+    "rolling_summary", "turn_checkpoints", "user_words", "prune_then_summarize", "fraction_split",
+    "server_compaction",
     *(snake_case(name) for name in agents.__all__),
 }  # fmt: skip
 RULES = [spec for spec in LINE_UP if _WRITTEN.isdisjoint(re.findall(r"\w+", spec))]

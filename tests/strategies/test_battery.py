@@ -19,6 +19,7 @@ from compactlab.strategies.catalogue import LINE_UP, find_strategy, strategies
 ACTING = (
     "recent_events(max_events=20)",
     "amortized_forgetting(max_size=20)",
+    "turn_checkpoints(every=1, keep=1)",
     "auto_compact(reserve_tokens=3000, reserve_tokens_floor=0, keep_recent_tokens=500)",
     "preserve_turns(reserve_tokens=8000, reserve_tokens_floor=0, keep_recent_tokens=100)",
     "prune_then_summarize(protect_tokens=1, minimum_tokens=2)",
