@@ -14,9 +14,15 @@ DEFAULT = "lexrank"
 # second, which `--help` need not wait for.
 SUMMARIZERS = {
     "lexrank": ("lexrank", "Lexrank"),
+    "centroid": ("centroid", "Centroid"),
+    "lead": ("ends", "Lead"),
+    "tail": ("ends", "Tail"),
+    "salience": ("salience", "Salience"),
+    "checklist": ("checklist", "Checklist"),
+    "random": ("chance", "Random"),
     "empty": ("pathological", "Empty"),
     "inflating": ("pathological", "Inflating"),
-    "answering": ("pathological", "Answering"),
+    "failed": ("pathological", "Failed"),
 }
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 from compactlab.sim.message import Part, Source
 from compactlab.sim.summarize import Summarizer, SummaryRequest
@@ -21,6 +22,8 @@ _QUOTED = 200  # characters of the last message that an answer repeats
 class Empty(Summarizer):
     """Say nothing. What a strategy makes of it shows whether it looks at its summaries."""
 
+    simulated: ClassVar[str] = "a model that answers nothing"
+
     def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
         """Nothing."""
         return ()
@@ -33,6 +36,8 @@ class Inflating(Summarizer):
     Nothing is forgotten, so only the cost shows what is wrong: strategies that do not look at the
     size of a summary make the prompt larger with every compaction.
     """
+
+    simulated: ClassVar[str] = "a model that repeats everything and adds to it"
 
     def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
         """What was said, and filler until it is longer than that and than the budget."""
@@ -48,8 +53,14 @@ class Inflating(Summarizer):
 
 
 @dataclass(frozen=True)
-class Answering(Summarizer):
-    """Answer the last message instead of summarising: all but that message is gone."""
+class Failed(Summarizer):
+    """Answer the last message instead of summarising: all but that message is gone.
+
+    25 of the 28 summaries that one repository recorded are of this kind (lost-in-compaction, May
+    2026, judged by their openings).
+    """
+
+    simulated: ClassVar[str] = "a model that answers instead of summarising"
 
     def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
         """An answer, within the budget."""

@@ -13,32 +13,25 @@ from itertools import chain
 from compactlab.sim.memory import Remembered, Topic
 from compactlab.sim.message import Message, Role, Source
 from compactlab.sim.summarize import Summarizer, TurnRequest, Written
+from compactlab.summarizers.cues import AHEAD, ASKED, BINDING, DECIDED, WRONG, words
 from compactlab.summarizers.spans import origin_of, spans_of
 
 _EACH = 8  # notes of a topic
 
 
-def _words(*cues: str) -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{'|'.join(cues)})\b", re.IGNORECASE)
-
-
-_DECIDED = ("decided", "agreed", "settled on", "let's use", "let us use", "go(?:ing)? with", "must")
-
 # The first topic whose cue a sentence holds is its topic; what a person says has cues of its own.
 _CUES: dict[Role, tuple[tuple[Topic, re.Pattern[str]], ...]] = {
     "user": (
-        ("decision", _words(*_DECIDED, "let's", "never", "always", "do not", "don't", "instead")),
-        ("user", _words("I", "I'm", "me", "my", "we", "our", "us", "prefer")),
-        ("progress", _words("blocked", "fails?", "failed", "failing", "broken", "wrong", "bug")),
-        ("action", _words("todo", "please", "can you", "could you", "next", "later", "add", "fix")),
+        ("decision", words(*DECIDED, *BINDING)),
+        ("user", words("I", "I'm", "me", "my", "we", "our", "us", "prefer")),
+        ("progress", words(*WRONG, "wrong", "bug")),
+        ("action", words(*ASKED)),
     ),
     "assistant": (
-        ("decision", _words(*_DECIDED, "never")),
-        ("progress", _words("done", "fixed", "added", "implemented", "finished", "pass(?:es|ed)?",
-                            "blocked", "fails?", "failed", "failing", "broken", "stuck", "cannot",
-                            "can't")),
-        ("action", _words("todo", "next", "remains?", "remaining", "still (?:have|has|need)s?",
-                          "I'll", "I will", "I need to")),
+        ("decision", words(*DECIDED, "never")),
+        ("progress", words("done", "fixed", "added", "implemented", "finished", "pass(?:es|ed)?",
+                           *WRONG, "stuck", "cannot", "can't")),
+        ("action", words("todo", *AHEAD)),
     ),
     "tool": (),
 }  # fmt: skip

@@ -106,7 +106,7 @@ def test_a_request_can_ride_on_the_live_prompt(tell, play):
     assert usages[1].cache_read == 0
 
 
-@pytest.mark.parametrize("summarizer", ["empty", "inflating", "answering"])
+@pytest.mark.parametrize("summarizer", ["empty", "inflating", "failed"])
 def test_it_believes_any_summary(summarizer, tell, sent):
     prompts = sent(tell("ua" * 8), SMALL, summarizer=find_summarizer(summarizer))
     assert prompts[5:] == [

@@ -99,7 +99,7 @@ def test_where_nothing_would_be_gained_it_does_not_act(moment):
     assert UserWords().compact(now.view, now.host) is now.view
 
 
-@pytest.mark.parametrize("summarizer", ["empty", "answering"])
+@pytest.mark.parametrize("summarizer", ["empty", "failed"])
 def test_it_believes_any_summary(summarizer, story, sent):
     summarizer = find_summarizer(summarizer)
     prompts = sent(story("ua" * 5), UserWords(), window=1000, summarizer=summarizer)

@@ -10,7 +10,7 @@ from compactlab.sim.errors import UsageError
 from compactlab.sim.message import Message, Part, Source, frame, verbatim
 from compactlab.sim.summarize import SummaryRequest
 from compactlab.summarizers.catalogue import SUMMARIZERS, find_summarizer
-from compactlab.summarizers.pathological import Answering, Empty, Inflating
+from compactlab.summarizers.pathological import Failed, Empty, Inflating
 
 TOLD = tuple(
     Message(id, role, (verbatim(id, "text", text),))
@@ -56,13 +56,13 @@ def test_it_grows_by_as_much_every_time_and_not_by_more():
     assert len(set(steps)) == 1
 
 
-def test_the_answering_one_answers_the_last_message_alone():
-    (part,) = Answering().summarize(request(previous=BEFORE), len)
+def test_the_failed_one_answers_the_last_message_alone():
+    (part,) = Failed().summarize(request(previous=BEFORE), len)
     assert part.text.endswith("I will.")
     assert [source.id for source in part.sources] == ["a2"]
-    assert len(Answering().summarize(request(45), len)[0].text) <= 45
+    assert len(Failed().summarize(request(45), len)[0].text) <= 45
 
 
-@pytest.mark.parametrize("summarizer", [Inflating(), Answering()])
+@pytest.mark.parametrize("summarizer", [Inflating(), Failed()])
 def test_of_nothing_they_make_nothing(summarizer):
     assert summarizer.summarize(SummaryRequest((), 100), len) == ()

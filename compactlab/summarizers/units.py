@@ -1,0 +1,147 @@
+"""What a summary quotes: sentences, lines and calls, each with the very span that it comes from."""
+
+from __future__ import annotations
+
+import heapq
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from operator import itemgetter
+from typing import NamedTuple
+
+from compactlab.sim.message import Message, Part, PartType, Source
+from compactlab.sim.summarize import SummaryRequest
+from compactlab.summarizers.spans import LONGEST, origin_of, place_of, spans_of
+
+_FULL = 120  # full marks for each of length (in characters), identifiers and place
+
+# A path or a dotted name is one word: else all lines about one file would be alike.
+WORD = re.compile(r"\w+(?:[./:-]+\w+)*")
+
+
+class Unit(NamedTuple):
+    """A line of the summary to be.
+
+    Parameters
+    ----------
+    text
+        What it says.
+    sources
+        What it stands for.
+    exact
+        Whether its one source is the very span that it was copied from.
+    role
+        Who said it; "" for a line of a summary, and for what a client told.
+    type
+        What the part that it stands in is to the model.
+    failed
+        Whether a tool returned it that reported failure.
+    place
+        Where its message stands among those of the request: 0 is the oldest, and what the summary
+        before said, 1 the newest.
+    """
+
+    text: str
+    sources: tuple[Source, ...]
+    exact: bool
+    role: str = ""
+    type: PartType = "text"
+    failed: bool = False
+    place: float = 0.0
+
+
+def units_of(request: SummaryRequest) -> Iterator[Unit]:
+    """Yield all units in order: those of the summary before, then those of the messages."""
+    for part in request.previous:
+        if _tells(part):
+            yield from _copied(part) or _split(part, place_of(part))
+    last = max(1, len(request.messages) - 1)
+    for number, message in enumerate(request.messages):
+        for unit in units_in(message):
+            yield unit._replace(place=number / last)
+
+
+def units_in(message: Message) -> Iterator[Unit]:
+    """Yield the units of a message in order."""
+    role = "" if message.meta else message.role
+    for index, part in enumerate(message.parts):
+        if _tells(part):
+            for unit in _copied(part) or _split(part, origin_of(message, index)):
+                yield unit._replace(role=role, type=part.type, failed=part.is_error)
+
+
+def _tells(part: Part) -> bool:
+    """Whether a part says something of the log: headings and labels stand for nothing in it."""
+    return bool(part.sources) and part.type not in ("thinking", "image")
+
+
+def _copied(part: Part) -> list[Unit]:
+    """Take the units out of a part that was quoted here; empty if it was not."""
+    lines = part.text.split("\n")
+    if part.kind != "summary" or len(lines) != len(part.sources):
+        return []
+    pairs = list(zip(lines, part.sources, strict=True))
+    if any(s.part < 0 or not 0 < s.end - s.start <= len(line) for line, s in pairs):
+        return []
+    return [Unit(line, (source,), exact=True) for line, source in pairs]
+
+
+def _split(part: Part, origin: Source | None) -> Iterator[Unit]:
+    spans = [(0, min(len(part.text), LONGEST))] if part.type == "tool_call" else spans_of(part.text)
+    for start, end in spans:
+        text = part.text[start:end]
+        if part.type == "tool_call":
+            cut = "…" if end < len(part.text) else ""
+            text = f"{part.name}({' '.join(text.split())}{cut})"
+        if origin is None or start == end:
+            yield Unit(text, part.sources, exact=False)
+        else:
+            at = origin.start
+            source = Source(origin.id, origin.part, at + start, at + end)
+            yield Unit(text, (source,), exact=True)
+
+
+def distinct(units: Iterable[Unit]) -> Iterator[Unit]:
+    """Pass each text on where it comes first, if there is a word in it."""
+    seen: set[str] = set()
+    for unit in units:
+        text = unit.text
+        words = " ".join(text.split())
+        key = text if words == text else words  # one string kept, not two
+        if key not in seen and WORD.search(key):
+            seen.add(key)
+            yield unit
+
+
+def promising(units: Iterable[Unit], most: int) -> list[Unit]:
+    """Keep the most promising units, in their order; linear, and holds no more than it keeps.
+
+    Promising are units that are long, have identifiers in them, and stand near the beginning or
+    the end.
+    """
+    marked = ((-_marks(unit), position, unit) for position, unit in enumerate(units))
+    kept = heapq.nsmallest(most, marked)  # positions differ, so units are never compared
+    return [unit for _, _, unit in sorted(kept, key=itemgetter(1))]
+
+
+def _marks(unit: Unit) -> int:
+    joints = unit.text.count("_") + unit.text.count("/") + unit.text.count(".")
+    edge = int(round(_FULL * abs(2 * unit.place - 1), 9))
+    return edge + min(len(unit.text), _FULL) + _FULL * min(joints, 4) // 4
+
+
+def quoted(units: Sequence[Unit]) -> tuple[Part, ...]:
+    """Write units down: a part for all neighbours of the same provenance.
+
+    The n-th source of a part whose units are exact belongs to its n-th line.
+    """
+    runs = (list(run) for _, run in groupby(units, lambda u: () if u.exact else u.sources))
+    return tuple(
+        Part(
+            "text",
+            "\n".join(unit.text for unit in run),
+            "summary",
+            tuple(unit.sources[0] for unit in run) if run[0].exact else run[0].sources,
+        )
+        for run in runs
+    )
