@@ -1,0 +1,261 @@
+"""Hold replayed strategies against the recorded rows of The Complexity Trap (arXiv 2508.21433).
+
+``python examples/validate_complexity_trap.py PATH``, where PATH is the CSV of rows, or the folder
+with the recordings. The exit code is 1 if a bar is missed, and 2 if the rows cannot be used.
+
+What was decided before any outcome was looked at:
+
+- *Fitted, on the raw rows of a model alone*: the tokens at its first call, ``start``, and by how
+  many a turn makes the prompt grow, ``growth``. A task of T turns has a mean prompt of
+  ``start + growth * (T - 1) / 2``; least squares over tasks, each counted once. Rows without a
+  turn or a prompt are left out, everywhere.
+- *Turns are given*, each arm's own: only a model decides them. The means of all arms are over
+  the calls of a task, and then over tasks, as in the published table.
+- *From elsewhere*: 83.9 % of what a turn adds is observation (the paper's first figure), the rest
+  is the agent's action. A quarter of ``start`` is system prompt, the rest the task (length of the
+  published templates, config/default_no_demo_N=1_M=10.yaml at adfaa1a; it hardly matters).
+- *The strategies are the built-in ones*, with M and N as the experiment's name tells them:
+  ``observation_masking(n=M)`` and ``turn_checkpoints(every=N, keep=M)``, which acts at N + M
+  turns and lets its checkpoints pile up, as the code that ran does.
+- *A summary has 600 tokens*, a guess: between the longest one that is known for the very same
+  instructions (275 tokens; pull request 7893 of OpenHands, April 2025; on a short session) and
+  the shortest recorded summary of a coding agent (1,300; docs/design.md), in the geometric mean.
+  Both ends are shown beside it.
+- *Simulated*: all turns of a model are equally large, so a task is the beginning of the longest
+  one, call by call; lines of 40 characters; 20 seconds between two calls; no context window; a
+  cache that never loses what it holds. Agents do not look again for what was masked.
+
+Qwen3-32B without thinking alone can be billed: the rows of the thinking one lack its thinking.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import fmean
+
+from swe_task import CACHED, MODELS, PLAIN, Row, Shape, course
+
+from compactlab import CompactlabError, Conversation
+from compactlab.api import known_models
+from compactlab.sim.errors import InputError
+from compactlab.sim.message import Usage
+from compactlab.sim.pricing import prices_of
+
+FOLDER = "../shared/recorded"
+FILE = "complexity-trap/experiment_instance_costs_sweagent.csv"
+NUMBERS = ("cost", "turn_count", "mean_completion_tokens", "mean_prompt_tokens")
+NEEDED = ("experiment", "strategy", *NUMBERS)
+BILLED = re.compile(r"qwen3-?32b(?!.*thinking)", re.IGNORECASE)
+OBSERVED, SUMMARY, LENGTHS = 0.839, 600, (275, 1300)
+POINTS = {"mask": 8.0, "summary": 12.0}
+COST, BILL, SAME = 0.10, 0.01, 1e-9
+
+
+@dataclass(frozen=True)
+class Arm:
+    """An experiment: whose rows, under which strategy (``raw``, ``mask`` or ``summary``)."""
+
+    name: str
+    kind: str
+    rows: tuple[Row, ...]
+
+    @property
+    def model(self) -> str:
+        """What its name says before it comes to the settings."""
+        return re.split(r"-(?:agent|baseline|t_|turn-)", self.name, maxsplit=1)[0].lower()
+
+    @property
+    def prompt(self) -> float:
+        """Mean prompt of a task's calls, over tasks."""
+        return fmean(row.prompt for row in self.rows)
+
+    @property
+    def cost(self) -> float:
+        """Mean dollars of a task."""
+        return fmean(row.cost for row in self.rows)
+
+    def number(self, letter: str, otherwise: int) -> int:
+        """N or M, if its name tells it."""
+        found = re.search(rf"(?<![A-Za-z]){letter}[_=](\d+)", self.name)
+        return int(found[1]) if found else otherwise
+
+
+def read(path: Path) -> list[Arm]:
+    """Read the rows, by experiment; those of hybrids are of another strategy and left out."""
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            reader = csv.DictReader(file)
+            missing = [name for name in NEEDED if name not in (reader.fieldnames or ())]
+            if missing:
+                raise InputError(f"the CSV has no column {', '.join(missing)}", str(path), 1)
+            found: dict[tuple[str, str], list[Row]] = {}
+            for cells in reader:
+                row = _row(cells, str(path), reader.line_num)
+                kind = _kind(cells["experiment"], cells["strategy"])
+                if kind and row.turns > 0 and row.prompt > 0:
+                    found.setdefault((cells["experiment"], kind), []).append(row)
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"cannot be read: {error}", str(path)) from None
+    return [Arm(name, kind, tuple(rows)) for (name, kind), rows in found.items()]
+
+
+def _row(cells: dict[str, str], path: str, line: int) -> Row:
+    try:
+        cost, turns, completion, prompt = (float(cells[name]) for name in NUMBERS)
+        return Row(int(turns), prompt, completion, cost)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"{' or '.join(NUMBERS)} is no number: {error}", path, line) from None
+
+
+def _kind(experiment: str, strategy: str) -> str:
+    """Which strategy an experiment is of; "" for one that is not predicted."""
+    label = strategy.lower()
+    if "summar" in label:
+        return "" if re.search("mask|combined|hybrid", experiment.lower()) else "summary"
+    return next((kind for kind in ("raw", "mask") if kind in label), "")
+
+
+def groups(arms: Sequence[Arm]) -> Iterator[tuple[Arm, list[Arm]]]:
+    """Each raw experiment with the others of its model."""
+    raws = [arm for arm in arms if arm.kind == "raw"]
+    if not raws:
+        raise InputError("there are no raw rows to fit: no strategy is called raw")
+    for raw in raws:
+        others = [a for a in arms if a.kind != "raw" and a.model == raw.model]
+        if len(raws) == 1:
+            others = [a for a in arms if a.kind != "raw"]
+        yield raw, others
+
+
+@dataclass
+class Report:
+    """Says what is measured, and remembers which bars are missed."""
+
+    missed: list[str] = field(default_factory=list)
+
+    def bar(self, text: str, met: bool) -> None:
+        """Say what was measured, and whether that is good enough."""
+        print(f"  {'met   ' if met else 'MISSED'}  {text}")
+        if not met:
+            self.missed.append(text)
+
+
+def judge(raw: Arm, others: Sequence[Arm], options: argparse.Namespace, report: Report) -> None:
+    """Fit a model's raw rows, predict its other arms, and hold them against their rows."""
+    shape = Shape.fit(raw.rows)
+    print(f"\n{raw.model}: {shape.start:,.0f} + {shape.growth:,.1f} a turn, {len(raw.rows)} tasks")
+    turns = max(row.turns for arm in (raw, *others) for row in arm.rows)
+    task = shape.conversation(turns, options.observation_share)
+    plain, cached = (course(task, "keep_all", model, SUMMARY) for model in (PLAIN, CACHED))
+    observed, predicted = {"raw": raw.prompt}, {"raw": plain.prompt(raw.rows)}
+    if BILLED.search(raw.name):
+        _bill_of_rows(raw, report)
+    for arm in others:
+        spec = spec_of(arm, options)
+        mine = course(task, spec, PLAIN, options.summary_tokens)
+        name = arm.kind if sum(a.kind == arm.kind for a in others) == 1 else f"{arm.kind} {spec}"
+        observed[name], predicted[name] = arm.prompt, mine.prompt(arm.rows)
+        ratio, truth = (each[name] / each["raw"] for each in (predicted, observed))
+        off, limit = 100 * (ratio - truth), POINTS[arm.kind]
+        text = (
+            f"{name}/raw prompt {ratio:.3f}, observed {truth:.3f}: {off:+.1f} points of {limit:g}"
+        )
+        report.bar(f"{text} ({spec}, {len(arm.rows)} tasks)", abs(off) <= limit)
+        if arm.kind == "summary":
+            _other_lengths(task, spec, arm, predicted["raw"])
+        if BILLED.search(raw.name):
+            ratio = mine.cost(arm.rows) / plain.cost(raw.rows)
+            _costs(name, ratio, arm.cost / raw.cost, report)
+        if arm.kind == "mask":
+            _prices(plain.price(raw.rows), mine.price(arm.rows), True, False, report)
+            stored = course(task, spec, CACHED, SUMMARY)
+            always = stored.dearer(cached)
+            _prices(cached.price(raw.rows), stored.price(arm.rows), always, True, report)
+    orders = [" > ".join(sorted(each, key=lambda n: -each[n])) for each in (predicted, observed)]
+    report.bar(f"order {orders[0]}, observed {orders[1]}", orders[0] == orders[1])
+
+
+def spec_of(arm: Arm, options: argparse.Namespace) -> str:
+    """The strategy of an arm: as an option says, or as its name does, or as in the paper."""
+    if arm.kind == "mask":
+        keep = options.mask_keep or arm.number("M", 10)
+        return str(options.mask or f"observation_masking(n={keep})")
+    every = options.summary_every or arm.number("N", 21)
+    keep = options.summary_keep or arm.number("M", 10)
+    return str(options.summary or f"turn_checkpoints(every={every}, keep={keep})")
+
+
+def _other_lengths(task: Conversation, spec: str, arm: Arm, raw: float) -> None:
+    ratios = (course(task, spec, PLAIN, n).prompt(arm.rows) / raw for n in LENGTHS)
+    told = (f"{ratio:.3f} at {n}" for n, ratio in zip(LENGTHS, ratios, strict=True))
+    print(f"          for summaries of another length: {', '.join(told)} tokens")
+
+
+def _bill_of_rows(raw: Arm, report: Report) -> None:
+    """What the tokens that the rows tell cost, at the prices of the file of models."""
+    rates = prices_of(known_models(MODELS).find(PLAIN)).rates(0, 0)
+    usages = (
+        Usage(uncached=round(r.turns * r.prompt), output=round(r.turns * r.completion))
+        for r in raw.rows
+    )
+    off = sum(map(rates.cost, usages)) / sum(row.cost for row in raw.rows) - 1
+    report.bar(f"raw cost, given the tokens of the rows: off by {off:+.2%}", abs(off) <= BILL)
+
+
+def _costs(name: str, ratio: float, truth: float, report: Report) -> None:
+    """Cost of a task without a cache discount, against the raw one."""
+    off = ratio / truth - 1
+    text = f"{name}/raw cost {ratio:.3f}, observed {truth:.3f}: off by {off:+.1%}"
+    report.bar(text, abs(off) <= COST)
+
+
+def _prices(before: float, after: float, always: bool, caching: bool, report: Report) -> None:
+    """Dollars for a million tokens of prompt, raw and masked."""
+    rise = after / before
+    what = "a cache" if caching else "no cache"
+    met = always and rise > 1 if caching else abs(rise - 1) < SAME
+    report.bar(
+        f"$/M prompt tokens under {what}: {before:.3f}, masked {after:.3f}, x{rise:.2f}", met
+    )
+
+
+def options_of(arguments: Sequence[str]) -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("path", nargs="?", type=Path, default=Path(FOLDER))
+    parser.add_argument("--mask-keep", type=int, metavar="M", help="observations that stay")
+    parser.add_argument("--summary-every", type=int, metavar="N", help="turns of a checkpoint")
+    parser.add_argument("--summary-keep", type=int, metavar="M", help="turns that stay")
+    parser.add_argument("--mask", metavar="SPEC", help="any strategy for the masked rows")
+    parser.add_argument("--summary", metavar="SPEC", help="any strategy for the summarised rows")
+    parser.add_argument("--summary-tokens", type=int, default=SUMMARY)
+    parser.add_argument("--observation-share", type=float, default=OBSERVED)
+    return parser.parse_args(arguments)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Judge all models of a file."""
+    options, report = options_of(arguments), Report()
+    folder = options.path.suffix != ".csv"
+    path = options.path / FILE if folder else options.path
+    if folder and not path.is_file():
+        print(f"skipped: there is no {path}; name the CSV, or the folder of recordings")
+        return 0
+    try:
+        for raw, others in groups(read(path)):
+            judge(raw, others, options, report)
+    except CompactlabError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    print(f"\n{len(report.missed)} bars missed", *report.missed, sep="\n  ")
+    return int(bool(report.missed))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
