@@ -23,10 +23,10 @@ ORDER = [
     "errors", "files", "spec", "stream", "message", "framing", "memory", "phase", "tokens",
     "conversation", "scenario", "weight", "buffer", "view", "summarize", "extra_turn", "blocks",
     "prompt", "lineage", "arm", "cache", "causes", "prefill", "section", "rates", "model_file",
-    "model", "pricing", "recording", "churn", "client", "meter", "trace", "identifiers", "needs", "relevance",
-    "facts",
-    "host", "strategy", "session", "side_calls", "caller", "replay", "contract", "anatomy",
-    "metrics", "account", "audit", "results", "one_run", "sweep",
+    "model", "pricing", "recording", "churn", "client", "meter", "trace", "identifiers", "needs",
+    "relevance", "facts", "host", "strategy", "session", "side_calls", "elsewhere",
+    "rework", "caller", "replay", "contract", "anatomy", "metrics", "account", "audit", "results",
+    "one_run", "sweep",
 ]  # fmt: skip
 
 # Each may import sim and itself, and never another.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import MutableMapping
+from collections.abc import Iterator, MutableMapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import msgspec
 
@@ -12,7 +13,9 @@ from compactlab.sim.cache import Cache
 from compactlab.sim.churn import Churn
 from compactlab.sim.client import Client
 from compactlab.sim.conversation import Conversation, Rewind
+from compactlab.sim.elsewhere import Elsewhere
 from compactlab.sim.errors import ModelError
+from compactlab.sim.facts import ledger_of
 from compactlab.sim.host import Host
 from compactlab.sim.message import Call, Message
 from compactlab.sim.meter import Meter
@@ -20,12 +23,13 @@ from compactlab.sim.model import Catalogue, Model, built_in, replayable
 from compactlab.sim.needs import Later
 from compactlab.sim.phase import Phase
 from compactlab.sim.recording import Unseen, unseen
+from compactlab.sim.rework import Actor, Closed
 from compactlab.sim.session import Session, loses
 from compactlab.sim.side_calls import SideCalls
 from compactlab.sim.strategy import Strategy
 from compactlab.sim.stream import stream
 from compactlab.sim.summarize import Summarizer
-from compactlab.sim.trace import Step
+from compactlab.sim.trace import NOWHERE, Step
 from compactlab.sim.view import Messages, View
 
 RECORDED = "recorded"
@@ -46,6 +50,7 @@ class Caller:
     catalogue: Catalogue = field(default_factory=built_in)
     churn: Churn | None = None
     caches: MutableMapping[str, Cache] | None = None
+    loop: Closed | None = None
 
     def __post_init__(self) -> None:
         if self.churn and self.conversation.recorded:
@@ -72,6 +77,10 @@ class Caller:
         writer = self.summarizer and self.summarizer.bound(self.conversation, self.seed)
         self.side = SideCalls(self.strategy.spec, writer, self.meter, self.session)
         self.last = Messages()
+        self.elsewhere = Elsewhere(self.strategy.parts, self.session, self.side)
+        self.actor: Actor | None = None
+        if self.loop is not None:
+            self.actor = Actor(self.loop, ledger_of(self.conversation), self.chance)
         self.last_model = ""
         self.answered = 0
         if hidden.opening is not None:
@@ -87,38 +96,62 @@ class Caller:
             self.models[name] = model.narrowed(self.window)
         return self.models[name]
 
-    def call(self, answer: Message) -> Step:
-        """Make the request that a script's assistant message answers."""
+    def calls(self, answer: Message) -> Iterator[Step]:
+        """Make the request that a script's assistant message answers.
+
+        In the closed loop those come first that get back what the agent has forgotten.
+        """
         call = answer.call or Call()
         self.ttl = call.ttl or self.ttl
         host, session = self.host, self.session
         host.model, host.now, host.ttl = self.model_of(call), session.now, self.ttl
         prompt, tokens = self._prompt()
-        state = session.state
-        last = self.last
+        unmet: tuple[str, ...] = ()
+        if self.actor is not None:
+            tried: set[int] = set()
+            while act := self.actor.act(prompt, answer, tried, session.now):
+                for message in act.messages:
+                    self.elsewhere.bear(message)
+                    if message.call is None:
+                        session.append(message)
+                        prompt, tokens = self._prompt()
+                    else:
+                        yield self._send(prompt, tokens, message, call, rework=act.what)
+                if message.call is not None:
+                    prompt, tokens = self._prompt()
+            unmet = self.actor.unmet(answer)
+        yield self._send(prompt, tokens, answer, call, unmet=unmet)
+        self.answered += 1
+
+    def _send(
+        self,
+        prompt: View,
+        tokens: int,
+        answer: Message,
+        call: Call,
+        **loop: Any,
+    ) -> Step:
+        """Send a prompt, have it answered, and write the step."""
+        host, session = self.host, self.session
+        state, last = session.state, self.last
         shared, added = self._added(prompt.messages)
-        new = () if self.churn is None else state.log[state.heard :]
-        opens = any(message.starts_turn for message in new)
-        cause, self.meter.settings = self.client.settings(call, answer.id, opens)
         reason, rewrite, compaction = self._change(prompt, last, shared)
-        if reason in ("append", "history_edit", "compaction", "rewind"):
-            reason = reason if cause == "append" else cause
+        reason = self._caused(reason, call, answer)
         log, now, model = state.log, host.now, host.model.name
         arrived: list[str] = []
         if reason not in ("append", "cold_start"):
             arrived = [message.id for message in log[state.heard :]]
         output = self._output(answer, call)
         bill = self.meter.request(host.model, now, self.ttl, arrived, reason, output=output)
-        usage = bill.usage
         overflow, cycle = tokens > host.window, len(state.compactions)
         state.sent, state.heard, state.rewound = prompt, len(log), False
-        state.reported = host.reported = usage
+        state.reported = host.reported = bill.usage
         self.last_model, host.requested = model, now
         session.append(answer)
-        self.answered += 1
         session.compact(Phase.AFTER_CALL)
         if not any(part.type == "tool_call" for part in answer.parts):
             session.compact(Phase.AFTER_TURN)
+        born, outside = self.elsewhere.taken()
         return Step(
             answer=answer.id,
             model=model,
@@ -127,7 +160,7 @@ class Caller:
             shared=shared,
             added=added,
             log=log,
-            usage=usage,
+            usage=bill.usage,
             causes=bill.causes,
             rewrite=rewrite,
             compaction=compaction,
@@ -135,7 +168,20 @@ class Caller:
             side=self.side.taken(),
             cycle=cycle,
             place=bill.place,
+            born=born,
+            outside=outside,
+            **loop,
         )
+
+    def _caused(self, reason: str, call: Call, answer: Message) -> str:
+        """Why the prompt is not the last one, when what the client does unasked is counted in."""
+        state = self.session.state
+        new = () if self.churn is None else state.log[state.heard :]
+        opens = any(message.starts_turn for message in new)
+        cause, self.meter.settings = self.client.settings(call, answer.id, opens)
+        if cause != "append" and reason in ("append", "history_edit", "compaction", "rewind"):
+            return cause
+        return reason
 
     def _prompt(self) -> tuple[View, int]:
         session, model = self.session, self.host.model
@@ -148,6 +194,9 @@ class Caller:
             prompt = session.relieve(prompt)
             tokens = self.meter.tokens(model, prompt)
         session.state.new_turn = False
+        turns, outside = self.elsewhere.look()
+        if self.actor is not None and (turns or outside is not NOWHERE):
+            self.actor.learn(turns, outside)
         return prompt, tokens
 
     def _added(self, prompt: Messages) -> tuple[int, Messages]:
@@ -200,7 +249,7 @@ class Caller:
     def _output(self, answer: Message, call: Call) -> int:
         """Tokens of an answer: logs of streamed answers undercount, and texts lack thinking."""
         counted = self.host.count(answer)
-        if self.model == RECORDED and call.usage is not None:
+        if self.model == RECORDED and answer.call is call and call.usage is not None:
             return max(counted, call.usage.output)
         return counted
 

@@ -102,6 +102,7 @@ class Host:
     _run_turn: Callable[[View, TurnRequest], View] | None = None
     _rng: Callable[[str], random.Random] | None = None
     _later: Callable[[], Later] | None = None
+    _fetch: Callable[[str], str] | None = None
 
     @property
     def idle(self) -> float:
@@ -192,3 +193,19 @@ class Host:
         """
         assert self._run_turn is not None
         return self._run_turn(view, request)
+
+    def fetch(self, handle: str) -> str:
+        """What was put away, by the handle of the part that stands in its place.
+
+        Parameters
+        ----------
+        handle
+            The handle.
+
+        Raises
+        ------
+        InputError
+            If no strategy knows it, or what it leads to is not what was put away.
+        """
+        assert self._fetch is not None
+        return self._fetch(handle)

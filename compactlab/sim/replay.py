@@ -10,6 +10,7 @@ from compactlab.sim.churn import Churn
 from compactlab.sim.conversation import Compaction, Conversation, Rewind
 from compactlab.sim.model import Catalogue, built_in
 from compactlab.sim.recording import Unseen
+from compactlab.sim.rework import Closed
 from compactlab.sim.strategy import Strategy
 from compactlab.sim.summarize import Summarizer
 from compactlab.sim.trace import Header, Step, Trace
@@ -28,6 +29,7 @@ def replay(
     catalogue: Catalogue | None = None,
     churn: Churn | None = None,
     caches: MutableMapping[str, Cache] | None = None,
+    loop: Closed | None = None,
 ) -> Iterator[Step]:
     """Take a conversation through a strategy, call by call.
 
@@ -57,11 +59,14 @@ def replay(
     caches
         By model, where prompts are stored. Sessions that are given the same one share it, as those
         do that have the same tools and system prompt; call them in the order of time.
+    loop
+        The closed loop, in which forgetting has consequences; by default the agent does what the
+        script says.
 
     Yields
     ------
     Step
-        One for every call.
+        One for every call of the script, and those that the closed loop adds.
 
     Raises
     ------
@@ -81,6 +86,7 @@ def replay(
         catalogue=known,
         churn=churn,
         caches=caches,
+        loop=loop,
     )
     step = None
     for event in conversation.events:
@@ -91,9 +97,10 @@ def replay(
         elif event.call is None:
             caller.session.append(event)
         else:
-            if step is not None:
-                yield step
-            step = caller.call(event)
+            for made in caller.calls(event):
+                if step is not None:
+                    yield step
+                step = made
     if step is not None:
         yield caller.finish(step)
 
@@ -111,6 +118,7 @@ def record(
     catalogue: Catalogue | None = None,
     churn: Churn | None = None,
     caches: MutableMapping[str, Cache] | None = None,
+    loop: Closed | None = None,
 ) -> Trace:
     """Replay to the end and keep everything; the parameters are those of :func:`replay`."""
     steps = replay(
@@ -125,6 +133,7 @@ def record(
         catalogue=catalogue,
         churn=churn,
         caches=caches,
+        loop=loop,
     )
     header = Header(
         conversation.id,

@@ -39,6 +39,7 @@ class SideCalls:
     session: Session
     made: list[SideCall] = field(default_factory=list)
     born: int = 0
+    turns: list[Message] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.host = self.session.host
@@ -83,6 +84,7 @@ class SideCalls:
         self.born += 1
         time = unanswered[0].time if unanswered else host.now
         turn = messages_of(f"born-{self.born}", request, notes, time)
+        self.turns += turn
         self._bill_turn(live, request, turn)
         host.memory += (msgspec.structs.replace(item, time=host.now) for item in notes.items)
         log = state.log

@@ -9,7 +9,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import ClassVar
 
-from compactlab.sim.errors import UsageError
+from compactlab.sim.errors import InputError, UsageError
 from compactlab.sim.host import Host
 from compactlab.sim.phase import Phase
 from compactlab.sim.spec import label_of, spec_of
@@ -93,6 +93,23 @@ class Strategy(ABC):
         host
             The only door to anything that costs or lies outside the view.
         """
+
+    def fetch(self, handle: str, host: Host) -> str:
+        """What this strategy has put away, within the cap that the system it follows has.
+
+        Parameters
+        ----------
+        handle
+            The handle of the part that it put in the place of it.
+        host
+            Has the files.
+
+        Raises
+        ------
+        InputError
+            If there is no such thing: a strategy that puts nothing away knows no handle.
+        """
+        raise InputError(f"{self.spec} has put nothing away under {handle!r}")
 
 
 @dataclass(frozen=True)

@@ -128,7 +128,7 @@ class OffloadOutputs(Strategy):
         images = [part for part in message.parts if part.type == "image"]
         return msgspec.structs.replace(message, parts=(cut, *images))
 
-    def fetch(self, handle: str, host: Host, chars: int | None = None) -> str:
+    def fetch(self, handle: str, host: Host, *, chars: int | None = None) -> str:
         """Deliver what was put away, or its beginning.
 
         Parameters

@@ -6,8 +6,8 @@ again. Facts are numbered, and a set of them is an integer whose bit *n* stands 
 """
 
 from compactlab.sim.facts.inferred import inferred
-from compactlab.sim.facts.ledger import Ledger, ledger_of
+from compactlab.sim.facts.ledger import Ledger, ledger_of, numbers
 from compactlab.sim.facts.states import STATES, States
 from compactlab.sim.facts.tracker import Tracker
 
-__all__ = ["STATES", "Ledger", "States", "Tracker", "inferred", "ledger_of"]
+__all__ = ["STATES", "Ledger", "States", "Tracker", "inferred", "ledger_of", "numbers"]

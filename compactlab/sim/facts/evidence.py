@@ -123,8 +123,10 @@ class Witness:
         if part.kind == "opaque":
             return Evidence(opaque=self.ledger.mask(facts))
         quoted = self._quoted(part, origins) if part.kind in QUOTING else 0
-        handle = called | self._pointed(part, origins) | self._stubbed(part, facts)
-        said = self._said(part.text, (n for n in facts if not quoted >> n & 1))
+        handle = called | self.pointed(part) | self._stubbed(part, facts)
+        # What stands there as it was said is not asked whether it says so in other words.
+        shown = {number for number, bit, _ in origins if bit & quoted}
+        said = self._said(part.text, (number for number in facts if number not in shown))
         return said._replace(verbatim=quoted, handle=handle)
 
     def _said(self, text: str, facts: Iterable[int]) -> Evidence:
@@ -152,11 +154,12 @@ class Witness:
         """The origins of which a part holds every character."""
         bits = 0
         for _, bit, source in origins:
-            if not bits & bit and all(text in part.text for text in self._texts(source)):
+            texts = [] if bits & bit else self.texts(source)
+            if any(texts) and all(text in part.text for text in texts):
                 bits |= bit
         return bits
 
-    def _texts(self, source: Source) -> list[str]:
+    def texts(self, source: Source) -> list[str]:
         """The texts of a piece of the script; thinking states nothing."""
         parts = self.ledger.messages[source.id].parts
         if source.part < 0:
@@ -164,11 +167,12 @@ class Witness:
         text = parts[source.part].text
         return [text[source.start : None if source.end < 0 else source.end]]
 
-    def _pointed(self, part: Part, origins: Iterable[tuple[int, int, Source]]) -> int:
+    def pointed(self, part: Part) -> int:
         """The facts that stand in what a part's handle leads to."""
         text = self.stored.get(part.handle, "") if part.handle else ""
         if not text:
             return 0
+        origins = self._origins(part.sources)
         whole = Part("text", text, "recovered", part.sources)
         held = self.ledger.held(self._quoted(whole, origins))
         return held | self._said(text, (number for number, _, _ in origins)).intact

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from compactlab.sim.conversation import Conversation, Fact, FactType, Rewind
 from compactlab.sim.facts.inferred import inferred
-from compactlab.sim.message import Message, Source
+from compactlab.sim.message import Message, Part, Source
 
 
 def numbers(mask: int) -> Iterator[int]:
@@ -88,6 +88,8 @@ class Ledger:
     ----------
     moments
         What holds at each call, by the id of its answer.
+    end
+        What holds when all has been said, on the branch that was not abandoned.
     """
 
     conversation: Conversation
@@ -95,6 +97,7 @@ class Ledger:
     needs: dict[str, int]
     declared: bool
     moments: dict[str, Moment] = field(init=False, repr=False)
+    end: Moment = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "moments", dict(self._walk()))
@@ -186,6 +189,12 @@ class Ledger:
                     found[part.call_id] |= 1 << number
         return dict(found)
 
+    @cached_property
+    def calls(self) -> dict[str, Part]:
+        """The calls of tools by their ids."""
+        parts = (part for message in self.conversation.messages for part in message.parts)
+        return {part.call_id: part for part in parts if part.type == "tool_call"}
+
     @staticmethod
     def mask(numbers: Iterable[int]) -> int:
         """A set of facts of their numbers."""
@@ -217,14 +226,17 @@ class Ledger:
                 self._hear(path, event, deleted, ended)
                 if event.id in targets:
                     known[event.id] = path.copy()
+        object.__setattr__(self, "end", self._moment(path, ""))
 
     def _ends(self) -> tuple[dict[str, int], dict[str, int]]:
         """By message, the facts that are deleted by it, and those whose scope ends with it."""
         deleted: dict[str, int] = defaultdict(int)
         ended: dict[str, int] = defaultdict(int)
         for number, fact in enumerate(self.facts):
-            deleted[fact.deleted_at] |= 1 << number
-            ended[fact.scope] |= 1 << number
+            if fact.deleted_at:
+                deleted[fact.deleted_at] |= 1 << number
+            if fact.scope != "session":
+                ended[fact.scope] |= 1 << number
         return deleted, ended
 
     def _hear(

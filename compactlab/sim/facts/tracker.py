@@ -110,9 +110,9 @@ class Tracker:
         for number, older in ledger.older.items():
             if older & (bits.said | verbatim):
                 fact = 1 << number
-                stale |= fact
-                if older & bits.said and fact & bits.intact & ~bits.ordered:
-                    conflict |= fact
+                stale |= fact & ~bits.said
+                if older & bits.said:
+                    conflict |= fact & bits.said & ~bits.ordered
         conflict &= ~verbatim
         intact = bits.intact & ~verbatim & ~conflict
         rest = self._all & ~verbatim & ~conflict & ~intact

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
@@ -18,10 +18,11 @@ from compactlab.sim.conversation import Fact
 WINDOW = 40  # words: project's notes on metrics, section 4, state `intact`
 
 _ESCAPED = re.compile(r"\\[nrt\"]")
-_THOUSANDS = re.compile(r"(?<=\d)[,_'\u2009\u202f](?=\d{3}(?!\d))")
+_THOUSANDS = re.compile(r"(?<=\d)[,_'\u2019\u00a0\u2009\u202f](?=\d{3}(?!\d))")
 _HERE = re.compile(r"(?<![\w.])\./")
 _BLANKS = re.compile(r"\s+")
 _WORD = re.compile(r"\S+")
+_ROOT = re.compile(r"/|~/|[a-z]:/")
 # What may not stand right before and right after a value: it would be another one. A full stop or
 # a hyphen ends a value only where no word goes on behind it.
 _BEFORE = re.compile(r"(?:\w|\w[-.@]|[-+.]|\d,)\Z")
@@ -32,7 +33,7 @@ _AFTER = re.compile(r"\w|[-.@/]\w|,\d|%")
 _DEMANDS = re.compile(
     r"\b(?:must|always|has to|have to|had to|needs? to|requir\w+|shall|should|only|mandatory"
     r"|obligatory|without exception|every|never without|insists?|expects?|make sure|be sure"
-    r"|has got to|ought to|compulsory|at all times|is to|are to)\b"
+    r"|has got to|ought to|compulsory|at all times|is to|are to)\b(?! (?:not|never)\b)"
 )
 _FORBIDS = re.compile(
     r"\b(?:not|never|no|cannot|can't|don't|doesn't|mustn't|shouldn't|won't|may not|forbid\w*"
@@ -56,9 +57,10 @@ def normal(text: str) -> str:
     >>> normal("Open  ./SRC/main.py, take 1,500")
     'open src/main.py, take 1500'
     """
-    plain = unicodedata.normalize("NFKC", text).casefold().replace("\u2019", "'")
-    plain = _ESCAPED.sub(" ", plain).replace("\\", "/").replace("`", "")
-    return _BLANKS.sub(" ", _HERE.sub("", _THOUSANDS.sub("", plain))).strip()
+    # Separators first: to NFKC, the narrow blanks that some of them are become plain ones.
+    plain = unicodedata.normalize("NFKC", _THOUSANDS.sub("", text)).casefold()
+    plain = _ESCAPED.sub(" ", plain.replace("\u2019", "'")).replace("\\", "/").replace("`", "")
+    return _BLANKS.sub(" ", _HERE.sub("", plain)).strip()
 
 
 class Spoken(NamedTuple):
@@ -71,9 +73,9 @@ class Spoken(NamedTuple):
     said
         Whether key and value stand within :data:`WINDOW` words.
     intact
-        Whether they do so together with a word of its polarity.
+        Whether they stand within so many words together with a word of its polarity.
     ordered
-        Whether a word stands near them that puts one thing after another.
+        Whether a word that puts one thing after another stands as near to the value.
     """
 
     key: bool = False
@@ -105,6 +107,7 @@ class Wording:
     def __init__(self, text: str) -> None:
         self._text = normal(text)
         self._starts = [match.start() for match in _WORD.finditer(self._text)]
+        self._starts.append(len(self._text))
 
     def says(self, fact: Fact) -> Spoken:
         """What the text says of a fact."""
@@ -113,26 +116,41 @@ class Wording:
         if keys and not key:
             return SILENT
         said = intact = ordered = False
-        for window in self._around(fact):
-            if keys and not any(_found(window, each) for each in keys):
-                continue
-            said = True
-            ordered = ordered or _ORDERS.search(window) is not None
-            intact = intact or _keeps(fact, window)
+        for first, last in self._places((fact.value, *fact.variants)):
+            room = max(0, WINDOW - (last - first))
+            around = self._words(first - room, last + room)
+            if _names(keys, around):
+                said = True
+                ordered = ordered or _ORDERS.search(around) is not None
+                intact = intact or (
+                    _keeps(fact, around)
+                    and (fact.polarity == "is" or self._together(fact, keys, first, room))
+                )
         return Spoken(key or said, said, intact, ordered)
 
-    def _around(self, fact: Fact) -> Iterator[str]:
-        """The words around each occurrence of the value, WINDOW of them and the value."""
-        for value in (fact.value, *fact.variants):
-            wanted = normal(value)
+    def _places(self, values: Iterable[str]) -> Iterator[tuple[int, int]]:
+        """The words in which values stand: of the first of them, and of the first behind them."""
+        for wanted in map(normal, values):
             for place in occurrences(self._text, wanted):
                 first = bisect_right(self._starts, place) - 1
-                last = bisect_right(self._starts, place + len(wanted) - 1) - 1
-                room = max(0, WINDOW - (last - first + 1))
-                start = self._starts[max(0, first - room)]
-                after = last + room + 1
-                stop = self._starts[after] if after < len(self._starts) else len(self._text)
-                yield self._text[start:stop]
+                yield first, bisect_left(self._starts, place + len(wanted))
+
+    def _together(self, fact: Fact, keys: list[str], first: int, room: int) -> bool:
+        """Whether one window holds the value, which begins at a word, its key and its polarity."""
+        for start in range(max(0, first - room), first + 1):
+            window = self._words(start, start + WINDOW)
+            if _keeps(fact, window) and _names(keys, window):
+                return True
+        return False
+
+    def _words(self, first: int, behind: int) -> str:
+        """Some words in a row."""
+        last = len(self._starts) - 1
+        return self._text[self._starts[max(0, first)] : self._starts[min(behind, last)]]
+
+
+def _names(keys: list[str], window: str) -> bool:
+    return not keys or any(_found(window, each) for each in keys)
 
 
 def _keeps(fact: Fact, window: str) -> bool:
@@ -154,6 +172,8 @@ def occurrences(text: str, phrase: str) -> Iterator[int]:
     [12]
     >>> list(occurrences("see repo/src/a.py:7 and a.py", "a.py"))
     [24]
+    >>> list(occurrences("lib/src/a.py and /home/src/a.py", "src/a.py"))
+    [23]
     """
     if not phrase:
         return
@@ -162,7 +182,7 @@ def occurrences(text: str, phrase: str) -> Iterator[int]:
     while place >= 0:
         end = place + len(phrase)
         front = text[max(0, place - 2) : place]
-        inside = front[-1:] == "/" and not path
+        inside = front[-1:] == "/" and not (path and _absolute(text, place))
         # A sign, a digit or a letter in front only matters to what begins with one of them.
         begins = phrase[0].isalnum() and (inside or _BEFORE.search(front))
         goes_on = phrase[-1].isalnum() and _AFTER.match(text, end)
@@ -171,6 +191,10 @@ def occurrences(text: str, phrase: str) -> Iterator[int]:
         place = text.find(phrase, place + 1)
 
 
-def all_in(texts: Iterable[str], text: str) -> bool:
-    """Whether a text holds each of some texts, character by character."""
-    return all(each in text for each in texts)
+def _absolute(text: str, place: int) -> bool:
+    """Whether the path in the middle of which a place lies is told from the root on.
+
+    Then it may be the same file; in front of a path, another folder makes it another file.
+    """
+    start = max(text.rfind(blank, 0, place) for blank in " (\"'=<[") + 1
+    return _ROOT.match(text, start, place) is not None

@@ -16,6 +16,7 @@ from compactlab.sim.metrics import (
     fresh,
     latency,
     reuse,
+    rework,
     waste,
 )
 from compactlab.sim.metrics.metric import Family, Metric
@@ -30,6 +31,7 @@ FAMILIES = (
     Family("time", "Time to the first token", latency.METRICS),
     Family("behaviour", "What the strategy did", behaviour.METRICS),
     Family("continuity", "How smoothly the work goes on", continuity.METRICS),
+    Family("rework", "What forgetting costs in the closed loop", rework.METRICS),
     Family("flush", "Flushes of memory", flush.METRICS),
     Family("fresh", "Fresh tokens by cause", fresh.METRICS),
 )

@@ -72,10 +72,15 @@ class Reading:
         What happened.
     conversation
         What it happened to.
+    best, worst
+        The same in the closed loop, where what is stale or mutated is noticed or used; None where
+        the loop was left open.
     """
 
     trace: Trace
     conversation: Conversation
+    best: Reading | None = None
+    worst: Reading | None = None
 
     @cached_property
     def costs(self) -> list[float]:

@@ -1,0 +1,84 @@
+"""What comes to be in a replay beside the script and beside the prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from compactlab.sim.errors import InputError
+from compactlab.sim.message import Message
+from compactlab.sim.session import Session
+from compactlab.sim.side_calls import SideCalls
+from compactlab.sim.strategy import Strategy
+from compactlab.sim.trace import NOWHERE, Outside
+
+
+@dataclass
+class Elsewhere:
+    """Messages that were born, notes in memory, and what strategies have put away.
+
+    Parameters
+    ----------
+    parts
+        The strategies.
+    session
+        What they work on.
+    side
+        Where extra turns are made.
+    """
+
+    parts: tuple[Strategy, ...]
+    session: Session
+    side: SideCalls
+    _born: list[Message] = field(default_factory=list)
+    _outside: Outside = NOWHERE
+    _handles: set[str] = field(default_factory=set)
+    _notes: int = 0
+    _files: int = 0
+
+    def __post_init__(self) -> None:
+        self.session.host._fetch = self.fetch
+        self._files = len(self.session.host.files)
+
+    def look(self) -> tuple[tuple[Message, ...], Outside]:
+        """What is new since it was last looked."""
+        host, side = self.session.host, self.side
+        if not side.turns and len(host.memory) == self._notes and len(host.files) == self._files:
+            return (), NOWHERE
+        turns, side.turns = tuple(side.turns), []
+        new = Outside(tuple(host.memory[self._notes :]), tuple(self._stored()))
+        self._notes, self._files = len(host.memory), len(host.files)
+        self._born += turns
+        notes, stored = self._outside.notes, self._outside.stored
+        self._outside = Outside((*notes, *new.notes), (*stored, *new.stored))
+        return turns, new
+
+    def bear(self, message: Message) -> None:
+        """A message was born in the replay."""
+        self._born.append(message)
+
+    def taken(self) -> tuple[tuple[Message, ...], Outside]:
+        """What is new since it was last taken."""
+        born, outside = tuple(self._born), self._outside
+        if born:
+            self._born = []
+        self._outside = NOWHERE
+        return born, outside
+
+    def fetch(self, handle: str) -> str:
+        """What a handle leads to, from the strategy that knows it."""
+        refused = InputError(f"nobody has put anything away under {handle!r}")
+        for part in self.parts:
+            try:
+                return part.fetch(handle, self.session.host)
+            except InputError as error:
+                refused = error
+        raise refused
+
+    def _stored(self) -> Iterator[tuple[str, str]]:
+        """What can be fetched by the handles in the session's view."""
+        for message in self.session.state.view.messages:
+            for part in message.parts:
+                if part.handle and part.handle not in self._handles:
+                    self._handles.add(part.handle)
+                    yield part.handle, self.fetch(part.handle)
