@@ -19,6 +19,8 @@ SUMMARIZERS = {
     "tail": ("ends", "Tail"),
     "salience": ("salience", "Salience"),
     "checklist": ("checklist", "Checklist"),
+    "lossy": ("lossy", "Lossy"),
+    "oracle": ("oracle", "Oracle"),
     "random": ("chance", "Random"),
     "empty": ("pathological", "Empty"),
     "inflating": ("pathological", "Inflating"),

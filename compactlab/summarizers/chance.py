@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from compactlab.sim.conversation import Conversation
+from compactlab.sim.errors import UsageError
 from compactlab.sim.message import Part
 from compactlab.sim.stream import stream
 from compactlab.sim.summarize import Summarizer, SummaryRequest
+from compactlab.summarizers.bound import Bound
 from compactlab.summarizers.extractive import Sized, filling, written
-from compactlab.summarizers.scripted_writer import ScriptedWriter
 from compactlab.summarizers.units import distinct, units_of
 
 
@@ -33,29 +34,32 @@ class Random(Sized):
 
     def bound(self, conversation: Conversation, seed: int) -> Summarizer:
         """With the seed and the conversation that its draws depend on."""
-        return _Bound(self, seed, conversation.id)
+        return BoundRandom(conversation, seed, self.spec, self.tokens)
 
     def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
-        """Summarise, for no conversation in particular."""
-        return _Bound(self, 0, "").summarize(request, count)
+        """Refuse: without a conversation there is no seed."""
+        raise UsageError("chance needs a seed: bind it to a conversation first")
 
 
-@dataclass(frozen=True)
-class _Bound(ScriptedWriter):
-    of: Random
-    seed: int
-    conversation: str
+@dataclass(frozen=True, eq=False)
+class BoundRandom(Bound):
+    """A :class:`Random` with a seed.
+
+    Parameters
+    ----------
+    tokens
+        The length that is aimed at.
+    """
+
+    tokens: int
     simulated: ClassVar[str] = Random.simulated
 
-    @property
-    def spec(self) -> str:
-        return self.of.spec
-
     def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
+        """Summarise; see :meth:`compactlab.sim.summarize.Summarizer.summarize`."""
         units = list(distinct(units_of(request)))
         asked = (message.id for message in request.messages)
-        dice = stream(self.seed, self.conversation, "random summary", *asked)
+        dice = stream(self.seed, self.conversation.id, "random summary", *asked)
         order = list(range(len(units)))
         dice.shuffle(order)
-        budget = min(request.max_tokens, self.of.tokens)
+        budget = min(request.max_tokens, self.tokens)
         return written(units, filling(order, units, budget, count), budget, count)

@@ -1,0 +1,251 @@
+"""Lossy: a summary in which the fate of each fact is drawn. Simulated, with figures of others."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import islice
+from typing import ClassVar, NamedTuple
+
+from compactlab.sim.conversation import Conversation, Fact
+from compactlab.sim.errors import UsageError
+from compactlab.sim.facts.evidence import Witness
+from compactlab.sim.facts.ledger import Ledger, ledger_of, numbers
+from compactlab.sim.facts.wording import normal, occurrences
+from compactlab.sim.message import Part, Source
+from compactlab.sim.stream import stream
+from compactlab.sim.summarize import Summarizer, SummaryRequest
+from compactlab.summarizers.bound import Bound
+from compactlab.summarizers.extractive import LONGEST, SHORTEST, USUAL, filling, written
+from compactlab.summarizers.fates import LEVELS, Case, Fate, Fates, Level
+from compactlab.summarizers.recital import damaged, outdated, recited
+from compactlab.summarizers.scripted_writer import ScriptedWriter
+from compactlab.summarizers.told import Told, summaries, told
+from compactlab.summarizers.units import Unit, distinct, units_of
+
+_HEADING = "Simulated summary, round {}: what is kept was drawn"
+_ROUND = re.compile(r"Simulated summary, round (\d{1,6})\b")
+_LOOKED_AT = 2000  # units that may become filler
+
+
+@dataclass(frozen=True)
+class Lossy(ScriptedWriter):
+    """Draw for each fact whether it stays, is damaged, keeps an older value, or is lost.
+
+    A simulation: how much is forgotten is an input here, never a finding; what follows from it
+    (cost, re-reading, continuity) is measured. The chances depend on the fact's type and
+    polarity, on whether it is summarised for the first time, on where it stands and on the ratio
+    of compression; all figures stand in ``fates.toml`` and in ``docs/summarizers.md``, with their
+    sources. A ranking that another level turns round is not determined.
+
+    Known are the facts of the conversation; where it has none, those that its actions show to be
+    needed. A draw is keyed by seed, conversation, fact, round and ``draw``, so that all strategies
+    meet the same luck. What survives stands in a line of its own (key, polarity, value) that
+    stands for where it was said; a part before them says which round it is. Sentences in which no
+    fact's key or value occurs fill the summary up to its drawn length: between the shortest,
+    median and longest of eleven recorded ones (1,300, 3,900 and 5,540 tokens), and never more
+    than it was made of. What was taken back is dropped, but for a leak, and what was replaced
+    appears only as a stale value.
+
+    Parameters
+    ----------
+    level
+        How much is remembered: ``low``, ``mid`` or ``high``.
+    draw
+        Which of many draws.
+    first, later, mutated, stale
+        Known chances in place of the figures, between 0 and 1: to be kept the first time, and
+        each time after that, whatever the place and the ratio; and of what is not kept, the share
+        that is damaged, and that keeps the older value where there is one.
+    """
+
+    level: Level = "mid"
+    draw: int = 0
+    first: float | None = None
+    later: float | None = None
+    mutated: float | None = None
+    stale: float | None = None
+    simulated: ClassVar[str] = "the fate of each fact is drawn, by published rates and guesses"
+
+    def __post_init__(self) -> None:
+        if self.level not in LEVELS:
+            raise ValueError(f"level must be low, mid or high, not {self.level!r}")
+        for name in ("first", "later", "mutated", "stale"):
+            value = getattr(self, name)
+            if value is not None and not (isinstance(value, int | float) and 0 <= value <= 1):
+                raise ValueError(f"{name} must be a number between 0 and 1, not {value!r}")
+        if (self.mutated or 0) + (self.stale or 0) > 1:
+            raise ValueError("mutated and stale are shares of the same facts: at most 1 together")
+
+    @property
+    def fates(self) -> Fates:
+        """The chances."""
+        return Fates(self.level, self.first, self.later, self.mutated, self.stale)
+
+    def bound(self, conversation: Conversation, seed: int) -> Summarizer:
+        """With the facts of a conversation."""
+        return BoundLossy(conversation, seed, self.spec, self.fates, self.draw)
+
+    def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
+        """Refuse: without a conversation there are no facts."""
+        raise UsageError("lossy draws the fates of facts: bind it to a conversation first")
+
+
+class _Line(NamedTuple):
+    """A fact in the summary to be: its number, what was drawn for it, and how it is told."""
+
+    number: int
+    chance: float
+    part: Part
+
+
+@dataclass(frozen=True, eq=False)
+class BoundLossy(Bound):
+    """A :class:`Lossy` that knows the facts.
+
+    Parameters
+    ----------
+    fates, draw
+        Its chances, and which draw it is.
+    """
+
+    fates: Fates
+    draw: int
+    simulated: ClassVar[str] = Lossy.simulated
+
+    @cached_property
+    def _ledger(self) -> Ledger:
+        return ledger_of(self.conversation)
+
+    @cached_property
+    def _witness(self) -> Witness:
+        return Witness(self._ledger)
+
+    @cached_property
+    def _needles(self) -> frozenset[str]:
+        """The names and values of all facts, decoys among them, as texts are compared."""
+        return frozenset(
+            normal(each)
+            for fact in self._ledger.facts
+            for each in (fact.key, *fact.aliases, fact.value, *fact.variants)
+            if each
+        )
+
+    def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
+        """Summarise; see :meth:`compactlab.sim.summarize.Summarizer.summarize`."""
+        given = [*request.previous, *(part for m in request.messages for part in m.parts)]
+        sources = [source for part in given for source in part.sources]
+        round = _round(request)
+        heading = _HEADING.format(round)
+        room = request.max_tokens - count(heading)
+        if not sources or room < 0:
+            return ()
+        ends = Source(sources[0].id), Source(sources[-1].id)
+        first = Part("text", heading, "summary", tuple(dict.fromkeys(ends)))
+        size = min(self._size(round), sum(count(part.text) for part in given))
+        ratio = min(size, request.max_tokens) / max(1, sum(count(part.text) for part in given))
+        lines = self._within(list(self._lines(request, round, ratio)), room, count)
+        used = count(heading) + sum(count(part.text) for part in lines)
+        most = min(size, request.max_tokens) - used
+        return (first, *lines, *self._filler(request, round, most, count))
+
+    def _dice(self, *purpose: str | int) -> random.Random:
+        return stream(self.seed, self.conversation.id, "lossy", *purpose, self.draw)
+
+    def _size(self, round: int) -> int:
+        dice = self._dice("size", round)
+        low, high = (SHORTEST, USUAL) if dice.random() < 0.5 else (USUAL, LONGEST)
+        return int(dice.uniform(low, high))
+
+    def _lines(self, request: SummaryRequest, round: int, ratio: float) -> Iterator[_Line]:
+        """Yield what becomes of each fact that the request states, in the order of the script."""
+        found = told(self._witness, request)
+        place = {message.id: number for number, message in enumerate(request.messages)}
+        last = max(1, len(place) - 1)
+        for number in self._ordered(found.known):
+            fact = self._ledger.facts[number]
+            if found.deleted >> number & 1 and not self._leaks(fact):
+                continue
+            chance = self._dice("fate", fact.id, round).random()
+            at = next((place[s.id] / last for s in fact.origin if s.id in place), None)
+            older = self._older(number, found)
+            case = Case(
+                bool(found.fresh >> number & 1),
+                bool(found.carried >> number & 1),
+                at,
+                ratio,
+                older is not None,
+            )
+            fate = _after(found, number, self.fates.drawn(fact, case, chance))
+            if part := self._part(fact, older, fate):
+                yield _Line(number, chance, part)
+
+    def _ordered(self, facts: int) -> list[int]:
+        """Facts in the order in which they were first said."""
+        place = {id: number for number, id in enumerate(self._ledger.messages)}
+        all_ = self._ledger.facts
+        return sorted(numbers(facts), key=lambda number: place[all_[number].origin[0].id])
+
+    def _leaks(self, fact: Fact) -> bool:
+        return self._dice("leak", fact.id).random() < self.fates.figure("leak", fact)
+
+    def _older(self, number: int, found: Told) -> Fact | None:
+        """The newest older value of a fact that the request still says."""
+        shown = self._ordered(self._ledger.older.get(number, 0) & found.shown)
+        return self._ledger.facts[shown[-1]] if shown else None
+
+    def _part(self, fact: Fact, older: Fact | None, fate: Fate) -> Part | None:
+        if fate == "mutated":
+            return damaged(fact, self._dice("damage", fact.id))
+        if fate == "stale" and older:
+            return outdated(fact, older)
+        return recited(fact) if fate == "intact" else None
+
+    def _within(self, lines: list[_Line], room: int, count: Callable[[str], int]) -> list[Part]:
+        """The lines that there is room for: where it is scarce, the luckiest facts stay."""
+        kept = set()
+        for line in sorted(lines, key=lambda line: (line.chance, line.number)):
+            room -= count(line.part.text)
+            if room < 0:
+                break
+            kept.add(line.number)
+        return [line.part for line in lines if line.number in kept]
+
+    def _filler(
+        self, request: SummaryRequest, round: int, most: int, count: Callable[[str], int]
+    ) -> tuple[Part, ...]:
+        """Quote sentences that have nothing to do with any fact."""
+        units = list(distinct(units_of(replace(request, previous=()))))
+        order = list(range(len(units)))
+        self._dice("filler", round).shuffle(order)
+        mute = (n for n in islice(order, _LOOKED_AT) if self._mute(units[n]))
+        return written(units, filling(mute, units, most, count), most, count)
+
+    def _mute(self, unit: Unit) -> bool:
+        """Whether a unit holds no key and no value of a fact."""
+        text = normal(unit.text)
+        if not unit.role or _ROUND.search(unit.text):
+            return False
+        return not any(
+            needle in text and next(occurrences(text, needle), None) is not None
+            for needle in self._needles
+        )
+
+
+def _round(request: SummaryRequest) -> int:
+    """Which summary in a row it is: one more than the one before says, or than there seem to be."""
+    before = summaries(request)
+    said = (int(match[1]) for part in before for match in _ROUND.finditer(part.text))
+    return 1 + max(said, default=1 if before else 0)
+
+
+def _after(found: Told, number: int, fate: Fate) -> Fate:
+    """What is stale or damaged already stays so, or is lost."""
+    if found.stale >> number & 1:
+        return "stale" if fate == "intact" else "lost"
+    if found.mutated >> number & 1:
+        return "mutated" if fate == "intact" else "lost"
+    return fate

@@ -1,0 +1,82 @@
+"""Oracle: a summary that knows what later calls need, and says just that. No agent can write it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+from compactlab.sim.conversation import Conversation
+from compactlab.sim.errors import UsageError
+from compactlab.sim.facts.evidence import Witness
+from compactlab.sim.facts.ledger import Ledger, ledger_of, numbers
+from compactlab.sim.message import Part
+from compactlab.sim.summarize import Summarizer, SummaryRequest
+from compactlab.summarizers.bound import Bound
+from compactlab.summarizers.recital import recited
+from compactlab.summarizers.scripted_writer import ScriptedWriter
+from compactlab.summarizers.told import told
+
+
+@dataclass(frozen=True)
+class Oracle(ScriptedWriter):
+    """Say every fact that a later call needs, as far as the budget goes, and nothing else.
+
+    It sees the future: the best that any summary could do, for comparison. Where there are too
+    many facts, those come first that are needed soonest. A fact that the messages do not state,
+    nor the summary before, it does not know either.
+    """
+
+    simulated: ClassVar[str] = "sees the future: says just the facts that later calls need"
+
+    def bound(self, conversation: Conversation, seed: int) -> Summarizer:
+        """With the facts and needs of a conversation."""
+        return BoundOracle(conversation, seed, self.spec)
+
+    def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
+        """Refuse: without a conversation there are no facts."""
+        raise UsageError("the oracle knows what is needed: bind it to a conversation first")
+
+
+@dataclass(frozen=True, eq=False)
+class BoundOracle(Bound):
+    """An :class:`Oracle` that knows the needs."""
+
+    simulated: ClassVar[str] = Oracle.simulated
+
+    @cached_property
+    def _ledger(self) -> Ledger:
+        return ledger_of(self.conversation)
+
+    @cached_property
+    def _witness(self) -> Witness:
+        return Witness(self._ledger)
+
+    @cached_property
+    def _place(self) -> dict[str, int]:
+        """The place of each message in the script."""
+        return {id: place for place, id in enumerate(self._ledger.messages)}
+
+    def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
+        """Summarise; see :meth:`compactlab.sim.summarize.Summarizer.summarize`."""
+        found = told(self._witness, request)
+        known = (found.fresh | found.carried) & ~found.deleted
+        now = max((self._place.get(message.id, -1) for message in request.messages), default=-1)
+        kept, room = set(), request.max_tokens
+        for number in self._by_need(known, now):
+            if (tokens := count(recited(self._ledger.facts[number]).text)) <= room:
+                room -= tokens
+                kept.add(number)
+        return tuple(recited(fact) for n, fact in enumerate(self._ledger.facts) if n in kept)
+
+    def _by_need(self, known: int, now: int) -> list[int]:
+        """Facts that are needed after a place in the script, the soonest first."""
+        soonest: dict[int, int] = {}
+        for answer, needed in self._ledger.needs.items():
+            if self._place[answer] > now:
+                for number in numbers(needed & known):
+                    soonest[number] = min(
+                        soonest.get(number, len(self._place)), self._place[answer]
+                    )
+        return sorted(soonest, key=lambda number: (soonest[number], number))
