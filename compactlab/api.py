@@ -5,26 +5,33 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
 
+from compactlab.naming import (
+    check_specs,
+    churn_of,
+    known_models,
+    loop_of,
+    models_of,
+    several,
+    strategy_of,
+    summarizer_of,
+)
 from compactlab.scenarios.catalogue import DEFAULT, find_conversation, sources
 from compactlab.scenarios.transcript import read
 from compactlab.sim import replay as engine
 from compactlab.sim.account import Account, account
 from compactlab.sim.caller import RECORDED
-from compactlab.sim.churn import Churn, read_churn
+from compactlab.sim.churn import Churn
 from compactlab.sim.conversation import Conversation
-from compactlab.sim.errors import InputError, ModelError, UsageError
+from compactlab.sim.errors import UsageError
 from compactlab.sim.metrics import Reading
-from compactlab.sim.model import Catalogue, built_in
-from compactlab.sim.pricing import prices_of
 from compactlab.sim.results import Results, Run
+from compactlab.sim.rework import Closed
 from compactlab.sim.strategy import Strategy
 from compactlab.sim.summarize import Summarizer
 from compactlab.sim.sweep import DEFAULT_MODEL, Experiment, Source
 from compactlab.sim.trace import Step
-from compactlab.strategies.catalogue import LINE_UP, find_strategy
-from compactlab.summarizers.catalogue import find_summarizer
+from compactlab.strategies.catalogue import LINE_UP
 
 __all__ = ["explain", "plan", "read", "replay", "run"]
 
@@ -38,6 +45,7 @@ def replay(
     window: int | None = None,
     seed: int = 0,
     models_file: str | Path | None = None,
+    loop: Closed | str = "open",
 ) -> Iterator[Step]:
     """Take a conversation through a strategy, call by call.
 
@@ -58,6 +66,9 @@ def replay(
         Root of all random draws.
     models_file
         A TOML file with models of one's own, which win over built-in ones.
+    loop
+        ``open``: the agent does what the script says. ``closed``: it gets back what it needs and
+        no longer has, which is simulated.
 
     Yields
     ------
@@ -73,12 +84,13 @@ def replay(
     """
     return engine.replay(
         conversation,
-        _strategy(strategy),
+        strategy_of(strategy),
         model or (RECORDED if conversation.recorded else DEFAULT_MODEL),
-        summarizer=_summarizer(summarizer),
+        summarizer=summarizer_of(summarizer),
         window=window,
         seed=seed,
         catalogue=known_models(models_file),
+        loop=loop_of(loop),
     )
 
 
@@ -94,6 +106,7 @@ def run(
     lenient: bool = False,
     models_file: str | Path | None = None,
     churn: Churn | str | Path | None = None,
+    loop: Closed | str = "open",
     progress: Callable[[Source, list[Run]], None] | None = None,
 ) -> Results:
     """Replay strategies over conversations and measure them.
@@ -120,6 +133,8 @@ def run(
         A TOML file with models of one's own, which win over built-in ones.
     churn
         How often the client changes its prompt unasked, as an audit measured it; or its file.
+    loop
+        ``closed`` also replays with consequences, at best and at worst; see :func:`replay`.
     progress
         Told of every source that is done.
 
@@ -145,6 +160,7 @@ def run(
         lenient=lenient,
         models_file=models_file,
         churn=churn,
+        loop=loop,
     ).run(jobs, progress)
 
 
@@ -183,13 +199,13 @@ def explain(
     default = RECORDED if conversation.recorded else DEFAULT_MODEL
     trace = engine.record(
         conversation,
-        _strategy(strategy),
-        _models([model or default], catalogue)[0],
-        summarizer=_summarizer(summarizer),
+        strategy_of(strategy),
+        models_of([model or default], catalogue)[0],
+        summarizer=summarizer_of(summarizer),
         window=window,
         seed=seed,
         catalogue=catalogue,
-        churn=_churn(churn),
+        churn=churn_of(churn),
     )
     return account(Reading(trace, conversation))
 
@@ -205,13 +221,14 @@ def plan(
     lenient: bool = False,
     models_file: str | Path | None = None,
     churn: Churn | str | Path | None = None,
+    loop: Closed | str = "open",
 ) -> Experiment:
     """Put an experiment together without running it; the parameters are those of :func:`run`."""
     if seeds < 1 or (window is not None and window < 1):
         raise UsageError("seeds and window must be at least 1")
     catalogue = known_models(models_file)
-    names = _models(_several(models, (str,)), catalogue)
-    given: list[Conversation | str | Path] = _several(conversations, (Conversation, str, Path))
+    names = models_of(several(models, (str,)), catalogue)
+    given: list[Conversation | str | Path] = several(conversations, (Conversation, str, Path))
     named = [each for each in given if not isinstance(each, Conversation)]
     found, skipped = sources(named, seeds, lenient=lenient)
     held = [
@@ -220,81 +237,16 @@ def plan(
         if isinstance(each, Conversation)
         for seed in range(seeds)
     ]
-    compared = tuple(map(_strategy, _several(strategies, (Strategy, str))))
-    _check_specs(compared)
+    compared = tuple(map(strategy_of, several(strategies, (Strategy, str))))
+    check_specs(compared)
     return Experiment(
         (*held, *found),
         compared,
         names,
-        _summarizer(summarizer),
+        summarizer_of(summarizer),
         window,
         skipped,
         catalogue,
-        _churn(churn),
+        churn_of(churn),
+        loop_of(loop),
     )
-
-
-def known_models(file: str | Path | None) -> Catalogue:
-    """The models that may be named: the built-in ones, and those of a file.
-
-    Parameters
-    ----------
-    file
-        A TOML file with models of one's own; None for none.
-
-    Raises
-    ------
-    InputError
-        If it cannot be read, or anything in it is wrong, or the price list has no such price.
-    """
-    if file is None:
-        return built_in()
-    catalogue = Catalogue.load(file)
-    for name in catalogue.own.get("models", {}):
-        model = catalogue.models[name]
-        if model.price:
-            try:
-                prices_of(model)
-            except ModelError as error:
-                raise InputError(f"models.{name}.price: {error}", str(file)) from None
-    return catalogue
-
-
-def _models(names: Iterable[str], catalogue: Catalogue) -> tuple[str, ...]:
-    """Each model once, by the name that it has in the catalogue, however it was written.
-
-    What somebody wrote must be known; what a recording says may fail its own rows.
-    """
-    try:
-        found = [n if n == RECORDED else catalogue.find(n).name for n in names]
-    except ModelError as error:
-        raise UsageError(str(error)) from None
-    return tuple(dict.fromkeys(found))
-
-
-def _check_specs(strategies: Iterable[Strategy]) -> None:
-    """A spec is a strategy's name in every table, so no two may have the same."""
-    known: dict[str, Strategy] = {}
-    for strategy in strategies:
-        other = known.setdefault(strategy.spec, strategy)
-        if type(other) is not type(strategy):
-            raise UsageError(
-                f"two different strategies are called {strategy.spec}: rename the class of one"
-            )
-
-
-def _several(given: Any, alone: tuple[type, ...]) -> list[Any]:
-    """A list of what was given, also where one thing was given alone."""
-    return [given] if isinstance(given, alone) else list(given)
-
-
-def _strategy(strategy: Strategy | str) -> Strategy:
-    return find_strategy(strategy) if isinstance(strategy, str) else strategy
-
-
-def _summarizer(summarizer: Summarizer | str) -> Summarizer:
-    return find_summarizer(summarizer) if isinstance(summarizer, str) else summarizer
-
-
-def _churn(churn: Churn | str | Path | None) -> Churn | None:
-    return read_churn(Path(churn)) if isinstance(churn, str | Path) else churn

@@ -33,7 +33,7 @@ ORDER = [
 FAMILIES = {"strategies", "summarizers", "scenarios", "reports"}
 
 # What a user meets: it may import everything.
-FACE = {"", "__main__", "api", "cli"}
+FACE = {"", "__main__", "api", "cli", "naming"}
 
 # In strategies/, the places that are no strategy and know them all. Agents are compositions.
 INDEX = {"", "catalogue", "agents"}

@@ -52,8 +52,8 @@ def audit(
     recorded usage. What the cache was expected to do is held against what it did; every token
     that was not read from it gets a cause; and what the client changed unasked is measured.
     """
-    from compactlab.api import known_models
     from compactlab.cli.auditor import Auditor
+    from compactlab.naming import known_models
     from compactlab.reports.audit_machine import audit_machine
     from compactlab.reports.audit_table import audit_table
 

@@ -26,6 +26,7 @@ class Settings(BaseModel):
     models_file: str | None = None
     churn: str | None = None
     summarizer: str = "lexrank"
+    loop: str = "closed"
     window: int | None = Field(default=None, ge=1)
     seeds: int = Field(default=1, ge=1)
     jobs: int = Field(default_factory=lambda: os.cpu_count() or 1, ge=1)

@@ -28,7 +28,7 @@ def inspect(paths: tuple[str, ...], as_json: bool, lenient: bool, models_file: s
     """Say what transcripts are: format, calls, turns, tokens by role and tool, gaps, compactions,
     recorded usage and cost. A scenario's spec may stand for a path.
     """  # noqa: D205
-    from compactlab.api import known_models
+    from compactlab.naming import known_models
     from compactlab.sim.anatomy import anatomy
 
     catalogue = known_models(models_file)

@@ -31,7 +31,7 @@ def model_rows(file: str | None = None) -> list[Row]:
     InputError
         If the file is wrong.
     """
-    from compactlab.api import known_models
+    from compactlab.naming import known_models
 
     return [_row(model) for model in known_models(file).models.values()]
 

@@ -52,6 +52,12 @@ if TYPE_CHECKING:
     "--window", type=click.IntRange(1), help="Narrow the context window to so many tokens."
 )
 @click.option("--summarizer", metavar="SPEC", help="Who makes the summaries.  [default: lexrank]")
+@click.option(
+    "--loop",
+    metavar="SPEC",
+    help="closed: what is forgotten is fetched, asked for or used wrongly, simulated, beside the "
+    "open loop; open: only that.  [default: closed]",
+)
 @click.option("--seeds", type=click.IntRange(1), help="Seeds of each conversation.  [default: 1]")
 @click.option("--jobs", type=click.IntRange(1), help="Workers.  [default: one a core]")
 @click.option(
@@ -83,6 +89,7 @@ def run(experiment: str | None, dry_run: bool, **options: Any) -> None:
         lenient=settings.lenient,
         models_file=settings.models_file,
         churn=settings.churn,
+        loop=settings.loop,
     )
     if not planned.sources:
         raise UsageError("there is nothing to replay: no transcript was found")

@@ -22,6 +22,7 @@ from compactlab.sim.model import Catalogue
 from compactlab.sim.recording import Unseen
 from compactlab.sim.replay import record
 from compactlab.sim.results import Run
+from compactlab.sim.rework import Closed
 from compactlab.sim.strategy import Strategy
 from compactlab.sim.summarize import Summarizer
 from compactlab.sim.trace import SideCall, Step
@@ -38,6 +39,7 @@ def run_one(
     *,
     catalogue: Catalogue | None = None,
     churn: Churn | None = None,
+    loop: Closed | None = None,
 ) -> Run:
     """Replay and measure once; whatever goes wrong fails this run alone.
 
@@ -47,6 +49,8 @@ def run_one(
         What to replay; the row that is filled in.
     conversation, strategy, summarizer, overhead, catalogue, churn
         As for :func:`compactlab.sim.replay.replay`.
+    loop
+        The closed loop, to be replayed beside the open one.
     """
     try:
         with _uncollected():
@@ -58,6 +62,7 @@ def run_one(
                 overhead=overhead,
                 catalogue=catalogue,
                 churn=churn,
+                loop=loop,
             )
     except CompactlabError as error:
         return replace(run, status="failed", error=str(error))
@@ -67,18 +72,38 @@ def run_one(
 
 
 def _measured(
-    run: Run, conversation: Conversation, strategy: Strategy, **given: Any
+    run: Run, conversation: Conversation, strategy: Strategy, *, loop: Closed | None, **given: Any
 ) -> tuple[dict[str, float | None], list[tuple[Any, ...]]]:
     """Figures and rows; the trace is gone when they are there, and no collector looks at it."""
-    window = run.window or None
-    trace = record(conversation, strategy, run.model, window=window, seed=run.seed, **given)
-    reading = Reading(trace, conversation)
-    priced = zip(trace.steps, reading.costs, strict=True)
+
+    def read(loop: Closed | None = None) -> Reading:
+        given.update(window=run.window or None, seed=run.seed, loop=loop)
+        return Reading(record(conversation, strategy, run.model, **given), conversation)
+
+    reading = read()
+    if loop is not None:
+        best = read(loop.best)
+        worst = read(loop) if _misleads(best) else best
+        reading = replace(reading, best=best, worst=worst)
+    priced = zip(reading.trace.steps, reading.costs, strict=True)
     beside = zip(reading.premiums, reading.dead, strict=True)
     numbers = (request.place.number for request in reading.requests)
     waste = dict(zip(numbers, beside, strict=True))
     calls = [_call(step, dollars, reading, waste) for step, dollars in priced]
     return figures(reading), calls
+
+
+def _misleads(closed: Reading) -> bool:
+    """Whether a call needs a fact of which its prompt, before all rework, holds a wrong value."""
+    first = None
+    for step, states in zip(closed.trace.steps, closed.states, strict=True):
+        first = states if first is None else first
+        if not step.rework:
+            needed = closed.ledger.moments[step.answer].needed
+            if needed & (first.stale | first.mutated):
+                return True
+            first = None
+    return False
 
 
 @contextmanager

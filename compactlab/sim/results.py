@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-STORE_VERSION = 2
+STORE_VERSION = 3
 IDENTITY = ("conversation", "scenario", "strategy", "model", "window", "seed")
-_PROVENANCE = ("digest", "summarizer", "own_models")
+_PROVENANCE = ("digest", "summarizer", "own_models", "loop")
 _OUTCOME = ("status", "error")
 
 
@@ -42,9 +42,10 @@ class Run:
         ``ok``, ``failed``, or ``unreadable`` for a source without conversations.
     error
         What went wrong; "" if nothing did.
-    digest, summarizer, own_models
-        Of the conversation, the summariser's spec, and the digest of the user's own models: ""
-        if there were none, so that results by other figures are told apart.
+    digest, summarizer, own_models, loop
+        Of the conversation, the summariser's spec, the digest of the user's own models ("" if
+        there were none, so that results by other figures are told apart), and the spec of the
+        closed loop that was replayed beside the open one ("" if none was).
     metrics
         Value by metric.
     calls
@@ -67,6 +68,7 @@ class Run:
     calls: list[tuple[Any, ...]] = field(default_factory=list, repr=False)
     skipped: int = 0
     own_models: str = ""
+    loop: str = ""
 
     def __post_init__(self) -> None:
         # Half a character may come from a file's name or an error's text; no table can hold it.

@@ -58,13 +58,18 @@ class Closed:
         If one is no probability.
     """
 
-    misuse: float = 0.0
+    misuse: float = 1.0
     unbound: float = UNBOUND
 
     def __post_init__(self) -> None:
         for name in ("misuse", "unbound"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} must be from 0 to 1, not {getattr(self, name)}")
+
+    @property
+    def best(self) -> Closed:
+        """The same, where everything that is wrong is noticed."""
+        return Closed(0.0, self.unbound)
 
     @property
     def spec(self) -> str:

@@ -20,6 +20,7 @@ from compactlab.sim.one_run import run_one, told
 from compactlab.sim.pricing import price_list
 from compactlab.sim.recording import unseen
 from compactlab.sim.results import Results, Run
+from compactlab.sim.rework import Closed
 from compactlab.sim.strategy import Strategy
 from compactlab.sim.summarize import Remembering, Summarizer
 from compactlab.sim.tokens import forget_counts
@@ -78,6 +79,8 @@ class Experiment:
         The models that may be named; it travels to the workers with the experiment.
     churn
         How often the client changes its prompt unasked, as an audit measured it.
+    loop
+        The closed loop, which is replayed beside the open one; None for the open one alone.
     """
 
     sources: tuple[Source, ...]
@@ -88,6 +91,7 @@ class Experiment:
     skipped: int = 0
     catalogue: Catalogue = field(default_factory=built_in)
     churn: Churn | None = None
+    loop: Closed | None = None
 
     def run(
         self, jobs: int = 1, progress: Callable[[Source, list[Run]], None] | None = None
@@ -174,6 +178,7 @@ class Experiment:
                     summarizer=summarizer.spec if summarizer else "",
                     skipped=conversation.skipped,
                     own_models=self.catalogue.digest,
+                    loop=self.loop.spec if self.loop else "",
                 )
                 yield run_one(
                     run,
@@ -183,6 +188,7 @@ class Experiment:
                     overhead=overhead,
                     catalogue=self.catalogue,
                     churn=self.churn,
+                    loop=self.loop,
                 )
 
     def manifest(self) -> dict[str, Any]:
@@ -199,6 +205,7 @@ class Experiment:
             "models": list(self.models),
             "own_models": dict(self.catalogue.own),
             "churn": msgspec.to_builtins(self.churn) if self.churn else {},
+            "loop": self.loop.spec if self.loop else "",
             "window": self.window or 0,
             "skipped_files": self.skipped,
             "sources": [source.name for source in self.sources],

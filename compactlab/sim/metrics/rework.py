@@ -6,6 +6,7 @@ wrongly, see :mod:`compactlab.sim.rework`: simulated. None where the loop was le
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import fsum
 from statistics import median
 
@@ -119,10 +120,7 @@ def calls_to_recover(reading: Reading) -> float | None:
         return None
     met = _met_at_once(closed)
     cuts = [n for n, (_, _, cut) in enumerate(met) if cut]
-    waits = [
-        _wait(met, cut, following)
-        for cut, following in zip(cuts, [*cuts[1:], len(met)], strict=True)
-    ]
+    waits = [_wait(met, cut, following) for cut, following in pairwise([*cuts, len(met)])]
     found = [wait for wait in waits if wait is not None]
     return median(found) if found else None
 

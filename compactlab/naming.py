@@ -1,0 +1,115 @@
+"""From what people write to what the engine takes: names to objects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from compactlab.sim.caller import RECORDED
+from compactlab.sim.churn import Churn, read_churn
+from compactlab.sim.errors import InputError, ModelError, UsageError
+from compactlab.sim.model import Catalogue, built_in
+from compactlab.sim.pricing import prices_of
+from compactlab.sim.rework import Closed
+from compactlab.sim.spec import build, parse_spec
+from compactlab.sim.strategy import Strategy
+from compactlab.sim.summarize import Summarizer
+from compactlab.strategies.catalogue import find_strategy
+from compactlab.summarizers.catalogue import find_summarizer
+
+OPEN = "open"
+
+
+def known_models(file: str | Path | None) -> Catalogue:
+    """The models that may be named: the built-in ones, and those of a file.
+
+    Parameters
+    ----------
+    file
+        A TOML file with models of one's own; None for none.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read, or anything in it is wrong, or the price list has no such price.
+    """
+    if file is None:
+        return built_in()
+    catalogue = Catalogue.load(file)
+    for name in catalogue.own.get("models", {}):
+        model = catalogue.models[name]
+        if model.price:
+            try:
+                prices_of(model)
+            except ModelError as error:
+                raise InputError(f"models.{name}.price: {error}", str(file)) from None
+    return catalogue
+
+
+def models_of(names: Iterable[str], catalogue: Catalogue) -> tuple[str, ...]:
+    """Each model once, by the name that it has in the catalogue, however it was written.
+
+    What somebody wrote must be known; what a recording says may fail its own rows.
+    """
+    try:
+        found = [n if n == RECORDED else catalogue.find(n).name for n in names]
+    except ModelError as error:
+        raise UsageError(str(error)) from None
+    return tuple(dict.fromkeys(found))
+
+
+def check_specs(strategies: Iterable[Strategy]) -> None:
+    """A spec is a strategy's name in every table, so no two may have the same."""
+    known: dict[str, Strategy] = {}
+    for strategy in strategies:
+        other = known.setdefault(strategy.spec, strategy)
+        if type(other) is not type(strategy):
+            raise UsageError(
+                f"two different strategies are called {strategy.spec}: rename the class of one"
+            )
+
+
+def several(given: Any, alone: tuple[type, ...]) -> list[Any]:
+    """A list of what was given, also where one thing was given alone."""
+    return [given] if isinstance(given, alone) else list(given)
+
+
+def strategy_of(strategy: Strategy | str) -> Strategy:
+    """A strategy, or the one that a spec names."""
+    return find_strategy(strategy) if isinstance(strategy, str) else strategy
+
+
+def summarizer_of(summarizer: Summarizer | str) -> Summarizer:
+    """A summariser, or the one that a spec names."""
+    return find_summarizer(summarizer) if isinstance(summarizer, str) else summarizer
+
+
+def churn_of(churn: Churn | str | Path | None) -> Churn | None:
+    """What an audit measured, or what it wrote into a file."""
+    return read_churn(Path(churn)) if isinstance(churn, str | Path) else churn
+
+
+def loop_of(loop: Closed | str | None) -> Closed | None:
+    """The closed loop by its spec, ``closed`` or ``closed(unbound=1)``; None for ``open``.
+
+    Raises
+    ------
+    UsageError
+        If it is neither, or an argument does not fit.
+
+    Examples
+    --------
+    >>> loop_of("closed(unbound=1)")
+    Closed(misuse=1.0, unbound=1)
+    >>> loop_of("open") is None
+    True
+    """
+    if not isinstance(loop, str):
+        return loop
+    name, arguments = parse_spec(loop)
+    if name == OPEN and not arguments:
+        return None
+    if name != "closed":
+        raise UsageError(f"a loop is 'open' or 'closed', not {loop!r}")
+    return build(Closed, arguments)
