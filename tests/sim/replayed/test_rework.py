@@ -1,0 +1,262 @@
+"""The closed loop: what is forgotten and needed is got back, and that is paid for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from compactlab.sim.conversation import Conversation, Fact, Need
+from compactlab.sim.memory import Remembered
+from compactlab.sim.message import Part, Source
+from compactlab.sim.metrics import Reading, figures
+from compactlab.sim.phase import Phase
+from compactlab.sim.rework import Closed
+from compactlab.strategies.catalogue import find_strategy
+
+BEST, WORST = Closed(misuse=0), Closed(misuse=1)
+CODE = Fact("code", "tool_detail", "door code", "k3-99471", (Source("r1", 0),), handle="r1")
+RULE = Fact("rule", "prohibition", "deploy day", "Friday", (Source("u1", 0),), polarity="must_not")
+
+
+def errand(kit: Any, *facts: Fact, said: str = "Deploy day: never on a Friday.") -> Conversation:
+    """A rule and a door code are told in the first turn; the last call needs them."""
+    story = kit.Story().user(said).acts('{"path": "doors.txt"}').result("the door code is k3-99471")
+    story.answer("noted").user("go in").acts('{"code": "k3-99471"}').result("open").answer("in")
+    needs = tuple(Need(fact.id, "a3") for fact in facts)
+    return story.script(facts=facts, needs=needs)
+
+
+def turn_only(kit: Any) -> Any:
+    """A strategy that keeps the current turn alone."""
+    return find_strategy("keep_none")
+
+
+def told(trace: Any) -> list[str]:
+    """What each call was: of the script, or why not."""
+    return [step.rework or step.answer for step in trace.steps]
+
+
+def test_who_forgets_nothing_does_nothing_again(kit: Any) -> None:
+    script = errand(kit, CODE, RULE)
+    opened, closed = kit.replayed(script, kit.keep), kit.replayed(script, kit.keep, loop=WORST)
+    assert closed.steps == opened.steps
+
+
+def test_a_lost_fact_is_fetched_by_the_call_that_gave_it(kit: Any) -> None:
+    trace = kit.replayed(errand(kit, CODE), turn_only(kit), loop=BEST)
+    assert told(trace) == ["a1", "a2", "fetch", "a3", "a4"]
+    asks, result = trace.steps[2].born[0], trace.steps[3].log[-1]
+    assert (asks.parts[0].name, asks.parts[0].text) == ("tool", '{"path": "doors.txt"}')
+    assert (result.role, result.text) == ("tool", "the door code is k3-99471")
+    assert result.parts[0].call_id == asks.parts[0].call_id
+    assert trace.steps[3].unmet == ()
+
+
+def test_it_is_fetched_once_a_call_and_missed_if_it_is_cut_off_again(kit: Any) -> None:
+    newest = kit.act(lambda view, host: view.with_messages(view.messages[-1:]))
+    trace = kit.replayed(errand(kit, CODE, RULE), newest, loop=Closed(misuse=0, unbound=0))
+    # The answer about the day pushes the code out, for which nothing more is done at this call.
+    assert told(trace)[2:5] == ["fetch", "ask", "a3"]
+    assert trace.steps[4].unmet == ("code",)
+
+
+def test_what_cannot_be_fetched_is_asked_for_and_the_user_says_it_again(kit: Any) -> None:
+    wish = Fact("wish", "preference", "deploy day", "Friday", (Source("u1", 0),))
+    trace = kit.replayed(errand(kit, wish), turn_only(kit), loop=BEST)
+    assert told(trace) == ["a1", "a2", "ask", "a3", "a4"]
+    reply = trace.steps[3].log[-1]
+    assert (reply.role, reply.text, reply.starts_turn) == (
+        "user", "Deploy day: never on a Friday.", True,
+    )  # fmt: skip
+    assert "deploy day" in trace.steps[2].born[0].text
+
+
+def test_a_rule_may_be_forgotten_without_anybody_asking(kit: Any) -> None:
+    script = errand(kit, RULE)
+    without = kit.replayed(script, turn_only(kit), loop=Closed(unbound=1))
+    assert told(without) == ["a1", "a2", "a3", "a4"]
+    assert without.steps[2].unmet == ("rule",)
+    asks = kit.replayed(script, turn_only(kit), loop=Closed(unbound=0))
+    assert told(asks) == ["a1", "a2", "ask", "a3", "a4"]
+    assert asks.steps[3].unmet == ()
+
+
+def revised(kit: Any) -> Conversation:
+    """The gate was west and is east now; a strategy that keeps the first word is behind."""
+    old = Fact("old", "decision", "gate", "west-51870", (Source("u1", 0),))
+    new = Fact("new", "decision", "gate", "east-20933", (Source("u2", 0),), supersedes=("old",))
+    story = kit.Story().user("The gate is west-51870.").answer("noted")
+    story.user("The gate is east-20933 now.").answer("noted").user("go").answer("to east-20933")
+    return story.script(facts=(old, new), needs=(Need("new", "a3"),))
+
+
+def first_and_last(view: Any, host: Any) -> Any:
+    return view.with_messages([view.messages[0], *view.messages[1:][-1:]])
+
+
+def test_a_stale_value_is_used_at_worst_and_costs_two_calls_more(kit: Any) -> None:
+    trace = kit.replayed(revised(kit), kit.act(first_and_last), loop=WORST)
+    assert told(trace) == ["a1", "a2", "misuse", "misuse", "a3"]
+    wrong = next(message for message in trace.steps[2].born if message.role == "assistant")
+    correction = next(m for step in trace.steps for m in step.born if m.role == "user")
+    assert wrong.text == "to east-20933"  # as long as the right answer
+    assert correction.text == "The gate is east-20933 now."
+
+
+def test_at_best_it_is_noticed_and_asked_for(kit: Any) -> None:
+    trace = kit.replayed(revised(kit), kit.act(first_and_last), loop=BEST)
+    assert told(trace) == ["a1", "a2", "ask", "a3"]
+    assert trace.steps[3].unmet == ()
+
+
+def test_what_was_put_away_is_fetched_by_its_pointer_within_the_cap(kit: Any) -> None:
+    near, far = "word " * 3_000 + "the pin is 77-1Q8Z", "word " * 9_000 + "the pin is 77-1Q8Z"
+    offload = find_strategy("offload_outputs(max_text_chars=2000, preview_chars=100)")
+    for text, unmet in ((near, ()), (far, ("pin",))):
+        start = text.index("the pin")
+        pin = Fact("pin", "tool_detail", "pin", "77-1Q8Z", (Source("r1", 0, start, len(text)),))
+        story = kit.Story().user("look").acts().result(text).answer("77-1Q8Z")
+        script = story.script(facts=(pin,), needs=(Need("pin", "a2"),))
+        trace = kit.replayed(script, offload, loop=BEST)
+        # Beyond the cap nothing can be fetched, so the user is asked, who says all of it again.
+        assert told(trace)[1] == ("fetch" if not unmet else "ask")
+
+
+def test_memory_is_searched_where_it_holds_the_fact(kit: Any) -> None:
+    def notes(view: Any, host: Any) -> Any:
+        if not host.memory:
+            said = "Deploy day: never on a Friday."
+            host.memory.append(Remembered("decision", said, (Source("u1"),)))
+        return view.with_messages(view.messages[-1:])
+
+    strategy = kit.act(notes, phases={Phase.BEFORE_CALL})
+    trace = kit.replayed(errand(kit, RULE), strategy, loop=Closed(unbound=0))
+    assert told(trace) == ["a1", "a2", "recall", "a3", "a4"]
+    assert trace.steps[3].unmet == ()
+    assert trace.steps[0].outside.notes[0].text == "Deploy day: never on a Friday."
+
+
+def test_what_comes_back_may_lead_to_the_next_compaction(kit: Any) -> None:
+    story = kit.Story().user("look").acts().result("the key is 5f-20871 " + kit.prose(3_000))
+    story.answer("ok").user("more").answer("fine").user("now").answer("use 5f-20871")
+    key = Fact("key", "tool_detail", "key", "5f-20871", (Source("r1", 0, 0, 20),), handle="r1")
+    script = story.script(facts=(key,), needs=(Need("key", "a4"),))
+
+    def cut(view: Any, host: Any) -> Any:
+        return view.with_messages(view.messages[-1:]) if host.count(view) > 3_000 else view
+
+    trace = kit.replayed(script, kit.act(cut), loop=BEST)
+    assert told(trace)[-2:] == ["fetch", "a4"]
+    opened = kit.replayed(script, kit.act(cut))
+    assert sum(s.compaction for s in trace.steps) > sum(s.compaction for s in opened.steps)
+
+
+def test_it_happens_at_the_time_of_the_call_and_later_times_do_not_move(kit: Any) -> None:
+    script = errand(kit, CODE)
+    opened, closed = (kit.replayed(script, turn_only(kit), loop=loop) for loop in (None, BEST))
+    times = {step.answer: step.time for step in closed.steps if not step.rework}
+    assert times == {step.answer: step.time for step in opened.steps}
+    assert closed.steps[2].time == times["a3"]
+
+
+def test_where_needs_are_only_inferred_nobody_is_asked(kit: Any) -> None:
+    story = kit.Story().user("see src/main.py").answer("ok").user("go").acts('{"p": "src/main.py"}')
+    trace = kit.replayed(story.script(), turn_only(kit), loop=BEST)
+    assert told(trace) == ["a1", "a2"]
+    assert trace.steps[1].unmet == ("src/main.py",)
+
+
+def test_a_probability_is_one() -> None:
+    with pytest.raises(ValueError, match="misuse must be from 0 to 1, not 2"):
+        Closed(misuse=2)
+    assert WORST.best == BEST
+    assert Closed(unbound=1.0).spec == "closed(misuse=1.0, unbound=1.0)"
+
+
+def closed_figures(kit: Any, script: Conversation, strategy: Any) -> dict[str, float | None]:
+    best, worst = (Reading(kit.replayed(script, strategy, loop=x), script) for x in (BEST, WORST))
+    return figures(Reading(kit.replayed(script, strategy), script, best, worst))
+
+
+def test_the_figures_of_the_closed_loop_stand_beside_those_of_the_open_one(kit: Any) -> None:
+    found = closed_figures(kit, errand(kit, CODE), turn_only(kit))
+    assert found["rereads_per_100_calls"] == 25.0
+    assert found["questions_per_100_calls"] == found["unmet_needs"] == 0
+    assert (found["reread_tokens"] or 0) >= 8
+    assert (found["cost_with_rework_usd"] or 0) > (found["cost_usd"] or 0)
+    assert found["cost_per_kept_need_usd"] == found["cost_with_rework_usd"]
+    found = closed_figures(kit, revised(kit), kit.act(first_and_last))
+    assert found["misuses_per_100_calls"] == pytest.approx(100 / 3)
+    assert (found["cost_with_rework_worst_usd"] or 0) > (found["cost_with_rework_usd"] or 0)
+
+
+def test_without_the_closed_loop_they_have_no_value(kit: Any) -> None:
+    script = errand(kit, CODE)
+    found = figures(Reading(kit.replayed(script, turn_only(kit)), script))
+    assert found["cost_with_rework_usd"] is found["rereads_per_100_calls"] is None
+
+
+def test_it_takes_some_calls_until_needs_are_met_again(kit: Any) -> None:
+    story = kit.Story().user("The code is 81-QF40.")
+    for _ in range(6):
+        story.answer("81-QF40").user("on")
+    code = Fact("code", "entity", "code", "81-QF40", (Source("u1", 0),))
+    needs = tuple(Need("code", f"a{n}") for n in range(1, 7))
+
+    def once(view: Any, host: Any) -> Any:
+        return view.with_messages(view.messages[-1:]) if len(host.log) == 5 else view
+
+    script = story.answer("end").script(facts=(code,), needs=needs)
+    # The third call misses it, the user says it again, and from the fourth on it is there.
+    assert closed_figures(kit, script, kit.act(once))["calls_to_recover"] == 1
+
+
+@st.composite
+def labelled(draw: st.DrawFn, kit: Any) -> Conversation:
+    """Any script, with facts that any of its messages state and any of its calls need."""
+    script = draw(kit.stories())
+    said, calls = [m.id for m in script.messages], [m.id for m in script.calls]
+    results = [m.id for m in script.messages if m.role == "tool"]
+    facts = tuple(
+        Fact(
+            f"f{n}",
+            draw(st.sampled_from(["decision", "prohibition", "tool_detail"])),
+            "key",
+            "value",
+            (Source(draw(st.sampled_from(said))),),
+            handle=draw(st.sampled_from(["", *results])),
+        )
+        for n in range(draw(st.integers(1, 4)))
+    )
+    at = st.sampled_from(calls) if calls else st.nothing()
+    needs = draw(st.lists(st.builds(Need, st.sampled_from([f.id for f in facts]), at), max_size=6))
+    return replace(script, facts=facts, needs=tuple(needs)) if calls else script
+
+
+@given(data=st.data())
+def test_whatever_happens_the_script_is_answered_call_by_call(kit: Any, data: Any) -> None:
+    script = data.draw(labelled(kit))
+    specs = ["keep_none", "sliding_window(keep=2)", "keep_all", "random_keep"]
+    strategy = find_strategy(data.draw(st.sampled_from(specs)))
+    loop = Closed(data.draw(st.sampled_from([0, 0.5, 1])), data.draw(st.sampled_from([0, 1])))
+    trace = kit.replayed(script, strategy, loop=loop)
+    answers = [step.answer for step in trace.steps if not step.rework]
+    assert answers == [message.id for message in script.calls]
+    assert kit.replayed(script, strategy, loop=loop).steps == trace.steps
+    needed = {(need.fact, need.at) for need in script.needs}
+    for step in trace.steps:
+        assert {(fact, step.answer) for fact in step.unmet} <= needed
+    acts = sum(step.rework not in ("", "misuse") for step in trace.steps)
+    assert acts <= len(needed)
+    if strategy.spec == "keep_all()":
+        assert acts == 0
+
+
+def test_parts_that_are_asked_for_again_say_where_they_come_from(kit: Any) -> None:
+    trace = kit.replayed(errand(kit, CODE), turn_only(kit), loop=BEST)
+    back: Part = trace.steps[3].log[-1].parts[0]
+    assert (back.kind, back.sources) == ("recovered", (Source("r1", 0),))
