@@ -6,7 +6,7 @@ BIN := .venv/bin
 READY := .venv/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow check bench bars clean picture
+.PHONY: help demo test test-slow check bench bars validate clean picture
 
 help: ## say what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -33,6 +33,11 @@ bench: $(READY) ## measure speed
 RECORDED ?= ../shared/recorded
 bars: $(READY) ## hold the cache model against recorded sessions, RECORDED=their folder
 	$(BIN)/python examples/bars.py $(RECORDED)
+
+validate: $(READY) ## hold what is replayed against published figures, RECORDED=the recordings' folder
+	@failed=0; for script in examples/validate_*.py; do \
+		echo "== $$script"; $(BIN)/python $$script $(RECORDED) || failed=1; \
+	done; exit $$failed
 
 picture: $(READY) ## draw the picture of the README anew, from a real run
 	$(BIN)/python examples/picture.py docs/picture.svg

@@ -1,0 +1,155 @@
+"""The Complexity Trap: planted rows give back what they were made of, recorded ones are met."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Callable, Iterator
+from math import ceil
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+START, GROWTH, OBSERVED = 2000, 700, 0.839
+COLUMNS = "experiment,strategy,turn_count,mean_completion_tokens,mean_prompt_tokens,cost"
+PLANTED = "m-agent-baseline_raw", "m-agent-baseline_N_1_M_3"
+Table = Callable[..., str]
+
+
+@pytest.fixture(scope="module")
+def trap(root: Path) -> Iterator[ModuleType]:
+    sys.path.insert(0, str(root / "examples"))
+    import validate_complexity_trap
+
+    yield validate_complexity_trap
+    sys.path.remove(str(root / "examples"))
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Table:
+    """Write rows to a CSV."""
+
+    def write(rows: list[tuple[object, ...]], columns: str = COLUMNS) -> str:
+        file = tmp_path / "rows.csv"
+        with file.open("w", encoding="utf-8", newline="") as opened:
+            csv.writer(opened).writerows([columns.split(","), *rows])
+        return str(file)
+
+    return write
+
+
+def raw(turns: int, growth: float = GROWTH) -> tuple[object, ...]:
+    return PLANTED[0], "Raw Agent", turns, 0, START + growth * (turns - 1) / 2, 1
+
+
+def masked(turns: int, keep: int = 3) -> tuple[object, ...]:
+    """A masked task, counted on paper: tokens are four characters, lines are of ten."""
+    action, output = GROWTH * (1 - OBSERVED), GROWTH * OBSERVED
+    line = ceil(len(f"Old environment output: ({ceil(output / 10)} lines omitted)") / 4)
+    whole = 0.0
+    for done in range(turns):
+        old = max(0, done - keep)
+        whole += START + action * done + output * (done - old) + line * old
+    return PLANTED[1], "Observation Masking", turns, 0, whole / turns, 1
+
+
+def test_what_the_raw_rows_were_made_of_is_found_again(trap: ModuleType, table: Table) -> None:
+    (arm,) = trap.read(Path(table([raw(turns) for turns in range(1, 60)])))
+    shape = trap.Shape.fit(arm.rows)
+    assert shape.start == pytest.approx(START)
+    assert shape.growths == pytest.approx([GROWTH] * 10)
+
+
+def test_tasks_that_grow_otherwise_when_they_are_long_are_found_out(
+    trap: ModuleType, table: Table
+) -> None:
+    rows = [raw(turns) for turns in range(2, 92)] + [raw(turns, 300) for turns in range(92, 102)]
+    (arm,) = trap.read(Path(table(rows)))
+    shape = trap.Shape.fit(arm.rows)
+    assert shape.growths[0] > 1.5 * shape.growths[-1]
+    replays = trap.Replays(shape, "keep_all", trap.PLAIN, OBSERVED, 1, longest=101)
+    tokens = sum(sum(replays.course(row.turns).prompts[: row.turns]) for row in arm.rows)
+    assert tokens == pytest.approx(sum(row.turns * row.prompt for row in arm.rows), rel=1e-3)
+
+
+def test_a_task_is_the_beginning_of_a_longer_one(trap: ModuleType) -> None:
+    shape = trap.Shape(START, (90,), (GROWTH,))
+    for spec in ("observation_masking(n=4)", "turn_checkpoints(every=5, keep=3)"):
+        long, short = (
+            trap.Replays(trap.Shape(START, (turns,), (GROWTH,)), spec, trap.CACHED, 0.8, 50, turns)
+            for turns in (60, 25)
+        )
+        assert long.course(25).dollars[:25] == short.course(25).dollars
+        assert long.course(25).prompts[:25] == short.course(25).prompts
+    assert shape.group(1000) == 0
+
+
+def test_masked_rows_that_were_counted_on_paper_are_predicted(
+    trap: ModuleType, table: Table, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [each for turns in range(5, 50) for each in (raw(turns), masked(turns))]
+    assert trap.main([table(rows)]) == 0
+    said = capsys.readouterr().out
+    assert "+0.0 points of 8 (observation_masking(n=3), 45 tasks)" in said
+    assert "missed: 0" in said
+
+
+def test_another_mask_can_be_tried_and_a_missed_bar_is_named(
+    trap: ModuleType, table: Table, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [each for turns in range(5, 50) for each in (raw(turns), masked(turns))]
+    for other in (["--mask-keep", "40"], ["--mask", "observation_masking(n=40)"]):
+        assert trap.main([table(rows), *other]) == 1
+        said = capsys.readouterr().out.splitlines()
+        assert said[-2] == "missed: 1"
+        assert "observation_masking(n=40)" in said[-1]
+
+
+def test_a_task_that_failed_at_once_counts_as_nothing_on_both_sides(
+    trap: ModuleType, table: Table, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [each for turns in range(5, 50) for each in (raw(turns), masked(turns))]
+    rows += [(*PLANTED[:1], "Raw Agent", 1, 0, 0, 0), (PLANTED[1], "Masking", 0, 0, 0, 0)]
+    assert trap.main([table(rows)]) == 0
+    assert "+0.0 points of 8 (observation_masking(n=3), 46 tasks)" in capsys.readouterr().out
+
+
+WRONG = [
+    ([raw(3)], COLUMNS.replace("turn_count,", ""), ":1: the CSV has no column turn_count"),
+    ([raw(3), ("m", "Raw Agent", "many", 0, 1, 1)], COLUMNS, ":3: one of cost"),
+    ([("m", "Raw Agent", 3, 0, "nan", 1)], COLUMNS, ":2: cost, turn_count"),
+    ([("m", "Raw Agent", 99999, 0, 5, 1)], COLUMNS, ":2: 99,999 turns are more"),
+    ([masked(9)], COLUMNS, "there are no raw rows to fit"),
+    ([raw(3), raw(4)], COLUMNS, "2 raw tasks are of too few lengths"),
+    ([raw(turns, -5) for turns in range(3, 9)], COLUMNS, "raw prompts do not grow"),
+]
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=[each[2] for each in WRONG])
+def test_what_cannot_be_used_is_named(
+    wrong: tuple[list[tuple[object, ...]], str, str],
+    trap: ModuleType,
+    table: Table,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    rows, columns, complaint = wrong
+    assert trap.main([table(rows, columns)]) == 2
+    assert complaint in capsys.readouterr().err
+
+
+def test_without_recordings_it_says_so(
+    trap: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert trap.main([str(tmp_path)]) == 0
+    assert capsys.readouterr().out.startswith("skipped: ")
+    assert trap.main([str(tmp_path / "gone.csv")]) == 2
+
+
+def test_no_bar_is_missed_on_the_recorded_rows(
+    trap: ModuleType, shared: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = trap.main([str(shared / "recorded")])
+    said = capsys.readouterr().out
+    assert said.count("order raw > summary > mask, observed raw > summary > mask") == 5
+    assert code == 0, said
