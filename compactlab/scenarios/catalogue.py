@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from compactlab.scenarios.coding_agent import CodingAgent
+from compactlab.scenarios.research_assistant import ResearchAssistant
 from compactlab.scenarios.transcript import find, read
 from compactlab.sim.conversation import Conversation
 from compactlab.sim.errors import UsageError, unknown
@@ -16,7 +17,7 @@ from compactlab.sim.spec import build, parse_spec, snake_case
 from compactlab.sim.sweep import Source
 
 SCENARIOS: dict[str, type[Scenario]] = {
-    snake_case(scenario.__name__): scenario for scenario in (CodingAgent,)
+    snake_case(scenario.__name__): scenario for scenario in (CodingAgent, ResearchAssistant)
 }
 # Long enough that a window of 200,000 tokens fills twice.
 DEFAULT = "coding_agent(turns=40, tokens=300000)"

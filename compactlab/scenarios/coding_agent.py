@@ -3,73 +3,99 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import accumulate
+from typing import ClassVar
 
-from compactlab.scenarios.coding_session import Session
-from compactlab.sim.conversation import Conversation
-from compactlab.sim.message import Part
-from compactlab.sim.scenario import Scenario
-from compactlab.sim.stream import stream
+from compactlab.scenarios.coding_world import CodingWorld
+from compactlab.scenarios.plot.domain import Domain, Tool, words
+from compactlab.scenarios.plot.story import Story
+from compactlab.scenarios.plot.world import World
 
-_NAME = "coding_agent"
-# Tools and system prompt: of 202 first calls that were recorded, 125 found a median of 16.5 K
-# Claude tokens in the cache, 1.32 to a token of o200k. How they divide into two is a guess.
-_SYSTEM = {"system prompt": 2_500, "tools": 10_000}
-# Calls per turn in the eight recorded sessions: median 4, mean 9.5, ninth decile 21.
-_SIGMA = 1.29
+_TOOLS = ("read", "grep", "bash", "edit", "write")
+
+_DOMAIN = Domain(
+    words={},
+    areas=words(
+        "billing freight ledger tariff customs roster archive invoice refund catalogue courier "
+        "storage payroll transit warehouse booking ticketing loyalty"
+    ),
+    things={
+        "goal": {"milestone": "release {word}-{code}", "throughput target": "plan {word}-{code}"},
+        "decision": {
+            "limit setting": "{word}_limit_{hex}",
+            "cache region": "{word}-{code}",
+            "feature switch": "ff.{word}.{code}",
+        },
+        "constraint": {
+            "commit trailer": "Change-Ref: {word}-{code}",
+            "header line": "X-Trace: {code}",
+            "migration label": "label/{word}/{hex}",
+        },
+        "prohibition": {
+            "schema file": "src/core/schema_{word}_{hex}.py",
+            "vendored module": "vendor/{word}_{hex}/init.py",
+            "signing key": "keys/{word}-{code}.pem",
+        },
+        "preference": {"log style": "{chain}", "naming scheme": "{chain}"},
+        "entity": {
+            "service owner": "team {chain}",
+            "staging host": "{word}-{code}.internal",
+            "message queue": "queue/{word}/{hex}",
+        },
+        "artifact": {
+            "build output": "dist/{word}-{hex}.tar.gz",
+            "trace dump": "var/traces/{word}_{hex}.json",
+            "patched wheel": "wheels/{word}-{code}.whl",
+        },
+        "open_loop": {"review request": "review {code}", "access ticket": "access-{code}"},
+        "procedure": {
+            "replay suite": "make replay SNAPSHOT={code}",
+            "smoke suite": "make smoke TARGET={word}-{code}",
+        },
+        "tool_detail": {
+            "image digest": "sha256:{hex}{hex}",
+            "trace id": "{code}",
+            "lock token": "lock:{word}:{code}",
+            "socket path": "/run/{word}/{hex}.sock",
+        },
+    },
+    kinds={
+        "goal": 1,
+        "decision": 3,
+        "constraint": 2,
+        "prohibition": 2,
+        "preference": 1,
+        "entity": 1.5,
+        "artifact": 2,
+        "open_loop": 1,
+        "procedure": 1.5,
+        "tool_detail": 5,
+    },
+    voices={"artifact": "assistant"},
+    requests=(),
+    sentences=(),
+    tools={name: Tool({}, ()) for name in _TOOLS},
+)
 
 
 @dataclass(frozen=True)
-class CodingAgent(Scenario):
+class CodingAgent(Story):
     """A person has an agent work on a repository: read, search, edit, test, commit.
 
-    Sizes of results, texts and arguments, calls per turn and the time between messages are drawn
-    from distributions measured on eight recorded Claude Code and pi sessions, 2026-11; the texts
-    are made up. The repository is a model: what was edited reads edited later, and tasks, files
-    and functions come back. The user lays down rules in the first two turns and takes a decision
-    every third turn; they are the conversation's facts, and the calls that obey them are its
-    needs. The system prompt and the tools are opaque parts of 12,500 tokens.
-
-    Parameters
-    ----------
-    turns
-        How often the user speaks, at least once. How long turns are is very uneven.
-    tokens
-        About how many tokens (o200k) all messages have together, thinking among them: within a
-        quarter from 20,000 tokens on, within a twentieth from 100,000 on. A turn has at least one
-        call, so that many turns may need more tokens than that.
+    Sizes of results, texts and arguments, how uneven turns are and the time between messages are
+    drawn from distributions measured on eight recorded Claude Code and pi sessions, 2026-11 (see
+    ``profiles/coding.toml``); the texts are made up. The repository is a model: what was edited
+    reads edited later, and tasks, files and functions come back. The system prompt and the tools
+    are opaque parts of 12,500 tokens. Facts come at 0.36 for a thousand tokens, and decoys on top.
 
     Examples
     --------
-    >>> script = CodingAgent(turns=2, tokens=2_000).conversation(seed=7)
-    >>> script.id, script.turns, [fact.key for fact in script.facts]
-    ('coding_agent-7', 2, ['test snapshot', 'frozen file', 'commit trailer'])
+    >>> script = CodingAgent(turns=2, tokens=8_000).conversation(seed=7)
+    >>> script.id, script.turns, len([fact for fact in script.facts if not fact.decoy])
+    ('coding_agent-7', 2, 3)
     """
 
-    turns: int = 20
     tokens: int = 120_000
+    profile: str = "coding"
 
-    def __post_init__(self) -> None:
-        if self.turns < 1 or self.tokens < 1:
-            raise ValueError("turns and tokens must be at least 1")
-
-    def conversation(self, seed: int) -> Conversation:
-        """Make the conversation; see :meth:`compactlab.sim.scenario.Scenario.conversation`."""
-        session = Session(seed, _NAME)
-        rng = stream(seed, _NAME, "turns")
-        ends = list(accumulate(rng.lognormvariate(0, _SIGMA) for _ in range(self.turns)))
-        for end in ends:
-            session.turn(self.tokens * end / ends[-1])
-        draft = session.draft
-        return Conversation(
-            id=f"{_NAME}-{seed}",
-            format=_NAME,
-            events=tuple(draft.messages),
-            system=tuple(
-                Part("text", "", "opaque", (), name=name, size=size)
-                for name, size in _SYSTEM.items()
-            ),
-            facts=tuple(draft.facts),
-            needs=tuple(draft.needs),
-            seed=seed,
-        )
+    domain: ClassVar[Domain] = _DOMAIN
+    world: ClassVar[type[World]] = CodingWorld

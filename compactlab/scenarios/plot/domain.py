@@ -1,0 +1,169 @@
+"""What a scenario is about: its words, its things, its tools. All of it is data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from compactlab.scenarios.plot.values import unguessable
+from compactlab.sim.conversation import FactType
+
+Voice = Literal["user", "assistant", "tool"]
+
+
+@dataclass(frozen=True)
+class Mix:
+    """How many facts there are, and of what fate; after the project's notes on metrics, section 10.
+
+    Parameters
+    ----------
+    density
+        Facts that are stated, for every thousand tokens. Decoys come on top.
+    decoys
+        For every stated fact; a quarter makes a fifth of all facts.
+    superseded, deleted, dependent
+        Shares of the stated facts: replaced by a newer one, taken back, following from one that
+        is then replaced.
+    first, last
+        Shares stated in the first tenth of the tokens, and in the last five turns (in the last
+        quarter of them, where there are few).
+    twins
+        Share of facts that have a near-duplicate: a key with one other word, a value of the same
+        make. At least; others come by themselves.
+    """
+
+    density: float = 0.36
+    decoys: float = 0.25
+    superseded: float = 0.15
+    deleted: float = 0.05
+    dependent: float = 0.05
+    first: float = 0.3
+    last: float = 0.2
+    twins: float = 0.2
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A tool: how it is called, and what it returns.
+
+    Parameters
+    ----------
+    arguments
+        Templates of its arguments, by name.
+    lines
+        Templates of lines, of which its result is made until that is long enough; the size comes
+        from the profile, under the tool's name.
+    head
+        Template of the first line; "" for none.
+    share
+        Its share of all calls; where the profile has one, that counts.
+    shows
+        Whether facts may stand in its results.
+    """
+
+    arguments: Mapping[str, str]
+    lines: tuple[str, ...]
+    head: str = ""
+    share: float = 1.0
+    shows: bool = True
+
+
+# How the agent uses a fact: it says something, or it calls a tool with these arguments. The value
+# stands in it and the key does not, so that a use is no second statement of the fact.
+Use = str | tuple[str, Mapping[str, str]]
+
+SAYS: Mapping[FactType, tuple[str, ...]] = {
+    "decision": ("So {value} it is, as agreed.", "This goes in as {value}."),
+    "constraint": ("It carries {value}.", "Marked with {value}."),
+    "prohibition": (
+        "{value} stays as it is.",
+        "{value} has the same flaw; I leave it alone.",
+    ),
+    "preference": ("Written in the manner of {value}.", "I keep to {value} here."),
+    "artifact": ("Taken from {value}.", "That builds on {value}."),
+    "open_loop": ("I ask again about {value}.", "Still no answer to {value}."),
+    "tool_detail": ("With {value} this adds up.", "It matches {value}."),
+    "entity": ("I send it to {value}.", "{value} has to hear of it."),
+    "procedure": ("I run `{value}`.", "`{value}` is through."),
+    "goal": ("That brings {value} closer.", "It counts towards {value}."),
+}
+
+
+@dataclass(frozen=True)
+class Domain:
+    """The words, things and tools of a scenario.
+
+    In templates, ``{name}`` is drawn from ``words`` or ``pools``, ``{k}`` is a number, ``{h}``
+    eight hexadecimal digits; within one template a name stands for the same word.
+
+    Parameters
+    ----------
+    words
+        Lists of words, by the name under which templates ask for them.
+    areas
+        Words that tell two things of the same name apart, at least sixteen: "billing", "freight".
+    things
+        By type of fact, what facts are about: the name of a thing, and the template of its value
+        (see :func:`compactlab.scenarios.plot.values.value`). Area and thing make the key.
+    kinds
+        Weights of the types of facts. Those of demands and prohibitions are evened out.
+    requests
+        Templates of what the user asks.
+    sentences
+        Templates of what the agent says and thinks.
+    tools
+        By name; none, where people only talk.
+    pools
+        Names that come back, as in real sessions: by name, a template and how many of them a
+        conversation has. Most uses within a turn are of the same few.
+    uses
+        By type of fact, how the agent uses it; what is not in it is said, see :data:`SAYS`.
+    voices
+        Who states facts of a type; the user, where nothing is said.
+    errors
+        Templates of what a tool returns that fails.
+    mix
+        How many facts there are, and of what fate.
+    turn
+        Tokens of a turn, by which it is reckoned how many there are.
+    """
+
+    words: Mapping[str, tuple[str, ...]]
+    areas: tuple[str, ...]
+    things: Mapping[FactType, Mapping[str, str]]
+    kinds: Mapping[FactType, float]
+    requests: tuple[str, ...]
+    sentences: tuple[str, ...]
+    tools: Mapping[str, Tool] = field(default_factory=dict)
+    pools: Mapping[str, tuple[str, int]] = field(default_factory=dict)
+    uses: Mapping[FactType, tuple[Use, ...]] = field(default_factory=dict)
+    voices: Mapping[FactType, Voice] = field(default_factory=dict)
+    errors: tuple[str, ...] = ("error: {h} timed out",)
+    mix: Mix = Mix()
+    turn: float = 6_000
+
+    def __post_init__(self) -> None:
+        for kind in self.kinds:
+            for thing, template in self.things[kind].items():
+                if not unguessable(template):
+                    raise ValueError(f"{kind}: the value of {thing!r} could be guessed: {template}")
+
+    def uses_of(self, kind: FactType) -> tuple[Use, ...]:
+        """How the agent may use a fact of a type."""
+        return self.uses.get(kind) or SAYS[kind]
+
+    def voice_of(self, kind: FactType) -> Voice:
+        """Who states a fact of a type."""
+        return self.voices.get(kind, "tool" if kind == "tool_detail" else "user")
+
+
+def words(text: str) -> tuple[str, ...]:
+    """The words of a text.
+
+    Examples
+    --------
+    >>> words("freight billing")
+    ('freight', 'billing')
+    """
+    return tuple(text.split())

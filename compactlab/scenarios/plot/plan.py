@@ -1,0 +1,271 @@
+"""The plan of the facts of a conversation: what is stated where, what becomes of it.
+
+It is drawn before a word is written, so that it is the same in whatever words it is told.
+"""
+
+from __future__ import annotations
+
+import random
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from compactlab.scenarios.plot.domain import Domain, Voice
+from compactlab.scenarios.plot.phrases import POLARITY
+from compactlab.scenarios.plot.values import WORDS, value
+from compactlab.sim.conversation import Fact, FactType
+from compactlab.sim.message import Source
+
+FIRST, LAST = 0.1, 5  # the strata: the first tenth of the tokens, the last five turns
+# Types that follow from nothing else.
+_ALONE = (*POLARITY, "open_loop", "tool_detail")
+
+
+@dataclass(eq=False)
+class Thread:
+    """A fact in the making: when it is to be stated, and what becomes of it.
+
+    Parameters
+    ----------
+    kind, key, thing, value, voice
+        What it is, of what it is one, and who states it.
+    turn
+        Of a user's: the turn, from 0.
+    place
+        After so many tokens it is stated; of a user's, where its turn begins.
+    old, parent
+        The fact that it replaces, and that it follows from.
+    newer
+        The fact that replaces it.
+    ends
+        After so many tokens it does not hold any more.
+    dropped
+        Turn in which it is taken back or, of an open loop, closed; -1 if it is not.
+    """
+
+    kind: FactType
+    key: str
+    thing: str
+    value: str
+    voice: Voice
+    turn: int
+    place: float
+    ends: float
+    old: Thread | None = None
+    parent: Thread | None = None
+    newer: Thread | None = None
+    dropped: int = -1
+    id: str = ""
+    origin: list[Source] = field(default_factory=list)
+    handle: str = ""
+    gone_at: str = ""
+
+    @property
+    def holds(self) -> bool:
+        """Whether it has been stated, and neither replaced nor taken back."""
+        replaced = self.newer is not None and bool(self.newer.origin)
+        return bool(self.origin) and not replaced and not self.gone_at
+
+    def fact(self) -> Fact:
+        """The fact that has become of it."""
+        closed = self.gone_at if self.kind == "open_loop" else ""
+        return Fact(
+            self.id,
+            self.kind,
+            self.key,
+            self.value,
+            origin=tuple(self.origin),
+            polarity=POLARITY.get(self.kind, "is"),
+            supersedes=(self.old.id,) if self.old else (),
+            depends_on=(self.parent.id,) if self.parent else (),
+            deleted_at="" if closed else self.gone_at,
+            scope=closed or "session",
+            handle=self.handle,
+        )
+
+
+class Planner:
+    """Draws a plan.
+
+    Parameters
+    ----------
+    rng
+        What is drawn from.
+    domain
+        What facts are about, how many there are, and of what fate.
+    starts
+        After how many tokens each turn begins.
+    tokens
+        How many there will be.
+    """
+
+    def __init__(
+        self, rng: random.Random, domain: Domain, starts: Sequence[float], tokens: float
+    ) -> None:
+        self._rng, self._domain, self._mix = rng, domain, domain.mix
+        self._starts, self._tokens = starts, tokens
+        self._keys: set[str] = set()
+        self._kinds = dict(domain.kinds)
+        rules = [kind for kind in POLARITY if kind in self._kinds]
+        for kind in rules:
+            self._kinds[kind] = sum(domain.kinds[rule] for rule in rules) / len(rules)
+        self._late = max(len(starts) - LAST, len(starts) * 3 // 4)
+
+    def threads(self) -> list[Thread]:
+        """Draw what is stated, in the order of its places."""
+        mix, rng = self._mix, self._rng
+        stated = max(1, round(mix.density * self._tokens / 1000))
+        replaced = self._rounded(mix.superseded * stated)
+        dependent = self._rounded(mix.dependent * stated)
+        first = self._threads(max(1, stated - replaced - dependent))
+        free = [each for each in first if each.kind != "open_loop" and self._later(each)]
+        rng.shuffle(free)
+        newer = [self._replace(each) for each in self._replaceable(free, replaced)]
+        parents = [n.old for n in newer if n.old and n.voice == "user" and " " not in n.value]
+        following = [self._follow(rng.choice(parents)) for _ in range(dependent) if parents]
+        rest = [each for each in free if each.newer is None]
+        for each in rest[: self._rounded(mix.deleted * stated)]:
+            self._drop(each)
+        for each in first:
+            if each.kind == "open_loop":
+                self._drop(each)
+        return sorted([*first, *newer, *following], key=lambda each: each.place)
+
+    def decoys(self, stated: int) -> list[Fact]:
+        """Draw facts that nobody will state, of the same making."""
+        count = -int(-self._mix.decoys * stated // 1)
+        kinds = self._apportioned(count)
+        made = (self._thing(kind, self._rng.choice(WORDS)) for kind in kinds)
+        return [
+            Fact(f"d{n}", kind, key, value, polarity=POLARITY.get(kind, "is"), decoy=True)
+            for n, (kind, (key, value, _)) in enumerate(zip(kinds, made, strict=True), 1)
+        ]
+
+    def _threads(self, count: int) -> list[Thread]:
+        kinds = self._apportioned(count)
+        self._rng.shuffle(kinds)
+        models = self._models(kinds)
+        made: list[Thread] = []
+        words: list[str] = []
+        for number, (kind, stratum) in enumerate(zip(kinds, self._strata(count), strict=True)):
+            model = models.get(number)
+            words.append(self._rng.choice(WORDS) if model is None else words[model])
+            thing = "" if model is None else made[model].thing
+            key, text, thing = self._thing(kind, words[-1], thing)
+            voice = self._domain.voice_of(kind)
+            # An open loop is closed by the user, for which there has to be another turn.
+            early = "middle" if stratum == "last" and kind == "open_loop" else stratum
+            turn, place = self._placed(voice, early)
+            made.append(Thread(kind, key, thing, text, voice, turn, place, self._tokens))
+        return made
+
+    def _replaceable(self, free: list[Thread], count: int) -> list[Thread]:
+        """Choose what is to be replaced: as many demands as prohibitions, to keep the balance."""
+        rules = [[each for each in free if each.kind == kind] for kind in POLARITY]
+        share = sum(map(len, rules)) / max(1, len(free))
+        pairs = min(self._rounded(count * share / 2), count // 2, *map(len, rules))
+        rest = [each for each in free if each.kind not in POLARITY]
+        # A fact can only follow from what a person said before, and in one word.
+        rest.sort(key=lambda each: each.voice != "user" or " " in each.value)
+        return [*(each for rule in rules for each in rule[:pairs]), *rest][:count]
+
+    def _models(self, kinds: list[FactType]) -> dict[int, int]:
+        """Choose of which facts others are near-duplicates; of what is not said in a rule."""
+        free = [number for number, kind in enumerate(kinds) if kind not in POLARITY]
+        models: dict[int, int] = {}
+        for _ in range(max(1, self._rounded(self._mix.twins * len(kinds) / 2))):
+            if len(free) < 2:
+                break
+            model, twin = free.pop(0), free.pop()
+            kinds[twin] = kinds[model]
+            models[twin] = model
+        return models
+
+    def _thing(self, kind: FactType, word: str, thing: str = "") -> tuple[str, str, str]:
+        """Draw what a fact is about and its value: key, value, and the name of the thing."""
+        rng, things = self._rng, self._domain.things[kind]
+        thing = thing or rng.choice(list(things))
+        key = f"{rng.choice(self._domain.areas)} {thing}"
+        while key in self._keys:
+            key = f"{rng.choice(self._domain.areas)}-{key}"
+        self._keys.add(key)
+        return key, value(things[thing], rng, word), thing
+
+    def _apportioned(self, count: int) -> list[FactType]:
+        """So many types in proportion to their weights, from a random start."""
+        whole, at = sum(self._kinds.values()), self._rng.random()
+        bounds, kinds = [0.0], list(self._kinds)
+        for weight in self._kinds.values():
+            bounds.append(bounds[-1] + weight / whole * count)
+        marks = (at + step for step in range(count))
+        return [kinds[min(bisect_right(bounds, mark), len(kinds)) - 1] for mark in marks]
+
+    def _strata(self, count: int) -> list[str]:
+        first, last = (self._rounded(share * count) for share in (self._mix.first, self._mix.last))
+        strata = ["first"] * first + ["last"] * last
+        strata += ["middle"] * (count - len(strata))
+        self._rng.shuffle(strata)
+        return strata[:count]
+
+    def _placed(self, voice: Voice, stratum: str) -> tuple[int, float]:
+        """Draw a place in a stratum: the turn, and after how many tokens."""
+        starts, whole = self._starts, self._tokens
+        early = FIRST * whole
+        late = max(starts[self._late], early)
+        if voice != "user":
+            low, high = {"first": (0, early), "middle": (early, late), "last": (late, whole)}[
+                stratum
+            ]
+            place = low + (high - low) * self._rng.random()
+            return self._turn_of(place), place
+        turns = {
+            "first": [turn for turn, start in enumerate(starts) if start < early],
+            "middle": [turn for turn in range(self._late) if starts[turn] >= early],
+            "last": list(range(self._late, len(starts))),
+        }
+        turn = self._rng.choice(turns[stratum] or turns["last"])
+        return turn, starts[turn]
+
+    def _turn_of(self, place: float) -> int:
+        return bisect_right(self._starts, place) - 1
+
+    def _later(self, thread: Thread) -> bool:
+        """Whether the user speaks again after it."""
+        return thread.turn + 1 < len(self._starts)
+
+    def _turn_after(self, thread: Thread) -> int:
+        return self._rng.randint(thread.turn + 1, len(self._starts) - 1)
+
+    def _replace(self, old: Thread) -> Thread:
+        turn = self._turn_after(old)
+        place = self._starts[turn]
+        if old.voice != "user":
+            place += (self._tokens - place) * self._rng.random() ** 2
+            turn = self._turn_of(place)
+        template = self._domain.things[old.kind][old.thing]
+        text = value(template, self._rng, self._rng.choice(WORDS))
+        newer = replace(old, value=text, turn=turn, place=place, old=old, origin=[])
+        old.newer, old.ends = newer, place
+        return newer
+
+    def _follow(self, parent: Thread) -> Thread:
+        """A fact whose value is made of another's, said before that is replaced."""
+        assert parent.newer is not None
+        kinds = [
+            kind for kind in self._kinds if kind not in (*POLARITY, "open_loop", "tool_detail")
+        ]
+        kind = self._rng.choice(kinds)
+        key, _, thing = self._thing(kind, "")
+        turn = self._rng.randint(parent.turn, parent.newer.turn - 1)
+        text = f"{parent.value}/{self._rng.choice(WORDS)}"
+        start = self._starts[turn]
+        return Thread(kind, key, thing, text, "user", turn, start, parent.ends, parent=parent)
+
+    def _drop(self, thread: Thread) -> None:
+        if self._later(thread):
+            thread.dropped = self._turn_after(thread)
+            thread.ends = self._starts[thread.dropped]
+
+    def _rounded(self, number: float) -> int:
+        """Round up or down at random, so that the mean is the number."""
+        return int(number + self._rng.random())

@@ -1,0 +1,97 @@
+"""The contract of a scenario that is told by the engine."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import ClassVar
+
+from compactlab.scenarios.plot.domain import Domain
+from compactlab.scenarios.plot.draft import Draft
+from compactlab.scenarios.plot.phrases import FAMILIES, Phrasing
+from compactlab.scenarios.plot.plan import Planner
+from compactlab.scenarios.plot.profile import find_profile
+from compactlab.scenarios.plot.teller import Teller, repeated
+from compactlab.scenarios.plot.world import World
+from compactlab.sim.conversation import Conversation
+from compactlab.sim.message import Part
+from compactlab.sim.scenario import Scenario
+from compactlab.sim.spec import snake_case
+from compactlab.sim.stream import stream
+
+_FEWEST = 8  # turns, where it is reckoned how many there are: the plan needs some room
+
+
+@dataclass(frozen=True)
+class Story(Scenario):
+    """A scenario whose facts and needs are planned, and told in the words of its domain.
+
+    Subclasses say in ``domain`` what it is about, and in ``world`` what is peculiar about it.
+
+    Parameters
+    ----------
+    turns
+        How often the user speaks; 0 for as many as go with the tokens, eight at least. How long
+        turns are is uneven.
+    tokens
+        About how many tokens (o200k) all messages have together, thinking among them: within a
+        quarter from 20,000 tokens on, within a twentieth from 100,000 on. Many turns may need
+        more tokens than that.
+    phrasing
+        Which family of phrases states the facts. Whoever makes rules for finding facts may look
+        at ``public``, and is tested on ``held_out``. Facts and places are the same in both.
+    profile
+        How long things get and take: the name of a built-in profile, or a TOML file.
+    """
+
+    turns: int = 0
+    tokens: int = 100_000
+    phrasing: Phrasing = "public"
+    profile: str = "chat"
+
+    domain: ClassVar[Domain]
+    world: ClassVar[type[World]] = World
+
+    def __post_init__(self) -> None:
+        if self.turns < 0:
+            raise ValueError("turns must be at least 1, or 0 for as many as go with the tokens")
+        if self.tokens < 1:
+            raise ValueError("tokens must be at least 1")
+
+    def conversation(self, seed: int) -> Conversation:
+        """Make the conversation; see :meth:`compactlab.sim.scenario.Scenario.conversation`."""
+        name, domain = snake_case(type(self).__name__), self.domain
+
+        def open(purpose: str) -> random.Random:
+            return stream(seed, name, purpose)
+
+        profile = find_profile(self.profile)
+        starts = self._starts(open("turns"), profile.calls.sigma)
+        planner = Planner(open("plan"), domain, starts, self.tokens)
+        threads = planner.threads()
+        draft = Draft(seed, name, profile)
+        world = self.world(domain, draft, open)
+        teller = Teller(draft, world, threads, FAMILIES[self.phrasing], open)
+        teller.tell(starts, self.tokens)
+        repeated(threads, draft.copies)
+        stated = sorted((each for each in threads if each.id), key=lambda each: int(each.id[1:]))
+        facts = [*(thread.fact() for thread in stated), *planner.decoys(len(stated))]
+        return Conversation(
+            id=f"{name}-{seed}",
+            format=name,
+            events=tuple(draft.events),
+            system=tuple(
+                Part("text", "", "opaque", (), name=part, size=size)
+                for part, size in profile.system.items()
+            ),
+            facts=tuple(facts),
+            needs=tuple(draft.needs),
+            seed=seed,
+        )
+
+    def _starts(self, rng: random.Random, sigma: float) -> list[float]:
+        """After how many tokens each turn begins."""
+        turns = self.turns or max(_FEWEST, round(self.tokens / self.domain.turn))
+        ends = list(accumulate(rng.lognormvariate(0, sigma) for _ in range(turns)))
+        return [0.0, *(self.tokens * end / ends[-1] for end in ends[:-1])]
