@@ -1,0 +1,186 @@
+"""How much of what was said last stands there word for word: VRC@k, and behind the kept tail."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from statistics import fmean, median
+from typing import NamedTuple
+
+from compactlab.sim.blocks import blocks_of
+from compactlab.sim.message import Message
+from compactlab.sim.metrics.metric import OWN, Metric
+from compactlab.sim.metrics.moments import Moment, moments
+from compactlab.sim.metrics.reading import RECENT, Reading
+from compactlab.sim.metrics.shared import shared
+from compactlab.sim.view import Messages
+from compactlab.sim.weight import Weight
+
+# How many messages of the log are newer: from so many, to so many (not included).
+_AGES = {"11_20": (10, 20), "21_50": (20, 50), "51_100": (50, 100)}
+
+
+def verbatim_recency(reading: Reading) -> float | None:
+    """Mean over compactions of the share of the last ten messages that the prompt ends with.
+
+    At each compaction: of the tokens of the ten newest messages of the log, the share of those
+    that the prompt ends with, unchanged and in order. None without compactions.
+    """
+    return _recency(reading, RECENT)
+
+
+def _newest(count: int) -> Callable[[Reading], float | None]:
+    def recency(reading: Reading) -> float | None:
+        return _recency(reading, count)
+
+    which = "newest message" if count == 1 else f"{count} newest messages"
+    recency.__name__ = recency.__qualname__ = f"verbatim_recency_{count}"
+    recency.__doc__ = f"The same share, of the {which} of the log (VRC@{count})."
+    return recency
+
+
+verbatim_recency_1 = _newest(1)
+verbatim_recency_2 = _newest(2)
+verbatim_recency_5 = _newest(5)
+
+
+def _recency(reading: Reading, count: int) -> float | None:
+    shares = [tail.share(count) for tail in _tails(reading)]
+    return fmean(shares) if shares else None
+
+
+class _Tail(NamedTuple):
+    """After a compaction: the log's newest messages, how many are kept, and what they weigh."""
+
+    recent: Messages
+    kept: int
+    tokens: Weight
+
+    def share(self, count: int) -> float:
+        """Share of the tokens of the last so many that the prompt ends with."""
+        recent = self.recent[-count:]
+        if self.kept >= len(recent):
+            return 1.0
+        total = recent.total(self.tokens)
+        kept = recent[len(recent) - self.kept :].total(self.tokens)
+        return kept / total if total else 1.0
+
+
+@shared
+def _tails(reading: Reading) -> list[_Tail]:
+    """Of each compaction, what of the newest messages the prompt ends with."""
+    return [
+        _Tail(recent, kept_tail(recent, tail), _tokens(reading, step.model))
+        for step, *_, tail in reading.changes
+        if step.compaction
+        for recent in (step.log[-RECENT:],)
+    ]
+
+
+def kept_tail(log: Sequence[Message], prompt: Sequence[Message]) -> int:
+    """How many messages a prompt ends with as the log does, unchanged and in order."""
+    kept = 0
+    for said, sent in zip(reversed(log), reversed(prompt), strict=False):
+        if said is not sent and said != sent:
+            break
+        kept += 1
+    return kept
+
+
+def verbatim_tail_messages(reading: Reading) -> float | None:
+    """Median over compactions of the messages that the prompt ends with as the log does.
+
+    The longest run, counted from the newest message back, of messages that stand at the end of the
+    prompt unchanged and in order. Looked at are 25 compactions at most, evenly spread over the
+    run. None without compactions.
+    """
+    kept = [len(tail) for tail, _ in _kept(reading)]
+    return median(kept) if kept else None
+
+
+def verbatim_tail_tokens(reading: Reading) -> float | None:
+    """Median over compactions of the tokens of that run, as the run's model counts them."""
+    kept = [tail.total(tokens) for tail, tokens in _kept(reading)]
+    return median(kept) if kept else None
+
+
+@shared
+def _kept(reading: Reading) -> list[tuple[Messages, Weight]]:
+    """Of some compactions, the longest verbatim tail, and what weighs it."""
+    found = []
+    for step, _, _, prompt in moments(reading):
+        kept = kept_tail(step.log, prompt)
+        found.append((step.log[len(step.log) - kept :], _tokens(reading, step.model)))
+    return found
+
+
+def _behind(age: str) -> Callable[[Reading], float | None]:
+    def verbatim(reading: Reading) -> float | None:
+        shares = _by_age(reading)[age]
+        return fmean(shares) if shares else None
+
+    first, last = age.split("_")
+    verbatim.__name__ = verbatim.__qualname__ = f"verbatim_{age}"
+    verbatim.__doc__ = f"""Share of messages {first} to {last} back that stand in the prompt.
+
+    At a compaction: of the tokens of the log's messages {first} to {last}, counted from the newest
+    back, the share of those that stand anywhere in the prompt, unchanged. ``verbatim_recency``
+    looks at the tail that nearly every agent keeps; this, at what lies behind it. Looked at are 25
+    compactions at most, evenly spread over the run; those without such messages do not count."""
+    return verbatim
+
+
+verbatim_11_20, verbatim_21_50, verbatim_51_100 = map(_behind, _AGES)
+
+
+@shared
+def _by_age(reading: Reading) -> dict[str, list[float]]:
+    """Of some compactions, by age the share of tokens that stand in the prompt unchanged."""
+    found: dict[str, list[float]] = {age: [] for age in _AGES}
+    for moment in moments(reading):
+        tokens = _tokens(reading, moment.step.model)
+        stands = _standing(moment)
+        log = moment.step.log
+        for age, (newer, older) in _AGES.items():
+            span = log[max(0, len(log) - older) : max(0, len(log) - newer)]
+            total = span.total(tokens)
+            if total:
+                kept = sum(tokens(message) for message in span if stands(message))
+                found[age].append(kept / total)
+    return found
+
+
+def _standing(moment: Moment) -> Callable[[Message], bool]:
+    """Whether a message stands in a prompt, itself or an equal one."""
+    same = set(map(id, moment.prompt))
+    equal: dict[str, list[Message]] = defaultdict(list)
+    for message in moment.prompt:
+        equal[message.id].append(message)
+    return lambda message: id(message) in same or message in equal.get(message.id, ())
+
+
+def _tokens(reading: Reading, model: str) -> Weight:
+    return blocks_of(reading.model(model).tokenizer).weight
+
+
+_OF_COMPACTIONS = "mean over compactions"
+_OF_SOME = "mean over compactions, 25 at most"
+
+METRICS = (
+    Metric("share", "higher", "of the newest message, what the prompt ends with (VRC@1)",
+           _OF_COMPACTIONS, OWN, verbatim_recency_1),
+    Metric("share", "higher", "of the last two messages, what the prompt ends with (VRC@2)",
+           _OF_COMPACTIONS, OWN, verbatim_recency_2),
+    Metric("share", "higher", "of the last five messages, what the prompt ends with (VRC@5)",
+           _OF_COMPACTIONS, OWN, verbatim_recency_5),
+    Metric("share", "higher", "of the last ten messages, what the prompt ends with (VRC@10)",
+           _OF_COMPACTIONS, OWN, verbatim_recency),
+    Metric("messages", "higher", "messages that the prompt ends with as they were said",
+           "median over compactions, 25 at most", OWN, verbatim_tail_messages),
+    Metric("tokens", "higher", "tokens that the prompt ends with as they were said",
+           "median over compactions, 25 at most", OWN, verbatim_tail_tokens),
+    *(Metric("share", "higher", f"of messages {age.replace('_', ' to ')} back, what stands there",
+             _OF_SOME, OWN, compute)
+      for age, compute in zip(_AGES, (verbatim_11_20, verbatim_21_50, verbatim_51_100),
+                              strict=True)),
+)  # fmt: skip

@@ -1,0 +1,163 @@
+"""Whether prompts are such as a provider takes, and an agent would have built."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from itertools import chain
+from typing import NamedTuple
+
+from compactlab.sim.message import Message
+from compactlab.sim.metrics.metric import OVER_CALLS, OWN, Metric
+from compactlab.sim.metrics.reading import Reading
+from compactlab.sim.metrics.shared import shared
+
+
+def structural_validity(reading: Reading) -> float | None:
+    """One less the faults per message, over all prompts.
+
+    Faults are: a tool result without its call before it, a call without its result, two messages
+    of the same id, a message without content, a prompt that does not begin with a user message
+    (what stands before a provider's own compaction block, the provider ignores), and stacked
+    summaries: as many as stand, too many, for the message that most of them stand for. A prompt
+    without messages is refused as a whole: it counts as if every message said so far were at
+    fault. Two messages of one role in a row are no fault: providers merge them, and every client
+    sends what it attaches beside what the user typed. Recordings have faults of their own (an
+    aborted call); ``keep_all`` shows how many.
+    """
+    soundness = _soundness(reading)
+    if not soundness.messages:
+        return None
+    return max(0.0, 1 - soundness.faults / soundness.messages)
+
+
+def rejected_calls(reading: Reading) -> int:
+    """Calls whose prompt no provider would take.
+
+    It has a tool result without its call before it, or a call without its result, or no message
+    at all. Which of the other faults are refused, providers differ in. What the recording itself
+    broke counts too: ``keep_all`` shows how much.
+    """
+    return _soundness(reading).rejected
+
+
+class _Soundness(NamedTuple):
+    """Faults and messages of all prompts, and the prompts that would be refused."""
+
+    faults: int
+    messages: int
+    rejected: int
+
+
+# A prompt begins with the user; but what stands before a provider's own compaction block, which is
+# the agent's, the provider itself ignores.
+_BLOCK = "compactionSummary"
+
+
+@shared
+def _soundness(reading: Reading) -> _Soundness:
+    faults = _Faults()
+    found = messages = rejected = 0
+    for step, gone, come, moved, placed, length, first, _ in reading.changes:
+        # In the order of the prompts: whether a result is early depends on what stands before it.
+        for message in chain(gone, moved):
+            faults.update(message, -1)
+        for message in chain(come[:placed], moved, come[placed:]):
+            faults.update(message, 1)
+        if first is None:
+            # No provider takes a prompt without messages: all that was said is at fault.
+            found += len(step.log) or 1
+            messages += len(step.log) or 1
+            rejected += 1
+        else:
+            found += faults.count + faults.orphans + faults.stacks.count
+            found += first.role != "user" and first.origin != _BLOCK
+            messages += length
+            rejected += faults.orphans > 0
+    return _Soundness(found, messages, rejected)
+
+
+class _Faults:
+    """Counts faults in a prompt from which messages go and to which they come.
+
+    Calls and results without each other are counted apart.
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.orphans = 0
+        self.stacks = _Stacks()
+        self._pairs: dict[str, _Pair] = defaultdict(_Pair)
+        self._ids: dict[str, int] = {}
+
+    def update(self, message: Message, by: int) -> None:
+        """Count a message in (1) or out (-1)."""
+        id = message.id
+        times = self._ids[id] = self._ids.get(id, 0) + by
+        if times > (by > 0):
+            self.count += by
+        empty, sums_up = True, False
+        for part in message.parts:
+            if part.text or part.size:
+                empty = False
+            if part.kind == "summary":
+                sums_up = True
+            if part.type in {"tool_call", "tool_result"}:
+                self.orphans += self._pairs[part.call_id].update(part.type == "tool_call", by)
+        if empty:
+            self.count += by
+        if sums_up:
+            self.stacks.update(message, by)
+
+
+class _Stacks:
+    """Counts summaries that stand for what another one in the prompt stands for.
+
+    What stands in the place of a single tool's result is none.
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._standing: Counter[str] = Counter()
+
+    def update(self, message: Message, by: int) -> None:
+        """Count a message that sums something up in (1) or out (-1)."""
+        parts = (p for p in message.parts if p.kind == "summary" and p.type == "text")
+        for id in {source.id for part in parts for source in part.sources}:
+            self._standing[id] += by
+        self.count = max(0, max(self._standing.values(), default=0) - 1)
+
+
+@dataclass(slots=True)
+class _Pair:
+    """Calls and results of one id; a result that comes before its call is answered by none.
+
+    Its faults are calls without a result, and results without a call before them.
+    """
+
+    calls: int = 0
+    results: int = 0
+    early: int = 0
+    faults: int = 0
+
+    def update(self, is_call: bool, by: int) -> int:
+        """Count a call or a result in (1) or out (-1); return by how much the faults change."""
+        if is_call:
+            self.calls += by
+        else:
+            if by > 0:
+                self.early += not self.calls
+            elif self.early:
+                self.early -= 1
+            self.results += by
+        before = self.faults
+        self.faults = self.early + abs(self.calls - (self.results - self.early))
+        return self.faults - before
+
+
+METRICS = (
+    Metric("share", "higher", "messages without a fault in the shape of the prompt",
+           "one less faults over messages, each summed over calls", OWN, structural_validity),
+    Metric("calls", "lower", "calls whose prompt no provider would take", OVER_CALLS, OWN,
+           rejected_calls),
+)  # fmt: skip

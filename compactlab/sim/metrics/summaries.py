@@ -1,0 +1,90 @@
+"""Whether summaries say what was said, and are summaries at all."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from compactlab.sim.identifiers import identifiers, words
+from compactlab.sim.message import Message, Part
+from compactlab.sim.metrics.metric import OWN, Metric
+from compactlab.sim.metrics.reading import Reading
+
+_WORD = re.compile(r"\w")
+
+
+def novelty(reading: Reading) -> float | None:
+    """Share of the identifiers and numbers in summaries that stand nowhere in their sources.
+
+    Of each summary part that came into a prompt, once: its *identifiers* (see below) and its
+    numbers of two digits and more. Nowhere is what no source message holds, not even as a piece of
+    something longer (``main.py`` of ``src/main.py``); tools' names belong to the messages that
+    call them. Summed over the parts of all summaries. It is what was made up; 0 for summaries that
+    quote. None without summaries, or if they name nothing.
+    """
+    novel = total = 0
+    said = {message.id: message for message in reading.conversation.messages}
+    for part, log in _summaries(reading):
+        names = identifiers(part.text) | {word for word in words(part.text) if word.isdigit()}
+        if names:
+            total += len(names)
+            novel += _unsaid(names, part, said, log)
+    return novel / total if total else None
+
+
+def _summaries(reading: Reading) -> Iterator[tuple[Part, Iterable[Message]]]:
+    """Each summary part that came into a prompt, with the log at that time."""
+    script = set(map(id, reading.conversation.messages))
+    seen: dict[int, Part] = {}
+    system: tuple[Part, ...] = ()
+    for step, _, come, *_ in reading.changes:
+        made = [part for m in come if id(m) not in script for part in m.parts]
+        if step.system is not system:
+            system = step.system
+            made += system
+        for part in made:
+            if part.kind == "summary" and id(part) not in seen:
+                seen[id(part)] = part  # held, as an id may be given again
+                yield part, step.log
+
+
+def _unsaid(
+    names: frozenset[str], part: Part, said: dict[str, Message], log: Iterable[Message]
+) -> int:
+    """How many names stand in no source of a part."""
+    whole = "\n".join(_sources(part, said, log))
+    return sum(not _holds(whole, name) for name in names)
+
+
+def _holds(text: str, name: str) -> bool:
+    """Whether a name stands in a text, and is no piece of a word there."""
+    start = text.find(name)
+    while start >= 0:
+        end = start + len(name)
+        if not _WORD.match(text[start - 1 : start]) and not _WORD.match(text[end : end + 1]):
+            return True
+        start = text.find(name, start + 1)
+    return False
+
+
+def _sources(part: Part, said: dict[str, Message], log: Iterable[Message]) -> Iterator[str]:
+    """The texts of what a part stands for: of the script, or born in the replay.
+
+    Of a source that is a span, that span, and so a word that is cut there is the same word.
+    """
+    for source in part.sources:
+        message = said.get(source.id) or next((m for m in log if m.id == source.id), None)
+        if message is None:
+            continue
+        if source.part < 0:
+            yield "\n".join(f"{each.name} {each.text}" for each in message.parts)
+        else:
+            of = message.parts[source.part]
+            end = None if source.end < 0 else source.end
+            yield f"{of.name} {of.text[source.start : end]}"
+
+
+METRICS = (
+    Metric("share", "lower", "identifiers and numbers in summaries that their sources lack",
+           "sum of what is new over sum of what is named, of all summaries", OWN, novelty),
+)  # fmt: skip
