@@ -268,15 +268,15 @@ class Ledger:
         )
 
 
-_latest: dict[str, Ledger] = {}
+_latest: list[Ledger] = []
 
 
 def ledger_of(conversation: Conversation) -> Ledger:
     """The ledger of a conversation; that of the last one asked for is kept."""
-    if conversation.digest not in _latest:
-        _latest.clear()
-        _latest[conversation.digest] = _made(conversation)
-    return _latest[conversation.digest]
+    # Its own messages tell which of a prompt are untouched: those of an equal one are others.
+    if not _latest or _latest[0].conversation is not conversation:
+        _latest[:] = [_made(conversation)]
+    return _latest[0]
 
 
 def _made(conversation: Conversation) -> Ledger:

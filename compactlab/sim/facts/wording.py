@@ -108,6 +108,7 @@ class Wording:
         self._text = normal(text)
         self._starts = [match.start() for match in _WORD.finditer(self._text)]
         self._starts.append(len(self._text))
+        self._found: dict[re.Pattern[str], list[tuple[int, int]]] = {}
 
     def says(self, fact: Fact) -> Spoken:
         """What the text says of a fact."""
@@ -122,10 +123,7 @@ class Wording:
             if _names(keys, around):
                 said = True
                 ordered = ordered or _ORDERS.search(around) is not None
-                intact = intact or (
-                    _keeps(fact, around)
-                    and (fact.polarity == "is" or self._together(fact, keys, first, room))
-                )
+                intact = intact or self._together(fact, keys, first, room)
         return Spoken(key or said, said, intact, ordered)
 
     def _places(self, values: Iterable[str]) -> Iterator[tuple[int, int]]:
@@ -137,11 +135,24 @@ class Wording:
 
     def _together(self, fact: Fact, keys: list[str], first: int, room: int) -> bool:
         """Whether one window holds the value, which begins at a word, its key and its polarity."""
+        if fact.polarity == "is":
+            return True
+        rules = self._rules(_DEMANDS if fact.polarity == "must" else _FORBIDS)
         for start in range(max(0, first - room), first + 1):
-            window = self._words(start, start + WINDOW)
-            if _keeps(fact, window) and _names(keys, window):
+            stop = start + WINDOW
+            ruled = any(start <= place and behind <= stop for place, behind in rules)
+            if ruled and _names(keys, self._words(start, stop)):
                 return True
         return False
+
+    def _rules(self, pattern: re.Pattern[str]) -> list[tuple[int, int]]:
+        """Where the words of a polarity stand, as places of words."""
+        if pattern not in self._found:
+            self._found[pattern] = [
+                (bisect_right(self._starts, m.start()) - 1, bisect_left(self._starts, m.end()))
+                for m in pattern.finditer(self._text)
+            ]
+        return self._found[pattern]
 
     def _words(self, first: int, behind: int) -> str:
         """Some words in a row."""
@@ -151,12 +162,6 @@ class Wording:
 
 def _names(keys: list[str], window: str) -> bool:
     return not keys or any(_found(window, each) for each in keys)
-
-
-def _keeps(fact: Fact, window: str) -> bool:
-    if fact.polarity == "must":
-        return _DEMANDS.search(window) is not None
-    return fact.polarity == "is" or _FORBIDS.search(window) is not None
 
 
 def _found(text: str, phrase: str) -> bool:

@@ -1,0 +1,151 @@
+"""Which words say the same, and which only look alike."""
+
+from __future__ import annotations
+
+import pytest
+
+from compactlab.sim.conversation import Fact
+from compactlab.sim.facts.wording import WINDOW, Wording, normal, occurrences
+
+
+def says(text: str, value: str, key: str = "", **more: object) -> bool:
+    return Wording(text).says(Fact("f", "entity", key, value, **more)).intact  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("eu-west-3", "eu-west-3"),
+        ("(eu-west-3)", "eu-west-3"),
+        ("eu-west-3.", "eu-west-3"),
+        ("to EU-West-3, then", "eu-west-3"),
+        ("eu-west-3's", "eu-west-3"),
+        ("take 1,500 of them", "1500"),
+        ("take 1500 of them", "1,500"),
+        ("take 1\u202f500 or 1\u2009500", "1500"),
+        ("1\u2019500\u2019000", "1500000"),
+        ("1_500", "1500"),
+        ("the \uff11\uff15\uff10\uff10", "1500"),
+        ("open ./src/a.py:12", "src/a.py"),
+        (r"open src\a.py", "src/a.py"),
+        ("open `src/a.py`", "./src/a.py"),
+        ("/home/repo/src/a.py", "src/a.py"),
+        ('{"path": "/repo/src/a.py"}', "src/a.py"),
+        ("C:/repo/src/a.py", "src/a.py"),
+        ("a  blue\n door", "a blue door"),
+        (r'{"said": "a blue\ndoor"}', "blue door"),
+        ("it's done", "it\u2019s done"),
+        ("pass --force here", "--force"),
+        ("stra\u00dfe", "STRASSE"),
+    ],
+)
+def test_these_say_the_same(text: str, value: str) -> None:
+    assert says(text, value)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("eu-west-31", "eu-west-3"),
+        ("eu-west-3", "eu-west-31"),
+        ("my-eu-west-3", "eu-west-3"),
+        ("eu-west-3-backup", "eu-west-3"),
+        ("1.5", "15"),
+        ("15", "1.5"),
+        ("1.5", "5"),
+        ("1.5", "1"),
+        ("1,500", "500"),
+        ("15000", "1500"),
+        ("-15", "15"),
+        ("15%", "15"),
+        ("version 1.5.2", "1.5"),
+        ("src/a.py", "a.py"),
+        ("b/src/a.py", "src/a.py"),
+        ("./b/src/a.py", "src/a.py"),
+        ("https://host/src/a.py", "src/a.py"),
+        ("src/a.py.bak", "src/a.py"),
+        ("src/a.pyc", "src/a.py"),
+        ("src/a", "src/a.py"),
+        ("ann@host", "host"),
+        ("a bluedoor", "blue door"),
+        ("", "x"),
+    ],
+)
+def test_these_do_not(text: str, value: str) -> None:
+    assert not says(text, value)
+
+
+def test_a_first_hit_that_is_none_does_not_hide_the_second() -> None:
+    assert list(occurrences("eu-west-31 or eu-west-3", "eu-west-3")) == [14]
+    assert list(occurrences("aa-aa aa", "aa")) == [6]
+    assert list(occurrences("anything", "")) == []
+
+
+def test_key_and_value_stand_in_one_window_however_they_are_ordered() -> None:
+    between = "x " * (WINDOW - 2)
+    assert says(f"port {between}8123", "8123", "port")
+    assert says(f"8123 {between}port", "8123", "port")
+    assert not says(f"port x {between}8123", "8123", "port")
+    assert not says(f"8123 x {between}port", "8123", "port")
+
+
+def test_all_words_of_a_value_count_for_the_window() -> None:
+    between = "x " * (WINDOW - 4)
+    assert says(f"port {between}the old one", "the old one", "port")
+    assert not says(f"port x {between}the old one", "the old one", "port")
+
+
+def test_the_second_place_of_a_value_may_be_the_right_one() -> None:
+    assert says("8123 " + "x " * 50 + "port 8123", "8123", "port")
+
+
+def test_a_variant_counts_as_the_value_and_an_alias_as_the_key() -> None:
+    more = {"variants": ("eight",), "aliases": ("socket",)}
+    assert says("socket eight", "8123", "port", **more)
+    assert not says("socket nine", "8123", "port", **more)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "must use X",
+        "always X",
+        "X is required",
+        "we only use X",
+        "make sure it is X",
+        "X, without exception",
+    ],
+)
+def test_words_that_demand(text: str) -> None:
+    assert says(text, "X", polarity="must")
+
+
+@pytest.mark.parametrize("text", ["use X", "must not use X", "you should never use X", "X mustn't"])
+def test_words_that_do_not(text: str) -> None:
+    assert not says(text, "X", polarity="must")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["never X", "do not X", "don't X", "X is forbidden", "avoid X", "hands off X", "leave X alone"],
+)
+def test_words_that_forbid(text: str) -> None:
+    assert says(text, "X", polarity="must_not")
+
+
+@pytest.mark.parametrize("text", ["X", "always X", "note X", "know X", "nothingness X"])
+def test_words_that_do_not_forbid(text: str) -> None:
+    assert not says(text, "X", polarity="must_not")
+
+
+def test_a_key_alone_is_heard_and_a_value_alone_is_not() -> None:
+    fact = Fact("f", "entity", "port", "8123")
+    assert Wording("the port").says(fact) == (True, False, False, False)
+    assert Wording("the 8123").says(fact) == (False, False, False, False)
+    assert Wording("the port 8123").says(fact) == (True, True, True, False)
+    assert Wording("the port is now 8123").says(fact) == (True, True, True, True)
+
+
+def test_what_is_normal_stays_as_it_is() -> None:
+    for text in ("Open  ./SRC/main.py", "1,500 or 1\u2019500", r"a\nb", "\u2028x\u00a0y"):
+        assert normal(normal(text)) == normal(text)
