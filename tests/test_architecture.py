@@ -23,8 +23,8 @@ ORDER = [
     "errors", "files", "spec", "stream", "message", "framing", "memory", "phase", "tokens",
     "conversation", "scenario", "weight", "buffer", "view", "summarize", "extra_turn", "blocks",
     "prompt", "lineage", "arm", "cache", "causes", "prefill", "section", "rates", "model_file",
-    "model", "pricing", "recording", "churn", "client", "meter", "trace", "identifiers", "needs",
-    "relevance", "facts", "host", "strategy", "session", "side_calls", "elsewhere",
+    "model", "pricing", "recording", "churn", "client", "meter", "trace", "identifiers", "sanity",
+    "needs", "relevance", "facts", "host", "strategy", "session", "side_calls", "elsewhere",
     "rework", "caller", "replay", "contract", "anatomy", "metrics", "account", "audit", "results",
     "one_run", "sweep",
 ]  # fmt: skip

@@ -11,6 +11,7 @@ from compactlab.sim.errors import ModelError
 from compactlab.sim.extra_turn import messages_of
 from compactlab.sim.message import Message, Part, Role, Usage, verbatim
 from compactlab.sim.meter import Meter
+from compactlab.sim.sanity import faults
 from compactlab.sim.session import Session
 from compactlab.sim.summarize import Summarizer, SummaryRequest, TurnRequest
 from compactlab.sim.trace import SideCall
@@ -62,8 +63,11 @@ class SideCalls:
             prompt = View(view.system, Messages([*view.messages, _said("request", "user", told)]))
         else:
             prompt = View((), Messages([_said("request", "user", told)]))
-        parts = self.summarizer.summarize(request, self.host.model.tokenizer.text)
-        self._bill_side("summary", prompt, "compaction_call", sum(map(self.host.count, parts)))
+        count = self.host.model.tokenizer.text
+        parts = self.summarizer.summarize(request, count)
+        wrong = faults(request, parts, count)
+        output = sum(map(self.host.count, parts))
+        self._bill_side("summary", prompt, "compaction_call", output, faults=wrong)
         return parts
 
     def run_turn(self, view: View, request: TurnRequest) -> View:
@@ -131,13 +135,14 @@ class SideCalls:
         *,
         own: Collection[str] = (),
         heard: int = 0,
+        faults: tuple[str, ...] = (),
     ) -> Usage:
         model, now = self.host.model, self.host.now
         bill = self.meter.side(model, prompt, now, self.host.ttl, cause, own=own)
         usage = msgspec.structs.replace(bill.usage, output=output)
         cycle = len(self.session.state.compactions)
         self.made.append(
-            SideCall(purpose, model.name, now, usage, bill.causes, cycle, heard, bill.place)
+            SideCall(purpose, model.name, now, usage, bill.causes, cycle, heard, bill.place, faults)
         )
         return usage
 

@@ -35,6 +35,8 @@ class SideCall(msgspec.Struct, frozen=True):
         Tokens of its answer that the user was shown.
     place
         Where it stands among all requests.
+    faults
+        Of a summary: what tells that it is none, by the names of :mod:`compactlab.sim.sanity`.
     """
 
     purpose: str
@@ -45,6 +47,7 @@ class SideCall(msgspec.Struct, frozen=True):
     cycle: int = 0
     heard: int = 0
     place: Place = Place()
+    faults: tuple[str, ...] = ()
 
 
 class Outside(msgspec.Struct, frozen=True):

@@ -98,7 +98,7 @@ def written(
     kept = list(chosen)
     parts = quoted([units[index] for index in sorted(kept)])
     # Tokens of lines need not add up to tokens of the whole: the whole decides.
-    while sum(count(part.text) for part in parts) > budget:
+    while kept and sum(count(part.text) for part in parts) > budget:
         kept.pop()
         parts = quoted([units[index] for index in sorted(kept)])
     return parts

@@ -12,8 +12,7 @@ from typing import ClassVar, NamedTuple
 
 from compactlab.sim.conversation import Conversation, Fact
 from compactlab.sim.errors import UsageError
-from compactlab.sim.facts.evidence import Witness
-from compactlab.sim.facts.ledger import Ledger, ledger_of, numbers
+from compactlab.sim.facts.ledger import numbers
 from compactlab.sim.facts.wording import normal, occurrences
 from compactlab.sim.message import Part, Source
 from compactlab.sim.stream import stream
@@ -117,19 +116,11 @@ class BoundLossy(Bound):
     simulated: ClassVar[str] = Lossy.simulated
 
     @cached_property
-    def _ledger(self) -> Ledger:
-        return ledger_of(self.conversation)
-
-    @cached_property
-    def _witness(self) -> Witness:
-        return Witness(self._ledger)
-
-    @cached_property
     def _needles(self) -> frozenset[str]:
         """The names and values of all facts, decoys among them, as texts are compared."""
         return frozenset(
             normal(each)
-            for fact in self._ledger.facts
+            for fact in self.ledger.facts
             for each in (fact.key, *fact.aliases, fact.value, *fact.variants)
             if each
         )
@@ -162,11 +153,11 @@ class BoundLossy(Bound):
 
     def _lines(self, request: SummaryRequest, round: int, ratio: float) -> Iterator[_Line]:
         """Yield what becomes of each fact that the request states, in the order of the script."""
-        found = told(self._witness, request)
+        found = told(self.witness, request)
         place = {message.id: number for number, message in enumerate(request.messages)}
         last = max(1, len(place) - 1)
         for number in self._ordered(found.known):
-            fact = self._ledger.facts[number]
+            fact = self.ledger.facts[number]
             if found.deleted >> number & 1 and not self._leaks(fact):
                 continue
             chance = self._dice("fate", fact.id, round).random()
@@ -185,17 +176,16 @@ class BoundLossy(Bound):
 
     def _ordered(self, facts: int) -> list[int]:
         """Facts in the order in which they were first said."""
-        place = {id: number for number, id in enumerate(self._ledger.messages)}
-        all_ = self._ledger.facts
-        return sorted(numbers(facts), key=lambda number: place[all_[number].origin[0].id])
+        told = self.ledger.facts
+        return sorted(numbers(facts), key=lambda number: self.place[told[number].origin[0].id])
 
     def _leaks(self, fact: Fact) -> bool:
         return self._dice("leak", fact.id).random() < self.fates.figure("leak", fact)
 
     def _older(self, number: int, found: Told) -> Fact | None:
         """The newest older value of a fact that the request still says."""
-        shown = self._ordered(self._ledger.older.get(number, 0) & found.shown)
-        return self._ledger.facts[shown[-1]] if shown else None
+        shown = self._ordered(self.ledger.older.get(number, 0) & found.shown)
+        return self.ledger.facts[shown[-1]] if shown else None
 
     def _part(self, fact: Fact, older: Fact | None, fate: Fate) -> Part | None:
         if fate == "mutated":

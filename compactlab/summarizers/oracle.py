@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import ClassVar
 
 from compactlab.sim.conversation import Conversation
 from compactlab.sim.errors import UsageError
-from compactlab.sim.facts.evidence import Witness
-from compactlab.sim.facts.ledger import Ledger, ledger_of, numbers
+from compactlab.sim.facts.ledger import numbers
 from compactlab.sim.message import Part
 from compactlab.sim.summarize import Summarizer, SummaryRequest
 from compactlab.summarizers.bound import Bound
@@ -45,38 +43,23 @@ class BoundOracle(Bound):
 
     simulated: ClassVar[str] = Oracle.simulated
 
-    @cached_property
-    def _ledger(self) -> Ledger:
-        return ledger_of(self.conversation)
-
-    @cached_property
-    def _witness(self) -> Witness:
-        return Witness(self._ledger)
-
-    @cached_property
-    def _place(self) -> dict[str, int]:
-        """The place of each message in the script."""
-        return {id: place for place, id in enumerate(self._ledger.messages)}
-
     def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
         """Summarise; see :meth:`compactlab.sim.summarize.Summarizer.summarize`."""
-        found = told(self._witness, request)
+        found = told(self.witness, request)
         known = (found.fresh | found.carried) & ~found.deleted
-        now = max((self._place.get(message.id, -1) for message in request.messages), default=-1)
+        now = max((self.place.get(message.id, -1) for message in request.messages), default=-1)
         kept, room = set(), request.max_tokens
         for number in self._by_need(known, now):
-            if (tokens := count(recited(self._ledger.facts[number]).text)) <= room:
+            if (tokens := count(recited(self.ledger.facts[number]).text)) <= room:
                 room -= tokens
                 kept.add(number)
-        return tuple(recited(fact) for n, fact in enumerate(self._ledger.facts) if n in kept)
+        return tuple(recited(fact) for n, fact in enumerate(self.ledger.facts) if n in kept)
 
     def _by_need(self, known: int, now: int) -> list[int]:
         """Facts that are needed after a place in the script, the soonest first."""
         soonest: dict[int, int] = {}
-        for answer, needed in self._ledger.needs.items():
-            if self._place[answer] > now:
+        for answer, needed in self.ledger.needs.items():
+            if self.place[answer] > now:
                 for number in numbers(needed & known):
-                    soonest[number] = min(
-                        soonest.get(number, len(self._place)), self._place[answer]
-                    )
+                    soonest[number] = min(soonest.get(number, len(self.place)), self.place[answer])
         return sorted(soonest, key=lambda number: (soonest[number], number))

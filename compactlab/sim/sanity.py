@@ -1,0 +1,192 @@
+"""Whether a summary is one: the faults by which one can tell that it is not.
+
+After the project's notes on metrics, section 4, "Summary sanity": of 28 recorded "summaries" in one
+published repository 25 were answers to the last message. The definitions were fixed before their
+alarms were counted; those where nothing is wrong stand in ``docs/summarizers.md``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator
+
+from compactlab.sim.identifiers import identifiers
+from compactlab.sim.message import Part
+from compactlab.sim.summarize import SummaryRequest
+
+FAULTS = {
+    "empty": "It says nothing, although there was something to say.",
+    "few_identifiers": "It names less than 2 % of the identifiers that it was given (50 or more).",
+    "nothing_aligns": "No sentence of it has half its words, and three, in one of the sources.",
+    "asks_user": "It ends with a question that nobody asked in what it was given.",
+    "answers": "It begins as an answer does, and not with a quotation.",
+    "holds_instructions": "A sentence of the request for it, of eight words or more, stands in it.",
+    "holds_summary": "All of the summary before, of 30 words or more, stands in it in one piece.",
+    "over_budget": "It has more than 1.2 times the tokens that it was allowed.",
+}
+
+_LEAST, _SHARE = 50, 0.02  # identifiers among the sources, from which on so many must be named
+_OVER = 1.2
+_SHARED = 3  # words that a sentence must have in common with one of the sources, and half of its
+_INSTRUCTION, _SUMMARY = 8, 30  # words
+_PIECE = 300  # characters; a line of a megabyte holds the words of any sentence
+_REMEMBERED = 20_000_000  # characters of texts whose identifiers are remembered
+
+_SENTENCE = re.compile(r"[\r\n]+|(?<=[.!?]) +(?=[A-Z])|(?<=[\u3002\uff01\uff1f])")
+_NO_BLANKS = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"  # scripts without blanks
+_WORD = re.compile(rf"[{_NO_BLANKS}]+|[^\W{_NO_BLANKS}]+")
+_DENSE = re.compile(f"[{_NO_BLANKS}]")
+_ANSWER = re.compile(
+    r"(?:sure|certainly|absolutely|of course|no problem|got it|okay|ok|yes|no|yeah|great|thanks"
+    r"|thank you|you're (?:right|welcome)|you are (?:right|welcome)|i'll|i will|i'd be|i can|i'm"
+    r"|i am|let me|let's|happy to|sorry|i apologi[sz]e|as an ai|good (?:question|idea))\b",
+    re.IGNORECASE,
+)
+_CLOSING = " \t\r\n\"'*_`)]}>\u201d\u2019"
+
+
+def faults(
+    request: SummaryRequest, parts: Iterable[Part], count: Callable[[str], int]
+) -> tuple[str, ...]:
+    """Name the faults of a summary.
+
+    Parameters
+    ----------
+    request
+        What was to be summarised, and how: messages, the summary before, budget, instructions.
+    parts
+        The summary.
+    count
+        Counts the tokens of a text as the model does.
+
+    Returns
+    -------
+    tuple of str
+        Keys of :data:`FAULTS`, in their order; none if it is sane, or there was nothing to say.
+
+    Examples
+    --------
+    >>> from compactlab.sim.message import Message, Source, verbatim
+    >>> said = Message("m1", "user", (verbatim("m1", "text", "Why does the parser fail?"),))
+    >>> reply = Part("text", "Sure! Which parser do you mean?", "summary", (Source("m1"),))
+    >>> faults(SummaryRequest((said,), 100), (reply,), len)
+    ('nothing_aligns', 'asks_user', 'answers')
+    """
+    parts = tuple(part for part in parts if part.text)
+    given = _given(request)
+    if not any(part.text.strip() for part in given):
+        return ()
+    text = "\n".join(part.text for part in parts)
+    if not text.strip():
+        return ("empty",)
+    found = {
+        "few_identifiers": _names_little(text, given),
+        "nothing_aligns": not _aligns(text, parts, request, given),
+        "asks_user": _asks(text, given),
+        "answers": _answers(text, given),
+        "holds_instructions": _holds_instructions(text, request.instructions),
+        "holds_summary": _holds_summary(text, request.previous),
+        "over_budget": sum(count(part.text) for part in parts) > _OVER * request.max_tokens,
+    }
+    return tuple(name for name, wrong in found.items() if wrong)
+
+
+def _given(request: SummaryRequest) -> list[Part]:
+    """Everything that it was to say something about; thinking and images are nothing to quote."""
+    told = (part for message in request.messages for part in message.parts)
+    return [p for p in (*request.previous, *told) if p.type not in ("thinking", "image")]
+
+
+class _Names:
+    """The identifiers of texts, each looked for once; all are forgotten when they grow too many."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, frozenset[str]] = {}
+        self._characters = 0
+
+    def of(self, text: str) -> frozenset[str]:
+        names = self._known.get(text)
+        if names is None:
+            self._characters += len(text)
+            if self._characters > _REMEMBERED:
+                self._known.clear()
+                self._characters = len(text)
+            names = self._known[text] = identifiers(text)
+        return names
+
+
+_names = _Names()
+
+
+def _names_little(text: str, given: Iterable[Part]) -> bool:
+    names = frozenset().union(*(_names.of(part.text) for part in given))
+    return len(names) >= _LEAST and len(names & identifiers(text)) < _SHARE * len(names)
+
+
+def _aligns(text: str, parts: Iterable[Part], request: SummaryRequest, given: list[Part]) -> bool:
+    """Whether a sentence stands for one of the sources; one too short to tell is passed over."""
+    said = [words for sentence in _sentences(text) if len(words := _words(sentence)) >= _SHARED]
+    where = defaultdict(list)
+    for number, words in enumerate(said):
+        for word in words:
+            where[word].append(number)
+    needed = [max(_SHARED, -(-len(words) // 2)) for words in said]
+    # Where it says that it comes from, first: that is where most summaries are found to be sane.
+    ids = {source.id for part in parts for source in part.sources}
+    first = [part for message in request.messages if message.id in ids for part in message.parts]
+    for part in (*first, *given):
+        for sentence in _sentences(part.text):
+            shared = [word for word in _words(sentence) if word in where]
+            if len(shared) >= _SHARED:
+                hits = Counter(number for word in shared for number in where[word])
+                if any(times >= needed[number] for number, times in hits.items()):
+                    return True
+    return not said
+
+
+def _sentences(text: str) -> Iterator[str]:
+    for sentence in _SENTENCE.split(text):
+        for start in range(0, len(sentence), _PIECE):
+            yield sentence[start : start + _PIECE]
+
+
+def _words(text: str) -> set[str]:
+    """Words of four letters or more; of scripts without blanks, all pairs of characters."""
+    found: set[str] = set()
+    for run in _WORD.findall(text.lower()):
+        if _DENSE.match(run):
+            found.update(run[place : place + 2] for place in range(len(run) - 1))
+        elif len(run) > 3:
+            found.add(run)
+    return found
+
+
+def _asks(text: str, given: Iterable[Part]) -> bool:
+    last = _SENTENCE.split(text.rstrip(_CLOSING))[-1].strip()
+    return last.endswith(("?", "\uff1f")) and not _quoted(last, given)
+
+
+def _answers(text: str, given: Iterable[Part]) -> bool:
+    start = text.lstrip(" \t\r\n#*>_\"'-")
+    line = start.split("\n", 1)[0][:80]
+    return _ANSWER.match(start) is not None and not _quoted(line, given)
+
+
+def _quoted(text: str, given: Iterable[Part]) -> bool:
+    return any(text in part.text for part in given)
+
+
+def _holds_instructions(text: str, instructions: str) -> bool:
+    plain = _plain(text)
+    sentences = (_plain(sentence) for sentence in _SENTENCE.split(instructions))
+    return any(len(each.split()) >= _INSTRUCTION and each in plain for each in sentences)
+
+
+def _holds_summary(text: str, previous: Iterable[Part]) -> bool:
+    before = _plain("\n".join(part.text for part in previous if part.sources))
+    return len(before.split()) >= _SUMMARY and before in _plain(text)
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.lower().split())
