@@ -145,3 +145,14 @@ def test_a_conversation_without_labels_gets_those_that_its_actions_show() -> Non
     assert not ledger.declared
     assert [f.value for f in ledger.facts] == ["src/main.py"]
     assert ledger.moments["a2"].needed == 1
+
+
+def test_what_is_read_a_second_time_is_known_by_its_own_messages() -> None:
+    talks = [script(say("u1", "one"), answer("a1"), facts=[fact("f", "u1")]) for _ in range(2)]
+    ledgers = [ledger_of(talk) for talk in talks]
+    assert talks[0].digest == talks[1].digest
+    assert [ledger.conversation is talk for ledger, talk in zip(ledgers, talks, strict=True)] == [
+        True,
+        True,
+    ]
+    assert ledger_of(talks[1]) is ledgers[1]
