@@ -7,6 +7,7 @@ import click
 from compactlab import __version__
 from compactlab.cli.audit import audit
 from compactlab.cli.explain import explain
+from compactlab.cli.fit import fit
 from compactlab.cli.inspect import inspect
 from compactlab.cli.list import list_
 from compactlab.cli.new import new
@@ -24,5 +25,5 @@ def cli() -> None:
     """  # noqa: D205
 
 
-for command in (run, report, explain, audit, inspect, list_, new):
+for command in (run, report, explain, audit, inspect, fit, list_, new):
     cli.add_command(command)

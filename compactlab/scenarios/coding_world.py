@@ -25,9 +25,12 @@ _NEXT = {
     "write": {"bash": 3, "edit": 2},
 }
 _COMMANDS = {"tests": 10, "run": 6, "status": 2, "diff": 3, "log": 2, "commit": 2}
-# Of reads, which alone come in pairs, and of test runs, which alone fail: set so that 2 % of calls
-# are pairs and 5 % of results errors, as measured.
-_TWICE, _FAILS = 0.08, 0.25
+_RARE = 0.001  # so that there is always something that can be done next
+# Only reads come in pairs, a quarter of all calls, and only test runs fail, a fifth of them.
+_READS, _TEST_RUNS = 4, 5
+# With a smaller share of results among all tokens the agent reads, with a larger one it edits, so
+# that short sessions, too, keep to the 40 to 85 % that are asked of a scenario. Set by hand.
+_LEAST, _MOST = 0.48, 0.78
 # Not measured: how often the user has a new task, goes back to an old one, pastes a log; how
 # often the agent works on the file of the task, or on one that it has been at before.
 _NEW_TASK, _OLD_TASK, _PASTES = 0.45, 0.20, 0.03
@@ -54,8 +57,10 @@ class CodingWorld(World):
         self._seen: list[File] = []
         self._edited: list[File] = []
         self._last = "user"
-        usual, mine = find_profile("coding").tools, draft.profile.tools
-        tilt = {tool: mine.get(tool, 0.0) / share for tool, share in usual.items()}
+        usual = find_profile("coding").tools
+        mine = {tool: share for tool, share in draft.profile.tools.items() if tool in usual}
+        # A profile without these tools tells nothing; one with some leaves hardly any to others.
+        tilt = {tool: (mine or usual).get(tool, _RARE) / share for tool, share in usual.items()}
         self._next = {
             last: {tool: weight * tilt[tool] for tool, weight in row.items()}
             for last, row in _NEXT.items()
@@ -94,9 +99,11 @@ class CodingWorld(World):
 
     def act(self, left: float) -> list[ToolCall]:
         """Read, search, edit, run or write; see :meth:`World.act`."""
-        self._last = self._pick(self._next[self._last])
-        twice = self._last == "read" and self.rng.random() < _TWICE
-        return [self._tools[self._last](left) for _ in range(1 + twice)]
+        share = self.draft.returned / max(1, self.draft.tokens)
+        drawn = self._pick(self._next[self._last])
+        self._last = "read" if share < _LEAST else "edit" if share > _MOST else drawn
+        twice = self._last == "read" and self.rng.random() < _READS * self.shares["pair"]
+        return [self._tools[self._last](left / (1 + twice)) for _ in range(1 + twice)]
 
     def use(self, fact: Thread, left: float) -> Used:
         """Put a fact to use where it belongs; see :meth:`World.use`."""
@@ -119,6 +126,11 @@ class CodingWorld(World):
                 return Used(call=ToolCall("grep", {"pattern": value, "path": "."}, "no matches"))
             case _:
                 return self.say(fact)
+
+    def display(self, left: float) -> ToolCall:
+        """Run the program; see :meth:`World.display`."""
+        self._last = "bash"
+        return self._run(self._file(), left)
 
     def shows(self, call: ToolCall, kind: FactType) -> bool:
         """Whether it is the output of a command; see :meth:`World.shows`."""
@@ -176,11 +188,10 @@ class CodingWorld(World):
             return self._tests(file, left, f"make test ONLY={file.path}")
         if kind == "commit" and self._edited:
             return self._commit()
-        size = self.draft.length("bash", left)
         if kind == "run":
-            command = f"python -m {self._repository.package} --only {file.path} 2>&1"
-            text = write.log(file, size)
-        elif kind == "log":
+            return self._run(file, left)
+        size = self.draft.length("bash", left)
+        if kind == "log":
             command, text = "git log --oneline", write.history(size)
         elif kind == "diff":
             command, text = f"git diff {file.path}", write.diff(file, size)
@@ -188,10 +199,18 @@ class CodingWorld(World):
             command, text = "git status --short", write.status(self._edited)
         return ToolCall("bash", {"command": command}, text)
 
+    def _run(self, file: File, left: float) -> ToolCall:
+        command = f"python -m {self._repository.package} --only {file.path} 2>&1"
+        text = self._texts.log(file, self.draft.length("bash", left))
+        return ToolCall("bash", {"command": command}, text)
+
     def _tests(self, file: File, left: float, command: str) -> ToolCall:
-        failed = self.rng.randint(1, 3) if self.rng.random() < _FAILS else 0
+        failed = self.rng.randint(1, 3) if self._fails() else 0
         text = self._texts.tests(file, self.draft.length("bash", left), failed)
         return ToolCall("bash", {"command": command}, text, failed > 0)
+
+    def _fails(self) -> bool:
+        return self.rng.random() < _TEST_RUNS * self.shares["error"]
 
     def _commit(self, trailer: str = "") -> ToolCall:
         task = self._tasks[-1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -19,6 +20,7 @@ from compactlab.scenarios.fitting.closeness import (
 from compactlab.scenarios.fitting.estimate import BREAK_FROM, estimate, pauses, quantile, spread
 from compactlab.scenarios.fitting.samples import Samples, measure
 from compactlab.scenarios.plot.profile import Breaks, Spread, find_profile, profile_of
+from compactlab.scenarios.research_assistant import ResearchAssistant
 from compactlab.sim.conversation import Conversation, Event, Rewind
 from compactlab.sim.message import Call, Message, Part, Role, verbatim
 from compactlab.sim.section import Section, parse_toml
@@ -60,7 +62,7 @@ TWO_TURNS = conversation(
 def test_what_is_measured_in_a_conversation() -> None:
     found = measure([TWO_TURNS])
     assert found.sizes == {"user": [3, 1], "thinking": [2], "text": [2], "answer": [4, 1]}
-    assert found.results == {"bash": [2, 1], "ls": [1]}
+    assert found.results == {"bash": [2, 1]}  # and an error, which is short whatever the tool
     assert {tool: len(given) for tool, given in found.arguments.items()} == {"bash": 2, "ls": 1}
     assert found.waits == {"assistant": [4, 2, 3, 1], "tool": [1, 0.5, 1], "user": [9_000]}
     assert found.calls == [3, 1]
@@ -193,7 +195,49 @@ def test_a_profile_says_what_it_was_measured_on() -> None:
 
 def test_what_is_not_told_is_another_profile_s() -> None:
     empty = estimate(Samples(), "coding", CODING.source, CODING)
-    prose = {key: CODING.sizes[key] for key in ("text", "answer", "thinking")}
-    assert empty.profile == replace(CODING, sizes=prose, tools={})
+    assert empty.profile == replace(CODING, tools={})
     notes = [line.partition("  # ")[2] for line in empty.toml().splitlines() if " = " in line]
     assert set(notes[2:]) == {"not measured: of coding"}
+    some = estimate(Samples(results={"bash": [5] * 10}), "some", "Made up.", CODING)
+    # The sizes of other tools are that of any result.
+    assert some.profile.sizes.keys() == {"text", "answer", "thinking", "bash", "result"}
+
+
+def test_a_planted_profile_comes_back_from_what_is_made_by_it(tmp_path: Path) -> None:
+    # Medians within a quarter, sigmas within 0.25, shares within 0.06. What states and uses facts
+    # comes on top of what is said: of that it is only known that it is not much smaller.
+    planted = replace(
+        find_profile("research"),
+        sizes={
+            **find_profile("research").sizes,
+            "user": Spread(60, 0.8, 1_500),
+            "thinking": Spread(90, 1.0, 1_500),
+            "search": Spread(300, 0.9, 5_000),
+            "open": Spread(1_200, 0.7, 9_000),
+        },
+        waits={"assistant": Spread(8, 0.9), "tool": Spread(3, 1.0), "user": Spread(100, 1.0)},
+        shares={"text": 0.5, "thinking": 0.2, "pair": 0.2, "error": 0.1},
+        tools={"search": 0.4, "open": 0.3, "table": 0.1, "note": 0.2},
+        breaks=Breaks(0.1),
+    )
+    file = tmp_path / "planted.toml"
+    file.write_text(planted.toml(), encoding="utf-8")
+    scenario = ResearchAssistant(turns=40, tokens=240_000, profile=str(file))
+    found = estimate(measure(map(scenario.conversation, (0, 1))), "", "", CODING).profile
+    for key in ("thinking", "search", "open"):
+        near(found.sizes[key], planted.sizes[key])
+    for key, waits in planted.waits.items():
+        near(found.waits[key], waits)
+    for key in ("user", "text", "answer"):
+        assert found.sizes[key].median > 0.75 * planted.sizes[key].median
+    for key in ("thinking", "pair", "error"):
+        assert found.shares[key] == pytest.approx(planted.shares[key], abs=0.06)
+    for key, share in planted.tools.items():
+        assert found.tools[key] == pytest.approx(share, abs=0.06)
+    assert found.breaks.share == pytest.approx(0.1, abs=0.06)
+    assert sum(found.system.values()) == sum(planted.system.values())
+
+
+def near(found: Spread, planted: Spread) -> None:
+    assert found.median == pytest.approx(planted.median, rel=0.25)
+    assert found.sigma == pytest.approx(planted.sigma, abs=0.25)

@@ -16,8 +16,7 @@ LEAST = 10
 BREAK_FROM = 1_800.0
 # Tools of which a profile tells what they are given, and not what they return: see coding.toml.
 GIVEN = ("edit", "write")
-# Sizes that every scenario asks for.
-_PROSE = ("user", "text", "answer", "thinking", "result")
+_SAID = ("user", "text", "answer", "thinking")  # sizes of what is no tool's
 _NINTH = NormalDist().inv_cdf(0.9)
 _ROUNDS = 50  # until the share of breaks and the waits agree; on recordings ten are enough
 _INSTANT = 0.001  # seconds; the clocks of logs do not tell less apart
@@ -154,7 +153,7 @@ def estimate(samples: Samples, name: str, source: str, fill: Profile) -> Fit:
     profile = Profile(
         name=name,
         source=source,
-        sizes={key: fill.sizes[key] for key in _PROSE if key in fill.sizes} | sizes,
+        sizes={**_filling(fill, sizes), **sizes},
         waits={key: waits.get(key, fill.waits[key]) for key in SPEAKERS},
         calls=calls,
         shares={**fill.shares, **shares},
@@ -176,6 +175,12 @@ def _sizes(samples: Samples) -> dict[str, list[int]]:
     return {key: rows for key, rows in found.items() if len(rows) >= LEAST}
 
 
+def _filling(fill: Profile, sizes: Mapping[str, Spread]) -> dict[str, Spread]:
+    """The sizes that another profile has to tell: of what is said, and of results if none is."""
+    tools = "result" not in sizes
+    return {key: size for key, size in fill.sizes.items() if tools or key in _SAID}
+
+
 def _counts(samples: Samples) -> dict[str, int]:
     found = {
         "calls": len(samples.calls),
@@ -191,7 +196,7 @@ def _counts(samples: Samples) -> dict[str, int]:
 
 def _lognormal(middle: float, ninth: float, most: float) -> Spread:
     sigma = math.log(ninth / middle) / _NINTH
-    return Spread(float(f"{middle:.4g}"), round(sigma, 3), float(most))
+    return Spread(float(f"{middle:.4g}"), round(sigma, 3), round(float(most), 3))
 
 
 def _below(spread: Spread, value: float) -> float:

@@ -58,7 +58,7 @@ class Samples:
         Tokens (o200k): of what the ``user`` said, of the agent's ``text`` beside calls of tools,
         its ``answer`` without any, and its ``thinking``, where the text of it is known.
     results, arguments
-        Tokens of what tools returned and were given, by tool.
+        Tokens of what tools returned, unless it was an error, and were given, by tool.
     waits
         Seconds between two messages of a branch, by the role of the second. A client's own
         messages are nobody's, and where no times are recorded there are none.
@@ -202,7 +202,9 @@ class _Walk:
         for part in message.parts:
             if part.type == "tool_result":
                 self._samples.shares["error"].take(part.is_error)
-                self._samples.results.setdefault(tool_named(part.name), []).append(_COUNT(part))
+                if not part.is_error:
+                    tool = tool_named(part.name)
+                    self._samples.results.setdefault(tool, []).append(_COUNT(part))
 
     def _size(self, what: str, parts: tuple[Part, ...], type: str) -> None:
         found = [_COUNT(part) for part in parts if part.type == type and part.text]
