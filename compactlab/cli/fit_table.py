@@ -94,7 +94,7 @@ def _shares(recorded: Samples, made: Samples) -> Iterator[str]:
     for tool, count in (recorded.tools + made.tools).most_common():
         if count * 100 >= uses + same:
             yield _percent(
-                f"calls of tools that are {clean(tool)}",
+                f"calls of {clean(tool)}",
                 recorded.tools[tool] / max(uses, 1),
                 made.tools[tool] / max(same, 1),
             )
