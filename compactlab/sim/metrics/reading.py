@@ -218,17 +218,27 @@ class Reading:
         """What the script states, takes back and needs."""
         return ledger_of(self.conversation)
 
-    @cached_property
+    @property
     def states(self) -> list[States]:
         """Of each call, the state of every fact in its prompt."""
+        return self._followed[0]
+
+    @property
+    def memory(self) -> list[int]:
+        """Of each call, the facts that the agent's memory holds, as bits."""
+        return self._followed[1]
+
+    @cached_property
+    def _followed(self) -> tuple[list[States], list[int]]:
         stored: dict[str, str] = {}
         tracker = Tracker(self.ledger, stored)
-        found = []
+        states, memory = [], []
         for change in self.changes:
             step = change.step
             for message in step.born:
                 tracker.hear(message)
             stored.update(step.outside.stored)
             tracker.remember(step.outside.notes)
-            found.append(tracker.change(change.gone, change.come, step.system))
-        return found
+            states.append(tracker.change(change.gone, change.come, step.system))
+            memory.append(tracker.memory)
+        return states, memory
