@@ -205,7 +205,8 @@ def test_what_is_not_told_is_another_profile_s() -> None:
 
 def test_a_planted_profile_comes_back_from_what_is_made_by_it(tmp_path: Path) -> None:
     # Medians within a quarter, sigmas within 0.25, shares within 0.06. What states and uses facts
-    # comes on top of what is said: of that it is only known that it is not much smaller.
+    # comes on top of what is said: of that it is only known that it is not much smaller. Turns are
+    # long against results, as what a turn has no tokens left for is cut.
     planted = replace(
         find_profile("research"),
         sizes={
@@ -213,8 +214,9 @@ def test_a_planted_profile_comes_back_from_what_is_made_by_it(tmp_path: Path) ->
             "user": Spread(60, 0.8, 1_500),
             "thinking": Spread(90, 1.0, 1_500),
             "search": Spread(300, 0.9, 5_000),
-            "open": Spread(1_200, 0.7, 9_000),
+            "open": Spread(500, 0.7, 9_000),
         },
+        calls=Spread(12, 0.5),
         waits={"assistant": Spread(8, 0.9), "tool": Spread(3, 1.0), "user": Spread(100, 1.0)},
         shares={"text": 0.5, "thinking": 0.2, "pair": 0.2, "error": 0.1},
         tools={"search": 0.4, "open": 0.3, "table": 0.1, "note": 0.2},
@@ -222,20 +224,24 @@ def test_a_planted_profile_comes_back_from_what_is_made_by_it(tmp_path: Path) ->
     )
     file = tmp_path / "planted.toml"
     file.write_text(planted.toml(), encoding="utf-8")
-    scenario = ResearchAssistant(turns=40, tokens=240_000, profile=str(file))
-    found = estimate(measure(map(scenario.conversation, (0, 1))), "", "", CODING).profile
+    long = ResearchAssistant(turns=30, tokens=240_000, profile=str(file))
+    found = estimate(measure(map(long.conversation, (0, 1))), "", "", CODING).profile
     for key in ("thinking", "search", "open"):
         near(found.sizes[key], planted.sizes[key])
-    for key, waits in planted.waits.items():
-        near(found.waits[key], waits)
+    for key in ("assistant", "tool"):
+        near(found.waits[key], planted.waits[key])
     for key in ("user", "text", "answer"):
         assert found.sizes[key].median > 0.75 * planted.sizes[key].median
     for key in ("thinking", "pair", "error"):
         assert found.shares[key] == pytest.approx(planted.shares[key], abs=0.06)
     for key, share in planted.tools.items():
         assert found.tools[key] == pytest.approx(share, abs=0.06)
-    assert found.breaks.share == pytest.approx(0.1, abs=0.06)
     assert sum(found.system.values()) == sum(planted.system.values())
+    # Sixty pauses would tell little; many short turns tell more of them.
+    short = ResearchAssistant(turns=400, tokens=60_000, profile=str(file))
+    found = estimate(measure(map(short.conversation, (0, 1))), "", "", CODING).profile
+    near(found.waits["user"], planted.waits["user"])
+    assert found.breaks.share == pytest.approx(0.1, abs=0.06)
 
 
 def near(found: Spread, planted: Spread) -> None:
