@@ -114,7 +114,7 @@ def _loaded(found: Iterable[Source], errors: list[InputError]) -> Iterator[Conve
 def _source(recorded: Samples, date: str) -> str:
     """Where the figures are from, in a sentence."""
     formats = listed([f"{count:,} {name}" for name, count in sorted(recorded.formats.items())])
-    results = sum(map(len, recorded.results.values()))
+    results = recorded.shares["error"].of
     size = f"{counted(len(recorded.written), 'call')}, {counted(results, 'tool result')}"
     measured = f"Measured by compactlab fit on recorded sessions ({formats}): {size}"
     return f"{measured}; {date}." if date else f"{measured}."
