@@ -171,7 +171,7 @@ class BoundLossy(Bound):
                 older is not None,
             )
             fate = _after(found, number, self.fates.drawn(fact, case, chance))
-            if part := self._part(fact, older, fate):
+            if part := self._part(fact, older, fate, found):
                 yield _Line(number, chance, part)
 
     def _ordered(self, facts: int) -> list[int]:
@@ -187,12 +187,12 @@ class BoundLossy(Bound):
         shown = self._ordered(self.ledger.older.get(number, 0) & found.shown)
         return self.ledger.facts[shown[-1]] if shown else None
 
-    def _part(self, fact: Fact, older: Fact | None, fate: Fate) -> Part | None:
+    def _part(self, fact: Fact, older: Fact | None, fate: Fate, found: Told) -> Part | None:
         if fate == "mutated":
-            return damaged(fact, self._dice("damage", fact.id))
+            return damaged(fact, self._dice("damage", fact.id), found.given)
         if fate == "stale" and older:
-            return outdated(fact, older)
-        return recited(fact) if fate == "intact" else None
+            return outdated(fact, older, found.given)
+        return recited(fact, found.given) if fate == "intact" else None
 
     def _within(self, lines: list[_Line], room: int, count: Callable[[str], int]) -> list[Part]:
         """The lines that there is room for: where it is scarce, the luckiest facts stay."""

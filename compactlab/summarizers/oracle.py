@@ -48,12 +48,14 @@ class BoundOracle(Bound):
         found = told(self.witness, request)
         known = (found.fresh | found.carried) & ~found.deleted
         now = max((self.place.get(message.id, -1) for message in request.messages), default=-1)
-        kept, room = set(), request.max_tokens
+        kept: dict[int, Part] = {}
+        room = request.max_tokens
         for number in self._by_need(known, now):
-            if (tokens := count(recited(self.ledger.facts[number]).text)) <= room:
+            part = recited(self.ledger.facts[number], found.given)
+            if (tokens := count(part.text)) <= room:
                 room -= tokens
-                kept.add(number)
-        return tuple(recited(fact) for n, fact in enumerate(self.ledger.facts) if n in kept)
+                kept[number] = part
+        return tuple(kept[number] for number in sorted(kept))
 
     def _by_need(self, known: int, now: int) -> list[int]:
         """Facts that are needed after a place in the script, the soonest first."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from compactlab.sim.message import Part, Source
+from compactlab.sim.message import Part
 from compactlab.sim.summarize import Summarizer, SummaryRequest
 
 _FILLER = "In other words, and to say it once more, all of this was said and none of it is short. "
@@ -67,11 +67,13 @@ class Failed(Summarizer):
         last = next((part for part in reversed([*_said(request)]) if part.text), None)
         if last is None:
             return ()
-        quoted = last.text[:_QUOTED]
-        while quoted and count(_ANSWER + quoted) > request.max_tokens:
+        quoted, answer = last.text[:_QUOTED], _ANSWER
+        while quoted and count(answer + quoted) > request.max_tokens:
             quoted = quoted[: len(quoted) // 2]
-        sources: tuple[Source, ...] = last.sources
-        return (Part("text", _ANSWER + quoted, "summary", sources),)
+        while answer and count(answer + quoted) > request.max_tokens:
+            answer = answer[: len(answer) // 2]
+        text = answer + quoted
+        return (Part("text", text, "summary", last.sources),) if text else ()
 
 
 def _said(request: SummaryRequest) -> Iterator[Part]:

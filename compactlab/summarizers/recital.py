@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
 from compactlab.sim.conversation import Fact
 from compactlab.sim.facts.wording import Wording
@@ -14,19 +14,27 @@ _MOST = 3  # origins that a line names; a word that is used all day long has hun
 _DIGITS, _LETTERS = "0123456789", "abcdefghijklmnopqrstuvwxyz"
 
 
-def recited(fact: Fact) -> Part:
-    """A fact as it is: key, polarity and value."""
-    return Part("text", _line(fact, fact.value), "summary", _sources(fact))
+def recited(fact: Fact, given: Container[str]) -> Part:
+    """Say a fact as it is: key, polarity and value.
+
+    Parameters
+    ----------
+    fact
+        The fact.
+    given
+        Ids of the messages that the summary may stand for.
+    """
+    return Part("text", _line(fact, fact.value), "summary", _sources(fact, given))
 
 
-def outdated(fact: Fact, older: Fact) -> Part:
-    """A fact with the value that it had before; the line stands for both."""
-    sources = tuple(dict.fromkeys((*_sources(older), *_sources(fact))))
+def outdated(fact: Fact, older: Fact, given: Container[str]) -> Part:
+    """Say a fact with the value that it had before; the line stands for both."""
+    sources = tuple(dict.fromkeys((*_sources(older, given), *_sources(fact, given))))
     return Part("text", _line(fact, older.value), "summary", sources)
 
 
-def damaged(fact: Fact, dice: random.Random) -> Part | None:
-    """A fact with another value, without its value, or without its polarity.
+def damaged(fact: Fact, dice: random.Random, given: Container[str]) -> Part | None:
+    """Say a fact with another value, without its value, or without its polarity.
 
     None if it cannot be damaged so that its key stays: one without a key, say, or whose key holds
     its value.
@@ -36,7 +44,7 @@ def damaged(fact: Fact, dice: random.Random) -> Part | None:
     for line in lines:
         said = Wording(line).says(fact)
         if said.key and not said.intact:
-            return Part("text", line, "summary", _sources(fact))
+            return Part("text", line, "summary", _sources(fact, given))
     return None
 
 
@@ -64,5 +72,6 @@ def _another(value: str, dice: random.Random) -> str:
     return value[:place] + other + value[place + 1 :]
 
 
-def _sources(fact: Fact) -> tuple[Source, ...]:
-    return fact.origin if fact.whole else fact.origin[:_MOST]
+def _sources(fact: Fact, given: Container[str]) -> tuple[Source, ...]:
+    sources = tuple(source for source in fact.origin if source.id in given) or fact.origin[:1]
+    return sources if fact.whole else sources[:_MOST]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
@@ -29,6 +30,8 @@ class Told:
         Those of them that its messages take back.
     shown
         All that it says, what was replaced as well.
+    given
+        Ids of the messages that it is made of.
     """
 
     fresh: int
@@ -37,6 +40,7 @@ class Told:
     mutated: int
     deleted: int
     shown: int
+    given: frozenset[str]
 
     @property
     def known(self) -> int:
@@ -55,14 +59,21 @@ def told(witness: Witness, request: SummaryRequest) -> Told:
     mutated = notes.key & ~(fresh | carried | stale)
     known = fresh | carried | stale | mutated
     replaced = reduce(or_, (m for n, m in ledger.older.items() if known >> n & 1), 0)
-    ids = {message.id for message in request.messages}
+    ids = frozenset(message.id for message in request.messages)
     ended = ledger.mask(n for n, fact in enumerate(ledger.facts) if fact.scope in ids)
     deleted = ledger.mask(n for n, fact in enumerate(ledger.facts) if fact.deleted_at in ids)
     due = ~(replaced | ended | ledger.decoys)
     shown = fresh | carried | notes.said
     known &= due
+    given = ids.union(source.id for part in _parts(request) for source in part.sources)
     return Told(
-        fresh & known, carried & known, stale & known, mutated & known, deleted & known, shown
+        fresh & known,
+        carried & known,
+        stale & known,
+        mutated & known,
+        deleted & known,
+        shown,
+        given,
     )
 
 
@@ -86,5 +97,10 @@ def _is_summary(message: Message) -> bool:
 
 def summaries(request: SummaryRequest) -> list[Part]:
     """All parts of a request that were summarised already."""
-    told = (part for message in request.messages for part in message.parts)
-    return [part for part in (*request.previous, *told) if part.kind == "summary"]
+    return [part for part in _parts(request) if part.kind == "summary"]
+
+
+def _parts(request: SummaryRequest) -> Iterator[Part]:
+    yield from request.previous
+    for message in request.messages:
+        yield from message.parts

@@ -10,7 +10,7 @@ from compactlab.sim.errors import UsageError
 from compactlab.sim.message import Message, Part, Source, frame, verbatim
 from compactlab.sim.summarize import SummaryRequest
 from compactlab.summarizers.catalogue import SUMMARIZERS, find_summarizer
-from compactlab.summarizers.pathological import Failed, Empty, Inflating
+from compactlab.summarizers.pathological import Empty, Failed, Inflating
 
 TOLD = tuple(
     Message(id, role, (verbatim(id, "text", text),))
