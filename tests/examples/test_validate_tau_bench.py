@@ -1,0 +1,119 @@
+"""tau-bench: what the next action uses, and what the last messages hold of it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from compactlab import Conversation, read
+from compactlab.sim.identifiers import used
+
+Messages = list[dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def tau(root: Path) -> Iterator[ModuleType]:
+    sys.path.insert(0, str(root / "examples"))
+    import validate_tau_bench
+
+    yield validate_tau_bench
+    sys.path.remove(str(root / "examples"))
+
+
+def said(role: str, text: str) -> dict[str, Any]:
+    return {"role": role, "content": text}
+
+
+def called(id: str, result: str, **arguments: Any) -> Messages:
+    function = {"name": "do", "arguments": json.dumps(arguments)}
+    call = {"role": "assistant", "content": "", "tool_calls": [{"id": id, "function": function}]}
+    return [call, {"role": "tool", "tool_call_id": id, "name": "do", "content": result}]
+
+
+def trajectory() -> dict[str, Any]:
+    messages = [
+        said("system", "Refunds go to card_1."),
+        said("user", "I am mia_7, booking AB-12."),
+        *called("c1", "mia_7 pays with card_9", user="mia_7"),
+        *called("c2", "seat 12C", booking="AB-12", pay="card_9"),
+        said("assistant", "AB-12 is yours, paid by card_9."),
+        said("user", "Then refund it."),
+        *called("c3", "done", booking="AB-12", to="card_1", note="new_note"),
+        said("assistant", "Done."),
+    ]
+    return {"task_id": 1, "trial": 0, "traj": messages, "info": {"task": {"actions": []}}}
+
+
+def folder(tmp_path: Path, *values: Any) -> Path:
+    file = tmp_path / "tau-bench" / "gpt-4o-airline.json"
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(json.dumps(values), encoding="utf-8")
+    return tmp_path
+
+
+@pytest.fixture
+def flight(tmp_path: Path) -> Conversation:
+    (found,) = read(folder(tmp_path, trajectory()) / "tau-bench" / "gpt-4o-airline.json")
+    return found
+
+
+def test_the_last_messages_hold_what_is_counted_on_paper(
+    tau: ModuleType, flight: Conversation
+) -> None:
+    two, four, all_of_them = tau.rows([flight], [2, 4, 99])
+    # Used are mia_7; AB-12 and card_9; both again, in words; AB-12 and, by the rules, card_1.
+    assert {row.all.used for row in (two, four, all_of_them)} == {7}
+    assert {row.arguments.used for row in (two, four, all_of_them)} == {5}
+    # The second action is the only one that needs more than two: AB-12 was said before.
+    assert (two.all.met, two.arguments.met) == (6, 4)
+    assert (four.all.met, four.arguments.met) == (7, 5)
+    assert all_of_them.all.value == all_of_them.arguments.value == 1
+
+
+def test_counting_by_hand_gives_what_the_metric_gives(
+    tau: ModuleType, flight: Conversation
+) -> None:
+    for keep in range(1, 10):
+        trace = tau.last(flight, keep)
+        assert tau.by_hand(flight, trace, used) == tau.by_metric(flight, trace)
+
+
+def test_shares_are_pooled_over_uses(tau: ModuleType, flight: Conversation) -> None:
+    (one,), (two,) = tau.rows([flight], [2]), tau.rows([flight, flight], [2])
+    assert two.all == one.all + one.all
+    assert tau.NONE.value == 0
+
+
+def test_what_does_not_rise_is_a_bar_missed(
+    tau: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert tau.main([str(folder(tmp_path, trajectory()))]) == 1
+    told = capsys.readouterr().out
+    # Four messages hold all that is used, and more cannot hold more.
+    assert "MISSED  FNC@1 rises strictly: 0.857, 1.000, 1.000, 1.000" in told
+    assert "FNC@1 of arguments alone, 5 uses: for 2 messages OUTSIDE" in told
+    assert "missed: 2" in told
+
+
+def test_without_trajectories_it_says_so(
+    tau: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert tau.main([str(tmp_path)]) == 0
+    assert capsys.readouterr().out.startswith("skipped: there is no ")
+    assert tau.main([str(folder(tmp_path, {"messages": [said("user", "Hello.")]}))]) == 2
+    assert "no trajectories of tau-bench" in capsys.readouterr().err
+
+
+def test_it_rises_on_the_recorded_trajectories(
+    tau: ModuleType, shared: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = tau.main([str(shared / "recorded")])
+    told = capsys.readouterr().out
+    assert code == 0, told
+    assert told.count("  met     ") == 2
