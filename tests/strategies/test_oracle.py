@@ -10,7 +10,7 @@ import pytest
 from compactlab.sim.conversation import Conversation, Fact, Need
 from compactlab.sim.errors import ContractError
 from compactlab.sim.message import Call, Message, Source, verbatim
-from compactlab.sim.metrics.continuity import forward_need
+from compactlab.sim.metrics.forward import forward_need
 from compactlab.sim.metrics.reading import Reading
 from compactlab.sim.replay import record
 from compactlab.strategies import KeepAll, Oracle

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from compactlab.sim.errors import UsageError
-from compactlab.sim.metrics.continuity import structural_validity
+from compactlab.sim.metrics.structure import structural_validity
 from compactlab.sim.metrics.reading import Reading
 from compactlab.strategies import ServerCompaction
 from compactlab.strategies.catalogue import find_strategy

@@ -10,13 +10,30 @@ from collections.abc import Iterable
 from compactlab.sim.conversation import Conversation
 from compactlab.sim.metrics import (
     behaviour,
+    chance,
     continuity,
+    corruption,
     cost,
+    drift,
     flush,
+    forward,
     fresh,
+    immediate,
+    instructions,
     latency,
+    memory,
+    memory_age,
+    notes,
+    occupancy,
+    order,
+    pending,
+    recency,
+    references,
     reuse,
     rework,
+    structure,
+    summaries,
+    survival,
     waste,
 )
 from compactlab.sim.metrics.metric import Family, Metric
@@ -30,9 +47,31 @@ FAMILIES = (
     Family("cache", "What the cache gives back, and what rewriting takes", reuse.METRICS),
     Family("time", "Time to the first token", latency.METRICS),
     Family("behaviour", "What the strategy did", behaviour.METRICS),
-    Family("continuity", "How smoothly the work goes on", continuity.METRICS),
+    Family(
+        "memory",
+        "What is forgotten",
+        memory.METRICS + immediate.METRICS + memory_age.METRICS + chance.METRICS,
+    ),
+    Family(
+        "facts",
+        "In which state facts are, and how long they last",
+        instructions.METRICS + corruption.METRICS + survival.METRICS + occupancy.METRICS,
+    ),
+    Family(
+        "continuity",
+        "How smoothly the work goes on",
+        recency.METRICS
+        + forward.METRICS
+        + structure.METRICS
+        + pending.METRICS
+        + references.METRICS
+        + order.METRICS
+        + continuity.METRICS
+        + summaries.METRICS
+        + drift.METRICS,
+    ),
     Family("rework", "What forgetting costs in the closed loop", rework.METRICS),
-    Family("flush", "Flushes of memory", flush.METRICS),
+    Family("flush", "Flushes of memory", flush.METRICS + notes.METRICS),
     Family("fresh", "Fresh tokens by cause", fresh.METRICS),
 )
 METRICS: dict[str, Metric] = {m.name: m for family in FAMILIES for m in family.metrics}

@@ -19,8 +19,9 @@ def novelty(reading: Reading) -> float | None:
     Of each summary part that came into a prompt, once: its *identifiers* (see below) and its
     numbers of two digits and more. Nowhere is what no source message holds, not even as a piece of
     something longer (``main.py`` of ``src/main.py``); tools' names belong to the messages that
-    call them. Summed over the parts of all summaries. It is what was made up; 0 for summaries that
-    quote. None without summaries, or if they name nothing.
+    call them. Summed over the parts of all summaries. It is what was made up: 0 for summaries that
+    quote whole words. A heading that looks like an identifier counts, and so does one that was cut
+    in the middle. None without summaries, or if they name nothing.
     """
     novel = total = 0
     said = {message.id: message for message in reading.conversation.messages}
@@ -76,7 +77,7 @@ def _sources(part: Part, said: dict[str, Message], log: Iterable[Message]) -> It
         message = said.get(source.id) or next((m for m in log if m.id == source.id), None)
         if message is None:
             continue
-        if source.part < 0:
+        if not 0 <= source.part < len(message.parts):
             yield "\n".join(f"{each.name} {each.text}" for each in message.parts)
         else:
             of = message.parts[source.part]

@@ -13,6 +13,7 @@ from compactlab.sim.identifiers import used, words
 from compactlab.sim.metrics import METRICS, Reading
 from compactlab.sim.model import find_model
 from compactlab.sim.strategy import Lifetime
+from tests.sim.replayed.rewritten import replays
 
 
 def figure(name: str, trace: Any, script: Any) -> float | None:
@@ -23,12 +24,12 @@ def keeping(kit: Any, count: int, lifetime: Lifetime = Lifetime.SESSION) -> Any:
     return kit.act(lambda view, host: view.with_messages(view.messages[-count:]), lifetime=lifetime)
 
 
-def recounted_need(trace: Any, script: Any) -> float | None:
+def recounted_need(trace: Any, script: Any, actions: int = 5) -> float | None:
     """From whole prompts, with plain sets of words."""
     met = wanted = 0
     for step, prompt in zip(trace.steps, trace.prompts(), strict=True):
         place = next(i for i, m in enumerate(script.messages) if m.id == step.answer)
-        ahead = [m for m in script.messages[place:] if m.call is not None][:5]
+        ahead = [m for m in script.messages[place:] if m.call is not None][:actions]
         before = [*script.system, *(p for m in script.messages[:place] for p in m.parts)]
         said = frozenset().union(*(words(part.text) for part in before))
         needed = frozenset().union(*map(used, ahead)) & said
@@ -48,6 +49,7 @@ def recounted_validity(trace: Any) -> float | None:
         faults += sum(not any(p.text or p.size for p in message.parts) for message in prompt)
         faults += bool(prompt) and prompt[0].role != "user"
         faults += unpaired([part for message in prompt for part in message.parts])
+        faults += stacked(prompt)
     return max(0, 1 - faults / messages) if messages else None
 
 
@@ -66,12 +68,27 @@ def unpaired(parts: list[Any]) -> int:
     return early + sum(abs(calls[id] - late[id]) for id in calls)
 
 
-def recounted_recency(trace: Any) -> float | None:
+def stacked(prompt: Any) -> int:
+    """How many summaries too many stand for the message that most of them stand for."""
+    stand_for = [
+        {s.id for p in m.parts if (p.kind, p.type) == ("summary", "text") for s in p.sources}
+        for m in prompt
+    ]
+    ids = frozenset().union(*stand_for)
+    return max((sum(id in each for each in stand_for) for id in ids), default=1) - 1
+
+
+def recounted_rejections(trace: Any) -> int:
+    prompts = [[part for message in prompt for part in message.parts] for prompt in trace.prompts()]
+    return sum(not parts or unpaired(parts) > 0 for parts in prompts)
+
+
+def recounted_recency(trace: Any, newest: int = 10) -> float | None:
     shares = []
     for step, prompt in zip(trace.steps, trace.prompts(), strict=True):
         if step.compaction:
             count = find_model(step.model).tokenizer.message
-            recent, tail = list(step.log)[-10:], list(prompt)
+            recent, tail = list(step.log)[-newest:], list(prompt)
             kept = 0
             while kept < min(len(recent), len(tail)) and recent[-1 - kept] == tail[-1 - kept]:
                 kept += 1
@@ -84,34 +101,32 @@ def same(one: float | None, other: float | None) -> bool:
     return one == other if one is None or other is None else one == pytest.approx(other)
 
 
-LIFETIMES = list(Lifetime)
+AHEAD = {"forward_need_1": 1, "forward_need": 5, "forward_need_20": 20}
+NEWEST = {"verbatim_recency_1": 1, "verbatim_recency_2": 2, "verbatim_recency_5": 5}
 
 
 @settings(max_examples=60)
 @given(data=st.data())
 def test_forward_need_is_that_of_a_recount(kit: Any, data: st.DataObject) -> None:
-    script = data.draw(kit.stories(rewinds=False))
-    strategy = kit.whim(data.draw(st.sampled_from(LIFETIMES)))
-    trace = kit.replayed(script, strategy, seed=data.draw(st.integers(0, 999)))
-    assert same(figure("forward_need", trace, script), recounted_need(trace, script))
+    script, trace = data.draw(replays(kit, rewinds=False))
+    for name, actions in AHEAD.items():
+        assert same(figure(name, trace, script), recounted_need(trace, script, actions)), name
 
 
 @settings(max_examples=60)
 @given(data=st.data())
-def test_structural_validity_is_that_of_a_recount(kit: Any, data: st.DataObject) -> None:
-    script = data.draw(kit.stories())
-    strategy = kit.whim(data.draw(st.sampled_from(LIFETIMES)))
-    trace = kit.replayed(script, strategy, seed=data.draw(st.integers(0, 999)))
+def test_structure_is_that_of_a_recount(kit: Any, data: st.DataObject) -> None:
+    script, trace = data.draw(replays(kit))
     assert same(figure("structural_validity", trace, script), recounted_validity(trace))
+    assert figure("rejected_calls", trace, script) == recounted_rejections(trace)
 
 
 @settings(max_examples=60)
 @given(data=st.data())
 def test_verbatim_recency_is_that_of_a_recount(kit: Any, data: st.DataObject) -> None:
-    script = data.draw(kit.stories())
-    strategy = kit.whim(data.draw(st.sampled_from(LIFETIMES)))
-    trace = kit.replayed(script, strategy, seed=data.draw(st.integers(0, 999)))
-    assert same(figure("verbatim_recency", trace, script), recounted_recency(trace))
+    script, trace = data.draw(replays(kit))
+    for name, count in {**NEWEST, "verbatim_recency": 10}.items():
+        assert same(figure(name, trace, script), recounted_recency(trace, count)), name
 
 
 # ------------------------------------------------------------------------------------------ laws

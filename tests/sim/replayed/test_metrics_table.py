@@ -17,7 +17,11 @@ from compactlab.sim.sweep import Experiment
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.summarizers.catalogue import find_summarizer
 
-UNITS = {"USD", "tokens", "share", "ratio", "calls", "seconds"}
+UNITS = {
+    "USD", "USD per need", "tokens", "share", "ratio", "calls", "per 100 calls", "seconds",
+    "messages", "rounds",
+}  # fmt: skip
+OF_RUN = r"(sum|count|mean|median|maximum|minimum|one less|overflows|95th)"
 
 
 @pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
@@ -25,7 +29,9 @@ def test_a_metric_says_what_it_is(metric: Metric) -> None:
     assert metric.unit in UNITS
     assert metric.better in ("lower", "higher", "neither")
     assert 10 < len(metric.meaning) < 100
-    assert re.match(r"(sum|count|mean|median|maximum|one less|overflows|95th)", metric.of_run)
+    assert re.match(
+        r"(sum|count|mean|median|maximum|minimum|one less|overflows|95th)", metric.of_run
+    )
     assert METRICS[metric.name] is metric
 
 

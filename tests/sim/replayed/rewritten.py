@@ -1,0 +1,68 @@
+"""Replays under strategies that do anything at all to a context, for naive recounts."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import msgspec
+from hypothesis import strategies as st
+
+from compactlab.sim.host import Host
+from compactlab.sim.message import Message, Part, Source
+from compactlab.sim.strategy import Lifetime
+from compactlab.sim.view import View
+
+SAID = ["so far src/main.py", "AB-1200 and 17 of 250", "nothing", "see lib/new.py:12", ""]
+
+
+def shortened(message: Message, rng: random.Random) -> Message:
+    """The same message with a part cut, stubbed or put back."""
+    part = message.parts[0]
+    kind = rng.choice(["truncated", "stub", "recovered"])
+    text = {"truncated": part.text[:9], "stub": "[gone]", "recovered": part.text}[kind]
+    changed = msgspec.structs.replace(part, text=text, kind=kind)
+    return msgspec.structs.replace(message, parts=(changed, *message.parts[1:]))
+
+
+def summed_up(messages: list[Message], rng: random.Random) -> Message:
+    """A summary of some messages, or of what they are summaries of."""
+    sources = tuple(dict.fromkeys(s for m in messages for part in m.parts for s in part.sources))
+    kind = "summary" if sources else "synthetic"
+    text = " ".join(rng.sample(SAID, 2))
+    return Message(f"s{rng.random()}", "user", (Part("text", text, kind, sources),), meta=True)
+
+
+def rewrite(view: View, host: Host) -> View:
+    """Drop, cut, sum up, swap, double or add messages, or change the system prompt."""
+    rng, messages = host.rng(f"{len(host.log)} {host.phase}"), list(view.messages)
+    deed, place = rng.randrange(10), rng.randrange(len(messages) + 1)
+    if deed == 0:
+        del messages[:place]
+    elif deed == 1:
+        del messages[place : place + 1]
+    elif deed == 2:
+        messages[:place] = [summed_up(messages[:place], rng)]
+    elif deed == 3 and place < len(messages):
+        messages[place] = shortened(messages[place], rng)
+    elif deed == 4:
+        messages.insert(place, summed_up(messages, rng))
+    elif deed == 5:
+        rng.shuffle(messages)
+    elif deed == 6 and messages:
+        messages.insert(place, rng.choice(messages))
+    elif deed == 7:
+        text = rng.choice(SAID)
+        return view.with_system(Part("text", text, "summary", (Source(host.log[0].id),)))
+    else:
+        return view
+    return view.with_messages(messages)
+
+
+@st.composite
+def replays(draw: st.DrawFn, kit: Any, **how: Any) -> tuple[Any, Any]:
+    """A script, and its trace under a strategy that does anything."""
+    script = draw(kit.stories(**how))
+    lifetime = draw(st.sampled_from(list(Lifetime)))
+    make = draw(st.sampled_from([kit.whim, lambda life: kit.act(rewrite, lifetime=life)]))
+    return script, kit.replayed(script, make(lifetime), seed=draw(st.integers(0, 999)))
