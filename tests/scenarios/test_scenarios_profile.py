@@ -80,7 +80,7 @@ def test_a_break_is_between_its_ends() -> None:
 
 def test_a_tool_without_a_size_gets_that_of_any_result() -> None:
     research = find_profile("research")
-    assert research.size("open").median == 1_500
+    assert research.size("open").median == 1_300
     assert research.size("weather") == research.size("result")
     with pytest.raises(UsageError, match="unknown size 'weather'"):
         find_profile("coding").size("weather")

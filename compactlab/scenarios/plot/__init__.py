@@ -1,1 +1,77 @@
-"""The engine of made-up conversations."""
+"""The engine of made-up conversations: plan the facts, then tell them.
+
+How a conversation comes about:
+
+1. The **plan** (``plan.py``) is drawn first, from streams of its own: which facts there are, who
+   states each in which turn, which replaces or takes back which, which are decoys. How many of
+   each is the :class:`~compactlab.scenarios.plot.domain.Mix`.
+2. The **phrases** (``phrases.py``) say in which words a fact is stated, in two families of which
+   one is held out. Values (``values.py``) have at least forty random bits.
+3. The **profile** (``profile.py`` and ``profiles/*.toml``) says how long texts get, how long people
+   and tools take, how uneven turns are: data with sources, or guesses that say so.
+4. The **world** (``world.py``) says everything that is no fact: what is asked, done, returned and
+   thought, in the words of a **domain** (``domain.py``).
+5. The **teller** (``teller.py``) goes through the turns, puts facts where they belong and lets the
+   agent use them when they are needed, and the **draft** (``draft.py``) keeps messages and clock.
+
+Writing a scenario
+------------------
+
+A scenario is a file beside this folder, of two things: a :class:`Domain`, which is data, and a
+frozen dataclass that subclasses :class:`~compactlab.scenarios.plot.story.Story`. For most, nothing
+else is needed; ``research_assistant.py`` is one to copy. ::
+
+    _DOMAIN = Domain(
+        words={"n": words("tram bridge depot")},          # {n} in all templates
+        pools={"stop": ("stop-{n}-{h}", 30)},             # names that come back
+        areas=words("northern southern ..."),             # sixteen at least
+        things={"decision": {"fare zone": "zone-{code}"}, ...},
+        kinds={"decision": 3, "tool_detail": 4, ...},     # weights
+        requests=("How is {stop} reached from {stop2}?",),
+        sentences=("The {n} at {stop} is late.",),
+        tools={"timetable": Tool({"stop": "{stop}"}, ("{k} {n} {stop}",))},
+        uses={"decision": (("timetable", {"zone": "{value}"}),)},
+    )
+
+    @dataclass(frozen=True)
+    class TramDispatcher(Story):
+        '''What it is, what is measured and what is a guess.'''
+
+        profile: str = "chat"
+        domain: ClassVar[Domain] = _DOMAIN
+
+Then add it to ``SCENARIOS`` in ``catalogue.py``: by that alone the tests
+(``tests/scenarios/test_scenarios_*.py``) hold it to everything that is asked of a scenario.
+
+What to mind:
+
+* A fact's key is an area and a thing, ``northern fare zone``. The name of a thing belongs to one
+  type, and no name is the end of another. No name holds a word that rules look for
+  (``compactlab/summarizers/cues.py``).
+* The template of a value has ``{code}``, ``{hex}`` or ``{chain}`` in it; ``{word}`` may stand
+  beside it. What has a blank in it (a command) has no dependents.
+* A use holds the value and not the key, or it would state the fact once more. What is not in
+  ``uses`` is said, in the words of ``SAYS``.
+* ``voices`` says who states the facts of a type. ``tool_detail`` is a tool's: it stands in a result
+  and nowhere else, and has that result as its handle. Facts of the agent's voice may be stated in
+  any of its texts; without tools it only answers.
+* Sizes come from the profile under the tool's name. A scenario with a texture of its own brings a
+  profile: put it beside the others and name it in ``BUILT_IN``.
+* How many turns there are follows from ``Domain.turn``, tokens to a turn, unless it is said.
+* Tools return 40 to 85 % of the tokens. Where people only talk, say so: ``results = (0.0, 0.2)``.
+
+What is peculiar goes into a subclass of :class:`~compactlab.scenarios.plot.world.World`, named in
+``world``; ``coding_world.py`` is one. It may override
+
+* ``before(turn)``: do something before the user speaks, say something again with
+  ``self.draft.again(message)`` (it is then stated twice), or go back with
+  ``self.draft.rewind(id)``. What is stated on an abandoned branch is not stated any more, so let
+  there be nothing but small talk on one, made with ``self.draft.say`` and ``self.draft.call``;
+* ``request``, ``prose``: what is asked, said and thought;
+* ``act(left)``: the next calls of tools. ``[]`` is an answer, as long as what is left of the turn;
+* ``use(fact, left)`` and ``say(fact)``: how a fact is used, by a call or in words;
+* ``shows(call, kind)``, ``placed(result, line)``: in which results facts may stand, and where;
+  ``display(left)`` has to return a call that shows any fact.
+
+Draw from ``self.rng`` and ``self.writer`` only, so that the same seed makes the same bytes.
+"""

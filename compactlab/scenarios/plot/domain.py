@@ -27,7 +27,8 @@ class Mix:
         is then replaced.
     first, last
         Shares stated in the first tenth of the tokens, and in the last five turns (in the last
-        quarter of them, where there are few).
+        quarter of them, where there are few), of facts that neither replace nor follow from others;
+        the rest is stated between, and the others wherever there is room for them.
     twins
         Share of facts that have a near-duplicate: a key with one other word, a value of the same
         make. At least; others come by themselves.
@@ -74,7 +75,7 @@ class Tool:
 Use = str | tuple[str, Mapping[str, str]]
 
 SAYS: Mapping[FactType, tuple[str, ...]] = {
-    "decision": ("So {value} it is, as agreed.", "This goes in as {value}."),
+    "decision": ("So {value} it is.", "This goes in as {value}."),
     "constraint": ("It carries {value}.", "Marked with {value}."),
     "prohibition": (
         "{value} stays as it is.",

@@ -44,7 +44,9 @@ class Draft:
     Attributes
     ----------
     tokens
-        How many (o200k) its messages have.
+        How many (o200k) its messages have, of which
+    returned
+        so many are results of tools.
     events
         Messages, and what a scenario puts between them.
     needs
@@ -58,7 +60,7 @@ class Draft:
         self.needs: list[Need] = []
         self.copies: list[tuple[str, str]] = []
         self.profile = profile
-        self.tokens = 0
+        self.tokens = self.returned = 0
         self._sizes = stream(seed, name, "sizes")
         self._gaps = stream(seed, name, "gaps")
         self._weights: dict[str, tuple[int, int]] = {}
@@ -131,6 +133,7 @@ class Draft:
         for part in parts:
             tokens = _COUNT.part(part)
             self.tokens += tokens
+            self.returned += tokens if part.type == "tool_result" else 0
             kind = part.name or part.type
             length, weight = self._weights.get(kind, (0, 0))
             self._weights[kind] = length + len(part.text), weight + tokens

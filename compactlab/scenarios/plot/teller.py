@@ -21,6 +21,8 @@ AGAIN, MOST_NEEDS = 0.4, 4
 # between 500 and 1,000 as between 100,000 and 200,000, and cut to the time for which the fact
 # holds. Not measured; it is so that facts of all ages are needed.
 SHORTEST_LAG, LONGEST_LAG = 500.0, 200_000.0
+# Of all tokens, the most that one text of the agent takes, or short sessions get out of hand.
+_LARGEST_TEXT = 0.02
 AT_ONCE = 2  # facts that one message uses, but for the last one
 
 Line = tuple[str, Thread | None]
@@ -56,9 +58,11 @@ class Teller:
         self._tools = [each for each in threads if each.voice == "tool"]
         self._needs: list[tuple[float, int, Thread]] = []
         self._stated = self._drawn = 0
+        self._most = math.inf
 
     def tell(self, starts: Sequence[float], tokens: float) -> None:
         """Tell all of it, in turns that begin after so many tokens."""
+        self._most = max(50.0, _LARGEST_TEXT * tokens)
         for turn, until in enumerate((*starts[1:], tokens)):
             self._world.before(turn)
             self._ask(turn, until)
@@ -88,7 +92,7 @@ class Teller:
                 length = draft.characters(max(1.0, until - draft.tokens))
                 break
         else:
-            length = draft.length("answer", math.inf)
+            length = max(1, draft.length("answer", self._most))
         used = self._uses(math.inf if last else draft.tokens, math.inf if last else AT_ONCE)
         said, spans = self._spoken(length, [(fact, self._world.say(fact)) for fact in used], last)
         id = draft.say("assistant", said)
@@ -99,14 +103,15 @@ class Teller:
         """Let the agent call tools once; False, if it would rather answer."""
         draft, world = self._draft, self._world
         facts = self._uses(draft.tokens, AT_ONCE)
-        uses = [(fact, world.use(fact, left)) for fact in facts]
-        calls = [use.call for _, use in uses if use.call] or world.act(left)
+        uses = [(fact, world.use(fact, left / AT_ONCE)) for fact in facts]
+        calls = [use.call for _, use in uses if use.call]
+        calls = calls or ([world.display(left)] if rush else world.act(left))
         if not calls:
             for fact in facts:
                 self._need(draft.tokens, fact)
             return False
         talks = self._rng.random() < world.shares["text"]
-        length = draft.length("text", left) if talks else 0
+        length = draft.length("text", min(left, self._most)) if talks else 0
         said, spans = self._spoken(length, uses, rush=False)
         id, call_ids = draft.call(said, calls)
         self._state(id, spans, part=len(said) - 1)
@@ -122,7 +127,7 @@ class Teller:
         """What the agent thinks and says; where there is a text, it comes last."""
         world, said = self._world, list[Said]()
         if self._rng.random() < world.shares["thinking"]:
-            said.append(("thinking", world.prose(self._draft.length("thinking", math.inf))))
+            said.append(("thinking", world.prose(self._draft.length("thinking", self._most))))
         lines: list[Line] = [(use.said, None) for _, use in uses if use.said]
         for fact in self._ready(self._agents, rush):
             lines.append((self._statement(fact), fact))

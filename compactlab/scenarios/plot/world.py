@@ -45,6 +45,7 @@ class World:
         self.shares = draft.profile.shares
         known = draft.profile.tools
         self._weights = {name: known.get(name, tool.share) for name, tool in domain.tools.items()}
+        self._showing = [name for name, tool in domain.tools.items() if tool.shows]
 
     def before(self, turn: int) -> None:
         """Do something peculiar before the user speaks in a turn, from 0; by itself, nothing.
@@ -72,7 +73,12 @@ class World:
         if not self._weights:
             return []
         pair = self.rng.random() < self.shares["pair"]
-        return [self._any(left) for _ in range(1 + pair)]
+        names = self.rng.choices(list(self._weights), list(self._weights.values()), k=1 + pair)
+        return [self._call(name, left / len(names)) for name in names]
+
+    def display(self, left: float) -> ToolCall:
+        """A call whose result shows any fact, at the end, where one still has to be shown."""
+        return self._call(self.rng.choice(self._showing), left, fails=False)
 
     def say(self, fact: Thread) -> Used:
         """What the agent says to use a fact, where it calls no tool."""
@@ -102,11 +108,10 @@ class World:
         start = sum(len(each) + 1 for each in lines[:at])
         return "\n".join([*lines[:at], line, *lines[at:]]), start
 
-    def _any(self, left: float) -> ToolCall:
-        name = self.rng.choices(list(self._weights), list(self._weights.values()))[0]
+    def _call(self, name: str, left: float, fails: bool = True) -> ToolCall:
         tool = self.domain.tools[name]
         arguments = {key: self.writer.fill(text) for key, text in tool.arguments.items()}
-        if self.rng.random() < self.shares["error"]:
+        if fails and self.rng.random() < self.shares["error"]:
             return ToolCall(name, arguments, self.writer.one(self.domain.errors), failed=True)
         return ToolCall(name, arguments, self.result(name, left))
 
