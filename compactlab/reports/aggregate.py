@@ -30,7 +30,10 @@ _MEDIANS = {
     "break_even_calls",
     "ttft_proxy_p50",
     "ttft_proxy_p95",
+    "calls_to_recover",
 }
+# What adds up over conversations; everything else is a mean of them.
+_AMOUNTS = ("USD", "tokens", "calls", "compactions", "summaries")
 _POOLED = {
     "prefix_reuse": "tokens read over prompt tokens, each summed over all calls",
     "over_window": "overflows over calls, each summed over conversations",
@@ -95,4 +98,4 @@ def _rule(metric: str) -> str:
         return "maximum"
     if metric in _MEDIANS:
         return "median"
-    return "mean" if METRICS[metric].unit in ("share", "ratio") else "sum"
+    return "sum" if METRICS[metric].unit in _AMOUNTS else "mean"

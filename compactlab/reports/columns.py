@@ -57,28 +57,33 @@ def _metric(key: str, title: str, rank: int) -> Column:
 COLUMNS = (
     _metric("cost_usd", "cost", 0),
     Column("of_keep_all", f"{TIMES}keep_all", "ratio", "lower", 2),
-    Column("of_as_recorded", f"{TIMES}as_recorded", "ratio", "lower", 5),
-    _metric("side_cost_usd", "side calls", 8),
-    _metric("premium_usd", "premium", 13),
-    _metric("prefix_reuse", "prefix reuse", 3),
-    _metric("tokens_rewritten", "rewritten", 6),
-    _metric("write_spike", "write spike", 10),
-    _metric("compactions", "compactions", 7),
-    _metric("over_window", "over window", 4),
-    _metric("forward_need", "forward need", 1),
-    _metric("verbatim_recency", "verbatim recency", 11),
-    _metric("structural_validity", "validity", 9),
-    _metric("flushed_compactions", "flushed", 12),
+    Column("of_as_recorded", f"{TIMES}as_recorded", "ratio", "lower", 7),
+    _metric("cost_with_rework_usd", "with rework", 3),
+    _metric("amnesia_need", "amnesia", 1),
+    _metric("forward_need", "forward need", 6),
+    _metric("side_cost_usd", "side calls", 11),
+    _metric("premium_usd", "premium", 15),
+    _metric("prefix_reuse", "prefix reuse", 4),
+    _metric("tokens_rewritten", "rewritten", 9),
+    _metric("write_spike", "write spike", 12),
+    _metric("compactions", "compactions", 8),
+    _metric("over_window", "over window", 5),
+    _metric("verbatim_recency", "verbatim recency", 13),
+    _metric("structural_validity", "validity", 10),
+    _metric("flushed_compactions", "flushed", 14),
 )
 
 
 def columns(comparison: Comparison) -> list[Column]:
     """The columns that say something: relations need what they relate to, shares their whole."""
-    flushed = [row.figures["flushed_compactions"] for row in comparison.rows]
+    said = {
+        key: any(row.figures[key] is not None for row in comparison.rows)
+        for key in ("flushed_compactions", "cost_with_rework_usd", "amnesia_need")
+    }
     useful = {
         "of_keep_all": comparison.row("keep_all") is not None,
         "of_as_recorded": comparison.recorded,
-        "flushed_compactions": any(share is not None for share in flushed),
+        **said,
     }
     return [column for column in COLUMNS if useful.get(column.key, True)]
 

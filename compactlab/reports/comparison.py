@@ -86,6 +86,12 @@ class Row:
         return self.usable and not self.null and not self.played and self.acted > 0
 
     @property
+    def remembered(self) -> float | None:
+        """Share of needs that are met: what need-weighted amnesia leaves."""
+        forgotten = self.figures["amnesia_need"]
+        return None if forgotten is None else 1 - forgotten
+
+    @property
     def conversations(self) -> int:
         """Over how many conversations its figures are."""
         return len(replays(self.runs))
@@ -144,11 +150,11 @@ class Comparison:
 
     @property
     def front(self) -> tuple[Row, ...]:
-        """Choices that no other one beats in cost and in forward need at once."""
+        """Choices that no other one beats in cost and in what is remembered at once."""
         front: list[Row] = []
         for row in self.rows:
-            best = max((other.value("forward_need") for other in front), default=-1.0)
-            if row.choice and row.value("forward_need") > best:
+            best = max((other.remembered or 0.0 for other in front), default=-1.0)
+            if row.choice and (row.remembered or 0.0) > best:
                 front.append(row)
         return tuple(front)
 

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 
 NONE = "\N{EN DASH}"
+
+# What is counted one by one; anything else that is no share has tenths.
+_COUNTS = ("calls", "compactions", "summaries")
 
 
 def show(value: float | None, unit: str) -> str:
@@ -23,20 +27,16 @@ def show(value: float | None, unit: str) -> str:
     ('1,234.50', '0.0012', '44.7k', '98.1%')
     >>> show(0.99999, "share"), show(17.0, "calls"), show(0.333, "ratio")
     ('>99.9%', '17', '0.33')
-    >>> show(0.0597, "seconds"), show(12.5, "seconds")
-    ('0.06', '12.50')
+    >>> show(0.0597, "seconds"), show(12.5, "seconds"), show(3.25, "per 100 calls")
+    ('0.06', '12.50', '3.2')
     """
     if value is None or not math.isfinite(value):
         return NONE
-    if unit == "USD":
+    if unit.startswith("USD"):
         return dollars(value)
-    if unit == "share":
-        return _percent(value)
-    if unit == "seconds":
-        return f"{value:,.2f}"
-    if unit == "ratio":
-        return f"{value:,.2f}" if abs(value) < 100 else f"{value:,.0f}"
-    return _compact(value) if unit == "tokens" else f"{value:,.0f}"
+    if unit in _HOW:
+        return _HOW[unit](value)
+    return f"{value:,.0f}" if unit in _COUNTS else f"{value:,.1f}"
 
 
 def dollars(value: float) -> str:
@@ -91,3 +91,15 @@ def _compact(value: float) -> str:
 def _digits(scaled: float) -> int:
     """Digits behind the point that make three in all."""
     return 2 if scaled < 9.995 else 1 if scaled < 99.95 else 0
+
+
+def _ratio(value: float) -> str:
+    return f"{value:,.2f}" if abs(value) < 100 else f"{value:,.0f}"
+
+
+_HOW: Mapping[str, Callable[[float], str]] = {
+    "share": _percent,
+    "ratio": _ratio,
+    "seconds": "{:,.2f}".format,
+    "tokens": _compact,
+}

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from compactlab.reports.aggregate import replays
+from compactlab.reports.aggregate import figures_of, replays
 from compactlab.reports.calls import models
 from compactlab.reports.columns import (
     ARROWS_MEAN,
@@ -19,6 +19,7 @@ from compactlab.reports.columns import (
     marks,
 )
 from compactlab.reports.comparison import FAULT_MARGIN, Comparison, Row, label
+from compactlab.reports.figures import show
 from compactlab.reports.text import clean, counted, enumerated, listed
 from compactlab.sim.errors import ModelError
 from compactlab.sim.model import Catalogue
@@ -28,7 +29,8 @@ from compactlab.sim.results import Results
 Name = Callable[[str], str]
 
 # Summarisers that copy lines: nothing of them was written by a model.
-_EXTRACTIVE = ("lexrank",)
+_EXTRACTIVE = ("lexrank", "centroid", "lead", "tail", "salience", "checklist")
+_COPIED = "lines picked by rule, a simulation, not a model's writing"
 
 # How many strategies are told one by one with what they break.
 _LISTED = 3
@@ -104,12 +106,11 @@ def summaries(results: Results, name: Name = str) -> str:
     spec = clean(results.manifest.get("summarizer", ""))
     if not spec:
         return "no summariser"
-    if spec.startswith(_EXTRACTIVE):
-        told = "lines picked by rule, a simulation, not a model's writing"
-        if results.manifest.get("flushes"):
-            told += "; what agents put into their memory is picked and simulated so, too"
-        return f"summaries by {name(spec)}: {told}"
-    return f"summaries by {name(spec)}"
+    told = clean(results.manifest.get("simulated", ""))
+    told = f"SIMULATED, {told}" if told else _COPIED if spec.startswith(_EXTRACTIVE) else ""
+    if told and results.manifest.get("flushes"):
+        told += "; what agents put into their memory is picked and simulated so, too"
+    return f"summaries by {name(spec)}{': ' if told else ''}{told}"
 
 
 def passed_over(results: Results, name: Name = str) -> str:
@@ -136,7 +137,13 @@ def notes(comparison: Comparison, name: Name = str) -> list[str]:
     name
         Writes a name that comes from outside.
     """
-    return [*_missing(comparison, name), *_heard(comparison, name), *_idle(comparison, name)]
+    return [
+        *_missing(comparison, name),
+        *_inferred(comparison),
+        *_failed_summaries(comparison, name),
+        *_heard(comparison, name),
+        *_idle(comparison, name),
+    ]
 
 
 def legend(compared: Sequence[Comparison], name: Name = str) -> list[str]:
@@ -187,6 +194,33 @@ def _missing(comparison: Comparison, name: Name) -> Iterator[str]:
             "Not compared, because too few of their runs succeeded: "
             f"{listed([name(each) for each in comparison.dropped])}."
         )
+
+
+def _inferred(comparison: Comparison) -> Iterator[str]:
+    """Where nobody has labelled a conversation, say how one knows what it needs."""
+    runs = comparison.rows[0].runs if comparison.rows else ()
+    number = len(replays(run for run in runs if run.labels == "inferred"))
+    if number:
+        yield (
+            f"What is needed is inferred from the recorded actions in {number:,} of "
+            f"{counted(comparison.conversations, 'conversation')}, which have no labels: names and "
+            "arguments that an action uses and that had appeared before."
+        )
+
+
+def _failed_summaries(comparison: Comparison, name: Name) -> Iterator[str]:
+    """A summary that is none is an event; say what figures are without those runs."""
+    for row in comparison.rows:
+        bad = [run for run in row.runs if run.metrics.get("summaries_failed")]
+        if not bad:
+            continue
+        number = sum(run.metrics["summaries_failed"] or 0 for run in bad)
+        told = f"{counted(int(number), 'summary')} under {name(row.label)} failed to be one"
+        others = figures_of([run for run in row.runs if not run.metrics.get("summaries_failed")])
+        if others["calls"]:
+            forgotten = show(others["amnesia_need"], "share")
+            told += f"; without the runs in question, its amnesia is {forgotten}"
+        yield f"{told}."
 
 
 def _heard(comparison: Comparison, name: Name) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Cost against forward need: one dot a strategy, and the line that none of them beats."""
+"""Cost against memory: one dot a strategy, and the line that none of them beats."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ Names = dict[tuple[float, float], list[str]]
 
 
 def scatter(comparison: Comparison, colours: Mapping[str, str], name: str) -> str:
-    """Draw cost against forward need.
+    """Draw cost against the share of needs that are met.
 
     Parameters
     ----------
     comparison
-        What is drawn; rows without forward need are not.
+        What is drawn; rows without needs are not.
     colours
         Name of the colour by spec.
     name
@@ -48,9 +48,9 @@ def scatter(comparison: Comparison, colours: Mapping[str, str], name: str) -> st
     Returns
     -------
     str
-        SVG markup; "" if no row has a forward need.
+        SVG markup; "" if nothing is needed.
     """
-    rows = [row for row in comparison.rows if row.figures["forward_need"] is not None]
+    rows = [row for row in comparison.rows if row.remembered is not None]
     if not rows:
         return ""
     with canvas():
@@ -67,7 +67,7 @@ def scatter(comparison: Comparison, colours: Mapping[str, str], name: str) -> st
         front = comparison.front
         axes.step(
             [row.value("cost_usd") for row in front],
-            [row.value("forward_need") for row in front],
+            [row.remembered or 0.0 for row in front],
             where="post",
             color=light("muted"),
             linewidth=1,
@@ -77,19 +77,19 @@ def scatter(comparison: Comparison, colours: Mapping[str, str], name: str) -> st
         for row in rows:
             _dot(axes, row, light(colours[row.spec]))
         _names(axes, rows, _stepped(axes, front))
-        return svg(drawn, name, "cost in USD against forward need in percent, a dot a strategy")
+        return svg(drawn, name, "cost in USD against needs met in percent, a dot a strategy")
 
 
 def _frame(axes: Axes, rows: list[Row]) -> None:
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     dearest = max(row.value("cost_usd") for row in rows) or 1.0
-    least = min(row.value("forward_need") for row in rows)
+    least = min(row.remembered or 0.0 for row in rows)
     spread = max(1 - least, 0.02)
     axes.set_xlim(0, dearest * 1.06)
     axes.set_ylim(max(least - 0.12 * spread, -0.03), 1 + 0.16 * spread)
     axes.set_xlabel("cost of all conversations, USD (less is better)")
-    axes.set_ylabel("forward need, % in context (more is better)")
+    axes.set_ylabel("needs met, % (100 less amnesia by need; more is better)")
     axes.xaxis.set_major_locator(MaxNLocator(7, steps=[1, 2, 5, 10]))
     axes.yaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _dollar_tick(value)))
@@ -105,7 +105,7 @@ def _dollar_tick(value: float) -> str:
 def _dot(axes: Axes, row: Row, colour: str) -> None:
     axes.plot(
         [row.value("cost_usd")],
-        [row.value("forward_need")],
+        [row.remembered or 0.0],
         marker="D" if row.null else "s" if row.faulty else "o",
         markersize=6.5 if row.null or row.faulty else 8,
         markerfacecolor=light("paper") if row.hollow else colour,
@@ -119,7 +119,7 @@ def _dot(axes: Axes, row: Row, colour: str) -> None:
 
 def _stepped(axes: Axes, front: Sequence[Row]) -> list[tuple[float, float]]:
     """Points on the line of the front, as close as a name is high."""
-    corners = [(row.value("cost_usd"), row.value("forward_need")) for row in front]
+    corners = [(row.value("cost_usd"), row.remembered or 0.0) for row in front]
     found: list[tuple[float, float]] = []
     dots = [(float(x), float(y)) for x, y in axes.transData.transform(corners)] if corners else []
     for (left, low), (right, high) in pairwise(dots):
@@ -132,7 +132,7 @@ def _stepped(axes: Axes, front: Sequence[Row]) -> list[tuple[float, float]]:
 def _names(axes: Axes, rows: list[Row], drawn: Sequence[tuple[float, float]]) -> None:
     # The dearest first: to their right there is nothing yet, so lines seldom cross.
     rows = sorted(rows, key=lambda row: -row.value("cost_usd"))
-    values = [(row.value("cost_usd"), row.value("forward_need")) for row in rows]
+    values = [(row.value("cost_usd"), row.remembered or 0.0) for row in rows]
     dots = [(float(x), float(y)) for x, y in axes.transData.transform(values)]
     named = _together(dots, [shorten(row.label, 48) for row in rows])
     (left, low), (right, high) = axes.transAxes.transform([(0, 0), (1, 1)])

@@ -76,7 +76,7 @@ def counted(number: int, noun: str) -> str:
     >>> counted(1, "call"), counted(2000, "call")
     ('1 call', '2,000 calls')
     """
-    plural = f"{noun[:-1]}ies" if noun.endswith("gy") else f"{noun}s"
+    plural = f"{noun[:-1]}ies" if noun.endswith(("gy", "ry")) else f"{noun}s"
     return f"{number:,} {noun if number == 1 else plural}"
 
 

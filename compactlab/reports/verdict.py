@@ -47,6 +47,7 @@ class _Verdict:
             yield f"In {self.these}, the cheapest usable strategy is {self.offer(choices[0])}."
             yield from self.cheaper_on_paper(choices[0])
             yield from self.line()
+            yield from self.closed_loop(choices)
         elif not self.proposals:
             yield self.nothing_to_choose()
         elif idle := [row for row in self.proposals if row.usable]:
@@ -81,8 +82,10 @@ class _Verdict:
             share = row.figures[f"of_{reference}"]
             if share is not None and (reference == "keep_all" or self.comparison.recorded):
                 words += f", {_times(share)} {reference}"
-        need = show(row.figures["forward_need"], "share")
-        return f"{words}; of what the next five actions use, {need} is in context"
+        forgotten = row.figures["amnesia_need"]
+        if forgotten is None:
+            return words
+        return f"{words}; of what its calls need, it has forgotten {show(forgotten, 'share')}"
 
     def names(self, rows: list[Row]) -> str:
         """Several strategies, as one says them."""
@@ -127,10 +130,25 @@ class _Verdict:
         if len(front) > 1:
             steps = [
                 f"{self.name(row.label)} ({dollars(row.value('cost_usd'))} USD, "
-                f"{show(row.figures['forward_need'], 'share')})"
+                f"{show(row.figures['amnesia_need'], 'share')})"
                 for row in front
             ]
-            yield f"More money buys more of what is needed in context along {listed(steps)} only."
+            yield f"More money buys less forgetting of what is needed along {listed(steps)} only."
+
+    def closed_loop(self, choices: list[Row]) -> Iterator[str]:
+        """Whether what is cheap stays so when forgetting has consequences."""
+        known = [row for row in choices if row.figures["cost_with_rework_usd"] is not None]
+        if not known:
+            return
+        best = min(known, key=lambda row: (row.value("cost_with_rework_usd"), row.label))
+        offer = f"{self.name(best.label)} ({dollars(best.value('cost_with_rework_usd'))} USD)"
+        told = "Where what is forgotten must be got back (closed loop, simulated), the cheapest is"
+        if best is choices[0]:
+            yield f"{told} the same: {offer}."
+        else:
+            first = choices[0]
+            now, was = first.value("cost_with_rework_usd"), first.value("cost_usd")
+            yield f"{told} {offer}: {self.name(first.label)} costs {_times(now / was)} before."
 
     def window_against_all(self) -> Iterator[str]:
         """The point of it all: fewer tokens are not less money."""
@@ -161,11 +179,11 @@ class _Verdict:
             self.name(row.label)
             for row in self.proposals
             if row.value("cost_usd") > chance.value("cost_usd")
-            and row.value("forward_need") < chance.value("forward_need")
+            and row.value("amnesia_need") > chance.value("amnesia_need")
         ]
         if beaten:
             yield (
-                "Dearer than keeping a random part, and with less of what is needed in context: "
+                "Dearer than keeping a random part, and more forgetful of what is needed: "
                 f"{listed(beaten)}."
             )
 

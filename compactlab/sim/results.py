@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 STORE_VERSION = 3
 IDENTITY = ("conversation", "scenario", "strategy", "model", "window", "seed")
-_PROVENANCE = ("digest", "summarizer", "own_models", "loop")
+_PROVENANCE = ("digest", "summarizer", "own_models", "loop", "labels")
 _OUTCOME = ("status", "error")
 
 
@@ -46,6 +46,9 @@ class Run:
         Of the conversation, the summariser's spec, the digest of the user's own models ("" if
         there were none, so that results by other figures are told apart), and the spec of the
         closed loop that was replayed beside the open one ("" if none was).
+    labels
+        Where facts and needs come from: ``declared`` by the conversation, or ``inferred`` from its
+        actions.
     metrics
         Value by metric.
     calls
@@ -69,6 +72,7 @@ class Run:
     skipped: int = 0
     own_models: str = ""
     loop: str = ""
+    labels: str = ""
 
     def __post_init__(self) -> None:
         # Half a character may come from a file's name or an error's text; no table can hold it.

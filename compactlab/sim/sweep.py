@@ -179,6 +179,7 @@ class Experiment:
                     skipped=conversation.skipped,
                     own_models=self.catalogue.digest,
                     loop=self.loop.spec if self.loop else "",
+                    labels="declared" if conversation.facts else "inferred",
                 )
                 yield run_one(
                     run,
@@ -198,6 +199,7 @@ class Experiment:
             "prices": price_list(),
             "tokenizer": f"tiktoken {version('tiktoken')}",
             "summarizer": self.summarizer.spec if self.summarizer else "",
+            "simulated": self.summarizer.simulated if self.summarizer else "",
             "strategies": {strategy.spec: strategy.label for strategy in self.strategies},
             "sees_future": [s.spec for s in self.strategies if s.sees_future],
             "flushes": [s.spec for s in self.strategies if s.flushes],

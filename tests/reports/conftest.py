@@ -86,6 +86,7 @@ def make(
             "over_window": over / len(prompts),
             "verbatim_recency": 0.5 if cut else None,
             "forward_need": need,
+            "amnesia_need": None if need is None else round(1 - need, 9),
             "structural_validity": sound,
         },
         calls=calls,

@@ -50,7 +50,7 @@ def test_every_figure_is_explained(shown: str) -> None:
 
 
 def test_every_chart_has_its_units(shown: str) -> None:
-    for words in ("USD (less is better)", "% in context", "fresh tokens, all", "call number"):
+    for words in ("USD (less is better)", "needs met, %", "fresh tokens, all", "call number"):
         assert words in shown
 
 

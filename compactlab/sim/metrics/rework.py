@@ -175,20 +175,21 @@ def _met(closed: Reading) -> int:
 
 _LOOP = "closed loop, metrics of rework in the project's notes; simulated"
 _HUNDRED = "count over calls of the script, times 100"
+_PER = "per 100 calls"
 
 METRICS = (
     Metric("USD", "lower", "what it costs with what forgetting leads to, at best",
            OVER_REQUESTS, _LOOP, cost_with_rework_usd),
     Metric("USD", "lower", "the same at worst: what is stale or mutated is used",
            OVER_REQUESTS, _LOOP, cost_with_rework_worst_usd),
-    Metric("USD", "lower", "cost with rework over the needs that were met",
+    Metric("USD per need", "lower", "cost with rework over the needs that were met",
            "sum over calls and side calls, over the sum of needs met", _LOOP,
            cost_per_kept_need_usd),
-    Metric("calls", "lower", "calls that fetch again what is gone, per 100", _HUNDRED, _LOOP,
+    Metric(_PER, "lower", "calls that fetch again what is gone, per 100", _HUNDRED, _LOOP,
            rereads_per_100_calls),
-    Metric("calls", "lower", "calls that ask the user again, per 100", _HUNDRED, _LOOP,
+    Metric(_PER, "lower", "calls that ask the user again, per 100", _HUNDRED, _LOOP,
            questions_per_100_calls),
-    Metric("calls", "lower", "stale or mutated values used, at worst, per 100 calls", _HUNDRED,
+    Metric(_PER, "lower", "stale or mutated values used, at worst, per 100 calls", _HUNDRED,
            _LOOP, misuses_per_100_calls),
     Metric("tokens", "lower", "tokens that were fetched again", "sum over fetches", _LOOP,
            reread_tokens),
