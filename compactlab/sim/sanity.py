@@ -43,6 +43,7 @@ _ANSWER = re.compile(
     r"|i am|let me|let's|happy to|sorry|i apologi[sz]e|as an ai|good (?:question|idea))\b",
     re.IGNORECASE,
 )
+_LABEL = re.compile(r"\A[-*\s]*(?:[^\W\d]+:\s)?")  # of an entry in a list: "- Open: ..."
 _CLOSING = " \t\r\n\"'*_`)]}>\u201d\u2019"
 
 
@@ -163,7 +164,8 @@ def _words(text: str) -> set[str]:
 
 
 def _asks(text: str, given: Iterable[Part]) -> bool:
-    last = _SENTENCE.split(text.rstrip(_CLOSING))[-1].strip()
+    sentences = map(str.strip, reversed(_SENTENCE.split(text.rstrip(_CLOSING))))
+    last = _LABEL.sub("", next(filter(None, sentences), ""))
     return last.endswith(("?", "\uff1f")) and not _quoted(last, given)
 
 

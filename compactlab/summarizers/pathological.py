@@ -40,14 +40,14 @@ class Inflating(Summarizer):
     simulated: ClassVar[str] = "a model that repeats everything and adds to it"
 
     def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
-        """What was said, and filler until it is longer than that and than the budget."""
+        """What was said, and filler until it is longer than that, and a third over the budget."""
         told = tuple(
             Part("text", part.text, "summary", part.sources) for part in _said(request) if part.text
         )
         if not told:
             return ()
         given = sum(count(part.text) for part in told)
-        missing = max(request.max_tokens - given, 0) + 1
+        missing = max(request.max_tokens * 4 // 3 - given, 0) + 1
         filler = _FILLER * (missing // max(count(_FILLER) - 1, 1) + 1)
         return (*told, Part("text", filler, "summary", told[-1].sources))
 
