@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from compactlab import api
+from compactlab.scenarios.catalogue import SCENARIOS
 from compactlab.scenarios.coding_agent import CodingAgent
 from compactlab.sim.conversation import Conversation
 from compactlab.sim.errors import InputError, ModelError, UsageError
@@ -194,3 +195,23 @@ def test_results_can_be_used_as_a_table(made: Conversation) -> None:
     assert frame.loc["keep_all()", "forward_need"] == 1
     assert frame.loc["keep_none()", "forward_need"] < 1
     assert frame["cost_usd"].gt(0).all()
+
+
+def test_the_suite_is_all_scenarios_with_the_same_size() -> None:
+    planned = api.plan("suite(tokens=20000)", "keep_all", seeds=2)
+    names = [source.name for source in planned.sources]
+    assert names == [f"{name}(tokens=20000)-{seed}" for name in SCENARIOS for seed in (0, 1)]
+    with pytest.raises(UsageError, match="tokns"):
+        api.plan("suite(tokns=1)", "keep_all")
+
+
+def test_the_closed_loop_stands_beside_the_open_one_in_a_row() -> None:
+    script = "coding_agent(turns=12, tokens=30000)"
+    frame = api.run(script, ["keep_all", "keep_none"], loop="closed").frame().set_index("strategy")
+    kept, dropped = frame.loc["keep_all()"], frame.loc["keep_none()"]
+    assert kept.amnesia_need == kept.rereads_per_100_calls == 0
+    assert kept.cost_with_rework_usd == kept.cost_usd
+    assert dropped.amnesia_need > 0
+    assert dropped.rereads_per_100_calls + dropped.questions_per_100_calls > 0
+    with pytest.raises(UsageError, match="a loop is 'open' or 'closed', not 'shut'"):
+        api.run(script, "keep_all", loop="shut")

@@ -13,12 +13,13 @@ from compactlab.scenarios.transcript import find, read
 from compactlab.sim.conversation import Conversation
 from compactlab.sim.errors import UsageError, unknown
 from compactlab.sim.scenario import Scenario
-from compactlab.sim.spec import build, parse_spec, snake_case
+from compactlab.sim.spec import build, label_of, parse_spec, snake_case
 from compactlab.sim.sweep import Source
 
 SCENARIOS: dict[str, type[Scenario]] = {
     snake_case(scenario.__name__): scenario for scenario in (CodingAgent, ResearchAssistant)
 }
+SUITE = "suite"  # stands for all of them
 # Long enough that a window of 200,000 tokens fills twice.
 DEFAULT = "coding_agent(turns=40, tokens=300000)"
 # So many ids are told where one must be chosen.
@@ -52,7 +53,7 @@ def sources(
     Parameters
     ----------
     names
-        Paths of files and directories, and specs of scenarios.
+        Paths of files and directories, and specs of scenarios; ``suite`` is all scenarios.
     seeds
         How often each is taken, with seeds from 0 on: so many conversations of each scenario, so
         many replays of each recording.
@@ -75,7 +76,7 @@ def sources(
         if _looks_like_path(str(name)) or _exists(name):
             paths.append(name)
         else:
-            scenarios.append(find_scenario(str(name)))
+            scenarios += _scenarios(str(name))
     files, skipped = find(paths)
     made = [_made(scenario, seed) for scenario in scenarios for seed in range(seeds)]
     read_in = [
@@ -137,8 +138,16 @@ def _looks_like_path(name: str) -> bool:
     return "/" in head or "\\" in head or "." in head
 
 
+def _scenarios(text: str) -> list[Scenario]:
+    """The scenarios that a spec names: one, or the whole suite with the same arguments."""
+    name, arguments = parse_spec(text)
+    if name == SUITE:
+        return [build(scenario, arguments) for scenario in SCENARIOS.values()]
+    return [find_scenario(text)]
+
+
 def _made(scenario: Scenario, seed: int) -> Source:
-    return Source(f"{scenario.spec}-{seed}", partial(_make, scenario, seed), seed)
+    return Source(f"{label_of(scenario)}-{seed}", partial(_make, scenario, seed), seed)
 
 
 def _make(scenario: Scenario, seed: int) -> list[Conversation]:
