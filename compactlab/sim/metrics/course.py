@@ -9,8 +9,7 @@ from operator import and_
 from statistics import fmean
 
 from compactlab.sim.blocks import blocks_of
-from compactlab.sim.conversation import Conversation
-from compactlab.sim.facts import Ledger, States, ledger_of
+from compactlab.sim.facts import Ledger, States
 from compactlab.sim.facts.ledger import Moment
 from compactlab.sim.message import Message
 from compactlab.sim.metrics.ages import Age, Ages, ages, in_order
@@ -100,13 +99,13 @@ class Course:
     @cached_property
     def tokens(self) -> Ages:
         """Ages in tokens of the log."""
-        found = _latest.get(self.ledger.conversation, self.tokenizer)
+        found = _latest.get(self.ledger, self.tokenizer)
         return Ages(TOKENS, in_order(found, self._answers))
 
     @cached_property
     def turns(self) -> Ages:
         """Ages in turns of the user that began since."""
-        found = _latest.get(self.ledger.conversation, None)
+        found = _latest.get(self.ledger, None)
         return Ages(TURNS, in_order(found, self._answers))
 
     @cached_property
@@ -149,8 +148,9 @@ def share(some: Iterable[int], whole: Sequence[int]) -> float | None:
 
 def lack(some: Iterable[int], whole: Sequence[int]) -> float | None:
     """How much of sets of facts does not lie in others; None if they are empty."""
-    found = share(some, whole)
-    return None if found is None else 1 - found
+    count = sum(map(int.bit_count, whole))
+    found = sum(map(int.bit_count, map(and_, some, whole)))
+    return (count - found) / count if count else None
 
 
 class _Latest:
@@ -160,13 +160,13 @@ class _Latest:
         self._digest = ""
         self._found: dict[Tokenizer | None, dict[str, Age]] = {}
 
-    def get(self, conversation: Conversation, tokenizer: Tokenizer | None) -> dict[str, Age]:
+    def get(self, ledger: Ledger, tokenizer: Tokenizer | None) -> dict[str, Age]:
         """Ages by the tokens of a tokenizer; in turns, without one."""
-        if conversation.digest != self._digest:
-            self._digest, self._found = conversation.digest, {}
+        digest = ledger.conversation.digest
+        if digest != self._digest:
+            self._digest, self._found = digest, {}
         found = self._found.get(tokenizer)
         if found is None:
-            ledger = ledger_of(conversation)
             if tokenizer is None:
                 found = ages(ledger, TURNS, _turns)
             else:

@@ -1,0 +1,93 @@
+"""What of the facts is in memory when a compaction has followed a flush."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from compactlab.sim.conversation import Conversation, Fact
+from compactlab.sim.memory import Remembered
+from compactlab.sim.message import Message, Part, Source
+from compactlab.sim.metrics import METRICS, Reading
+from compactlab.sim.metrics.notes import TOPICS
+from compactlab.sim.summarize import Summarizer, SummaryRequest, TurnRequest, Written
+
+KINDS: list[Any] = ["decision", "preference", "entity", "artifact", "open_loop", "goal"]
+FACTS = {
+    kind: Fact(kind, kind, f"{kind} thing", f"{kind}-7x7", (Source(f"u{n}", 0),))
+    for n, kind in enumerate(KINDS, 1)
+}
+
+
+@dataclass(frozen=True)
+class Diary(Summarizer):
+    """Writes down what it is to write down, of messages of these ids."""
+
+    kinds: tuple[str, ...] = ()
+
+    def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
+        return ()
+
+    def write(
+        self, messages: Sequence[Message], request: TurnRequest, count: Callable[[str], int]
+    ) -> Written:
+        items = tuple(
+            Remembered("decision", f"{fact.key}: {fact.value}", fact.origin)
+            for kind, fact in FACTS.items()
+            if kind in self.kinds
+        )
+        return Written("", items)
+
+
+@pytest.fixture
+def script(story: Any) -> Conversation:
+    """Six facts of six kinds, one a turn, and a last turn."""
+    for fact in FACTS.values():
+        story.user(f"The {fact.key} is {fact.value}.").answer("ok")
+    script: Conversation = story.user("Go").answer("ok").script(facts=tuple(FACTS.values()))
+    return script
+
+
+def figures(
+    kit: Any,
+    script: Conversation,
+    *,
+    flush: int,
+    cut: int,
+    purpose: str = "flush",
+    kinds: tuple[str, ...] = (),
+) -> list[float | None]:
+    """The four figures where there is a flush before an answer, and a compaction before one."""
+
+    def act(view: Any, host: Any) -> Any:
+        answered = sum(m.call is not None for m in host.log)
+        if answered == flush - 1:
+            view = host.run_turn(view, TurnRequest("Write it down.", purpose=purpose))
+        return view.with_messages(view.messages[-1:]) if answered == cut - 1 else view
+
+    trace = kit.replayed(script, kit.act(act), summarizer=Diary(kinds))
+    reading = Reading(trace, script)
+    return [METRICS[f"flush_{topic}"].compute(reading) for topic in TOPICS]
+
+
+def test_what_was_written_down_was_saved(kit: Any, script: Conversation) -> None:
+    # In the order of decisions, the user, progress and action items.
+    found = figures(kit, script, flush=7, cut=7, kinds=("decision", "entity", "goal"))
+    assert found == [1, 1 / 2, 0, 1 / 2]
+
+
+def test_what_has_not_been_said_by_then_is_not_asked_for(kit: Any, script: Conversation) -> None:
+    found = figures(kit, script, flush=2, cut=3, kinds=("decision",))
+    assert found == [1, 0, None, None]
+
+
+def test_a_flush_after_the_compaction_is_too_late(kit: Any, script: Conversation) -> None:
+    assert figures(kit, script, flush=7, cut=3, kinds=("decision",)) == [None] * 4
+
+
+def test_without_a_flush_there_is_no_figure(kit: Any, script: Conversation) -> None:
+    found = figures(kit, script, flush=7, cut=7, kinds=("decision",), purpose="turn")
+    assert found == [None] * 4
