@@ -6,7 +6,7 @@ BIN := .venv/bin
 READY := .venv/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow check bench bars validate clean picture
+.PHONY: help demo test test-slow check bench bars validate clean docs picture
 
 help: ## say what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -41,6 +41,9 @@ validate: $(READY) ## hold what is replayed against published figures, RECORDED=
 
 picture: $(READY) ## draw the picture of the README anew, from a real run
 	$(BIN)/python examples/picture.py docs/picture.svg
+
+docs: $(READY) ## write the tables and definitions of docs/metrics.md anew, from the code
+	$(BIN)/python examples/metrics_page.py
 
 clean: ## remove whatever was made here, .venv included
 	rm -rf .venv compactlab-out build dist

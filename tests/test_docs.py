@@ -4,20 +4,34 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from runpy import run_path
+
+import pytest
 
 from compactlab.api import plan
 from compactlab.cli.experiment import Settings
 from compactlab.cli.run import run
 from compactlab.sim.causes import CAUSES
-from compactlab.sim.metrics import METRICS
+from compactlab.sim.metrics import METRICS, Metric
 from compactlab.strategies.catalogue import strategies
 
 
-def test_the_table_of_metrics_is_that_of_the_code(root: Path) -> None:
+def test_the_page_of_metrics_is_what_make_docs_writes(root: Path) -> None:
     page = (root / "docs" / "metrics.md").read_text("utf-8")
+    written = run_path(str(root / "examples" / "metrics_page.py"))["renewed"](page)
+    assert written == page, "write it anew: make docs"
     for name, metric in METRICS.items():
         cells = (name, metric.unit, metric.better, metric.meaning, metric.of_run, metric.source)
         assert f"| {' | '.join(cells)} |" in page
+
+
+@pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
+def test_a_metric_has_a_definition_that_can_stand_on_a_page(metric: Metric) -> None:
+    first, *more = metric.definition.splitlines()
+    assert first.endswith("."), "a first line that is a sentence"
+    assert not more or not more[0], "and an empty line, if anything follows"
+    for roll in ("Parameters", "Returns", "Examples", ">>>", ":func:", ":class:"):
+        assert roll not in metric.definition
 
 
 def test_the_table_of_causes_is_that_of_the_code(root: Path) -> None:

@@ -16,12 +16,19 @@ def calls(reading: Reading) -> int:
 
 
 def rewrites(reading: Reading) -> int:
-    """Calls whose prompt is not the last one plus what is new."""
+    """Calls whose prompt is not the last one plus what is new, because of the strategy.
+
+    Going back in a script is none.
+    """
     return sum(step.rewrite for step in reading.trace.steps)
 
 
 def compactions(reading: Reading) -> int:
-    """Calls whose prompt lacks content that had been sent."""
+    """Calls whose prompt lacks content that had been sent.
+
+    A *compaction* is a rewrite after which content of a message that had been sent is gone or
+    shortened. Going back in a script is none.
+    """
     return sum(step.compaction for step in reading.trace.steps)
 
 
@@ -37,7 +44,13 @@ def over_window(reading: Reading) -> float | None:
 
 
 def tokens_added(reading: Reading) -> int:
-    """Prompt tokens of what nobody in the script said: summaries, place-holders, blocks, notes."""
+    """Prompt tokens of what nobody in the script said: summaries, place-holders, blocks, notes.
+
+    Over all calls, the tokens of the parts of prompts that nobody in the script said: summaries,
+    place-holders, recovered and recalled blocks, the turns of a memory flush. 0 for whoever only
+    drops. It is here that a strategy can be seen to feed on itself: the first version of OpenClaw's
+    sidecar adds blocks that quote its blocks.
+    """
     script = reading.conversation
     messages = {id(message) for message in script.messages}
     said = {id(part) for message in script.messages for part in message.parts}

@@ -9,7 +9,12 @@ from compactlab.sim.metrics.reading import Reading
 
 
 def cost_usd(reading: Reading) -> float:
-    """Dollars of all calls and side calls."""
+    """Dollars of all calls and side calls.
+
+    Tokens by billing class times the price of that class, at the date of the call and for the size
+    of its whole prompt, from genai-prices. A call without a time is priced at the list's newest
+    prices.
+    """
     return math.fsum(reading.costs) + side_cost_usd(reading)
 
 

@@ -1,4 +1,8 @@
-"""Fresh tokens by cause: why anything had to be sent that was not read from the cache."""
+"""Fresh tokens by cause: why anything had to be sent that was not read from the cache.
+
+Each fresh token has one cause, as they are listed at the end of this page; those of side calls are
+among them. Together they are ``tokens_uncached`` plus ``tokens_cache_write``.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +19,7 @@ def _of_cause(cause: str) -> Callable[[Reading], int]:
         return reading.causes[cause]
 
     fresh.__name__ = f"fresh_{cause}"
-    fresh.__doc__ = f"Fresh tokens of that cause: {CAUSES[cause]}."
+    fresh.__doc__ = f"Fresh: {CAUSES[cause]}."
     return fresh
 
 

@@ -1,7 +1,7 @@
 """A stand-in for the time to the first token: simulated, and only what depends on the cache.
 
 What is fresh must be computed, looking back on all that stands before it; what is read need not.
-The seconds are those of :mod:`compactlab.sim.prefill` for a model of 70 billion parameters on
+The seconds are those of ``compactlab.sim.prefill`` for a model of 70 billion parameters on
 eight H100, whatever the model of the run is: its figures and their sources stand there. Networks,
 queues and loading a stored prefix are left out, as nothing is known of them; so figures are good
 for comparing strategies, and not for promising seconds.
@@ -19,7 +19,13 @@ _SERVERS = PRESETS["70b"]
 
 
 def ttft_proxy_p50(reading: Reading) -> float | None:
-    """Seconds of prefill that half of the calls stay within."""
+    """Seconds of prefill that half of the calls stay within.
+
+    A stand-in for the time to the first token, simulated: (2 N T + 4 L d (C T + T²/2)) operations
+    for T fresh tokens behind C read ones, at half of what eight H100 are capable of, with N = 70
+    billion, L = 80, d = 8192. What is read costs nothing but to be looked back on. Side calls that
+    a user waits for are not in it.
+    """
     return _percentile(reading, 0.50)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from inspect import cleandoc
 from typing import Literal
 
 from compactlab.sim.metrics.reading import Reading
@@ -47,6 +48,11 @@ class Metric:
     def name(self) -> str:
         """Its name in tables and files: that of its function."""
         return self.compute.__name__
+
+    @property
+    def definition(self) -> str:
+        """How exactly it is computed: the docstring of its function."""
+        return cleandoc(self.compute.__doc__ or "")
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,21 @@ from compactlab.sim.metrics.reading import Reading
 
 
 def prefix_reuse(reading: Reading) -> float | None:
-    """Share of all prompt tokens that were read from the cache."""
+    """Share of all prompt tokens that were read from the cache.
+
+    1 less the sum of fresh tokens over the sum of prompt tokens. An upper bound is what a client
+    that never edits its history and never pauses would reach.
+    """
     total = sum(reading.prompts)
     return 1 - sum(reading.fresh) / total if total else None
 
 
 def tokens_rewritten(reading: Reading) -> int:
-    """Fresh tokens that the prompt before had held already."""
+    """Fresh tokens that the prompt before had held already.
+
+    At each call but the first: the prompt before, less what was read now, not below 0 and not above
+    what was fresh now. Tokens whose stored prefix expired count, as they had been paid for before.
+    """
     pairs = zip(reading.prompts, reading.trace.steps[1:], reading.fresh[1:], strict=False)
     return sum(min(max(before - s.usage.cache_read, 0), fresh) for before, s, fresh in pairs)
 
@@ -26,7 +34,12 @@ def spikes(reading: Reading) -> list[tuple[int, float]]:
 
 
 def write_spike(reading: Reading) -> float | None:
-    """Median of the spikes."""
+    """Median of the spikes.
+
+    At each compaction: the fresh tokens of its call, less the median of the fresh tokens of the
+    five calls before (fewer at the start). A spike can be negative: a strategy that cuts at every
+    call has no calm calls to compare with.
+    """
     return _median([peak - base for peak, base in spikes(reading)])
 
 
@@ -36,7 +49,10 @@ def write_spike_max(reading: Reading) -> float | None:
 
 
 def write_spike_ratio(reading: Reading) -> float | None:
-    """Median of the spike ratios."""
+    """Median of the spike ratios.
+
+    The same over that median, instead of less it; left out where the median is 0.
+    """
     return _median([peak / base for peak, base in spikes(reading) if base])
 
 

@@ -12,12 +12,24 @@ from compactlab.sim.trace import SideCall
 
 
 def premium_usd(reading: Reading) -> float:
-    """Dollars for fresh tokens, those that had to come once not among them, above reading them."""
+    """Dollars for fresh tokens, those that had to come once not among them, above reading them.
+
+    The fresh tokens of all causes but ``cold_start`` and ``append``, in calls and side calls: what
+    they cost less what reading them would have cost, at the prices of the call's model, date and
+    size. Each token is priced in the class it was billed in; in a prompt, what is written for an
+    hour stands first, then what is written for five minutes, then what is not written. It is what
+    would have been saved if nothing had ever expired or moved, and nothing been asked for beside
+    the script. 0 where nothing is stored, as nothing could have been read there.
+    """
     return math.fsum(reading.premiums)
 
 
 def summary_cost_usd(reading: Reading) -> float:
-    """Dollars of the requests that make summaries."""
+    """Dollars of the requests that make summaries.
+
+    The side calls of purpose ``summary`` alone: prompts and answers. Extra turns, such as flushes
+    of memory, are in ``side_cost_usd`` beside them.
+    """
     return math.fsum(map(reading.cost, _summaries(reading)))
 
 
@@ -31,28 +43,58 @@ def _summaries(reading: Reading) -> list[SideCall]:
 
 
 def tokens_dead_writes(reading: Reading) -> int:
-    """Tokens that were written to the cache and that no later request has read."""
+    """Tokens that were written to the cache and that no later request has read.
+
+    Of what a call *k* wrote, that is live which any later request *j*, a side call or not, has
+    read: up to the largest, over all *j* to the same model, of the smaller of what *j* read and
+    what the prompts of *k* and *j* share. The rest was written for nothing. The last call of a
+    session always writes for nobody. Who goes back to an older branch and reads it brings it back
+    to life. What expired unread, was written again and then read counts as read: it is the same
+    text, and its second price stands under ``ttl_expired``.
+    """
     return sum(reading.dead)
 
 
 def dead_writes_usd(reading: Reading) -> float:
-    """Dollars that writing them cost above sending them."""
+    """Dollars that writing them cost above sending them.
+
+    Above the plain input price, that is, for they would have been sent in any case.
+    """
     both = zip(reading.requests, reading.dead, strict=True)
     return math.fsum(above_input(reading, request, dead) for request, dead in both)
 
 
 def spike_premium_usd(reading: Reading) -> float:
-    """Dollars that compactions' calls paid above reading for what the strategy made fresh."""
+    """Dollars that compactions' calls paid above reading for what the strategy made fresh.
+
+    At each compaction's call, the part of ``premium_usd`` whose cause lies in the prompt's change
+    (``compaction``, ``history_edit``, ``system_changed``): the summary, and all that moved. What
+    had expired by then in any case is not the compaction's to pay.
+    """
     return math.fsum(each.premium for each in reading.paybacks)
 
 
 def break_even_calls(reading: Reading) -> float | None:
-    """Median of the calls after which a compaction has paid for itself."""
+    """Median of the calls after which a compaction has paid for itself.
+
+    For each compaction: its spike premium and the summaries that were asked for since the
+    compaction before, over what it saves per call. *Saved per call*: the prompt before, with all
+    that came to the log since, less the prompt after, at the read price of each call from the
+    compaction's own to the last before the next compaction (at the input price, where nothing is
+    stored); the mean of these. What a larger prompt would have cost more when it expired, or for
+    passing into a dearer tier, is not counted, so break-even is told rather too late than too
+    early; thinking of earlier turns that the model itself drops at that call counts as removed,
+    though it would have gone in any case. Infinite if nothing is saved (null in JSON and CSV).
+    """
     return median(each.break_even for each in reading.paybacks) if reading.paybacks else None
 
 
 def paid_back(reading: Reading) -> float | None:
-    """Share of the compactions that have paid for themselves before the next one."""
+    """Share of the compactions that have paid for themselves before the next one.
+
+    A compaction has *paid back* if as many calls followed, its own among them, as it breaks even
+    after. Strategies that cut at every call never do: each cut is judged by one call alone.
+    """
     return fmean(each.paid for each in reading.paybacks) if reading.paybacks else None
 
 
