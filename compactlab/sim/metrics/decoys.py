@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from compactlab.sim.conversation import Fact
 from compactlab.sim.facts.counts import Counts
 from compactlab.sim.facts.ledger import Ledger, numbers
-from compactlab.sim.facts.wording import Wording
+from compactlab.sim.facts.wording import Wording, normal
 from compactlab.sim.message import Message, Part
 from compactlab.sim.metrics.reading import Reading
 from compactlab.sim.metrics.shared import shared
@@ -44,7 +45,10 @@ class _Ear:
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
-        self._decoys = [(1 << n, ledger.facts[n]) for n in numbers(ledger.decoys)]
+        self._decoys = [
+            (1 << number, ledger.facts[number], _names(ledger.facts[number]))
+            for number in numbers(ledger.decoys)
+        ]
         self._heard: dict[str, int] = {}
         self._known: dict[int, tuple[Message, int]] = {}
 
@@ -69,7 +73,16 @@ class _Ear:
     def _text(self, text: str) -> int:
         known = self._heard.get(text)
         if known is None:
-            wording = Wording(text)
-            known = sum(bit for bit, decoy in self._decoys if wording.says(decoy).intact)
+            plain = normal(text)
+            named = [each for each in self._decoys if any(name in plain for name in each[2])]
+            # Cutting a text into words is dear, and most texts have nothing to do with any decoy.
+            wording = Wording(text if named else "")
+            known = sum(bit for bit, decoy, _ in named if wording.says(decoy).intact)
             self._heard[text] = known
         return known
+
+
+def _names(fact: Fact) -> list[str]:
+    """What a text must hold, one of them, to say a fact."""
+    names = [name for name in (fact.key, *fact.aliases) if name]
+    return [normal(name) for name in names or (fact.value, *fact.variants)]
