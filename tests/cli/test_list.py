@@ -60,7 +60,8 @@ def test_parameters_stand_below_with_their_defaults(compactlab):
 
 
 def test_the_scenario_that_is_run_by_default_is_named_as_it_is_run(compactlab):
-    (row,) = json.loads(compactlab("list", "scenarios", "--json").out)
+    rows = json.loads(compactlab("list", "scenarios", "--json").out)
+    (row,) = (row for row in rows if row.get("used_by_run"))
     assert find_scenario(row["used_by_run"]) == find_scenario(DEFAULT)
     assert f"compactlab run uses {row['used_by_run']}" in compactlab("list", "scenarios", "-p").out
 

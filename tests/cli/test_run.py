@@ -136,7 +136,7 @@ def test_a_dry_run_of_everything_that_is_built_in_names_it(compactlab):
         ({"strategies": ("sliding_window(keep=0)",)}, "keep must be at least 1"),
         ({"strategies": ("turn_slice + keep_all",)}, "session, turn, request"),
         ({"what": "coding_agnt"}, "did you mean coding_agent"),
-        ({"what": "coding_agent(turns=0)"}, "at least 1"),
+        ({"what": "coding_agent(tokens=0)"}, "at least 1"),
         ({"what": "no/such/file.jsonl"}, "no/such/file.jsonl: No such file"),
     ],
 )
