@@ -75,7 +75,8 @@ class Spoken(NamedTuple):
     intact
         Whether they stand within so many words together with a word of its polarity.
     ordered
-        Whether a word that puts one thing after another stands as near to the value.
+        Whether a word that puts one thing after another stands as near to the value; only of a
+        fact that supersedes others all of the text is looked at for it.
     """
 
     key: bool = False
@@ -124,6 +125,8 @@ class Wording:
                 said = True
                 ordered = ordered or _ORDERS.search(around) is not None
                 intact = intact or self._together(fact, keys, first, room)
+            if intact and (ordered or not fact.supersedes):
+                break  # nothing that is asked of this fact can change any more
         return Spoken(key or said, said, intact, ordered)
 
     def _places(self, values: Iterable[str]) -> Iterator[tuple[int, int]]:
