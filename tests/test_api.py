@@ -162,7 +162,7 @@ def test_the_line_up_runs_by_default(made: Conversation) -> None:
 
 def test_the_default_conversation_is_a_scenario() -> None:
     (source,) = api.plan().sources
-    assert source.name.startswith("coding_agent(turns=40, tokens=300000,")
+    assert source.name.startswith("coding_agent(turns=40, tokens=300000)")
 
 
 @pytest.mark.parametrize("wrong", [{"seeds": 0}, {"window": 0}, {"window": -5}, {"jobs": 0}])
