@@ -96,12 +96,14 @@ def _premises(ledger: Ledger, number: int) -> set[int]:
 def deletion_leak(reading: Reading) -> float | None:
     """Share of deleted facts that are still verbatim or intact.
 
-    All pairs of a call of the script and a fact that had been taken back before it. What takes it
-    back may stand in the prompt as well, so a strategy that keeps everything has a leak of 1: the
-    figure is about what must be gone, not about what an agent would believe.
+    All pairs of a call of the script and a fact that had been taken back before it, without those
+    whose state is unknown. What takes it back may stand in the prompt as well, so a strategy that
+    keeps everything has a leak of 1: the figure is about what must be gone, not about what an agent
+    would believe.
     """
     found = course(reading)
-    return share(found.kept, [moment.deleted for moment in found.moments])
+    both = zip(found.moments, found.states, strict=True)
+    return share(found.kept, [moment.deleted & ~states.unknown for moment, states in both])
 
 
 def mutation(reading: Reading) -> float | None:

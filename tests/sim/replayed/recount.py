@@ -141,8 +141,7 @@ class Recount:
         return sum(seen.state == state for seen in due) / len(due) if due else None
 
     def leak(self) -> float | None:
-        gone = [seen for seen in self.seen if seen.deleted]
-        return sum(seen.state in KEPT for seen in gone) / len(gone) if gone else None
+        return self.kept(lambda seen: seen.deleted)
 
     def cascade(self) -> float | None:
         wrong = []
