@@ -9,6 +9,8 @@ from pathlib import Path
 
 from compactlab.scenarios.coding_agent import CodingAgent
 from compactlab.scenarios.research_assistant import ResearchAssistant
+from compactlab.scenarios.revised_decisions import RevisedDecisions
+from compactlab.scenarios.support_chat import SupportChat
 from compactlab.scenarios.transcript import find, read
 from compactlab.sim.conversation import Conversation
 from compactlab.sim.errors import UsageError, unknown
@@ -17,7 +19,13 @@ from compactlab.sim.spec import build, label_of, parse_spec, snake_case
 from compactlab.sim.sweep import Source
 
 SCENARIOS: dict[str, type[Scenario]] = {
-    snake_case(scenario.__name__): scenario for scenario in (CodingAgent, ResearchAssistant)
+    snake_case(scenario.__name__): scenario
+    for scenario in (
+        CodingAgent,
+        ResearchAssistant,
+        SupportChat,
+        RevisedDecisions,
+    )
 }
 SUITE = "suite"  # stands for all of them
 # Long enough that a window of 200,000 tokens fills twice.

@@ -9,8 +9,8 @@ from compactlab.scenarios.coding_repository import NOUNS, File, Repository
 from compactlab.scenarios.coding_texts import Writer
 from compactlab.scenarios.plot.domain import Domain
 from compactlab.scenarios.plot.draft import Draft, ToolCall
-from compactlab.scenarios.plot.plan import Thread
 from compactlab.scenarios.plot.profile import find_profile
+from compactlab.scenarios.plot.thread import Thread
 from compactlab.scenarios.plot.world import Open, Used, World
 from compactlab.sim.conversation import FactType
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import math
 import time
 from itertools import pairwise
 from pathlib import Path
@@ -12,8 +11,7 @@ from typing import get_args
 import pytest
 
 from compactlab.scenarios import native
-from compactlab.scenarios.plot.plan import FIRST, LAST
-from compactlab.scenarios.plot.teller import LONGEST_LAG, SHORTEST_LAG
+from compactlab.scenarios.plot.plan import FIRST
 from compactlab.sim.conversation import Conversation, FactType
 from compactlab.sim.facts.ledger import ledger_of
 from compactlab.sim.facts.wording import Wording
@@ -91,7 +89,7 @@ def test_facts_are_stated_early_late_and_between(name: str, tokens: int) -> None
 def stratum(conversation: Conversation) -> list[str]:
     place, tokens = places(conversation), size(conversation)
     turns = [message.id for message in conversation.messages if message.starts_turn]
-    late = place[turns[-LAST]]
+    late = place[turns[-STORIES[conversation.format].domain.mix.late]]
     found = []
     for fact in stated(conversation):
         here = place[fact.origin[0].id]
@@ -146,8 +144,7 @@ def test_nearly_every_fact_is_needed(name: str, tokens: int) -> None:
 @pytest.mark.parametrize("tokens", SIZES[1:])
 def test_lags_are_spread_as_is_stated(name: str, tokens: int) -> None:
     lags = [lag for conversation in all_made(name, tokens) for lag in lags_of(conversation)]
-    whole_scale = math.log(min(tokens, LONGEST_LAG) / SHORTEST_LAG)
-    edges = [SHORTEST_LAG * math.exp(whole_scale * step / 4) for step in range(1, 4)]
+    edges = [STORIES[name].domain.lags.at(step / 4, tokens) for step in range(1, 4)]
     bins = [sum(low <= lag < high for lag in lags) for low, high in pairwise([0, *edges, 1e9])]
     # Cut to the time for which a fact holds, so that there are fewer long ones than short ones;
     # none is missing.

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from compactlab.scenarios.plot.phrases import FAMILIES, Family, Phrasing
 from compactlab.scenarios.plot.values import unguessable
+from compactlab.scenarios.plot.writer import FOCUS, OFTEN
 from compactlab.sim.conversation import FactType
 
 Voice = Literal["user", "assistant", "tool"]
@@ -26,12 +28,20 @@ class Mix:
         Shares of the stated facts: replaced by a newer one, taken back, following from one that
         is then replaced.
     first, last
-        Shares stated in the first tenth of the tokens, and in the last five turns (in the last
+        Shares stated in the first tenth of the tokens, and in the last turns (in the last
         quarter of them, where there are few), of facts that neither replace nor follow from others;
         the rest is stated between, and the others wherever there is room for them.
     twins
         Share of facts that have a near-duplicate: a key with one other word, a value of the same
         make. At least; others come by themselves.
+    chain
+        How often at least and at most what replaces is itself replaced, the first time counted.
+        Demands and prohibitions are replaced once, so that they stay even. With chains, their ends
+        may be taken back like all else.
+    late
+        How many turns are the last ones.
+    restated
+        Share of the facts of the user's voice that are said again in later turns, once or twice.
     """
 
     density: float = 0.36
@@ -42,6 +52,46 @@ class Mix:
     first: float = 0.3
     last: float = 0.2
     twins: float = 0.2
+    chain: tuple[int, int] = (1, 1)
+    late: int = 5
+    restated: float = 0.0
+
+
+@dataclass(frozen=True)
+class Lags:
+    """After how many tokens a fact is needed: log-uniform, cut to the time for which it holds.
+
+    It is as likely after 500 to 1,000 as after 5,000 to 10,000. Not measured: it is so that facts
+    of all ages are needed.
+
+    Parameters
+    ----------
+    shortest, longest
+        Tokens.
+    near, border
+        Share of the needs that come before so many tokens; the others come after it.
+
+    Examples
+    --------
+    >>> Lags().at(0.5, most=1e9)
+    10000.0
+    >>> Lags(near=0.8, border=5_000).at(0.8, most=1e9)
+    5000.0
+    """
+
+    shortest: float = 500.0
+    longest: float = 200_000.0
+    near: float = 0.0
+    border: float = 500.0
+
+    def at(self, share: float, most: float) -> float:
+        """So many tokens after which a share of needs has come, of at most so many."""
+        if share < self.near:
+            low, high, share = self.shortest, self.border, share / self.near
+        else:
+            low, high, share = self.border, self.longest, (share - self.near) / (1 - self.near)
+        high = min(high, most)
+        return high * share if high <= low else low * float((high / low) ** share)
 
 
 @dataclass(frozen=True)
@@ -118,6 +168,9 @@ class Domain:
     pools
         Names that come back, as in real sessions: by name, a template and how many of them a
         conversation has. Most uses within a turn are of the same few.
+    focus, often
+        How many names of a pool a turn is about, and the share of uses that are of them. With one
+        name, calls, results and what is said are of the same.
     uses
         By type of fact, how the agent uses it; what is not in it is said, see :data:`SAYS`.
     voices
@@ -128,6 +181,18 @@ class Domain:
         How many facts there are, and of what fate.
     turn
         Tokens of a turn, by which it is reckoned how many there are.
+    answers
+        Probability, each time, that the agent answers instead of calling a tool.
+    lags
+        When facts are needed.
+    states
+        By family of phrases and type of fact, how it is stated, where it is not as usual.
+    together
+        By type of fact, things that are stated together, of one area: options of one choice.
+    resumes
+        By type of fact, how the user comes back to it, whereupon the agent needs it. May have
+        ``{key}``, its ``{area}``, its ``{thing}`` and of that the first word: the ``{nth}`` one.
+        Of other types, facts are needed without it.
     """
 
     words: Mapping[str, tuple[str, ...]]
@@ -138,17 +203,29 @@ class Domain:
     sentences: tuple[str, ...]
     tools: Mapping[str, Tool] = field(default_factory=dict)
     pools: Mapping[str, tuple[str, int]] = field(default_factory=dict)
+    focus: int = FOCUS
+    often: float = OFTEN
     uses: Mapping[FactType, tuple[Use, ...]] = field(default_factory=dict)
     voices: Mapping[FactType, Voice] = field(default_factory=dict)
     errors: tuple[str, ...] = ("error: {h} timed out",)
     mix: Mix = Mix()
     turn: float = 6_000
+    answers: float = 0.0
+    lags: Lags = Lags()
+    states: Mapping[Phrasing, Mapping[FactType, tuple[str, ...]]] = field(default_factory=dict)
+    together: Mapping[FactType, tuple[str, ...]] = field(default_factory=dict)
+    resumes: Mapping[FactType, tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for kind in self.kinds:
             for thing, template in self.things[kind].items():
                 if not unguessable(template):
                     raise ValueError(f"{kind}: the value of {thing!r} could be guessed: {template}")
+
+    def family(self, phrasing: Phrasing) -> Family:
+        """In which words facts are stated."""
+        family = FAMILIES[phrasing]
+        return replace(family, states={**family.states, **self.states.get(phrasing, {})})
 
     def uses_of(self, kind: FactType) -> tuple[Use, ...]:
         """How the agent may use a fact of a type."""

@@ -53,6 +53,8 @@ class Draft:
         Which call uses which fact.
     copies
         Messages that were said again, and their copies, by id.
+    branch
+        On which branch the conversation is.
     """
 
     def __init__(self, seed: int, name: str, profile: Profile) -> None:
@@ -65,6 +67,9 @@ class Draft:
         self._gaps = stream(seed, name, "gaps")
         self._weights: dict[str, tuple[int, int]] = {}
         self._messages = 0
+        self.branch = 0
+        self._before: dict[str, str] = {}
+        self._tip = ""
         self._calls = 0
         self._clock = _START
 
@@ -119,16 +124,31 @@ class Draft:
         self.copies.append((message.id, self._add(message.role, parts, message.meta)))
         return id
 
+    @property
+    def tip(self) -> str:
+        """Id of the message that the next one follows; "" at the start."""
+        return self._tip
+
     def rewind(self, to: str) -> None:
-        """Let the user go back to a message."""
+        """Let the user go back to a message, or over to one of another branch."""
         self.events.append(Rewind(to))
+        self._tip = to
+
+    def path(self) -> set[str]:
+        """Ids of the messages on the way to here."""
+        found, id = set[str](), self._tip
+        while id:
+            found.add(id)
+            id = self._before[id]
+        return found
 
     def _add(self, role: Role, parts: list[Part], meta: bool = False) -> str:
         id = self.next_id
         call = Call() if role == "assistant" else None
         if self.events:
-            self._clock = round(self._clock + self._wait(role), 3)
+            self._clock = round(self._after(role), 3)
         self.events.append(Message(id, role, tuple(parts), self._clock, meta, call))
+        self._before[id], self._tip = self._tip, id
         self._messages += 1
         for part in parts:
             tokens = _COUNT.part(part)
@@ -138,6 +158,10 @@ class Draft:
             length, weight = self._weights.get(kind, (0, 0))
             self._weights[kind] = length + len(part.text), weight + tokens
         return id
+
+    def _after(self, role: Role) -> float:
+        clock = self._clock + self._wait(role)
+        return self.profile.breaks.waking(clock) if role == "user" else clock
 
     def _wait(self, role: Role) -> float:
         breaks = self.profile.breaks

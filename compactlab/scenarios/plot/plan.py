@@ -8,80 +8,17 @@ from __future__ import annotations
 import random
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from compactlab.scenarios.plot.domain import Domain, Voice
 from compactlab.scenarios.plot.phrases import POLARITY
+from compactlab.scenarios.plot.thread import Thread
 from compactlab.scenarios.plot.values import WORDS, value
 from compactlab.sim.conversation import Fact, FactType
-from compactlab.sim.message import Source
 
-FIRST, LAST = 0.1, 5  # the strata: the first tenth of the tokens, the last five turns
+FIRST = 0.1  # the first stratum: a tenth of the tokens
 # Types that follow from nothing else.
 _ALONE = (*POLARITY, "open_loop", "tool_detail")
-
-
-@dataclass(eq=False)
-class Thread:
-    """A fact in the making: when it is to be stated, and what becomes of it.
-
-    Parameters
-    ----------
-    kind, key, thing, value, voice
-        What it is, of what it is one, and who states it.
-    turn
-        Of a user's: the turn, from 0.
-    place
-        After so many tokens it is stated; of a user's, where its turn begins.
-    old, parent
-        The fact that it replaces, and that it follows from.
-    newer
-        The fact that replaces it.
-    ends
-        After so many tokens it does not hold any more.
-    dropped
-        Turn in which it is taken back or, of an open loop, closed; -1 if it is not.
-    """
-
-    kind: FactType
-    key: str
-    thing: str
-    value: str
-    voice: Voice
-    turn: int
-    place: float
-    ends: float
-    old: Thread | None = None
-    parent: Thread | None = None
-    newer: Thread | None = None
-    dropped: int = -1
-    id: str = ""
-    origin: list[Source] = field(default_factory=list)
-    handle: str = ""
-    gone_at: str = ""
-
-    @property
-    def holds(self) -> bool:
-        """Whether it has been stated, and neither replaced nor taken back."""
-        replaced = self.newer is not None and bool(self.newer.origin)
-        return bool(self.origin) and not replaced and not self.gone_at
-
-    def fact(self) -> Fact:
-        """The fact that has become of it."""
-        closed = self.gone_at if self.kind == "open_loop" else ""
-        return Fact(
-            self.id,
-            self.kind,
-            self.key,
-            self.value,
-            origin=tuple(self.origin),
-            polarity=POLARITY.get(self.kind, "is"),
-            supersedes=(self.old.id,) if self.old else (),
-            depends_on=(self.parent.id,) if self.parent else (),
-            deleted_at="" if closed else self.gone_at,
-            scope=closed or "session",
-            handle=self.handle,
-        )
 
 
 class Planner:
@@ -109,7 +46,7 @@ class Planner:
         rules = [kind for kind in POLARITY if kind in self._kinds]
         for kind in rules:
             self._kinds[kind] = sum(domain.kinds[rule] for rule in rules) / len(rules)
-        self._late = max(len(starts) - LAST, len(starts) * 3 // 4)
+        self._late = max(len(starts) - self._mix.late, len(starts) * 3 // 4)
 
     def threads(self) -> list[Thread]:
         """Draw what is stated, in the order of its places."""
@@ -118,17 +55,24 @@ class Planner:
         replaced = self._rounded(mix.superseded * stated)
         dependent = self._rounded(mix.dependent * stated)
         first = self._threads(max(1, stated - replaced - dependent))
+        self._gather(first)
         free = [each for each in first if each.kind != "open_loop" and self._later(each)]
         rng.shuffle(free)
-        newer = [self._replace(each) for each in self._replaceable(free, replaced)]
+        newer = self._revised(free, replaced)
         parents = [n.old for n in newer if n.old and n.voice == "user" and " " not in n.value]
         following = [self._follow(rng.choice(parents)) for _ in range(dependent) if parents]
-        rest = [each for each in free if each.newer is None]
+        chained = newer if mix.chain[1] > 1 else []
+        rest = [each for each in (*free, *chained) if each.newer is None and self._later(each)]
+        if chained:
+            rng.shuffle(rest)
         for each in rest[: self._rounded(mix.deleted * stated)]:
             self._drop(each)
         for each in first:
             if each.kind == "open_loop":
                 self._drop(each)
+        if mix.restated:
+            for each in (*first, *newer):
+                self._restate(each)
         return sorted([*first, *newer, *following], key=lambda each: each.place)
 
     def decoys(self, stated: int) -> list[Fact]:
@@ -158,6 +102,37 @@ class Planner:
             turn, place = self._placed(voice, early)
             made.append(Thread(kind, key, thing, text, voice, turn, place, self._tokens))
         return made
+
+    def _gather(self, threads: list[Thread]) -> None:
+        """Let options of one choice be stated together: of one area, at one place."""
+        rng = self._rng
+        for kind, things in self._domain.together.items():
+            alike = [each for each in threads if each.kind == kind]
+            for start in range(0, len(alike), len(things)):
+                options = alike[start : start + len(things)]
+                self._keys -= {option.key for option in options}
+                area = options[0].key.removesuffix(f" {options[0].thing}")
+                while any(f"{area} {thing}" in self._keys for thing in things):
+                    area = f"{rng.choice(self._domain.areas)}-{area}"
+                for option, thing in zip(options, things, strict=False):
+                    option.key, option.thing = f"{area} {thing}", thing
+                    option.value = value(self._domain.things[kind][thing], rng, rng.choice(WORDS))
+                    option.turn, option.place = options[0].turn, options[0].place
+                    self._keys.add(option.key)
+
+    def _revised(self, free: list[Thread], count: int) -> list[Thread]:
+        """Replace so many facts, in chains of what is itself replaced."""
+        low, high = self._mix.chain
+        newer: list[Thread] = []
+        for first in self._replaceable(free, count):
+            long = high > 1 and first.kind not in POLARITY
+            more = min(self._rng.randint(low, high) if long else 1, count - len(newer))
+            last = first
+            while more and self._later(last):
+                more -= 1
+                last = self._replace(last, more)
+                newer.append(last)
+        return newer
 
     def _replaceable(self, free: list[Thread], count: int) -> list[Thread]:
         """Choose what is to be replaced: as many demands as prohibitions, to keep the balance."""
@@ -233,11 +208,13 @@ class Planner:
         """Whether the user speaks again after it."""
         return thread.turn + 1 < len(self._starts)
 
-    def _turn_after(self, thread: Thread) -> int:
-        return self._rng.randint(thread.turn + 1, len(self._starts) - 1)
+    def _turn_after(self, thread: Thread, more: int = 0) -> int:
+        """A later turn, after which as much happens so many times more."""
+        left = len(self._starts) - 1 - thread.turn
+        return self._rng.randint(thread.turn + 1, thread.turn + max(1, left // (more + 1)))
 
-    def _replace(self, old: Thread) -> Thread:
-        turn = self._turn_after(old)
+    def _replace(self, old: Thread, more: int = 0) -> Thread:
+        turn = self._turn_after(old, more)
         place = self._starts[turn]
         if old.voice != "user":
             place += (self._tokens - place) * self._rng.random() ** 2
@@ -265,6 +242,15 @@ class Planner:
         if self._later(thread):
             thread.dropped = self._turn_after(thread)
             thread.ends = self._starts[thread.dropped]
+
+    def _restate(self, thread: Thread) -> None:
+        """Let the user say a fact again while it holds; open loops are only closed."""
+        ends = thread.dropped if thread.dropped >= 0 else len(self._starts)
+        turns = range(thread.turn + 1, thread.newer.turn if thread.newer else ends)
+        if thread.voice == "user" and thread.kind != "open_loop" and turns:
+            if self._rng.random() < self._mix.restated:
+                times = min(self._rng.randint(1, 2), len(turns))
+                thread.restated = tuple(self._rng.sample(turns, times))
 
     def _rounded(self, number: float) -> int:
         """Round up or down at random, so that the mean is the number."""

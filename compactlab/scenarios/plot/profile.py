@@ -24,6 +24,7 @@ SPEAKERS = ("assistant", "tool", "user")
 SHARES = ("text", "thinking", "pair", "error")
 ANY_RESULT = "result"  # the size of a tool's result where the tool has none of its own
 
+_DAY = 86_400.0
 _SHARE = Kind("a number from 0 to 1", lambda value: AMOUNT.fits(value) and value <= 1)
 
 
@@ -66,15 +67,23 @@ class Breaks:
         Of all pauses of the user.
     shortest, longest
         Seconds. They are Pareto-distributed from the shortest on, with exponent 1, and cut.
+    night
+        Seconds from midnight (UTC) on, in which the user says nothing: the clock of the user is
+        put forward by as much. 0 for somebody who is up at any time.
     """
 
     share: float = 0.0
     shortest: float = 1_800.0
     longest: float = 57_600.0
+    night: float = 0.0
 
     def draw(self, rng: random.Random) -> float:
         """Draw the length of one, in seconds."""
         return min(self.shortest * rng.paretovariate(1), self.longest)
+
+    def waking(self, clock: float) -> float:
+        """When something is said that would be said at a time, in seconds since 1970."""
+        return clock + self.night if clock % _DAY < self.night else clock
 
 
 @dataclass(frozen=True)
@@ -202,6 +211,7 @@ def profile_of(whole: Section) -> Profile:
             share=float(breaks.take("share", _SHARE, plain.share)),
             shortest=float(breaks.take("shortest", FACTOR, plain.shortest)),
             longest=float(breaks.take("longest", FACTOR, plain.longest)),
+            night=float(breaks.take("night", AMOUNT, plain.night)),
         ),
         system={key: system.take(key, SIZE) for key in system.values},
     )

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import ClassVar
 
+from compactlab.scenarios.plot.branches import planned
 from compactlab.scenarios.plot.domain import Domain
 from compactlab.scenarios.plot.draft import Draft
-from compactlab.scenarios.plot.phrases import FAMILIES, Phrasing
-from compactlab.scenarios.plot.plan import Planner
+from compactlab.scenarios.plot.phrases import Phrasing
 from compactlab.scenarios.plot.profile import find_profile
 from compactlab.scenarios.plot.teller import Teller, repeated
 from compactlab.scenarios.plot.world import World
@@ -52,6 +53,7 @@ class Story(Scenario):
 
     domain: ClassVar[Domain]
     world: ClassVar[type[World]] = World
+    draft: ClassVar[type[Draft]] = Draft
     # The share of tokens that tools return, to which the tests hold a scenario. One that has
     # other shares, because people only talk in it, says so here.
     results: ClassVar[tuple[float, float]] = (0.40, 0.85)
@@ -71,11 +73,11 @@ class Story(Scenario):
 
         profile = find_profile(self.profile)
         starts = self._starts(open("turns"), profile.calls.sigma)
-        planner = Planner(open("plan"), domain, starts, self.tokens)
-        threads = planner.threads()
-        draft = Draft(seed, name, profile)
+        route = self.route(open("route"), len(starts))
+        planner, threads = planned(open("plan"), domain, starts, self.tokens, route)
+        draft = self.draft(seed, name, profile)
         world = self.world(domain, draft, open)
-        teller = Teller(draft, world, threads, FAMILIES[self.phrasing], open)
+        teller = Teller(draft, world, threads, domain.family(self.phrasing), open, route=route)
         teller.tell(starts, self.tokens)
         repeated(threads, draft.copies)
         stated = sorted((each for each in threads if each.id), key=lambda each: int(each.id[1:]))
@@ -92,6 +94,14 @@ class Story(Scenario):
             needs=tuple(draft.needs),
             seed=seed,
         )
+
+    def route(self, rng: random.Random, turns: int) -> Sequence[int]:
+        """On which branch each turn is; by itself, all are on one.
+
+        The first and the last turn are on branch 0, which is never abandoned. Any other begins
+        where the turn before has ended, and is left by a rewind.
+        """
+        return [0] * turns
 
     def _starts(self, rng: random.Random, sigma: float) -> list[float]:
         """After how many tokens each turn begins."""

@@ -10,17 +10,13 @@ import msgspec
 
 from compactlab.scenarios.plot.draft import Draft, Said, ToolCall
 from compactlab.scenarios.plot.phrases import POLARITY, Family
-from compactlab.scenarios.plot.plan import Thread
+from compactlab.scenarios.plot.thread import Thread
 from compactlab.scenarios.plot.world import Open, Used, World
 from compactlab.sim.conversation import Need
 from compactlab.sim.message import Source
 
 # A fact is needed once, and with this probability each time again, up to so many times.
 AGAIN, MOST_NEEDS = 0.4, 4
-# A need comes so many tokens after the fact was stated: log-uniform, so that it is as likely
-# between 500 and 1,000 as between 100,000 and 200,000, and cut to the time for which the fact
-# holds. Not measured; it is so that facts of all ages are needed.
-SHORTEST_LAG, LONGEST_LAG = 500.0, 200_000.0
 # Of all tokens, the most that one text of the agent takes, or short sessions get out of hand.
 _LARGEST_TEXT = 0.02
 AT_ONCE = 2  # facts that one message uses, but for the last one
@@ -29,6 +25,9 @@ Line = tuple[str, Thread | None]
 """Something that is said, and the fact that it states, if it does."""
 Spans = list[tuple[Thread, int, int]]
 """Facts, and where in a text they are stated."""
+
+Waiting = tuple[float, int, Thread]
+"""A need: after how many tokens, its number, and the fact."""
 
 
 class Teller:
@@ -46,39 +45,60 @@ class Teller:
         In which words they are said.
     open
         Opens streams of random numbers.
+    route
+        On which branch of the conversation each turn is; all on one, by default.
     """
 
     def __init__(
-        self, draft: Draft, world: World, threads: Sequence[Thread], family: Family, open: Open
+        self,
+        draft: Draft,
+        world: World,
+        threads: Sequence[Thread],
+        family: Family,
+        open: Open,
+        *,
+        route: Sequence[int] = (),
     ) -> None:
         self._draft, self._world, self._family = draft, world, family
         self._rng, self._wording, self._lags = open("telling"), open("wording"), open("lags")
         self._threads = threads
         self._agents = [each for each in threads if each.voice == "assistant"]
         self._tools = [each for each in threads if each.voice == "tool"]
-        self._needs: list[tuple[float, int, Thread]] = []
+        self._needs: list[Waiting] = []
+        self._resumed: list[Waiting] = []  # of these needs, which wait until the user comes back
         self._stated = self._drawn = 0
+        self._over = False
         self._most = math.inf
+        self._route, self._branch, self._parted = route, 0, False
+        self._tips: dict[int, str] = {}
+        self._shown: dict[Thread, str] = {}
 
     def tell(self, starts: Sequence[float], tokens: float) -> None:
         """Tell all of it, in turns that begin after so many tokens."""
         self._most = max(50.0, _LARGEST_TEXT * tokens)
+        self._route = self._route or [0] * len(starts)
         for turn, until in enumerate((*starts[1:], tokens)):
+            self._go(turn)
+            last = self._branch not in self._route[turn + 1 :]
             self._world.before(turn)
-            self._ask(turn, until)
-            self._work(until, last=turn == len(starts) - 1)
+            self._ask(turn, until, last)
+            self._work(until, last)
 
-    def _ask(self, turn: int, until: float) -> None:
+    def _ask(self, turn: int, until: float, last: bool) -> None:
         """Let the user say what has changed and what is new, and ask for something."""
         lines: list[Line] = []
+        self._over = last
         for fact in self._threads:
             if fact.dropped == turn and fact.origin:
                 family = self._family
                 said = family.closes if fact.kind == "open_loop" else family.deletes
                 lines.append((self._phrase(said, fact), None))
-                fact.gone_at = self._draft.next_id
+                fact.gone_at, fact.gone = self._draft.next_id, True
+        lines += self._come_back(last)
         news = [each for each in self._threads if each.voice == "user" and each.turn == turn]
         lines += [(self._statement(fact), fact) for fact in news]
+        again = [each for each in self._threads if turn in each.restated and each.holds]
+        lines += [(self._phrase(self._family.states[fact.kind], fact), fact) for fact in again]
         request = self._world.request(max(50.0, until - self._draft.tokens))
         lines.insert(self._rng.choice((0, len(lines))), (request, None))
         text, spans = _joined(lines)
@@ -87,7 +107,7 @@ class Teller:
     def _work(self, until: float, last: bool) -> None:
         """Let the agent call tools until the turn is long enough, and answer."""
         draft = self._draft
-        while (left := until - draft.tokens) > 0 or (last and self._tools):
+        while (left := until - draft.tokens) > 0 or (last and self._here(self._tools)):
             if not self._step(max(50.0, left), rush=left <= 0):
                 length = draft.characters(max(1.0, until - draft.tokens))
                 break
@@ -138,53 +158,95 @@ class Teller:
         return ([*said, ("text", text)] if text else said), spans
 
     def _give(self, call: ToolCall, call_id: str, rush: bool) -> None:
-        """Give what a tool returns; a fact that is due may stand in it."""
-        spans: Spans = []
-        for fact in self._ready(self._tools, rush)[:1]:
-            if self._world.shows(call, fact.kind):
-                line = self._statement(fact)
-                text, start = self._world.placed(call.result, line)
-                call = call._replace(result=text)
-                spans = [(fact, start, start + len(line))]
+        """Give what a tool returns; facts that are due may stand in it, or stand there again."""
+        world, new = self._world, dict[Thread, str]()
+        room, ahead = world.room(call)
+        for fact in self._ready(self._tools, rush, ahead)[:room]:
+            if world.shows(call, fact.kind):
+                new[fact] = self._statement(fact)
+                call = call._replace(result=world.show(call, fact, new[fact]))
                 fact.handle = self._draft.next_id
                 self._tools.remove(fact)
+        known = {fact: line for fact, line in self._shown.items() if fact.holds}
+        places = ((fact, call.result.find(line), line) for fact, line in (known | new).items())
+        self._shown |= new
+        spans = [(fact, at, at + len(line)) for fact, at, line in places if at >= 0]
         self._state(self._draft.result(call, call_id), spans)
 
-    def _ready(self, facts: Sequence[Thread], rush: bool) -> list[Thread]:
+    def _ready(self, facts: Sequence[Thread], rush: bool, ahead: float = 0) -> list[Thread]:
         """The facts whose place is reached; one that replaces another comes after that."""
-        here = math.inf if rush else self._draft.tokens
-        return [f for f in facts if f.place <= here and (f.old is None or f.old.origin)]
+        here = math.inf if rush else self._draft.tokens + ahead
+        due = [fact for fact in self._here(facts) if fact.place <= here]
+        return [fact for fact in due if fact.old is None or fact.old.told]
+
+    def _here(self, facts: Sequence[Thread]) -> list[Thread]:
+        """Those that are stated on the branch on which the conversation is."""
+        return [fact for fact in facts if fact.branch == self._branch]
+
+    def _go(self, turn: int) -> None:
+        """Go to the branch of a turn: a new one begins here, another one goes on where it was."""
+        branch = self._route[turn]
+        self._parted = any(each != branch for each in self._route[turn + 1 :])
+        if branch != self._branch:
+            self._tips[self._branch] = self._draft.tip
+            if branch in self._tips:
+                self._draft.rewind(self._tips[branch])
+                path = self._draft.path()
+                for fact in self._threads:
+                    fact.found_on(path)
+        self._branch = self._draft.branch = branch
 
     def _state(self, id: str, spans: Spans, part: int = 0) -> None:
+        domain = self._world.domain
         for fact, start, end in spans:
+            source = Source(id, part, start, end)
+            fact.told = True
+            fact.origin.append(source)
+            if len(fact.origin) > 1:
+                continue
+            # In the last turn nobody comes back to anything.
+            resumed = fact.kind in domain.resumes and not self._over
             self._stated += 1
             fact.id = f"f{self._stated}"
-            fact.origin.append(Source(id, part, start, end))
             holds = max(0.0, fact.ends - self._draft.tokens)
             needs = 1
             while needs < MOST_NEEDS and self._lags.random() < AGAIN:
                 needs += 1
             for _ in range(needs):
-                self._need(self._draft.tokens + self._lag(holds), fact)
+                lag = domain.lags.at(self._lags.random(), holds)
+                self._need(self._draft.tokens + lag, fact, resumed)
 
-    def _lag(self, most: float) -> float:
-        share = self._lags.random()
-        if most <= SHORTEST_LAG:
-            return most * share
-        return SHORTEST_LAG * float((min(most, LONGEST_LAG) / SHORTEST_LAG) ** share)
+    def _come_back(self, last: bool) -> list[Line]:
+        """Let the user come back to facts, which the agent needs then."""
+        here = math.inf if last else self._draft.tokens
+        facts = self._taken(self._resumed, here, math.inf if last else AT_ONCE)
+        for fact in facts:
+            self._need(self._draft.tokens, fact)
+        return [(self._world.resume(fact), None) for fact in facts]
 
-    def _need(self, place: float, fact: Thread) -> None:
+    def _need(self, place: float, fact: Thread, resumed: bool = False) -> None:
         self._drawn += 1
-        heapq.heappush(self._needs, (place, self._drawn, fact))
+        waiting = self._resumed if resumed else self._needs
+        heapq.heappush(waiting, (place, self._drawn, fact))
 
     def _uses(self, until: float, most: float) -> list[Thread]:
+        return self._taken(self._needs, until, most)
+
+    def _taken(self, waiting: list[Waiting], until: float, most: float) -> list[Thread]:
         """Take the facts that are needed by now; what does not hold any more is not."""
-        used: list[Thread] = []
-        while self._needs and self._needs[0][0] <= until and len(used) < most:
-            _, _, fact = heapq.heappop(self._needs)
-            if fact.holds and fact not in used:
-                used.append(fact)
-        return used
+        taken: list[Thread] = []
+        kept: list[Waiting] = []
+        while waiting and waiting[0][0] <= until and len(taken) < most:
+            need = heapq.heappop(waiting)
+            fact = need[2]
+            # At the end of a branch all is taken that is its own.
+            if fact.holds and (until < math.inf or fact.branch == self._branch):
+                taken += [fact] if fact not in taken else []
+            elif self._parted:
+                kept.append(need)  # it may hold again on another branch
+        for need in kept:
+            heapq.heappush(waiting, need)
+        return taken
 
     def _statement(self, fact: Thread) -> str:
         if fact.voice == "tool":

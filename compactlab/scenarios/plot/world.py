@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from compactlab.scenarios.plot.domain import SAYS, Domain
 from compactlab.scenarios.plot.draft import Draft, ToolCall
-from compactlab.scenarios.plot.plan import Thread
+from compactlab.scenarios.plot.thread import Thread
 from compactlab.scenarios.plot.writer import Writer
 from compactlab.sim.conversation import FactType
 
@@ -41,7 +41,9 @@ class World:
     def __init__(self, domain: Domain, draft: Draft, open: Open) -> None:
         self.domain, self.draft = domain, draft
         self.rng = open("story")
-        self.writer = Writer(open("texts"), domain.words, domain.pools)
+        self.writer = Writer(
+            open("texts"), domain.words, domain.pools, domain.focus, domain.often
+        )
         self.shares = draft.profile.shares
         known = draft.profile.tools
         self._weights = {name: known.get(name, tool.share) for name, tool in domain.tools.items()}
@@ -70,7 +72,8 @@ class World:
 
         An answer instead of an act takes all that is left of the turn.
         """
-        if not self._weights:
+        talks = self.domain.answers > 0 and self.rng.random() < self.domain.answers
+        if talks or not self._weights:
             return []
         pair = self.rng.random() < self.shares["pair"]
         names = self.rng.choices(list(self._weights), list(self._weights.values()), k=1 + pair)
@@ -79,6 +82,12 @@ class World:
     def display(self, left: float) -> ToolCall:
         """A call whose result shows any fact, at the end, where one still has to be shown."""
         return self._call(self.rng.choice(self._showing), left, fails=False)
+
+    def resume(self, fact: Thread) -> str:
+        """How the user comes back to a fact, which is not said once more."""
+        area, nth = fact.key.removesuffix(f" {fact.thing}"), fact.thing.split(" ")[0]
+        template = self.rng.choice(self.domain.resumes[fact.kind])
+        return template.format(key=fact.key, area=area, thing=fact.thing, nth=nth)
 
     def say(self, fact: Thread) -> Used:
         """What the agent says to use a fact, where it calls no tool."""
@@ -100,6 +109,14 @@ class World:
     def shows(self, call: ToolCall, kind: FactType) -> bool:
         """Whether a fact of a type may stand in what a call returns."""
         return not call.failed and self.domain.tools[call.name].shows
+
+    def room(self, call: ToolCall) -> tuple[int, float]:
+        """How many facts have room in a result, and how many tokens ahead they may be due."""
+        return 1, 0.0
+
+    def show(self, call: ToolCall, fact: Thread, line: str) -> str:
+        """The result of a call with the line that states a fact in it."""
+        return self.placed(call.result, line)[0]
 
     def placed(self, result: str, line: str) -> tuple[str, int]:
         """Put a line somewhere into a result, and say where it begins there."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping, Sequence
 
-_FOCUS, _OFTEN = 4, 0.7  # names in use at a time, and the share of uses that are of them: guesses
+FOCUS, OFTEN = 4, 0.7  # names in use at a time, and the share of uses that are of them: guesses
 
 
 class Writer:
@@ -19,6 +19,8 @@ class Writer:
         Lists of words, by the name under which templates ask for them.
     pools
         Names that come back: a template and how many there are.
+    focus, often
+        How many names of a pool are in use at a time, and the share of uses that are of them.
 
     Examples
     --------
@@ -31,8 +33,10 @@ class Writer:
         rng: random.Random,
         words: Mapping[str, Sequence[str]],
         pools: Mapping[str, tuple[str, int]] | None = None,
+        focus: int = FOCUS,
+        often: float = OFTEN,
     ) -> None:
-        self.rng = rng
+        self.rng, self._few, self._often = rng, focus, often
         self._words = words
         self._pools: dict[str, list[str]] = {}
         self._focus: dict[str, list[str]] = {}
@@ -43,7 +47,7 @@ class Writer:
     def refocus(self) -> None:
         """Turn to other names of the pools."""
         for name, pool in self._pools.items():
-            self._focus[name] = self.rng.sample(pool, min(_FOCUS, len(pool)))
+            self._focus[name] = self.rng.sample(pool, min(self._few, len(pool)))
 
     def word(self, name: str) -> str:
         """Draw what stands for a name in a template."""
@@ -53,7 +57,7 @@ class Writer:
         if name == "h":
             return f"{rng.getrandbits(32):08x}"
         if name in self._focus:
-            near = self._focus[name] if rng.random() < _OFTEN else self._pools[name]
+            near = self._focus[name] if rng.random() < self._often else self._pools[name]
             return near[int(rng.random() * len(near))]
         words = self._words[name]
         return words[int(rng.random() * len(words))]
@@ -67,8 +71,18 @@ class Writer:
         return self.fill(templates[int(self.rng.random() * len(templates))])
 
     def prose(self, templates: Sequence[str], characters: int) -> str:
-        """Write sentences until there are that many characters, one at least."""
-        return " ".join(until(characters, lambda: self.one(templates)))
+        """Write sentences until there are that many characters, one at least.
+
+        None is of a template that was used before, as long as there are others.
+        """
+        deck: list[str] = []
+
+        def sentence() -> str:
+            if not deck:
+                deck.extend(self.rng.sample(templates, len(templates)))
+            return self.fill(deck.pop())
+
+        return " ".join(until(characters, sentence))
 
     def lines(self, templates: Sequence[str], characters: int) -> str:
         """Write lines until there are that many characters, one at least."""
