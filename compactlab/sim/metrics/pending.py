@@ -45,7 +45,7 @@ class _Missing(NamedTuple):
 @shared
 def _missing(reading: Reading) -> _Missing:
     requests = pending = 0
-    due = _due(reading.conversation)
+    due = _due_in(reading.conversation)
     said = set(map(id, reading.conversation.messages))
     standing: dict[str, int] = {}
     for step, gone, come, *_ in reading.changes:
@@ -79,6 +79,17 @@ class _Path(NamedTuple):
 
     request: str = ""
     since: tuple[Message, ...] = ()
+
+
+_latest: dict[str, dict[str, _Due]] = {}
+
+
+def _due_in(conversation: Conversation) -> dict[str, _Due]:
+    """What the calls of a conversation are to answer; the last one asked for is remembered."""
+    if conversation.digest not in _latest:
+        _latest.clear()
+        _latest[conversation.digest] = _due(conversation)
+    return _latest[conversation.digest]
 
 
 def _due(conversation: Conversation) -> dict[str, _Due]:

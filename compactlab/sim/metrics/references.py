@@ -13,7 +13,7 @@ from compactlab.sim.metrics.shared import shared
 from compactlab.sim.view import Messages
 
 if TYPE_CHECKING:
-    from compactlab.sim.metrics.terms import Lexicon, Numbers
+    from compactlab.sim.metrics.terms import Lexicon
 
 
 @shared
@@ -41,8 +41,8 @@ def reference_closure(reading: Reading) -> float | None:
         tail, rest = prompt[len(prompt) - kept :], prompt[: len(prompt) - kept]
         referred = introduced.among(tail, step.log[: len(step.log) - kept])
         (stands,) = context.become(rest, step.system)
-        if len(referred):
-            shares.append(float((stands[referred] > 0).mean()))
+        if referred:
+            shares.append(float((stands[[*referred]] > 0).mean()))
     return fmean(shares) if shares else None
 
 
@@ -52,20 +52,16 @@ class _Introduced:
     def __init__(self, names: Lexicon) -> None:
         self._names = names
         self._log = Messages()
-        self._known = names.of(())
+        self._known: set[int] = set()
 
-    def among(self, tail: Messages, log: Messages) -> Numbers:
+    def among(self, tail: Messages, log: Messages) -> set[int]:
         """The distinct identifiers of some messages that the log before them holds, too."""
-        import numpy as np
-
-        names = self._names
         same = self._log.shared(log)
         if same < len(self._log):
-            same, self._known = 0, names.of(())
-        new = names.of(log[same:])
-        self._log, self._known = log, np.unique(np.concatenate([self._known, new]))
-        spoken = np.unique(names.of(tail))
-        return spoken[np.isin(spoken, self._known)]
+            same, self._known = 0, set()
+        self._known.update(self._names.of(log[same:]).tolist())
+        self._log = log
+        return self._known.intersection(self._names.of(tail).tolist())
 
 
 METRICS = (

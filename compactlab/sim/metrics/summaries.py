@@ -9,6 +9,7 @@ from compactlab.sim.identifiers import identifiers, words
 from compactlab.sim.message import Message, Part
 from compactlab.sim.metrics.metric import OWN, Metric
 from compactlab.sim.metrics.reading import Reading
+from compactlab.sim.trace import SideCall
 
 _WORD = re.compile(r"\w")
 
@@ -31,6 +32,28 @@ def novelty(reading: Reading) -> float | None:
             total += len(names)
             novel += _unsaid(names, part, said, log)
     return novel / total if total else None
+
+
+def failed_summaries(reading: Reading) -> int:
+    """Summaries that are none, by their looks.
+
+    Side calls of purpose ``summary`` in which any fault was found: the summary is empty, names
+    hardly any identifier of what it was given, has no sentence in common with it, asks the user or
+    answers, holds the request for it or all of the summary before, or is far over its budget. A
+    run in which there are any is worth looking at; what failed stays in the prompt, and in the
+    figures.
+    """
+    return sum(bool(call.faults) for call in _asked(reading))
+
+
+def failed_summaries_share(reading: Reading) -> float | None:
+    """Share of the summaries that are none, by their looks; None where none was asked for."""
+    asked = _asked(reading)
+    return failed_summaries(reading) / len(asked) if asked else None
+
+
+def _asked(reading: Reading) -> list[SideCall]:
+    return [call for call in reading.side_calls if call.purpose == "summary"]
 
 
 def _summaries(reading: Reading) -> Iterator[tuple[Part, Iterable[Message]]]:
@@ -85,7 +108,13 @@ def _sources(part: Part, said: dict[str, Message], log: Iterable[Message]) -> It
             yield f"{of.name} {of.text[source.start : end]}"
 
 
+_SANITY = "summary sanity, as the project's notes on metrics define it, section 4"
+
 METRICS = (
     Metric("share", "lower", "identifiers and numbers in summaries that their sources lack",
            "sum of what is new over sum of what is named, of all summaries", OWN, novelty),
+    Metric("summaries", "lower", "summaries that are none, by their looks",
+           "count of side calls of that purpose", _SANITY, failed_summaries),
+    Metric("share", "lower", "of the summaries, those that are none",
+           "count of failed over count of all", _SANITY, failed_summaries_share),
 )  # fmt: skip

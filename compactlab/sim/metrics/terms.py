@@ -136,18 +136,22 @@ class Context:
         self._lexicons = lexicons
         self._messages: Sequence[Message] = ()
         self._counts: list[Numbers] = [NOTHING for _ in lexicons]
+        self._system: tuple[Part, ...] = ()
+        self._always: list[Numbers] = [NOTHING for _ in lexicons]
 
     def become(self, messages: Sequence[Message], system: tuple[Part, ...]) -> list[Numbers]:
         """How often each number occurs in messages and system blocks, by lexicon."""
         old, new = list(self._messages), list(messages)
         gone, come = without(old, new), without(new, old)
         self._messages = new
+        if system is not self._system:
+            self._system = system
+            self._always = [lexicon.of_parts(system) for lexicon in self._lexicons]
         found = []
         for place, lexicon in enumerate(self._lexicons):
             added, taken = lexicon.of(come), lexicon.of(gone)
-            always = lexicon.of_parts(system)
             counts = lexicon.counts(added) - lexicon.counts(taken)
             counts[: self._counts[place].size] += self._counts[place]
             self._counts[place] = counts
-            found.append(counts + lexicon.counts(always))
+            found.append(counts + lexicon.counts(self._always[place]))
         return found

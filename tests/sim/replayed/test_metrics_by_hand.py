@@ -9,6 +9,7 @@ import pytest
 from compactlab.sim.message import Message, Part, Source, verbatim
 from compactlab.sim.metrics import METRICS, Reading
 from compactlab.sim.replay import record
+from compactlab.sim.trace import SideCall
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.summarizers.catalogue import find_summarizer
 
@@ -167,6 +168,21 @@ def test_a_quotation_makes_nothing_up() -> None:
             window=18_000,
         )
         assert METRICS["novelty"].compute(Reading(trace, script)) == 0, spec
+
+
+@pytest.mark.parametrize(
+    ("faults", "failed"),
+    [([], (0, None)), ([()], (0, 0)), ([("empty",), (), ("answers",)], (2, 2 / 3))],
+)
+def test_summaries_that_are_none_are_counted(faults: Any, failed: Any, kit: Any) -> None:
+    purposes = [("summary", each) for each in faults] + [("flush", ())]
+    side = tuple(
+        SideCall(purpose, kit.model, 0.0, kit.usage(), {}, faults=each)
+        for purpose, each in purposes
+    )
+    reading = Reading(kit.trace_of(kit.usage(), side=[side]), None)  # type: ignore[arg-type]
+    names = ("failed_summaries", "failed_summaries_share")
+    assert tuple(METRICS[name].compute(reading) for name in names) == failed
 
 
 # ------------------------------------------------------------------------------- what is asked for

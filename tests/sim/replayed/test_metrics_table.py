@@ -19,7 +19,7 @@ from compactlab.summarizers.catalogue import find_summarizer
 
 UNITS = {
     "USD", "USD per need", "tokens", "share", "ratio", "calls", "per 100 calls", "seconds",
-    "messages", "rounds",
+    "messages", "rounds", "summaries",
 }  # fmt: skip
 OF_RUN = r"(sum|count|mean|median|maximum|minimum|one less|overflows|95th)"
 
