@@ -31,6 +31,8 @@ _MEDIANS = {
     "ttft_proxy_p50",
     "ttft_proxy_p95",
     "calls_to_recover",
+    "verbatim_tail_messages",
+    "verbatim_tail_tokens",
 }
 # What adds up over conversations; everything else is a mean of them.
 _AMOUNTS = ("USD", "tokens", "calls", "compactions", "summaries")

@@ -64,7 +64,6 @@ COLUMNS = (
     _metric("side_cost_usd", "side calls", 11),
     _metric("premium_usd", "premium", 15),
     _metric("prefix_reuse", "prefix reuse", 4),
-    _metric("tokens_rewritten", "rewritten", 9),
     _metric("write_spike", "write spike", 12),
     _metric("compactions", "compactions", 8),
     _metric("over_window", "over window", 5),
