@@ -2,7 +2,9 @@
 
 After the project's notes on metrics, section 4, "Summary sanity": of 28 recorded "summaries" in one
 published repository 25 were answers to the last message. The definitions were fixed before their
-alarms were counted; those where nothing is wrong stand in ``docs/summarizers.md``.
+alarms were counted, but for ``holds_summary`` and what a quotation is in ``answers``: these were
+made narrower for quotations that are carried on. The alarms that are left where nothing is wrong
+stand in ``docs/summarizers.md``.
 """
 
 from __future__ import annotations
@@ -10,9 +12,10 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 
 from compactlab.sim.identifiers import identifiers
-from compactlab.sim.message import Part
+from compactlab.sim.message import Part, Source
 from compactlab.sim.summarize import SummaryRequest
 
 FAULTS = {
@@ -22,7 +25,7 @@ FAULTS = {
     "asks_user": "It ends with a question that nobody asked in what it was given.",
     "answers": "It begins as an answer does, and not with a quotation.",
     "holds_instructions": "A sentence of the request for it, of eight words or more, stands in it.",
-    "holds_summary": "All of the summary before, of 30 words or more, stands in it in one piece.",
+    "holds_summary": "All of the summary before, if 30 words or more, is in it behind other words.",
     "over_budget": "It has more than 1.2 times the tokens that it was allowed.",
 }
 
@@ -85,7 +88,7 @@ def faults(
         "few_identifiers": _names_little(text, given),
         "nothing_aligns": not _aligns(text, parts, request, given),
         "asks_user": _asks(text, given),
-        "answers": _answers(text, given),
+        "answers": _answers(text, parts[0], request),
         "holds_instructions": _holds_instructions(text, request.instructions),
         "holds_summary": _holds_summary(text, request.previous),
         "over_budget": sum(count(part.text) for part in parts) > _OVER * request.max_tokens,
@@ -169,10 +172,19 @@ def _asks(text: str, given: Iterable[Part]) -> bool:
     return last.endswith(("?", "\uff1f")) and not _quoted(last, given)
 
 
-def _answers(text: str, given: Iterable[Part]) -> bool:
-    start = text.lstrip(" \t\r\n#*>_\"'-")
-    line = start.split("\n", 1)[0][:80]
-    return _ANSWER.match(start) is not None and not _quoted(line, given)
+def _answers(text: str, first: Part, request: SummaryRequest) -> bool:
+    line = _opening(text)
+    if not _ANSWER.match(line):
+        return False
+    # What the summary before says is no proof: that may have been an answer, too. A quotation
+    # that was carried on says itself from where.
+    source = first.sources[0] if first.sources else Source("")
+    copied = source.end - source.start == len(first.text.split("\n", 1)[0])
+    return not copied and not _quoted(line, _given(replace(request, previous=())))
+
+
+def _opening(text: str) -> str:
+    return text.lstrip(" \t\r\n#*>_\"'-").split("\n", 1)[0][:80]
 
 
 def _quoted(text: str, given: Iterable[Part]) -> bool:
@@ -186,8 +198,12 @@ def _holds_instructions(text: str, instructions: str) -> bool:
 
 
 def _holds_summary(text: str, previous: Iterable[Part]) -> bool:
+    """Whether a summary stands in the summary, as one that is quoted and not carried on.
+
+    One that is carried on, with little to add, begins as the one before.
+    """
     before = _plain("\n".join(part.text for part in previous if part.sources))
-    return len(before.split()) >= _SUMMARY and before in _plain(text)
+    return len(before.split()) >= _SUMMARY and _plain(text).find(before) > 0
 
 
 def _plain(text: str) -> str:

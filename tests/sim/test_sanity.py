@@ -94,6 +94,19 @@ def test_it_must_not_begin_as_an_answer(start: str) -> None:
     assert found(f"{start} {FAIR}") == {"answers"}
 
 
+def test_an_answer_after_an_answer_is_no_quotation() -> None:
+    answer = f"Sure, I will do that. {FAIR}"
+    assert found(answer, previous=(summary(answer),)) == {"answers"}
+
+
+def test_a_quotation_that_is_carried_on_says_itself_that_it_is_one() -> None:
+    line = "I'll mend the parser, which fails on empty input."
+    part = Part("text", f"{line}\n{FAIR}", "summary", (Source("m0", 0, 10, 10 + len(line)),))
+    request = SummaryRequest(WORK, 400, (part,))
+    assert faults(request, (part,), len) == ()
+    assert faults(request, (summary(part.text),), len) == ("answers",)
+
+
 def test_but_it_may_begin_with_a_quotation_or_a_word_that_only_looks_like_one() -> None:
     assert (
         found(f"I found the reason: parse_header reads past the end of the buffer.\n{FAIR}")
@@ -110,11 +123,12 @@ def test_it_must_not_repeat_what_it_was_told_to_do() -> None:
     assert found(f"{FAIR}\n{copied}", instructions=told) == {"holds_instructions"}
 
 
-def test_it_must_not_hold_the_summary_before_in_one_piece() -> None:
+def test_it_must_not_hold_the_summary_before_behind_words_of_its_own() -> None:
     before = " ".join(f"Of step {n} the parser says nothing." for n in range(6))
     parts = (summary(before),)
     assert found(f"{FAIR} Earlier: {before}", previous=parts) == {"holds_summary"}
     assert found(f"{FAIR} Earlier: {before[:-40]}", previous=parts) == set()
+    assert found(f"{before}\n{FAIR}", previous=parts) == set()
     short = (summary("Nothing yet but empty input."),)
     assert found(f"{FAIR} Nothing yet but empty input.", previous=short) == set()
 

@@ -128,6 +128,12 @@ def test_a_session_of_a_million_characters(spec: str) -> None:
 
 
 @pytest.mark.parametrize("spec", SPECS)
+def test_a_spec_builds_the_same_again(spec: str) -> None:
+    summarizer = find_summarizer(spec)
+    assert find_summarizer(summarizer.spec) == summarizer
+
+
+@pytest.mark.parametrize("spec", SPECS)
 def test_the_bound_one_goes_by_the_same_name(spec: str) -> None:
     summarizer = find_summarizer(spec)
     bound = summarizer.bound(many(2).told(), 5)

@@ -1,0 +1,116 @@
+"""The figures behind simulated fates: each has a source, and they do what they say."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from compactlab.sim.conversation import Fact, FactType
+from compactlab.sim.sanity import FAULTS
+from compactlab.summarizers.catalogue import SUMMARIZERS, find_summarizer
+from compactlab.summarizers.fates import LEVELS, Case, Fates, Level, figures
+
+KINDS = get_args(FactType)
+RULE = Fact("f", "constraint", "k", "v")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("polarity", ["is", "must", "must_not"])
+def test_there_is_a_figure_for_every_fact_and_more_memory_keeps_more(
+    kind: FactType, polarity: str
+) -> None:
+    fact = Fact("f", kind, "k", "v", polarity=polarity)  # type: ignore[arg-type]
+    for case in (Case(place=0.0), Case(place=0.5, ratio=0.01), Case(fresh=False)):
+        low, mid, high = (Fates(level).kept(fact, case) for level in LEVELS)
+        assert 0 <= low <= mid <= high <= 1
+
+
+def test_every_figure_has_a_source_and_a_guess_says_so() -> None:
+    for figure in figures():
+        assert figure.source
+        assert re.fullmatch(r"20\d\d(-\d\d)?(; 20\d\d(-\d\d)?)*", figure.date)
+        assert (figure.n == "-") == figure.source.startswith(("guess", "derived"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "first"),
+    [("constraint", 0.17), ("prohibition", 0.53), ("tool_detail", 0.14)],
+)
+def test_published_figures_are_the_middle(kind: FactType, first: float) -> None:
+    assert Fates().kept(Fact("f", kind, "k", "v"), Case()) == first
+
+
+def test_a_forbidden_thing_is_a_prohibition_whatever_its_type() -> None:
+    ban = Fact("f", "constraint", "k", "v", polarity="must_not")
+    assert Fates().kept(ban, Case()) == 0.53
+
+
+def test_the_middle_and_a_hard_compression_are_unkind() -> None:
+    fates = Fates()
+    plain = fates.kept(RULE, Case(place=0.0))
+    assert fates.kept(RULE, Case(place=0.5)) < plain
+    assert fates.kept(RULE, Case(place=0.95)) == plain
+    ratios = [fates.kept(RULE, Case(place=0.0, ratio=ratio)) for ratio in (0.001, 0.039, 0.3)]
+    assert ratios[0] < ratios[1] == plain < ratios[2]
+
+
+def test_known_chances_take_the_place_of_figures_and_of_place_and_ratio() -> None:
+    fates = Fates(first=0.4, later=0.9)
+    assert fates.kept(RULE, Case(place=0.5, ratio=0.001)) == 0.4
+    assert fates.kept(RULE, Case(fresh=False)) == 0.9
+    assert fates.kept(RULE, Case(carried=True)) == 0.9
+
+
+@given(
+    st.sampled_from(KINDS),
+    st.sampled_from(LEVELS),
+    st.floats(0, 1),
+    st.floats(0, 1, exclude_max=True),
+    st.booleans(),
+)
+def test_a_fate_is_where_the_chance_falls(
+    kind: FactType, level: Level, first: float, chance: float, older: bool
+) -> None:
+    """Kept, then stale, then damaged, then lost, along the line from 0 to 1."""
+    fact = Fact("f", kind, "k", "v")
+    fates = Fates(level, first=first, mutated=0.25, stale=0.5)
+    found = fates.drawn(fact, Case(older=older), chance)
+    if chance < first:
+        assert found == "intact"
+        return
+    rest = (chance - first) / (1 - first)
+    if older:
+        assert found == ("stale" if rest < 0.5 else "mutated" if rest < 0.75 else "lost")
+    else:
+        assert found == ("mutated" if rest < 0.25 else "lost")
+
+
+def page(root: Path) -> str:
+    return (root / "docs" / "summarizers.md").read_text("utf-8")
+
+
+def test_the_table_of_figures_is_that_of_the_code(root: Path) -> None:
+    rows = [line for line in page(root).splitlines() if line.startswith("| ") and " | 0." in line]
+    for figure in figures():
+        whose = ", ".join((*figure.kinds, *figure.polarity)) or "all"
+        numbers = (f"{value:g}" for value in (figure.low, figure.mid, figure.high))
+        cells = (figure.name, whose, *numbers, figure.source, figure.n, figure.model, figure.date)
+        assert f"| {' | '.join(cells)} |" in page(root)
+    assert len(rows) >= len(figures()) - 1
+
+
+def test_the_table_of_faults_is_that_of_the_code(root: Path) -> None:
+    for fault, meaning in FAULTS.items():
+        assert f"| {fault} | {meaning} |" in page(root)
+
+
+def test_every_summariser_has_its_row_and_what_is_simulated_is_marked(root: Path) -> None:
+    for name in SUMMARIZERS:
+        simulated = find_summarizer(name).simulated
+        (row,) = [line for line in page(root).splitlines() if line.startswith(f"| `{name}` |")]
+        assert row.endswith(f"| {simulated or 'no'} |")
