@@ -34,7 +34,7 @@ def novelty(reading: Reading) -> float | None:
     return novel / total if total else None
 
 
-def failed_summaries(reading: Reading) -> int:
+def summaries_failed(reading: Reading) -> int:
     """Summaries that are none, by their looks.
 
     Side calls of purpose ``summary`` in which any fault was found: the summary is empty, names
@@ -46,10 +46,10 @@ def failed_summaries(reading: Reading) -> int:
     return sum(bool(call.faults) for call in _asked(reading))
 
 
-def failed_summaries_share(reading: Reading) -> float | None:
+def summaries_failed_share(reading: Reading) -> float | None:
     """Share of the summaries that are none, by their looks; None where none was asked for."""
     asked = _asked(reading)
-    return failed_summaries(reading) / len(asked) if asked else None
+    return summaries_failed(reading) / len(asked) if asked else None
 
 
 def _asked(reading: Reading) -> list[SideCall]:
@@ -114,7 +114,7 @@ METRICS = (
     Metric("share", "lower", "identifiers and numbers in summaries that their sources lack",
            "sum of what is new over sum of what is named, of all summaries", OWN, novelty),
     Metric("summaries", "lower", "summaries that are none, by their looks",
-           "count of side calls of that purpose", _SANITY, failed_summaries),
+           "count of side calls of that purpose", _SANITY, summaries_failed),
     Metric("share", "lower", "of the summaries, those that are none",
-           "count of failed over count of all", _SANITY, failed_summaries_share),
+           "count of failed over count of all", _SANITY, summaries_failed_share),
 )  # fmt: skip

@@ -181,7 +181,7 @@ def test_summaries_that_are_none_are_counted(faults: Any, failed: Any, kit: Any)
         for purpose, each in purposes
     )
     reading = Reading(kit.trace_of(kit.usage(), side=[side]), None)  # type: ignore[arg-type]
-    names = ("failed_summaries", "failed_summaries_share")
+    names = ("summaries_failed", "summaries_failed_share")
     assert tuple(METRICS[name].compute(reading) for name in names) == failed
 
 
