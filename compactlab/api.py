@@ -11,6 +11,7 @@ from compactlab.naming import (
     churn_of,
     known_models,
     loop_of,
+    metrics_of,
     models_of,
     several,
     strategy_of,
@@ -107,6 +108,7 @@ def run(
     models_file: str | Path | None = None,
     churn: Churn | str | Path | None = None,
     loop: Closed | str = "open",
+    metrics: Iterable[str] = (),
     progress: Callable[[Source, list[Run]], None] | None = None,
 ) -> Results:
     """Replay strategies over conversations and measure them.
@@ -135,6 +137,8 @@ def run(
         How often the client changes its prompt unasked, as an audit measured it; or its file.
     loop
         ``closed`` also replays with consequences, at best and at worst; see :func:`replay`.
+    metrics
+        Names of metrics or of their families; by default all are computed.
     progress
         Told of every source that is done.
 
@@ -161,6 +165,7 @@ def run(
         models_file=models_file,
         churn=churn,
         loop=loop,
+        metrics=metrics,
     ).run(jobs, progress)
 
 
@@ -222,6 +227,7 @@ def plan(
     models_file: str | Path | None = None,
     churn: Churn | str | Path | None = None,
     loop: Closed | str = "open",
+    metrics: Iterable[str] = (),
 ) -> Experiment:
     """Put an experiment together without running it; the parameters are those of :func:`run`."""
     if seeds < 1 or (window is not None and window < 1):
@@ -249,4 +255,5 @@ def plan(
         catalogue,
         churn_of(churn),
         loop_of(loop),
+        metrics_of(several(metrics, (str,))),
     )

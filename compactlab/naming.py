@@ -6,9 +6,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from compactlab.reports.comparison import JUDGING
 from compactlab.sim.caller import RECORDED
 from compactlab.sim.churn import Churn, read_churn
-from compactlab.sim.errors import InputError, ModelError, UsageError
+from compactlab.sim.errors import InputError, ModelError, UsageError, unknown
+from compactlab.sim.metrics import FAMILIES, METRICS
 from compactlab.sim.model import Catalogue, built_in
 from compactlab.sim.pricing import prices_of
 from compactlab.sim.rework import Closed
@@ -113,3 +115,32 @@ def loop_of(loop: Closed | str | None) -> Closed | None:
     if name != "closed":
         raise UsageError(f"a loop is 'open' or 'closed', not {loop!r}")
     return build(Closed, arguments)
+
+
+def metrics_of(names: Iterable[str]) -> tuple[str, ...]:
+    """Names of metrics, in the order of the table: those named, and those of families named.
+
+    Those by which reports judge whether a strategy can be used are always among them.
+
+    Parameters
+    ----------
+    names
+        Of metrics and of families; none stands for all.
+
+    Raises
+    ------
+    UsageError
+        If there is neither metric nor family of a name.
+
+    Examples
+    --------
+    >>> [name for name in metrics_of(["time"]) if name not in JUDGING]
+    ['ttft_proxy_p50', 'ttft_proxy_p95']
+    """
+    known = {family.name: {metric.name for metric in family.metrics} for family in FAMILIES}
+    wanted: set[str] = set()
+    for name in names:
+        if name not in known and name not in METRICS:
+            raise UsageError(unknown("metric", name, (*known, *METRICS)))
+        wanted |= known.get(name, {name})
+    return tuple(n for n in METRICS if n in wanted or n in JUDGING or not wanted)

@@ -27,6 +27,7 @@ class Settings(BaseModel):
     churn: str | None = None
     summarizer: str = "lexrank"
     loop: str = "closed"
+    metrics: list[str] = []
     window: int | None = Field(default=None, ge=1)
     seeds: int = Field(default=1, ge=1)
     jobs: int = Field(default_factory=lambda: os.cpu_count() or 1, ge=1)

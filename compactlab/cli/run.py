@@ -58,6 +58,12 @@ if TYPE_CHECKING:
     help="closed: what is forgotten is fetched, asked for or used wrongly, simulated, beside the "
     "open loop; open: only that.  [default: closed]",
 )
+@click.option(
+    "--metrics",
+    multiple=True,
+    metavar="NAME",
+    help="A metric or a family of them, to compute nothing else. Repeatable.  [default: all]",
+)
 @click.option("--seeds", type=click.IntRange(1), help="Seeds of each conversation.  [default: 1]")
 @click.option("--jobs", type=click.IntRange(1), help="Workers.  [default: one a core]")
 @click.option(
@@ -90,6 +96,7 @@ def run(experiment: str | None, dry_run: bool, **options: Any) -> None:
         models_file=settings.models_file,
         churn=settings.churn,
         loop=settings.loop,
+        metrics=settings.metrics,
     )
     if not planned.sources:
         raise UsageError("there is nothing to replay: no transcript was found")

@@ -75,16 +75,16 @@ COLUMNS = (
 
 def columns(comparison: Comparison) -> list[Column]:
     """The columns that say something: relations need what they relate to, shares their whole."""
-    said = {
-        key: any(row.figures[key] is not None for row in comparison.rows)
-        for key in ("flushed_compactions", "cost_with_rework_usd", "amnesia_need")
-    }
     useful = {
         "of_keep_all": comparison.row("keep_all") is not None,
         "of_as_recorded": comparison.recorded,
-        **said,
     }
-    return [column for column in COLUMNS if useful.get(column.key, True)]
+    said = {
+        column.key
+        for column in COLUMNS
+        if any(row.figures[column.key] is not None for row in comparison.rows)
+    }
+    return [each for each in COLUMNS if each.key in said and useful.get(each.key, True)]
 
 
 def marks(row: Row) -> str:

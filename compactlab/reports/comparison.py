@@ -11,6 +11,19 @@ from compactlab.reports.text import clean
 from compactlab.sim.model import Catalogue, built_in
 from compactlab.sim.results import Results, Run
 
+# What must be known of every run to say which strategies one could use.
+JUDGING = (
+    "cost_usd",
+    "side_cost_usd",
+    "prompt_tokens_peak",
+    "tokens_added",
+    "calls",
+    "rewrites",
+    "overflows",
+    "over_window",
+    "structural_validity",
+)
+
 NULLS = frozenset({"keep_all", "keep_none", "random_keep"})
 
 # A share of faults moves a little when the same faults stand among fewer messages; a strategy

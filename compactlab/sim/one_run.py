@@ -40,6 +40,7 @@ def run_one(
     catalogue: Catalogue | None = None,
     churn: Churn | None = None,
     loop: Closed | None = None,
+    metrics: Iterable[str] | None = None,
 ) -> Run:
     """Replay and measure once; whatever goes wrong fails this run alone.
 
@@ -51,10 +52,12 @@ def run_one(
         As for :func:`compactlab.sim.replay.replay`.
     loop
         The closed loop, to be replayed beside the open one.
+    metrics
+        Names of those that are computed; all by default.
     """
     try:
         with _uncollected():
-            metrics, calls = _measured(
+            measured, calls = _measured(
                 run,
                 conversation,
                 strategy,
@@ -63,16 +66,23 @@ def run_one(
                 catalogue=catalogue,
                 churn=churn,
                 loop=loop,
+                metrics=metrics,
             )
     except CompactlabError as error:
         return replace(run, status="failed", error=str(error))
     except Exception as error:
         return replace(run, status="failed", error=told(error))
-    return replace(run, metrics=metrics, calls=calls)
+    return replace(run, metrics=measured, calls=calls)
 
 
 def _measured(
-    run: Run, conversation: Conversation, strategy: Strategy, *, loop: Closed | None, **given: Any
+    run: Run,
+    conversation: Conversation,
+    strategy: Strategy,
+    *,
+    loop: Closed | None,
+    metrics: Iterable[str] | None,
+    **given: Any,
 ) -> tuple[dict[str, float | None], list[tuple[Any, ...]]]:
     """Figures and rows; the trace is gone when they are there, and no collector looks at it."""
 
@@ -90,7 +100,7 @@ def _measured(
     numbers = (request.place.number for request in reading.requests)
     waste = dict(zip(numbers, beside, strict=True))
     calls = [_call(step, dollars, reading, waste) for step, dollars in priced]
-    return figures(reading), calls
+    return figures(reading, metrics), calls
 
 
 def _misleads(closed: Reading) -> bool:

@@ -15,6 +15,7 @@ from compactlab.sim.caller import RECORDED
 from compactlab.sim.churn import Churn
 from compactlab.sim.conversation import Conversation
 from compactlab.sim.errors import CompactlabError
+from compactlab.sim.metrics import METRICS
 from compactlab.sim.model import Catalogue, built_in
 from compactlab.sim.one_run import run_one, told
 from compactlab.sim.pricing import price_list
@@ -81,6 +82,8 @@ class Experiment:
         How often the client changes its prompt unasked, as an audit measured it.
     loop
         The closed loop, which is replayed beside the open one; None for the open one alone.
+    metrics
+        Names of those that are computed; all by default.
     """
 
     sources: tuple[Source, ...]
@@ -92,6 +95,7 @@ class Experiment:
     catalogue: Catalogue = field(default_factory=built_in)
     churn: Churn | None = None
     loop: Closed | None = None
+    metrics: tuple[str, ...] = tuple(METRICS)
 
     def run(
         self, jobs: int = 1, progress: Callable[[Source, list[Run]], None] | None = None
@@ -190,6 +194,7 @@ class Experiment:
                     catalogue=self.catalogue,
                     churn=self.churn,
                     loop=self.loop,
+                    metrics=self.metrics,
                 )
 
     def manifest(self) -> dict[str, Any]:
@@ -208,6 +213,7 @@ class Experiment:
             "own_models": dict(self.catalogue.own),
             "churn": msgspec.to_builtins(self.churn) if self.churn else {},
             "loop": self.loop.spec if self.loop else "",
+            "metrics": list(self.metrics),
             "window": self.window or 0,
             "skipped_files": self.skipped,
             "sources": [source.name for source in self.sources],
