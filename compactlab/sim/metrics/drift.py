@@ -25,7 +25,7 @@ def drift_words(reading: Reading) -> float | None:
     digits and underscores in lower case. A word weighs how often it stands there, times its
     inverse document frequency: ln((1 + n) / (1 + k)) + 1, if k of the n messages of the script
     hold it, rounded to tenths. 0 if nothing moved, 1 if no word is left. It rises with all
-    that is dropped, so no direction of it is good. Looked at are 25 compactions at most, evenly
+    that is dropped, so no direction of it is good. Looked at are 50 compactions at most, evenly
     spread over the run.
     """
     return _mean(drift.words for drift in _drifts(reading))
@@ -131,7 +131,7 @@ def _mean(values: Iterable[float]) -> float | None:
     return fmean(found) if found else None
 
 
-_OF_SOME = "mean over compactions, 25 at most"
+_OF_SOME = "mean over compactions, 50 at most"
 _TF_IDF = "cosine of TF-IDF vectors; K. Sparck Jones, Journal of Documentation 28, 1972"
 _LIN = "J. Lin, Divergence Measures Based on the Shannon Entropy, IEEE Trans. Inf. Theory 37, 1991"
 

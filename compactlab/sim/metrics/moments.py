@@ -1,7 +1,7 @@
 """Compactions to look at closely: contexts as they were before and after.
 
 What is found out by going through whole contexts would cost too much under strategies that
-compact at every call, and would be nearly the same each time. So of many compactions some are
+compact at every call, and would be much the same each time. So of many compactions some are
 looked at, evenly spread from the first to the last.
 """
 
@@ -16,7 +16,10 @@ from compactlab.sim.metrics.shared import shared
 from compactlab.sim.trace import Step
 from compactlab.sim.view import Messages
 
-MOMENTS = 25  # compactions of a run at the most, a guess: more did not move a mean by a point
+# Compactions of a run at the most. Under five rules on four made-up sessions (coding_agent, 150,000
+# tokens, seeds 0 to 3; up to 324 compactions) shares so found were within 2.1 points of those of
+# all compactions, half of them within 0.1, and the median tail within 9.3 %; 2026-11-22.
+MOMENTS = 50
 
 
 class Moment(NamedTuple):

@@ -28,7 +28,7 @@ def order_fidelity(reading: Reading) -> float | None:
     the place of the log message that it comes from: the pairs that stand in the log's order less
     those that stand the other way round, over all pairs. 1 if all keep their order, -1 if it is
     turned round. Parts of the same message have no order among each other. Summaries are left out,
-    as they stand for many messages at once. Looked at are 25 compactions at most, evenly spread
+    as they stand for many messages at once. Looked at are 50 compactions at most, evenly spread
     over the run; those with fewer than two survivors do not count.
     """
     places = _Places()
@@ -98,6 +98,6 @@ class _Places:
 
 METRICS = (
     Metric("ratio", "higher", "whether what survives keeps its order (Kendall's tau)",
-           "mean over compactions, 25 at most", "M. Kendall, A New Measure of Rank Correlation, "
+           "mean over compactions, 50 at most", "M. Kendall, A New Measure of Rank Correlation, "
            "Biometrika 30, 1938", order_fidelity),
 )  # fmt: skip

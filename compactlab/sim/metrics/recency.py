@@ -91,7 +91,7 @@ def verbatim_tail_messages(reading: Reading) -> float | None:
     """Median over compactions of the messages that the prompt ends with as the log does.
 
     The longest run, counted from the newest message back, of messages that stand at the end of the
-    prompt unchanged and in order. Looked at are 25 compactions at most, evenly spread over the
+    prompt unchanged and in order. Looked at are 50 compactions at most, evenly spread over the
     run. None without compactions.
     """
     kept = [len(tail) for tail, _ in _kept(reading)]
@@ -125,7 +125,7 @@ def _behind(age: str) -> Callable[[Reading], float | None]:
 
     At a compaction: of the tokens of the log's messages {first} to {last}, counted from the newest
     back, the share of those that stand anywhere in the prompt, unchanged. ``verbatim_recency``
-    looks at the tail that nearly every agent keeps; this, at what lies behind it. Looked at are 25
+    looks at the tail that nearly every agent keeps; this, at what lies behind it. Looked at are 50
     compactions at most, evenly spread over the run; those without such messages do not count."""
     return verbatim
 
@@ -164,7 +164,7 @@ def _tokens(reading: Reading, model: str) -> Weight:
 
 
 _OF_COMPACTIONS = "mean over compactions"
-_OF_SOME = "mean over compactions, 25 at most"
+_OF_SOME = "mean over compactions, 50 at most"
 
 METRICS = (
     Metric("share", "higher", "of the newest message, what the prompt ends with (VRC@1)",
@@ -176,9 +176,9 @@ METRICS = (
     Metric("share", "higher", "of the last ten messages, what the prompt ends with (VRC@10)",
            _OF_COMPACTIONS, OWN, verbatim_recency),
     Metric("messages", "higher", "messages that the prompt ends with as they were said",
-           "median over compactions, 25 at most", OWN, verbatim_tail_messages),
+           "median over compactions, 50 at most", OWN, verbatim_tail_messages),
     Metric("tokens", "higher", "tokens that the prompt ends with as they were said",
-           "median over compactions, 25 at most", OWN, verbatim_tail_tokens),
+           "median over compactions, 50 at most", OWN, verbatim_tail_tokens),
     *(Metric("share", "higher", f"of messages {age.replace('_', ' to ')} back, what stands there",
              _OF_SOME, OWN, compute)
       for age, compute in zip(_AGES, (verbatim_11_20, verbatim_21_50, verbatim_51_100),

@@ -24,7 +24,7 @@ def reference_closure(reading: Reading) -> float | None:
     order, ten messages at most. Of the *identifiers* in it (see below; thinking left out) those
     count that an earlier message of the log holds, too. Closed is one that stands in the prompt
     before the tail, whoever says it there: a message, a summary, a place-holder, a system block.
-    What is missing of 1 are references that dangle. Looked at are 25 compactions at most, evenly
+    What is missing of 1 are references that dangle. Looked at are 50 compactions at most, evenly
     spread over the run; those whose tail refers to nothing do not count. No pronouns: nobody has
     labelled what they stand for.
     """
@@ -66,5 +66,5 @@ class _Introduced:
 
 METRICS = (
     Metric("share", "higher", "of what the kept tail refers to, what is still introduced",
-           "mean over compactions, 25 at most", OWN, reference_closure),
+           "mean over compactions, 50 at most", OWN, reference_closure),
 )  # fmt: skip

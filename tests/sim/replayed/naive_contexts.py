@@ -1,6 +1,6 @@
 """Figures of contexts before and after compactions, naively: whole lists, plain sets, no sampling.
 
-Good for replays of 25 compactions at most, as more are not looked at.
+Good for replays of 50 compactions at most, as more are not looked at.
 """
 
 from __future__ import annotations

@@ -71,16 +71,16 @@ def test_some_of_many_are_spread_evenly(count: int, most: int) -> None:
 
 def test_of_many_compactions_some_are_looked_at(kit: Any, story: Any) -> None:
     story.user("go")
-    for _ in range(40):
+    for _ in range(80):
         story.acts().result("ok")
     script = story.answer("done").script()
     window = kit.act(lambda view, host: view.with_messages(view.messages[-1:]))
     reading = Reading(kit.replayed(script, window), script)
     looked_at = moments(reading)
-    assert METRICS["compactions"].compute(reading) == 40
+    assert METRICS["compactions"].compute(reading) == 80
     assert len(looked_at) == MOMENTS
-    assert [m.step.answer for m in looked_at[:: MOMENTS - 1]] == ["a2", "a41"]
-    assert kit.ids_of(looked_at[-1].before) == "r39 a40 r40"
+    assert [m.step.answer for m in looked_at[:: MOMENTS - 1]] == ["a2", "a81"]
+    assert kit.ids_of(looked_at[-1].before) == "r79 a80 r80"
 
 
 # ------------------------------------------------------------------------------------------- laws
