@@ -8,8 +8,11 @@ from functools import partial
 from pathlib import Path
 
 from compactlab.scenarios.coding_agent import CodingAgent
+from compactlab.scenarios.half_thoughts import HalfThoughts
+from compactlab.scenarios.personal_assistant import PersonalAssistant
 from compactlab.scenarios.research_assistant import ResearchAssistant
 from compactlab.scenarios.revised_decisions import RevisedDecisions
+from compactlab.scenarios.rewinds import Rewinds
 from compactlab.scenarios.support_chat import SupportChat
 from compactlab.scenarios.transcript import find, read
 from compactlab.sim.conversation import Conversation
@@ -24,7 +27,10 @@ SCENARIOS: dict[str, type[Scenario]] = {
         CodingAgent,
         ResearchAssistant,
         SupportChat,
+        PersonalAssistant,
         RevisedDecisions,
+        HalfThoughts,
+        Rewinds,
     )
 }
 SUITE = "suite"  # stands for all of them

@@ -53,7 +53,8 @@ def planned(
         return planner, planner.threads()
     ends = [*starts[1:], tokens]
     trunk = Trunk([turn for turn, branch in enumerate(route) if not branch], starts, ends)
-    dense = replace(domain.mix, density=domain.mix.density * tokens / trunk.tokens)
+    own = tokens - _TRIED * (tokens - trunk.tokens)  # the others are not of branch 0
+    dense = replace(domain.mix, density=domain.mix.density * own / trunk.tokens)
     planner = Planner(rng, replace(domain, mix=dense), trunk.starts, trunk.tokens)
     threads = planner.threads()
     trunk.stretch(threads)
@@ -119,7 +120,7 @@ class _Sides:
         tried = sum(self._rng.random() < _TRIED for _ in range(count))
         for each in self._chosen(self._loose(), count - tried):
             self._place(each, branch, turns)
-        for each in self._chosen(self._standing(turns[0]), tried):
+        for each in self._chosen(self._standing(turns), tried):
             self._threads.append(self._try(each, branch, turns))
 
     def _chosen(self, threads: list[Thread], count: int) -> list[Thread]:
@@ -137,14 +138,14 @@ class _Sides:
             and each not in parents
         ]
 
-    def _standing(self, turn: int) -> list[Thread]:
-        """What a person has said by then that still holds; rules stay as they are."""
+    def _standing(self, turns: Sequence[int]) -> list[Thread]:
+        """What a person has said before these turns that holds beyond them; no rules."""
         return [
             each
             for each in self._threads
             if each.voice == "user"
-            and each.turn < turn
-            and each.ends > self._starts[turn]
+            and each.turn < turns[0]
+            and each.ends > self._ends[turns[-1]]
             and not each.branch
             and not each.tried
             and each.kind not in (*POLARITY, "open_loop")

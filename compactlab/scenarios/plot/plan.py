@@ -247,10 +247,10 @@ class Planner:
         """Let the user say a fact again while it holds; open loops are only closed."""
         ends = thread.dropped if thread.dropped >= 0 else len(self._starts)
         turns = range(thread.turn + 1, thread.newer.turn if thread.newer else ends)
-        if thread.voice == "user" and thread.kind != "open_loop" and turns:
-            if self._rng.random() < self._mix.restated:
-                times = min(self._rng.randint(1, 2), len(turns))
-                thread.restated = tuple(self._rng.sample(turns, times))
+        said = thread.voice == "user" and thread.kind != "open_loop"
+        if said and turns and self._rng.random() < self._mix.restated:
+            times = min(self._rng.randint(1, 2), len(turns))
+            thread.restated = tuple(self._rng.sample(turns, times))
 
     def _rounded(self, number: float) -> int:
         """Round up or down at random, so that the mean is the number."""

@@ -149,9 +149,11 @@ class Teller:
         if self._rng.random() < world.shares["thinking"]:
             said.append(("thinking", world.prose(self._draft.length("thinking", self._most))))
         lines: list[Line] = [(use.said, None) for _, use in uses if use.said]
+        used = [fact for fact, _ in uses]
         for fact in self._ready(self._agents, rush):
-            lines.append((self._statement(fact), fact))
-            self._agents.remove(fact)
+            if fact.old not in used:  # or the old value would stand there with its key
+                lines.append((self._statement(fact), fact))
+                self._agents.remove(fact)
         if length:
             lines.insert(self._rng.choice((0, len(lines))), (world.prose(length), None))
         text, spans = _joined(lines)
@@ -192,8 +194,12 @@ class Teller:
             if branch in self._tips:
                 self._draft.rewind(self._tips[branch])
                 path = self._draft.path()
+                replaced = [fact for fact in self._threads if fact.told and not fact.holds]
                 for fact in self._threads:
                     fact.found_on(path)
+                for fact in replaced:
+                    if fact.holds:  # again, which had better not be forgotten
+                        self._need(self._later(fact), fact)
         self._branch = self._draft.branch = branch
 
     def _state(self, id: str, spans: Spans, part: int = 0) -> None:
@@ -208,13 +214,17 @@ class Teller:
             resumed = fact.kind in domain.resumes and not self._over
             self._stated += 1
             fact.id = f"f{self._stated}"
-            holds = max(0.0, fact.ends - self._draft.tokens)
             needs = 1
             while needs < MOST_NEEDS and self._lags.random() < AGAIN:
                 needs += 1
             for _ in range(needs):
-                lag = domain.lags.at(self._lags.random(), holds)
-                self._need(self._draft.tokens + lag, fact, resumed)
+                self._need(self._later(fact), fact, resumed)
+
+    def _later(self, fact: Thread) -> float:
+        """After how many tokens a fact is needed that is stated or holds again now."""
+        here = self._draft.tokens
+        lags = self._world.domain.lags
+        return here + lags.at(self._lags.random(), max(0.0, fact.ends - here))
 
     def _come_back(self, last: bool) -> list[Line]:
         """Let the user come back to facts, which the agent needs then."""
