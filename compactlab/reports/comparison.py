@@ -21,17 +21,17 @@ JUDGING = (
     "rewrites",
     "overflows",
     "over_window",
-    "structural_validity",
+    "rejected_calls",
 )
 
 NULLS = frozenset({"keep_all", "keep_none", "random_keep"})
 
-# A share of faults moves a little when the same faults stand among fewer messages; a strategy
-# that tears calls from their results moves it by several points.
+# Recordings have torn calls of their own, and where one stands, cuts may tear a few more prompts;
+# a strategy that tears calls from their results does so on many of them.
 FAULT_MARGIN = 0.01
 
-# Without keep_all nobody knows how many faults a recording has of its own: surely not so many.
-_LEAST_SOUND = 0.5
+# Without keep_all nobody knows how many calls of a recording are torn: surely not more than this.
+_MOST_TORN = 0.5
 
 Case = tuple[str, str, int]
 
@@ -53,7 +53,7 @@ class Row:
     breaks
         Rules of the contract that it breaks on purpose, with the reasons.
     faulty
-        Whether its prompts have more faults that a provider would reject than ``keep_all``'s.
+        Whether a provider would refuse more of its calls than of ``keep_all``'s.
     acted
         In how many conversations what it sent is not what keeping everything sends, or it asked
         for something.
@@ -239,7 +239,6 @@ def _row(
     kept: Mapping[Case, Run],
 ) -> Row:
     own = figures[spec]
-    sound, usual = own["structural_validity"], _usual(figures)
     return Row(
         spec,
         label(results, spec),
@@ -247,17 +246,21 @@ def _row(
         own,
         spec in results.manifest.get("sees_future", ()),
         results.manifest.get("breaks", {}).get(spec, {}),
-        sound is not None and usual is not None and sound < usual - FAULT_MARGIN,
+        _refused(own) > _usual(figures) + FAULT_MARGIN,
         sum(any(_acted(run, kept) for run in group) for group in replays(runs)),
     )
 
 
-def _usual(figures: Mapping[str, Mapping[str, float | None]]) -> float | None:
-    """How sound prompts are that nobody touched: those of keep_all, else the soundest there are."""
-    sound = {_name(spec): own["structural_validity"] for spec, own in figures.items()}
-    if "keep_all" in sound:
-        return sound["keep_all"]
-    return max([_LEAST_SOUND, *(share for share in sound.values() if share is not None)])
+def _refused(own: Mapping[str, float | None]) -> float:
+    """The share of calls that a provider would refuse, for a call without its result, say."""
+    calls = own["calls"]
+    return (own["rejected_calls"] or 0.0) / calls if calls else 0.0
+
+
+def _usual(figures: Mapping[str, Mapping[str, float | None]]) -> float:
+    """How many are refused where nobody touches a prompt: keep_all's, else the least there are."""
+    refused = {_name(spec): _refused(own) for spec, own in figures.items()}
+    return refused.get("keep_all", min(_MOST_TORN, *refused.values()))
 
 
 def _acted(run: Run, kept: Mapping[Case, Run]) -> bool:

@@ -163,8 +163,9 @@ def legend(compared: Sequence[Comparison], name: Name = str) -> list[str]:
         OVER: "over the window on some calls, which a provider would refuse: such a bill and such "
         "a memory cannot be had.",
         NULL: "a yardstick, not a proposal.",
-        FAULTY: "its prompts have more faults that a provider would reject than those of keep_all "
-        f"(without it, of the soundest), by more than {100 * FAULT_MARGIN:.0f} in 100 messages.",
+        FAULTY: "more of its calls than of keep_all's (without it, of the soundest) would be "
+        f"refused, by more than {100 * FAULT_MARGIN:.0f} in 100: a result without its call, a call "
+        "without its result, or an empty prompt.",
         FUTURE: "knows what comes; nothing real does.",
         BREAKS: f"breaks a rule, as the system does that it follows: {_breaks(rows, name)}.",
         PLAYED: "what was run, as far as the log tells, with its summaries for free: the requests "

@@ -199,7 +199,8 @@ def _fault(row: Row) -> str:
         return "knows the future"
     if row.hollow:
         return f"{show(row.figures['over_window'], 'share')} of its calls over the window"
-    return f"only {show(row.figures['structural_validity'], 'share')} of its messages sound"
+    share = (row.figures["rejected_calls"] or 0.0) / (row.figures["calls"] or 1.0)
+    return f"{show(share, 'share')} of its calls would be refused"
 
 
 def _prompts(row: Row) -> int:

@@ -88,6 +88,7 @@ def make(
             "forward_need": need,
             "amnesia_need": None if need is None else round(1 - need, 9),
             "structural_validity": sound,
+            "rejected_calls": (1 - sound) * len(prompts),
         },
         calls=calls,
     )
