@@ -33,6 +33,7 @@ _LEAST, _SHARE = 50, 0.02  # identifiers among the sources, from which on so man
 _OVER = 1.2
 _SHARED = 3  # words that a sentence must have in common with one of the sources, and half of its
 _INSTRUCTION, _SUMMARY = 8, 30  # words
+_READ = 50_000  # characters of a summary; one that is longer is over any budget, or repeats itself
 _PIECE = 300  # characters; a line of a megabyte holds the words of any sentence
 _REMEMBERED = 20_000_000  # characters of texts whose identifiers are remembered
 
@@ -81,7 +82,7 @@ def faults(
     given = _given(request)
     if not any(part.text.strip() for part in given):
         return ()
-    text = "\n".join(part.text for part in parts)
+    text = "\n".join(part.text for part in parts)[:_READ]
     if not text.strip():
         return ("empty",)
     found = {

@@ -12,9 +12,11 @@ import pytest
 
 from compactlab.sim.conversation import Conversation
 from compactlab.sim.errors import UsageError
+from compactlab.sim.facts import Tracker, ledger_of
 from compactlab.sim.message import Call, Message, Part, Source, verbatim
 from compactlab.sim.summarize import SummaryRequest
 from compactlab.sim.tokens import Tokenizer, chars4
+from compactlab.sim.view import Messages, View
 from compactlab.summarizers.lossy import Lossy
 from tests.summarizers.story import Story, fate, many, token
 
@@ -245,3 +247,14 @@ def test_it_must_know_the_conversation_and_keeps_its_name() -> None:
 def test_nonsense_is_refused(nonsense: dict[str, object]) -> None:
     with pytest.raises(ValueError, match=r"must be|at most"):
         Lossy(**nonsense)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_states_of_facts_say_what_was_drawn(seed: int) -> None:
+    told = many(seed).told()
+    parts = summarize(Lossy(first=0.5, mutated=0.3, stale=0.4), told, seed=seed)
+    ledger = ledger_of(told)
+    said = Message("s1", "user", parts, meta=True)
+    states = Tracker(ledger).move(View((), Messages([said])))
+    for id, found in fates(told, parts).items():
+        assert states.of(ledger.number[id]) == found
