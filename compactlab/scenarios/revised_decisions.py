@@ -10,14 +10,14 @@ from compactlab.scenarios.plot.story import Story
 
 _DOMAIN = Domain(
     words={
-        "n": (
+        "noun": (
             *words("showcase plinth projector bench label banner curtain barrier model globe"),
             "wall text",
             "audio station",
             "touch table",
             "light rail",
         ),
-        "t": (
+        "theme": (
             "the age of sail",
             "salt and silver",
             "rivers in winter",
@@ -41,7 +41,14 @@ _DOMAIN = Domain(
         "m": words("glass oak steel felt linen paper brass"),
         "r": words("drawing budget loan light sound transport press"),
     },
-    pools={"obj": ("inv. {k}-{h}", 40), "sheet": ("{r}-sheet-{h}", 25)},
+    pools={
+        "obj": ("inv. {k}-{h}", 40),
+        "sheet": ("{r}-sheet-{h}", 25),
+        "n": ("{noun}", 30),
+        "t": ("{theme}", 20),
+    },
+    focus=2,
+    often=0.8,
     areas=words(
         "entrance north south east west upper lower garden tower cellar bridge chapel courtyard "
         "mezzanine attic annexe rotunda pavilion"
@@ -82,18 +89,18 @@ _DOMAIN = Domain(
     },
     requests=(
         "How does the {n} look beside {obj}?",
-        "Look up what {sheet} says about the {n} and the {n2}.",
+        "Look up what {sheet} says about the {n} and the {noun}.",
         "I walked through it again, and {obj} {v}. What does that cost us?",
-        "Compare {sheet} with {sheet2} for {t}.",
+        "Go through {sheet} for {t} and tell me what is missing.",
         "The lender says that {obj} {v}. See whether we get it {w}.",
         "Let me see {q} objects for {t}.",
         "Hm, I am not happy with the {n}. What else is there in {m}?",
     ),
     sentences=(
-        "{obj} {v}, so the {n} moves a little.",
+        "As {obj} {v}, the {n} moves a little.",
         "According to {sheet} the {m} {n} arrives {w}.",
         "For {t} there are {q} objects, {obj} among them.",
-        "I hold {sheet} against {sheet2} before I order the {n}.",
+        "I go through {sheet} before I order the {n}.",
         "If {obj} {v}, the {n} can stand in for it {w}.",
         "The {n} in {m} costs a little more than {sheet} allows.",
     ),
@@ -101,8 +108,8 @@ _DOMAIN = Domain(
         "collection": Tool(
             {"theme": "{t}", "kind": "{n}"},
             (
-                "{obj} | {m} {n}, belongs to {t} | {v}",
-                "{obj} | {n}, {q} parts, {k} mm | on loan {w}",
+                "{obj} | {m} {noun}, belongs to {t} | {v}",
+                "{obj} | {noun}, {q} parts, {k} mm | on loan {w}",
                 "{obj} | {m}, {k} g | seen {w}, {v}",
             ),
             head="{k} objects for {t}",
@@ -111,8 +118,8 @@ _DOMAIN = Domain(
         "sheet": Tool(
             {"name": "{sheet}"},
             (
-                "{n};{m};{q};{k};{k2}",
-                "{n2};{m2};{q2};{k3};{w}",
+                "{noun};{m};{q};{k};{k2}",
+                "{noun};{m};{q};{k};{w}",
                 "# {obj} {v}",
             ),
             head="item;material;count;net;gross",
@@ -120,23 +127,23 @@ _DOMAIN = Domain(
         ),
         "floor": Tool(
             {"show": "{n}"},
-            ("{n} at {k}/{k2}, {q} steps from the {n2}", "{obj} at {k}/{k2}, {v}"),
+            ("{n} at {k}/{k2}, {q} steps from the {noun}", "{obj} at {k}/{k2}, {v}"),
             share=2,
         ),
-        "order": Tool(
-            {"item": "{m} {n}", "count": "{q}"},
-            ("order {k} kept, {w}",),
+        "note": Tool(
+            {"order": "{q} of {m} {n}", "when": "{w}"},
+            ("order {k} kept",),
             shows=False,
         ),
     },
     uses={
         "decision": (
-            ("order", {"item": "{m} {n}", "as": "{value}"}),
+            ("note", {"order": "{m} {n}", "as": "{value}"}),
             ("floor", {"show": "{n}", "under": "{value}"}),
             "With {value} that works out.",
         ),
-        "preference": (("order", {"item": "{n}", "in": "{value}"}), "I keep to {value} here."),
-        "constraint": (("order", {"item": "{m} {n}", "text": "{w}. {value}"}),),
+        "preference": (("note", {"order": "{n}", "in": "{value}"}), "I keep to {value} here."),
+        "constraint": (("note", {"order": "{m} {n}", "text": "{w}. {value}"}),),
         "entity": ("I write to {value} about it.",),
         "artifact": (("sheet", {"name": "{value}"}),),
         "procedure": (("floor", {"show": "{n}", "run": "{value}"}),),

@@ -37,7 +37,7 @@ profiles = st.builds(
     SPREAD,
     st.fixed_dictionaries(dict.fromkeys(SHARES, SHARE)),
     st.dictionaries(NAMES, SHARE, max_size=3),
-    st.builds(Breaks, SHARE, FIGURE, FIGURE),
+    st.builds(Breaks, SHARE, FIGURE, FIGURE, st.floats(0, 43_200)),
     st.dictionaries(NAMES, st.integers(0, 10**6), max_size=2),
 )
 
@@ -97,6 +97,7 @@ def test_a_tool_without_a_size_gets_that_of_any_result() -> None:
         ('"user" =', '"usr" =', "waits: unknown key 'usr'; did you mean user"),
         ("tools = 10000", "tools = 0.5", "system.tools must be a whole number from 0"),
         ("share = 0.03", "share = nan", "breaks.share must be a number from 0 to 1"),
+        ("night = 0.0", "night = 43201", "breaks.night must be seconds from 0 to 43,200"),
         ("[waits]", "[waits", "no profile: "),
     ],
 )

@@ -183,8 +183,8 @@ class Domain:
         Tokens of a turn, by which it is reckoned how many there are.
     answers
         Probability, each time, that the agent answers instead of calling a tool.
-    lags
-        When facts are needed.
+    lags, lags_by
+        When facts are needed, and when those of some types are.
     states
         By family of phrases and type of fact, how it is stated, where it is not as usual.
     together
@@ -212,6 +212,7 @@ class Domain:
     turn: float = 6_000
     answers: float = 0.0
     lags: Lags = Lags()
+    lags_by: Mapping[FactType, Lags] = field(default_factory=dict)
     states: Mapping[Phrasing, Mapping[FactType, tuple[str, ...]]] = field(default_factory=dict)
     together: Mapping[FactType, tuple[str, ...]] = field(default_factory=dict)
     resumes: Mapping[FactType, tuple[str, ...]] = field(default_factory=dict)

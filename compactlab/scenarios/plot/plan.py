@@ -42,6 +42,7 @@ class Planner:
         self._rng, self._domain, self._mix = rng, domain, domain.mix
         self._starts, self._tokens = starts, tokens
         self._keys: set[str] = set()
+        self._followed: set[str] = set()  # values from which others follow, and those
         self._kinds = dict(domain.kinds)
         rules = [kind for kind in POLARITY if kind in self._kinds]
         for kind in rules:
@@ -228,13 +229,15 @@ class Planner:
     def _follow(self, parent: Thread) -> Thread:
         """A fact whose value is made of another's, said before that is replaced."""
         assert parent.newer is not None
-        kinds = [
-            kind for kind in self._kinds if kind not in (*POLARITY, "open_loop", "tool_detail")
-        ]
+        self._followed.add(parent.value)
+        kinds = [kind for kind in self._kinds if kind not in (*_ALONE, *self._domain.together)]
         kind = self._rng.choice(kinds)
         key, _, thing = self._thing(kind, "")
         turn = self._rng.randint(parent.turn, parent.newer.turn - 1)
-        text = f"{parent.value}/{self._rng.choice(WORDS)}"
+        text = parent.value
+        while text in self._followed:
+            text = f"{parent.value}/{self._rng.choice(WORDS)}"
+        self._followed.add(text)
         start = self._starts[turn]
         return Thread(kind, key, thing, text, "user", turn, start, parent.ends, parent=parent)
 

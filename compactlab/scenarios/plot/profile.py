@@ -25,6 +25,7 @@ SHARES = ("text", "thinking", "pair", "error")
 ANY_RESULT = "result"  # the size of a tool's result where the tool has none of its own
 
 _DAY = 86_400.0
+_NIGHT = Kind("seconds from 0 to 43,200", lambda value: AMOUNT.fits(value) and 2 * value <= _DAY)
 _SHARE = Kind("a number from 0 to 1", lambda value: AMOUNT.fits(value) and value <= 1)
 
 
@@ -69,7 +70,7 @@ class Breaks:
         Seconds. They are Pareto-distributed from the shortest on, with exponent 1, and cut.
     night
         Seconds from midnight (UTC) on, in which the user says nothing: the clock of the user is
-        put forward by as much. 0 for somebody who is up at any time.
+        put forward by as much. Half a day at most; 0 for somebody who is up at any time.
     """
 
     share: float = 0.0
@@ -211,7 +212,7 @@ def profile_of(whole: Section) -> Profile:
             share=float(breaks.take("share", _SHARE, plain.share)),
             shortest=float(breaks.take("shortest", FACTOR, plain.shortest)),
             longest=float(breaks.take("longest", FACTOR, plain.longest)),
-            night=float(breaks.take("night", AMOUNT, plain.night)),
+            night=float(breaks.take("night", _NIGHT, plain.night)),
         ),
         system={key: system.take(key, SIZE) for key in system.values},
     )

@@ -223,7 +223,8 @@ class Teller:
     def _later(self, fact: Thread) -> float:
         """After how many tokens a fact is needed that is stated or holds again now."""
         here = self._draft.tokens
-        lags = self._world.domain.lags
+        domain = self._world.domain
+        lags = domain.lags_by.get(fact.kind, domain.lags)
         return here + lags.at(self._lags.random(), max(0.0, fact.ends - here))
 
     def _come_back(self, last: bool) -> list[Line]:

@@ -92,19 +92,19 @@ class World:
     def say(self, fact: Thread) -> Used:
         """What the agent says to use a fact, where it calls no tool."""
         said = [use for use in self.domain.uses_of(fact.kind) if isinstance(use, str)]
-        return Used(self.rng.choice(said or SAYS[fact.kind]).format(value=fact.value))
+        return Used(self._filled(self.rng.choice(said or SAYS[fact.kind]), fact))
 
     def use(self, fact: Thread, left: float) -> Used:
         """How the agent uses a fact: its value stands in what it says, or in an argument."""
         use = self.rng.choice(self.domain.uses_of(fact.kind))
         if isinstance(use, str):
-            return Used(use.format(value=fact.value))
+            return Used(self._filled(use, fact))
         name, templates = use
-        arguments = {
-            key: self.writer.fill(template.replace("{value}", "\0")).replace("\0", fact.value)
-            for key, template in templates.items()
-        }
+        arguments = {key: self._filled(template, fact) for key, template in templates.items()}
         return Used(call=ToolCall(name, arguments, self.result(name, left)))
+
+    def _filled(self, template: str, fact: Thread) -> str:
+        return self.writer.fill(template.replace("{value}", "\0")).replace("\0", fact.value)
 
     def shows(self, call: ToolCall, kind: FactType) -> bool:
         """Whether a fact of a type may stand in what a call returns."""
