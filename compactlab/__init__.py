@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from compactlab.api import read, replay, run
+    from compactlab.scoring import score
     from compactlab.sim.contract import check_strategy
     from compactlab.sim.conversation import Conversation
     from compactlab.sim.errors import CompactlabError
@@ -43,6 +44,7 @@ __all__ = [
     "read",
     "replay",
     "run",
+    "score",
 ]
 
 # Loaded when they are asked for: the command line's help need not wait for the engine.
@@ -63,6 +65,7 @@ _WHERE = {
     "read": "api",
     "replay": "api",
     "run": "api",
+    "score": "scoring",
 }
 
 

@@ -21,11 +21,12 @@ ROOT = Path(__file__).resolve().parents[1]
 # entry, free inside.
 ORDER = [
     "errors", "files", "spec", "stream", "message", "framing", "memory", "phase", "tokens",
-    "conversation", "scenario", "weight", "buffer", "view", "summarize", "extra_turn", "blocks",
+    "conversation", "scenario", "weight", "buffer", "view", "alignment", "attribution", "summarize",
+    "extra_turn", "blocks",
     "prompt", "lineage", "arm", "cache", "causes", "prefill", "section", "rates", "model_file",
     "model", "pricing", "recording", "churn", "client", "meter", "trace", "identifiers", "sanity",
     "needs", "relevance", "facts", "host", "strategy", "session", "side_calls", "elsewhere",
-    "rework", "caller", "replay", "contract", "anatomy", "metrics", "account", "audit", "results",
+    "rework", "caller", "replay", "contract", "anatomy", "metrics", "score", "account", "audit", "results",
     "one_run", "sweep",
 ]  # fmt: skip
 
@@ -33,7 +34,7 @@ ORDER = [
 FAMILIES = {"strategies", "summarizers", "scenarios", "reports"}
 
 # What a user meets: it may import everything.
-FACE = {"", "__main__", "api", "cli", "naming"}
+FACE = {"", "__main__", "api", "cli", "naming", "scoring"}
 
 # In strategies/, the places that are no strategy and know them all. Agents are compositions.
 INDEX = {"", "catalogue", "agents"}

@@ -13,6 +13,7 @@ from compactlab.cli.list import list_
 from compactlab.cli.new import new
 from compactlab.cli.report import report
 from compactlab.cli.run import run
+from compactlab.cli.score import score
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -25,5 +26,5 @@ def cli() -> None:
     """  # noqa: D205
 
 
-for command in (run, report, explain, audit, inspect, fit, list_, new):
+for command in (run, report, explain, audit, score, inspect, fit, list_, new):
     cli.add_command(command)

@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 import msgspec
 
 from compactlab.scenarios import jsonl
+from compactlab.scenarios.labels import check_fact, check_need, require
 from compactlab.scenarios.script import SYSTEM
 from compactlab.sim.conversation import Compaction, Conversation, Event, Fact, Need, Rewind
 from compactlab.sim.errors import InputError, unknown
@@ -78,7 +79,7 @@ def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
             elif content is None:
                 raise InputError("a conversation must start with its header")
             else:
-                content.take(_line(fields), number)
+                content.take(line(fields), number)
         if done:
             yield done.conversation(lines)
     if content is None:
@@ -137,9 +138,9 @@ class _Content:
                 raise InputError("a message needs at least one part")
             self._messages[line.id] = line
         elif isinstance(line, Rewind):
-            self._require(line.to)
+            require(line.to, self._messages)
         else:
-            self._require(line.kept_from)
+            require(line.kept_from, self._messages)
         self._events.append(line)
 
     def conversation(self, lines: jsonl.Lines) -> Conversation:
@@ -148,10 +149,10 @@ class _Content:
         for number, label in self._labels:
             with lines.at(number):
                 if isinstance(label, Fact):
-                    self._check_fact(label)
+                    check_fact(label, self._messages, self._facts)
                     facts.append(label)
                 else:
-                    self._check_need(label)
+                    check_need(label, self._messages, self._facts)
                     needs.append(label)
         head = self._header
         source = str(lines.path) if head.source is None else head.source
@@ -168,29 +169,6 @@ class _Content:
             head.skipped + lines.skipped(),
         )
 
-    def _check_fact(self, fact: Fact) -> None:
-        for source in fact.origin:
-            self._require(source.id)
-        self._require(fact.deleted_at)
-        self._require("" if fact.scope == "session" else fact.scope)
-        self._require(fact.handle)
-        if fact.handle and self._messages[fact.handle].role != "tool":
-            raise InputError(f"{fact.handle!r} is no result of a tool")
-        for other in (*fact.supersedes, *fact.depends_on):
-            if other not in self._facts:
-                raise InputError(unknown("fact", other, self._facts))
-
-    def _check_need(self, need: Need) -> None:
-        if need.fact not in self._facts:
-            raise InputError(unknown("fact", need.fact, self._facts))
-        self._require(need.at or " ")
-        if self._messages[need.at].role != "assistant":
-            raise InputError(f"{need.at!r} is no message of the assistant")
-
-    def _require(self, id: str) -> None:
-        if id and id not in self._messages:
-            raise InputError(unknown("message", id, self._messages))
-
 
 def _header(fields: dict[str, Any]) -> Header:
     _fill_sources(fields.get("system"), SYSTEM)
@@ -202,7 +180,14 @@ def _header(fields: dict[str, Any]) -> Header:
     return header
 
 
-def _line(fields: dict[str, Any]) -> Any:
+def line(fields: dict[str, Any]) -> Any:
+    """Make the event or label of the fields of a line.
+
+    Raises
+    ------
+    InputError, msgspec.ValidationError
+        If it is none, or has a field of no known name, or one of another type.
+    """
     kind = str(fields.get("type"))
     if kind not in _LINES:
         raise InputError(unknown("type of line", kind, _LINES))

@@ -58,7 +58,7 @@ def conversations(draw: st.DrawFn) -> Conversation:
         compaction = st.builds(Compaction, inserted, earlier, TIME, TEXT, COUNT)
         events += draw(st.lists(st.builds(Rewind, earlier) | compaction, max_size=2))
     id = st.sampled_from(ids)
-    origin = st.lists(st.builds(Source, id, COUNT), max_size=2).map(tuple)
+    origin = st.lists(st.builds(Source, id, st.sampled_from([-1, 0])), max_size=2).map(tuple)
     more = {"scope": st.just("session") | id, "polarity": st.sampled_from(["is", "must_not"])}
     fact = {"origin": origin, "deleted_at": st.just("") | id, "decoy": st.booleans(), **more}
     first = draw(st.builds(Fact, st.just("f1"), st.just("decision"), TEXT, TEXT, **fact))
@@ -158,6 +158,10 @@ BAD = [
     (said("a"), "there is a message 'a' already"),
     (fact(fact="rumour"), "not as expected"),
     (fact(origin=[{"id": "z"}]), "unknown message 'z'"),
+    (fact(origin=[{"id": "a", "part": 1}]), "message 'a' has no part 1: it has 1"),
+    (fact(origin=[{"id": "a", "part": -2}]), "message 'a' has no part -2"),
+    (fact(origin=[{"id": "a", "part": 0, "start": 99}]), "has no characters 99 to -1"),
+    (fact(origin=[{"id": "a", "part": 0, "start": 1, "end": 0}]), "has no characters 1 to 0"),
     (fact(deleted_at="z"), "unknown message 'z'"),
     (fact(scope="z"), "unknown message 'z'"),
     (fact(handle="z"), "unknown message 'z'"),

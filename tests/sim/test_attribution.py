@@ -1,0 +1,203 @@
+"""Where the words of a context come from that somebody else compacted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from compactlab.sim.attribution import Attributed, attributed, declared
+from compactlab.sim.errors import InputError
+from compactlab.sim.message import Message, Part, Role, Source, verbatim
+from compactlab.sim.view import Messages, View
+
+LONG = "The deploy target of the second service is eu-west-3, and nothing else counts for us."
+LOG = "build 4f2a91c7 failed in src/door.py at line 1500 because nobody had closed the fixture"
+
+
+def say(id: str, text: str, role: Role = "user") -> Message:
+    return Message(id, role, (verbatim(id, "text", text),))
+
+
+def result(id: str, text: str, call_id: str = "c1") -> Message:
+    return Message(id, "tool", (verbatim(id, "tool_result", text, name="read", call_id=call_id),))
+
+
+ORIGINAL = (
+    say("u1", "Hello."),
+    say("u2", LONG),
+    Message("a1", "assistant", (verbatim("a1", "tool_call", "{}", name="read", call_id="c1"),)),
+    result("t1", LOG),
+    say("a2", "Hello.", "assistant"),
+    say("u3", "Hello."),
+)
+ALL = {message.id for message in ORIGINAL}
+
+
+@dataclass(frozen=True)
+class Told:
+    kinds: list[str]
+    sources: list[set[str]]
+    texts: list[str]
+
+
+def told(*messages: Message, system: tuple[Part, ...] = ()) -> Told:
+    """What is found out about the parts of a context."""
+    view = attributed(ORIGINAL, (), View(system, Messages(messages))).view
+    parts = [*view.system, *(part for message in view.messages for part in message.parts)]
+    return Told(
+        [part.kind for part in parts],
+        [{source.id for source in part.sources} for part in parts],
+        [part.text for part in parts],
+    )
+
+
+def context(*messages: Message) -> Attributed:
+    return attributed(ORIGINAL, (), View((), Messages(messages)))
+
+
+def test_equal_messages_are_the_original_ones() -> None:
+    found = context(say("x", LONG), result("y", LOG))
+    assert [
+        m is o for m, o in zip(found.view.messages, (ORIGINAL[1], ORIGINAL[3]), strict=True)
+    ] == [True, True]
+    assert found.inferred
+    assert found.words == found.found > 0
+
+
+def test_of_several_that_say_the_same_the_newest_in_order_is_meant() -> None:
+    hello = say("x", "Hello.")
+    assert [m.id for m in context(hello).view.messages] == ["u3"]
+    assert [m.id for m in context(hello, hello).view.messages] == ["u1", "u3"]
+    two = context(say("x", "Hello."), say("y", LONG), say("z", "Hello."))
+    assert [m.id for m in two.view.messages] == ["u1", "u2", "u3"]
+
+
+def test_the_same_words_of_another_role_are_no_equal_message() -> None:
+    found = context(say("x", LONG, "assistant"))
+    (message,) = found.view.messages
+    assert message.id == "compacted:1"
+    assert [(part.kind, part.sources) for part in message.parts] == [
+        ("verbatim", (Source("u2", 0),))
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        LONG[:50],
+        LONG[20:],
+        LONG[:60] + " [... 26 characters were removed ...]",
+        "(cut) " + LONG[20:],
+    ],
+)
+def test_the_beginning_or_the_end_of_a_message_is_that_message_cut_short(text: str) -> None:
+    found = told(say("x", text))
+    assert (found.kinds, found.sources, found.texts) == (["truncated"], [{"u2"}], [text])
+
+
+def test_head_and_tail_with_a_mark_between_are_one_message_cut_short() -> None:
+    words = LOG.split()
+    found = told(result("x", " ".join([*words[:8], "[cut]", *words[-8:]])))
+    assert (found.kinds, found.sources) == (["truncated"], [{"t1"}])
+
+
+def test_the_middle_of_a_message_is_a_summary_of_it() -> None:
+    found = told(say("x", LONG[4:70]))
+    assert (found.kinds, found.sources) == (["summary"], [{"u2"}])
+
+
+def test_a_whole_text_within_another_is_put_back_and_the_rest_stands_for_anything() -> None:
+    found = told(say("x", f"They said: {LONG}\nAnd then they left."))
+    assert found.kinds == ["summary", "recovered", "summary"]
+    assert found.sources == [
+        ALL,
+        {"u2"},
+        ALL,
+    ]
+    assert "".join(found.texts) == f"They said: {LONG}\nAnd then they left."
+
+
+def test_signs_between_texts_that_are_put_back_go_with_them() -> None:
+    found = told(say("x", f"- {LONG}\n- {LOG} --"))
+    assert (found.kinds, found.sources) == (["recovered", "recovered"], [{"u2"}, {"t1"}])
+    assert found.texts == [f"- {LONG}\n- ", f"{LOG} --"]
+
+
+def test_a_paraphrase_may_stand_for_anything() -> None:
+    found = told(say("x", "They deploy to Paris."))
+    assert (found.kinds, found.sources) == (["summary"], [ALL])
+    assert context(say("x", "They deploy to Paris.")).found == 0
+
+
+def test_a_result_that_keeps_its_call_stands_for_that_result() -> None:
+    found = told(result("x", "[old result was cleared]"))
+    assert (found.kinds, found.sources) == (["stub"], [{"t1"}])
+    assert told(result("x", "[cleared]", "c9")).kinds == ["summary"]
+
+
+def test_tokens_without_text_may_hold_anything_and_signs_hold_nothing() -> None:
+    hidden = Part("text", "", "opaque", (), size=400)
+    found = told(Message("x", "user", (hidden,)), say("y", "---"))
+    assert found.kinds == ["opaque", "synthetic"]
+    assert found.sources == [ALL, set()]
+
+
+def test_what_was_written_into_the_system_prompt_counts() -> None:
+    old = verbatim("system", "text", "You help.")
+    new = verbatim("system", "text", "Deploy target: eu-west-3")
+    found = attributed(ORIGINAL, (old,), View((old, new), Messages()))
+    assert [part.kind for part in found.view.system] == ["verbatim", "summary"]
+    assert found.view.system[0] is old
+    assert (found.words, found.found) == (7, 2)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_no_character_is_lost_and_what_is_quoted_stands_there(seed: int) -> None:
+    draw = Random(seed)
+    known = {m.id: m.text for m in ORIGINAL}
+    pieces = [LONG, LOG, LONG[:60], LOG[9:], "Hello.", "They left.", " -- ", "\n", "1 2 3 4 5 6 7"]
+    texts = ["".join(draw.choices(pieces, k=draw.randint(1, 5))) for _ in range(draw.randint(1, 4))]
+    found = context(*(say(f"x{n}", text) for n, text in enumerate(texts)))
+    assert ["".join(p.text for p in m.parts) for m in found.view.messages] == texts
+    assert 0 <= found.found <= found.words
+    for message in found.view.messages:
+        for part in message.parts:
+            if part.kind in ("verbatim", "recovered"):
+                (first, *_) = part.sources
+                assert " ".join(known[first.id].split()) in " ".join(part.text.split())
+
+
+# -------------------------------------------------------------------------- what declares itself
+
+
+def native(*messages: Message) -> Attributed | None:
+    return declared(ORIGINAL, View((), Messages(messages)))
+
+
+def test_a_context_is_taken_at_its_word() -> None:
+    summary = Message("s", "user", (Part("text", "eu-west-3", "summary", (Source("u2"),)),))
+    found = native(summary, say("u3", "Hello."))
+    assert found is not None
+    assert not found.inferred
+    assert found.view.messages[0] is summary
+    assert found.view.messages[1] is ORIGINAL[5]
+
+
+def test_a_context_that_says_nothing_of_provenance_declares_none() -> None:
+    assert native(say("x", LONG)) is None
+    assert native(Message("x", "user", (Part("text", "x", "synthetic", ()),))) is None
+
+
+def test_a_context_may_not_name_what_is_not_there() -> None:
+    with pytest.raises(InputError, match="unknown message of the original 'z9'"):
+        native(Message("s", "user", (Part("text", "x", "summary", (Source("z9"),)),)))
+
+
+def test_a_context_may_not_call_verbatim_what_was_not_said() -> None:
+    with pytest.raises(InputError, match="said to be verbatim that message 'u2' does not have"):
+        native(say("u2", "something else"))
