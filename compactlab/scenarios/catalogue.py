@@ -14,6 +14,7 @@ from compactlab.scenarios.research_assistant import ResearchAssistant
 from compactlab.scenarios.revised_decisions import RevisedDecisions
 from compactlab.scenarios.rewinds import Rewinds
 from compactlab.scenarios.support_chat import SupportChat
+from compactlab.scenarios.tool_flood import ToolFlood
 from compactlab.scenarios.transcript import find, read
 from compactlab.sim.conversation import Conversation
 from compactlab.sim.errors import UsageError, unknown
@@ -30,6 +31,7 @@ SCENARIOS: dict[str, type[Scenario]] = {
         PersonalAssistant,
         RevisedDecisions,
         HalfThoughts,
+        ToolFlood,
         Rewinds,
     )
 }

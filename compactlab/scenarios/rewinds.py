@@ -104,7 +104,7 @@ _DOMAIN = Domain(
                 "{line} {p}: {n} {v} ({k} s)",
                 "{line2} {p2} -> {p3}  dep {t2} {q2}  {n2}  {k2} on board",
             ),
-            head="{run}: {line}, {w}",
+            head="{run}, departure by departure",
             share=4,
         ),
         "table": Tool(

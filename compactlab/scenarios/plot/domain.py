@@ -185,6 +185,8 @@ class Domain:
         Probability, each time, that the agent answers instead of calling a tool.
     lags, lags_by
         When facts are needed, and when those of some types are.
+    at_once
+        How many facts a message uses at most, but for the last one of a branch.
     states
         By family of phrases and type of fact, how it is stated, where it is not as usual.
     together
@@ -212,6 +214,7 @@ class Domain:
     turn: float = 6_000
     answers: float = 0.0
     lags: Lags = Lags()
+    at_once: int = 2
     lags_by: Mapping[FactType, Lags] = field(default_factory=dict)
     states: Mapping[Phrasing, Mapping[FactType, tuple[str, ...]]] = field(default_factory=dict)
     together: Mapping[FactType, tuple[str, ...]] = field(default_factory=dict)

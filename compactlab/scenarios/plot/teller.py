@@ -19,7 +19,6 @@ from compactlab.sim.message import Source
 AGAIN, MOST_NEEDS = 0.4, 4
 # Of all tokens, the most that one text of the agent takes, or short sessions get out of hand.
 _LARGEST_TEXT = 0.02
-AT_ONCE = 2  # facts that one message uses, but for the last one
 
 Line = tuple[str, Thread | None]
 """Something that is said, and the fact that it states, if it does."""
@@ -60,6 +59,7 @@ class Teller:
         route: Sequence[int] = (),
     ) -> None:
         self._draft, self._world, self._family = draft, world, family
+        self._at_once = world.domain.at_once
         self._rng, self._wording, self._lags = open("telling"), open("wording"), open("lags")
         self._threads = threads
         self._agents = [each for each in threads if each.voice == "assistant"]
@@ -113,7 +113,7 @@ class Teller:
                 break
         else:
             length = max(1, draft.length("answer", self._most))
-        used = self._uses(math.inf if last else draft.tokens, math.inf if last else AT_ONCE)
+        used = self._uses(math.inf if last else draft.tokens, math.inf if last else self._at_once)
         said, spans = self._spoken(length, [(fact, self._world.say(fact)) for fact in used], last)
         id = draft.say("assistant", said)
         self._state(id, spans, part=len(said) - 1)
@@ -122,8 +122,8 @@ class Teller:
     def _step(self, left: float, rush: bool) -> bool:
         """Let the agent call tools once; False, if it would rather answer."""
         draft, world = self._draft, self._world
-        facts = self._uses(draft.tokens, AT_ONCE)
-        uses = [(fact, world.use(fact, left / AT_ONCE)) for fact in facts]
+        facts = self._uses(draft.tokens, self._at_once)
+        uses = [(fact, world.use(fact, left / self._at_once)) for fact in facts]
         calls = [use.call for _, use in uses if use.call]
         calls = calls or ([world.display(left)] if rush else world.act(left))
         if not calls:
@@ -230,7 +230,7 @@ class Teller:
     def _come_back(self, last: bool) -> list[Line]:
         """Let the user come back to facts, which the agent needs then."""
         here = math.inf if last else self._draft.tokens
-        facts = self._taken(self._resumed, here, math.inf if last else AT_ONCE)
+        facts = self._taken(self._resumed, here, math.inf if last else self._at_once)
         for fact in facts:
             self._need(self._draft.tokens, fact)
         return [(self._world.resume(fact), None) for fact in facts]
