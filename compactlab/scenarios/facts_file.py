@@ -56,11 +56,13 @@ def read_facts(path: str | Path, conversation: Conversation) -> Labels:
 
 @contextmanager
 def _item(place: int) -> Iterator[None]:
-    """Say of an error in a list which item it is about; items are counted from 1."""
+    """Say of an error in a list which item it is about; items are counted from 1, 0 is none."""
     try:
         yield
     except (ValueError, InputError) as error:
-        raise InputError(f"item {place}: {error}" if place else str(error)) from None
+        if not place:
+            raise
+        raise InputError(f"item {place}: {error}") from None
 
 
 @dataclass

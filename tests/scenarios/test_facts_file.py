@@ -1,0 +1,127 @@
+"""Facts that somebody wrote down about a conversation in another file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from compactlab.scenarios.facts_file import read_facts
+from compactlab.sim.conversation import Conversation, Fact, Need
+from compactlab.sim.errors import InputError
+from compactlab.sim.message import Call, Message, Source, verbatim
+
+
+def said(id: str, text: str, role: Any = "user") -> Message:
+    call = Call() if role == "assistant" else None
+    return Message(id, role, (verbatim(id, "text", text),), call=call)
+
+
+TALK = Conversation(
+    "c",
+    "native",
+    (
+        said("u1", "We deploy to eu-west-3."),
+        said("a1", "Fine.", "assistant"),
+        said("u2", "To eu-west-3, I said, and not to eu-west-31."),
+    ),
+)
+
+
+def read(tmp_path: Path, *lines: Any) -> tuple[tuple[Fact, ...], tuple[Need, ...]]:
+    file = tmp_path / "facts.jsonl"
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return read_facts(file, TALK)
+
+
+def test_lines_of_the_native_format(tmp_path: Path) -> None:
+    fact = {"type": "fact", "id": "f", "fact": "decision", "key": "k", "value": "v",
+            "origin": [{"id": "u1", "part": 0, "start": 3}]}  # fmt: skip
+    needs = {"type": "need", "fact": "f", "at": "a1"}, {"type": "need", "fact": "f", "at": ""}
+    found = read(tmp_path, fact, *needs)
+    assert found == (
+        (Fact("f", "decision", "k", "v", (Source("u1", 0, 3),)),),
+        (Need("f", "a1"), Need("f", "")),
+    )
+
+
+def test_plain_objects_need_no_more_than_a_value(tmp_path: Path) -> None:
+    facts, needs = read(tmp_path, {"value": "eu-west-3"})
+    assert facts == (Fact("f1", "entity", "", "eu-west-3", (Source("u1"), Source("u2"))),)
+    assert needs == ()
+
+
+def test_plain_objects_may_say_more(tmp_path: Path) -> None:
+    plain = {"type": "decision", "key": "deploy", "value": "eu-west-3", "variants": ["Paris"],
+             "origin": "u2", "needed": 2}  # fmt: skip
+    facts, needs = read(
+        tmp_path, plain, {"value": "eu-west-31", "origin": ["u2"], "needed": ["a1"]}
+    )
+    assert facts[0] == Fact(
+        "f1", "decision", "deploy", "eu-west-3", (Source("u2"),), variants=("Paris",)
+    )
+    assert needs == (Need("f1", ""), Need("f1", ""), Need("f2", "a1"))
+
+
+def test_where_a_fact_is_stated_is_found_by_its_words(tmp_path: Path) -> None:
+    (fact,), _ = read(tmp_path, {"key": "deploy", "value": "eu-west-3"})
+    assert fact.origin == (Source("u1"),)
+
+
+def test_a_list_is_as_good_as_lines(tmp_path: Path) -> None:
+    file = tmp_path / "facts.json"
+    file.write_text(json.dumps([{"value": "eu-west-3"}, {"value": "x", "decoy": True}], indent=1))
+    facts, _ = read_facts(file, TALK)
+    assert [(fact.id, fact.decoy, len(fact.origin)) for fact in facts] == [
+        ("f1", False, 2),
+        ("f2", True, 0),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ({"value": "Berlin"}, "no message of the conversation says 'Berlin'"),
+        ({"value": ""}, "has no value"),
+        ({"value": 7}, "a fact is an object with a value"),
+        ({"key": "k"}, "a fact is an object with a value"),
+        ({"value": "eu-west-3", "colour": "red"}, "unknown field 'colour'"),
+        ({"value": "eu-west-3", "type": "rumour"}, "not as expected"),
+        ({"value": "eu-west-3", "origin": "u9"}, "unknown message 'u9'"),
+        ({"value": "eu-west-3", "origin": [["u1"]]}, "not as expected"),
+        ({"value": "eu-west-3", "origin": 5}, "not as expected"),
+        ({"value": "eu-west-3", "origin": {"id": "u1", "part": 3}}, "has no part 3"),
+        ({"value": "eu-west-3", "needed": -1}, "`needed` is how often"),
+        ({"value": "eu-west-3", "needed": 10**9}, "`needed` is how often"),
+        ({"value": "eu-west-3", "needed": ["u1"]}, "'u1' is no message of the assistant"),
+        ({"value": "eu-west-3", "id": 7}, "not as expected"),
+        ({"type": "need", "fact": "f9", "at": ""}, "unknown fact 'f9'"),
+        ("eu-west-3", "a fact is an object with a value"),
+    ],
+)
+def test_a_bad_line_is_named(tmp_path: Path, line: Any, reason: str) -> None:
+    with pytest.raises(InputError, match=rf"facts\.jsonl:2: .*{reason}"):
+        read(tmp_path, {"value": "eu-west-3", "id": "good"}, line)
+
+
+def test_a_bad_item_of_a_list_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "facts.json"
+    file.write_text(json.dumps([{"value": "eu-west-3"}, {"value": 7}], indent=1))
+    with pytest.raises(InputError, match=r"facts\.json: item 2: a fact is an object"):
+        read_facts(file, TALK)
+
+
+def test_a_fact_is_known_once(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="there is a fact 'f' already"):
+        read(tmp_path, *[{"value": "eu-west-3", "id": "f"}] * 2)
+
+
+def test_a_file_without_facts_is_none(tmp_path: Path) -> None:
+    file = tmp_path / "facts.json"
+    file.write_text("[]")
+    with pytest.raises(InputError, match="there is no fact in it"):
+        read_facts(file, TALK)
+    with pytest.raises(InputError, match=r"no\.json"):
+        read_facts(tmp_path / "no.json", TALK)

@@ -1,0 +1,178 @@
+"""What is left of a conversation in contexts that somebody else made of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+import compactlab
+from compactlab.sim.conversation import Conversation, Fact, Need, Rewind
+from compactlab.sim.errors import InputError, UsageError
+from compactlab.sim.message import Call, Message, Part, Role, Source, verbatim
+from compactlab.sim.score import Score, spoken
+
+LONG = "The deploy target of the second service is eu-west-3, and nothing else counts for us."
+
+
+def say(id: str, text: str, role: Role = "user") -> Message:
+    call = Call() if role == "assistant" else None
+    return Message(id, role, (verbatim(id, "text", text),), call=call)
+
+
+def fact(id: str, value: str, *origins: str, **more: object) -> Fact:
+    return Fact(id, "decision", "", value, tuple(map(Source, origins)), **more)  # type: ignore[arg-type]
+
+
+EVENTS = (
+    say("u1", LONG),
+    say("a1", "Fine.", "assistant"),
+    say("u2", "The limit of retries is 7."),
+    say("a2", "Noted.", "assistant"),
+    say("u3", "Make it 9 from now on."),
+    say("a3", "Done.", "assistant"),
+)
+FACTS = (
+    fact("where", "eu-west-3", "u1"),
+    fact("seven", "7", "u2"),
+    fact("nine", "9", "u3", supersedes=("seven",)),
+    Fact("decoy", "entity", "", "hunter22", decoy=True),
+)
+NEEDS = (Need("where", "a2"), Need("where", "a3"), Need("seven", "a2"), Need("nine", "a3"))
+ORIGINAL = Conversation("talk", "native", EVENTS, facts=FACTS, needs=NEEDS)
+
+
+def context(*messages: Message, format: str = "openai-chat", **more: Any) -> Conversation:
+    return Conversation("context", format, messages, **more)
+
+
+def scored(*messages: Message, original: Conversation = ORIGINAL, **more: Any) -> Score:
+    return compactlab.score(original, context(*messages, **more))
+
+
+def states(score: Score) -> dict[str, str]:
+    return {found.fact: found.state for found in score.found}
+
+
+def test_who_changes_nothing_forgets_nothing() -> None:
+    score = scored(*(say(f"x{n}", event.text, event.role) for n, event in enumerate(EVENTS)))
+    assert states(score) == {"where": "verbatim", "nine": "verbatim"}
+    assert score.figures["amnesia"] == score.figures["amnesia_need"] == 0
+    assert score.figures["verbatim_recency"] == score.figures["order_fidelity"] == 1
+    assert score.before == score.after
+    assert score.context.found == score.context.words
+    assert score.faults is None
+
+
+def test_who_keeps_nothing_forgets_everything() -> None:
+    score = scored(say("x", "---"))
+    assert set(states(score).values()) == {"lost"}
+    assert score.figures["amnesia"] == score.figures["amnesia_need"] == 1
+
+
+def test_where_a_fact_was_found_is_told() -> None:
+    score = scored(say("s", "They deploy to eu-west-3."), *EVENTS[-2:])
+    where = {found.fact: found.where for found in score.found}
+    assert where == {"where": ("compacted:1",), "nine": ("u3",)}
+    part = Part("text", "Deploy to eu-west-3.", "memory", (Source("u1"),))
+    score = scored(*EVENTS[-2:], system=(part,))
+    assert {found.fact: found.where for found in score.found}["where"] == ("system",)
+
+
+def test_a_fact_weighs_as_often_as_it_was_needed() -> None:
+    score = scored(*EVENTS[-2:])
+    assert states(score) == {"where": "lost", "nine": "verbatim"}
+    assert {found.fact: found.needs for found in score.found} == {"where": 2, "nine": 1}
+    assert score.figures["amnesia_need"] == pytest.approx(2 / 3)
+    assert score.figures["amnesia"] == 0.5
+    assert not score.later
+
+
+def test_needs_after_the_end_weigh_more_than_those_before() -> None:
+    needs = (*NEEDS, Need("nine", ""), Need("nine", ""), Need("where", ""), Need("nine", ""))
+    original = Conversation("talk", "native", EVENTS, facts=FACTS, needs=needs)
+    score = scored(*EVENTS[-2:], original=original)
+    assert score.later
+    assert score.figures["amnesia_need"] == 0.25
+
+
+def test_old_values_are_stale_and_both_together_a_conflict() -> None:
+    stale, both = scored(EVENTS[2]), scored(say("s", "The limit is 7. The limit is 9."))
+    assert states(stale)["nine"] == "stale"
+    assert stale.figures["stale"] == 1
+    assert {found.fact: found.where for found in stale.found}["nine"] == ("u2",)
+    assert states(both)["nine"] == "conflict"
+    assert both.figures["conflict"] == 1
+
+
+def test_what_was_said_on_a_branch_that_was_given_up_is_not_due() -> None:
+    events = (*EVENTS[:2], say("b", "Or take 5."), Rewind("a1"), *EVENTS[2:])
+    original = Conversation(
+        "t", "native", events, facts=(*FACTS, fact("five", "5", "b")), needs=NEEDS
+    )
+    assert [message.id for message in spoken(original)] == [event.id for event in EVENTS]
+    score = scored(*EVENTS, original=original)
+    assert states(score) == {"where": "verbatim", "nine": "verbatim"}
+    assert score.figures["verbatim_recency"] == 1
+
+
+def test_values_that_anybody_could_guess_are_noticed() -> None:
+    score = scored(say("s", "hunter22"))
+    assert (score.figures["decoys_found"], score.figures["guessable"]) == (1, 1)
+
+
+def test_an_answer_in_the_place_of_a_summary_is_noticed() -> None:
+    score = scored(say("s", "Sure! Which service do you mean?"))
+    assert {"answers", "asks_user"} <= set(score.faults or ())
+
+
+def test_without_labels_facts_are_what_actions_use() -> None:
+    events = (
+        say("u1", "See src/main.py"),
+        say("a1", "ok", "assistant"),
+        say("a2", "src/main.py is fine", "assistant"),
+    )
+    score = scored(say("s", "nothing"), original=Conversation("t", "native", events))
+    assert not score.labelled
+    assert [(found.value, found.state, found.needs) for found in score.found] == [
+        ("src/main.py", "lost", 1)
+    ]
+
+
+def test_a_conversation_in_which_nothing_is_due_has_no_amnesia() -> None:
+    score = scored(say("s", "x"), original=Conversation("t", "native", EVENTS[:1]))
+    assert (score.found, score.figures["amnesia"], score.amnesia_need) == ((), None, None)
+
+
+def test_declared_provenance_is_taken_as_it_is() -> None:
+    part = Part("text", "to eu-west-3", "summary", (Source("u2"),))
+    made = Message("s", "user", (part,))
+    told = scored(made, format="native")
+    assert not told.context.inferred
+    assert states(told)["where"] == "lost"
+    found_out = scored(msgspec.structs.replace(made))
+    assert found_out.context.inferred
+    assert states(found_out)["where"] == "intact"
+
+
+def test_tokens_without_text_leave_facts_unknown() -> None:
+    score = scored(Message("s", "user", (Part("text", "", "opaque", (), size=90),)))
+    assert set(states(score).values()) == {"unknown"}
+    assert score.figures["amnesia"] is None
+    assert score.after == 101  # 90 of o200k, as this model counts
+
+
+def test_what_cannot_be_scored_is_said(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no message in the original"):
+        compactlab.score(Conversation("t", "native", ()), context(*EVENTS))
+    with pytest.raises(UsageError, match="did you mean"):
+        compactlab.score(ORIGINAL, context(*EVENTS), model="claude-sonet-4-5")
+    two = tmp_path / "two.json"
+    two.write_text('[[{"role":"user","content":"a"}],[{"role":"user","content":"b"}]]')
+    with pytest.raises(UsageError, match="2 conversations"):
+        compactlab.score(ORIGINAL, two)
+    assert compactlab.score(ORIGINAL, two, id="two/2").after > 0
+    with pytest.raises(UsageError, match="unknown conversation"):
+        compactlab.score(ORIGINAL, two, id="three")
