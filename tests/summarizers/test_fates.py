@@ -112,5 +112,5 @@ def test_the_table_of_faults_is_that_of_the_code(root: Path) -> None:
 def test_every_summariser_has_its_row_and_what_is_simulated_is_marked(root: Path) -> None:
     for name in SUMMARIZERS:
         simulated = find_summarizer(name).simulated
-        (row,) = [line for line in page(root).splitlines() if line.startswith(f"| `{name}` |")]
+        row = next(line for line in page(root).splitlines() if line.startswith(f"| `{name}` |"))
         assert row.endswith(f"| {simulated or 'no'} |")
