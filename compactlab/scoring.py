@@ -9,8 +9,9 @@ from compactlab.naming import known_models
 from compactlab.scenarios.catalogue import find_conversation
 from compactlab.scenarios.compacted import read_compacted
 from compactlab.scenarios.facts_file import read_facts
-from compactlab.sim.attribution import attributed, declared
+from compactlab.sim.attribution import attributed
 from compactlab.sim.conversation import Conversation
+from compactlab.sim.declaration import declared
 from compactlab.sim.errors import InputError, ModelError, UsageError, unknown
 from compactlab.sim.model import Catalogue, Model
 from compactlab.sim.score import Score, spoken

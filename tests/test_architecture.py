@@ -21,13 +21,12 @@ ROOT = Path(__file__).resolve().parents[1]
 # entry, free inside.
 ORDER = [
     "errors", "files", "spec", "stream", "message", "framing", "memory", "phase", "tokens",
-    "conversation", "scenario", "weight", "buffer", "view", "alignment", "attribution", "summarize",
-    "extra_turn", "blocks",
-    "prompt", "lineage", "arm", "cache", "causes", "prefill", "section", "rates", "model_file",
-    "model", "pricing", "recording", "churn", "client", "meter", "trace", "identifiers", "sanity",
-    "needs", "relevance", "facts", "host", "strategy", "session", "side_calls", "elsewhere",
-    "rework", "caller", "replay", "contract", "anatomy", "metrics", "score", "account", "audit", "results",
-    "one_run", "sweep",
+    "conversation", "scenario", "weight", "buffer", "view", "alignment", "attribution",
+    "declaration", "summarize", "extra_turn", "blocks", "prompt", "lineage", "arm", "cache",
+    "causes", "prefill", "section", "rates", "model_file", "model", "pricing", "recording",
+    "churn", "client", "meter", "trace", "identifiers", "sanity", "needs", "relevance", "facts",
+    "host", "strategy", "session", "side_calls", "elsewhere", "rework", "caller", "replay",
+    "contract", "anatomy", "metrics", "score", "account", "audit", "results", "one_run", "sweep",
 ]  # fmt: skip
 
 # Each may import sim and itself, and never another.

@@ -15,15 +15,14 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from compactlab.sim.alignment import Run, aligned, count_words
-from compactlab.sim.errors import InputError, unknown
 from compactlab.sim.message import Message, Part, Source
 from compactlab.sim.view import Messages, View
 
 # Words that do not stand in a message, and it is still taken for that message cut short: what a
-# product writes where it cut ("[... 12,345 characters were removed ...]"). A guess.
-_MARKER = 20
+# product writes where it cut ("[... 12,345 characters were removed ...]"). And to each of them, so
+# many words must stand there. Guesses.
+_MARKER, _QUOTED = 20, 3
 MADE = "compacted:"  # what the ids of messages begin with that are none of the original
-_NOBODY = ("synthetic", "opaque")
 
 
 @dataclass(frozen=True)
@@ -49,70 +48,18 @@ class Attributed:
     found: int
 
 
-def declared(original: Sequence[Message], context: View) -> Attributed | None:
-    """Take a context at its word, if its parts name messages of the original.
-
-    Parameters
-    ----------
-    original
-        The messages from which the context was made.
-    context
-        The context.
-
-    Returns
-    -------
-    Attributed or None
-        None if it says nothing of provenance: all of its parts are verbatim, and stand for
-        messages that the original does not have.
-
-    Raises
-    ------
-    InputError
-        If it names a message that the original does not have.
-    """
-    known = {message.id: message for message in original}
-    parts = [part for message in context.messages for part in message.parts]
-    parts += (part for part in context.system if part.kind != "verbatim")
-    if not any(_tells(part, known) for part in parts):
-        return None
-    for part in parts:
-        for source in part.sources:
-            if source.id not in known:
-                raise InputError(unknown("message of the original", source.id, known))
-        if part.kind == "verbatim" and not _stands(part, known):
-            raise InputError(
-                f"a part is said to be verbatim that message {part.sources[0].id!r} does not have"
-            )
-    same = {(m.id, m.role, m.parts): m for m in original}
-    messages = [same.get((m.id, m.role, m.parts), m) for m in context.messages]
-    words = sum(count_words(part.text) for part in (*parts, *context.system))
-    return Attributed(View(context.system, Messages(messages)), False, words, words)
-
-
-def _tells(part: Part, known: dict[str, Message]) -> bool:
-    """Whether a part says something of its provenance, and not only that it is itself."""
-    if part.kind in _NOBODY and not part.sources:
-        return False
-    return part.kind != "verbatim" or any(source.id in known for source in part.sources)
-
-
-def _stands(part: Part, known: dict[str, Message]) -> bool:
-    """Whether one of the messages that a part names has such a part."""
-    return any(_content(part) == _content(p) for s in part.sources for p in known[s.id].parts)
-
-
 def attributed(original: Sequence[Message], system: tuple[Part, ...], context: View) -> Attributed:
     """Find out where a context comes from.
 
     A message that equals an original one is that message, a part that equals a part is verbatim.
     Of other texts the longest runs of words are looked for, see
     :func:`compactlab.sim.alignment.aligned`. A run that is all of an original text is put back
-    (``recovered``). A text that is the beginning or the end of one original text, but for a few
-    words, is ``truncated``; one that is made of runs alone is a ``summary`` of the messages that
-    these come from. What is left may be a paraphrase of anything, and so it is a summary of the
-    whole original. A tool's result that keeps the id of its call, and nothing else, is a ``stub``.
-    Messages that are none of the original are called ``compacted:1``, ``compacted:2``, ... after
-    their places.
+    (``recovered``). A text that begins or ends as one original text does, and has little beside, is
+    ``truncated``; any other is a ``summary``, of the messages that its runs come from. What no run
+    explains may be a paraphrase of anything, and so a text that has such words stands for the
+    whole original as well. A tool's result that keeps nothing but the id of its call is a
+    ``stub``. Messages that are none of the original are called ``compacted:1``, ``compacted:2``,
+    ... after their places.
 
     Parameters
     ----------
@@ -148,7 +95,7 @@ class _Attribution:
     """What is looked for in all messages of a context."""
 
     def __init__(self, original: Sequence[Message], system: tuple[Part, ...]) -> None:
-        self._original, self._system = original, set(map(_content, system))
+        self._original, self._system = original, set(map(content, system))
         self._texts = [
             _Text(message.id, number, part.text, count_words(part.text))
             for message in original
@@ -160,7 +107,7 @@ class _Attribution:
         self._results: dict[str, Source] = {}
         for message in original:
             for number, part in enumerate(message.parts):
-                self._parts.setdefault(_content(part), Source(message.id, number))
+                self._parts.setdefault(content(part), Source(message.id, number))
                 if part.type == "tool_result" and part.call_id:
                     self._results.setdefault(part.call_id, Source(message.id, number))
         self._found = 0
@@ -172,7 +119,7 @@ class _Attribution:
         words = sum(count_words(part.text) for part in foreign)
         kept = sum(count_words(p.text) for message in same.values() for p in message.parts)
         self._found = kept  # words that were found so far
-        unlike = [part for part in foreign if _content(part) not in self._parts]
+        unlike = [part for part in foreign if content(part) not in self._parts]
         asked = list(dict.fromkeys(part.text for part in unlike))
         known = [text.text for text in self._texts]
         self._runs = dict(zip(asked, aligned(known, asked), strict=True))
@@ -186,7 +133,7 @@ class _Attribution:
     def _of_system(self, parts: Iterable[Part]) -> Iterator[Part]:
         """The system blocks: those of the original, and what was written into them."""
         for part in parts:
-            if _content(part) in self._system:
+            if content(part) in self._system:
                 self._found += count_words(part.text)
                 yield part
             else:
@@ -199,7 +146,7 @@ class _Attribution:
 
     def _part(self, part: Part) -> Iterator[Part]:
         words = count_words(part.text)
-        same = self._parts.get(_content(part)) if part.text.strip() else None
+        same = self._parts.get(content(part)) if part.text.strip() else None
         if same is not None:
             self._found += words
             yield replace(part, kind="verbatim", sources=(same,))
@@ -223,11 +170,11 @@ class _Attribution:
             return replace(part, text=text, kind="recovered", sources=found)
         if held is not None and not piece.runs:
             return replace(part, text=text, kind="stub", sources=(held,))
-        cut = self._cut(piece.runs) if other <= _MARKER else ()
+        everything = self._everything if other else ()
+        cut = self._cut(text, piece) if other <= _MARKER else ()
         if cut:
-            return replace(part, text=text, kind="truncated", sources=cut)
-        everything = found if not other else (*found, *self._everything)
-        return replace(part, text=text, kind="summary", sources=everything)
+            return replace(part, text=text, kind="truncated", sources=(*cut, *everything))
+        return replace(part, text=text, kind="summary", sources=(*found, *everything))
 
     def _whole(self, run: Run) -> bool:
         return any(self._texts[place.text].words == run.words for place in run.places)
@@ -237,16 +184,21 @@ class _Attribution:
             text = self._texts[place.text]
             yield Source(text.id, text.part, place.start, place.end)
 
-    def _cut(self, runs: Sequence[Run]) -> tuple[Source, ...]:
-        """The one original text of which runs are the beginning or the end."""
-        shared = (
-            set.intersection(*({p.text for p in run.places} for run in runs)) if runs else set()
-        )
-        for text in sorted(shared):
-            places = [p for run in runs for p in run.places if p.text == text]
-            id, part, words, _ = self._texts[text]
-            first, last = min(p.start for p in places), max(p.end for p in places)
-            if not count_words(words[:first]) or not count_words(words[last:]):
+    def _cut(self, text: str, piece: _Piece) -> tuple[Source, ...]:
+        """The spans of the one original text whose beginning or end a piece is, or both.
+
+        So it begins with the original's first word, or ends with its last.
+        """
+        runs = piece.runs
+        if not runs or count_words(text) * _QUOTED > (_QUOTED + 1) * sum(r.words for r in runs):
+            return ()
+        begins = not count_words(text[: runs[0].start - piece.start])
+        ends = not count_words(text[runs[-1].end - piece.start :])
+        for number in sorted(set.intersection(*({p.text for p in run.places} for run in runs))):
+            id, part, words, _ = self._texts[number]
+            places = [p for run in runs for p in run.places if p.text == number]
+            is_head = begins and not count_words(words[: min(p.start for p in places)])
+            if is_head or (ends and not count_words(words[max(p.end for p in places) :])):
                 return tuple(Source(id, part, p.start, p.end) for p in places)
         return ()
 
@@ -289,8 +241,9 @@ def _same(original: Sequence[Message], context: Messages) -> dict[int, Message]:
 
 
 def _said(message: Message) -> tuple[object, ...]:
-    return (message.role, *((*_content(part), part.size) for part in message.parts))
+    return (message.role, *((*content(part), part.size) for part in message.parts))
 
 
-def _content(part: Part) -> tuple[str, str]:
+def content(part: Part) -> tuple[str, str]:
+    """What of a part makes it the same as another one."""
     return part.type, part.text

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compactlab.sim.attribution import Attributed, attributed, declared
+from compactlab.sim.attribution import Attributed, attributed
+from compactlab.sim.declaration import declared
 from compactlab.sim.errors import InputError
 from compactlab.sim.message import Message, Part, Role, Source, verbatim
 from compactlab.sim.view import Messages, View
@@ -85,24 +86,31 @@ def test_the_same_words_of_another_role_are_no_equal_message() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        LONG[:50],
-        LONG[20:],
-        LONG[:60] + " [... 26 characters were removed ...]",
-        "(cut) " + LONG[20:],
-    ],
-)
+@pytest.mark.parametrize("text", [LONG[:50], LONG[20:]])
 def test_the_beginning_or_the_end_of_a_message_is_that_message_cut_short(text: str) -> None:
     found = told(say("x", text))
     assert (found.kinds, found.sources, found.texts) == (["truncated"], [{"u2"}], [text])
 
 
-def test_head_and_tail_with_a_mark_between_are_one_message_cut_short() -> None:
+@pytest.mark.parametrize("text", [LONG[:60] + " [... 26 removed ...]", "(cut) " + LONG[20:]])
+def test_a_mark_where_a_message_was_cut_may_stand_for_anything(text: str) -> None:
+    found = told(say("x", text))
+    assert (found.kinds, found.sources, found.texts) == (["truncated"], [ALL], [text])
+    assert context(say("x", text)).view.messages[0].parts[0].sources[0].id == "u2"
+
+
+def test_what_was_cut_in_the_middle_is_one_message_too() -> None:
     words = LOG.split()
     found = told(result("x", " ".join([*words[:8], "[cut]", *words[-8:]])))
-    assert (found.kinds, found.sources) == (["truncated"], [{"t1"}])
+    assert (found.kinds, found.sources) == (["truncated"], [ALL])
+
+
+def test_a_summary_that_ends_as_a_message_does_is_a_summary() -> None:
+    ends = LONG[20:]
+    assert told(say("x", f"They said at first that it was Paris, and now, {ends}")).kinds == [
+        "summary"
+    ]
+    assert told(say("x", f"So: {ends} They left.")).kinds == ["summary"]
 
 
 def test_the_middle_of_a_message_is_a_summary_of_it() -> None:
