@@ -10,6 +10,7 @@ from pathlib import Path
 from compactlab.scenarios.coding_agent import CodingAgent
 from compactlab.scenarios.half_thoughts import HalfThoughts
 from compactlab.scenarios.personal_assistant import PersonalAssistant
+from compactlab.scenarios.repetitions import Repetitions
 from compactlab.scenarios.research_assistant import ResearchAssistant
 from compactlab.scenarios.revised_decisions import RevisedDecisions
 from compactlab.scenarios.rewinds import Rewinds
@@ -33,6 +34,7 @@ SCENARIOS: dict[str, type[Scenario]] = {
         HalfThoughts,
         ToolFlood,
         Rewinds,
+        Repetitions,
     )
 }
 SUITE = "suite"  # stands for all of them

@@ -173,10 +173,13 @@ def test_what_a_tool_said_stands_nowhere_else_until_it_is_used(
         assert bool(fact.handle) == (messages[source.id].role == "tool")
         if fact.handle:
             assert fact.handle == source.id
+            # A result that shows it again states it again.
+            origins = {each.id for each in fact.origin}
+            assert {messages[id].role for id in origins} == {"tool"}
             for message in conversation.messages:
                 if message.id == first_use.get(fact.id):
                     break
-                assert (fact.value in message.text) == (message.id == source.id)
+                assert (fact.value in message.text) == (message.id in origins)
 
 
 @of_all_sizes

@@ -89,7 +89,8 @@ class Teller:
         lines: list[Line] = []
         self._over = last
         for fact in self._threads:
-            if fact.dropped == turn and fact.origin:
+            # What a tool states may be late, and is taken back as soon as it is known.
+            if 0 <= fact.dropped <= turn and fact.told and not fact.gone_at:
                 family = self._family
                 said = family.closes if fact.kind == "open_loop" else family.deletes
                 lines.append((self._phrase(said, fact), None))

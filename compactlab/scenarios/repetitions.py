@@ -1,0 +1,237 @@
+"""A made-up session that says and shows the same things again and again, or nearly the same."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from compactlab.scenarios.plot.domain import Domain, Mix, Tool, words
+from compactlab.scenarios.plot.draft import Draft, ToolCall
+from compactlab.scenarios.plot.story import Story
+from compactlab.scenarios.plot.thread import Thread
+from compactlab.scenarios.plot.world import Open, World
+from compactlab.sim.conversation import FactType
+from compactlab.sim.message import Message
+
+# All guesses: how many files and logs there are, and how often one is as it was when it is looked
+# at again; how often the user asks the same as before, says the last message once more before
+# anything else, pastes a log, and the same one.
+_FILES, _LOGS, _UNCHANGED = 5, 2, 0.3
+_SAME, _ONCE_MORE, _PASTES, _SAME_PASTE = 0.5, 0.5, 0.2, 0.6
+_GROWS = 6  # lines by which a log has grown at most
+
+_DOMAIN = Domain(
+    words={
+        "n": words("barometer gauge heater antenna battery logger modem vane clock display"),
+        "p": words("interval offset gain timeout baud limit samples retries window level"),
+        "v": (
+            "is ready", "answers", "was reset", "is asleep", "keeps its last value",
+            "waits for the clock", "is read twice", "drifts a little",
+        ),
+        "y": words("second third fourth fifth sixth seventh"),
+    },
+    pools={"step": ("step-{n}-{h}", 8), "board": ("rev-{h}", 5)},
+    areas=words(
+        "barometer gauge heater antenna battery logger modem vane clock display roof cellar north "
+        "south east west spare pilot"
+    ),
+    things={
+        "goal": {"release mark": "{word}-{code}", "battery target": "{chain}"},
+        "decision": {
+            "pin map": "pins-{word}-{code}",
+            "radio channel": "ch-{word}-{code}",
+            "sleep mode": "mode_{word}_{hex}",
+        },
+        "constraint": {"type plate": "plate {word}-{code}", "radio notice": "RN-{word}-{code}"},
+        "prohibition": {"boot sector": "boot/{word}_{hex}", "factory key": "keys/{word}-{code}"},
+        "preference": {"unit style": "{chain}", "name pattern": "{chain}"},
+        "entity": {"test bench": "bench-{word}-{code}", "field crew": "crew {chain}"},
+        "artifact": {"image file": "images/{word}_{hex}.bin", "map file": "maps/{hex}.txt"},
+        "open_loop": {"parts order": "order {code}", "radio licence": "licence {code}"},
+        "procedure": {"flash command": "flash --slot {code}", "self test": "selftest {code}"},
+        "tool_detail": {
+            "serial mark": "sn:{word}:{code}",
+            "checksum": "crc-{hex}",
+            "bus address": "bus/{word}/{hex}",
+        },
+    },
+    kinds={
+        "goal": 1,
+        "decision": 3,
+        "constraint": 1.5,
+        "prohibition": 1.5,
+        "preference": 1,
+        "entity": 1.5,
+        "artifact": 1,
+        "open_loop": 1,
+        "procedure": 1.5,
+        "tool_detail": 4,
+    },
+    voices={"artifact": "assistant"},
+    requests=(
+        "Is {step} green now?",
+        "Run it again.",
+        "And now?",
+        "Look at the {n} once more, it still {v}.",
+        "Same as before, for {board}.",
+        "Check the {p} of the {n} for the {y} time.",
+    ),
+    sentences=(
+        "It is as it was: {step} on {board} does not get beyond the {n}.",
+        "The {p} of the {n} is the same as the last time.",
+        "{step} went through on {board}, and the {n} {v}.",
+        "Nothing has changed but one line about the {n}.",
+        "I run {step} on {board} once more.",
+    ),
+    tools={
+        "read": Tool({"path": "{path}"}, ("{n}.{p} = {k}", "{n}.{n2}.{p} = {k}", "# {n}: {v}")),
+        "tail": Tool(
+            {"log": "{log}"},
+            ("[{k}] {step} {board}: {n} {v}", "[{k}] {n}.{p} is {k2}", "[{k}] {step}: once more"),
+        ),
+        "status": Tool({"step": "{step}"}, ("{n} {v}",), shows=False),
+        "run": Tool({"step": "{step}", "on": "{board}"}, ("started, {k} s",),
+                    shows=False),
+    },
+    uses={
+        "procedure": (("run", {"step": "{step}", "with": "{value}"}),),
+        "decision": (("run", {"step": "{step}", "set": "{value}"}), "It runs with {value}."),
+        "constraint": (("run", {"step": "{step}", "label": "{value}"}),),
+        "prohibition": ("I keep off {value}.",),
+        "artifact": (("run", {"step": "{step}", "image": "{value}"}),),
+        "entity": (("run", {"step": "{step}", "at": "{value}"}), "It runs at {value} now."),
+        "tool_detail": (("status", {"step": "{value}"}), "That is {value}, as before."),
+    },
+    errors=("{step} is held by somebody else", "no answer from {board}"),
+    mix=Mix(restated=0.6, twins=0.6),
+    turn=2_500,
+)  # fmt: skip
+
+
+class _Watch(World):
+    """Few files and logs, which are read again and again and hardly change."""
+
+    def __init__(self, domain: Domain, draft: Draft, open: Open) -> None:
+        super().__init__(domain, draft, open)
+        # Names are drawn apart: words of one text may be used by others.
+        fill = self.writer.fill
+        self._files = [fill("src/{n}_{h}.ini") for _ in range(_FILES)]
+        self._logs = [fill("logs/{n}-{h}.log") for _ in range(_LOGS)]
+        self._texts: dict[str, list[str]] = {}
+        self._facts: dict[str, Thread] = {}
+        self._asked: list[str] = []
+        self._pasted: list[str] = []
+
+    def before(self, turn: int) -> None:
+        """The user says the last message once more, word by word; see :meth:`World.before`."""
+        said = [e for e in self.draft.events if isinstance(e, Message) and e.starts_turn]
+        # One that states a fact might say again what does not hold any more.
+        if said and said[-1].text in self._asked and self.rng.random() < _ONCE_MORE:
+            self.draft.again(said[-1])
+            self.draft.say("assistant", [("text", self.prose(self.draft.length("text", 300)))])
+
+    def request(self, left: float) -> str:
+        """What the user asks, often in the same words; see :meth:`World.request`."""
+        self.writer.refocus()
+        if self._asked and self.rng.random() < _SAME:
+            text = self.rng.choice(self._asked[-3:])
+        else:
+            text = self.writer.one(self.domain.requests)
+        self._asked.append(text)
+        if self.rng.random() < _PASTES:
+            if not self._pasted or self.rng.random() > _SAME_PASTE:
+                length = self.draft.length("paste", left / 4)
+                self._pasted.append(self.writer.lines(self.domain.tools["tail"].lines, length))
+            text += "\n" + self._pasted[-1]
+        return text
+
+    def shows(self, call: ToolCall, kind: FactType) -> bool:
+        """Whether it is a file or a log; see :meth:`World.shows`."""
+        return call.name in ("read", "tail") and not call.failed
+
+    def show(self, call: ToolCall, fact: Thread, line: str) -> str:
+        """Write the line into the file or log, where it stays; see :meth:`World.show`."""
+        result, start = self.placed(call.result, line)
+        behind = result[start + len(line) + 1 :].split("\n", 1)[0]
+        text = self._texts[self._name(call)]
+        text.insert(text.index(behind) if behind in text else len(text), line)
+        self._facts[line] = fact
+        return result
+
+    def _call(self, name: str, left: float, fails: bool = True) -> ToolCall:
+        made = super()._call(name, left, fails) if name in ("run", "status") else None
+        if made:
+            return made
+        if fails and self.rng.random() < self.shares["error"]:
+            where = self.rng.choice(self._files if name == "read" else self._logs)
+            return ToolCall(name, self._where(name, where), "no answer", failed=True)
+        return self._look(name, left)
+
+    def _look(self, tool: str, left: float) -> ToolCall:
+        """Look at a file or log once more; what does not hold any more stands there no more."""
+        name = self.rng.choice(self._files if tool == "read" else self._logs)
+        if name not in self._texts:
+            length = self.draft.length(tool, 4_000)
+            self._texts[name] = self.writer.lines(self.domain.tools[tool].lines, length).split("\n")
+        elif self.rng.random() > _UNCHANGED:
+            self._change(tool, self._texts[name])
+        text = self._texts[name]
+        text[:] = [each for each in text if each not in self._facts or self._facts[each].holds]
+        most = self.draft.characters(left, tool)
+        return ToolCall(tool, self._where(tool, name), _cut(text, most, tail=tool == "tail"))
+
+    def _change(self, tool: str, text: list[str]) -> None:
+        """Change one line of a file; let a log grow."""
+        lines = self.domain.tools[tool].lines
+        if tool == "tail":
+            text += [self.writer.one(lines) for _ in range(self.rng.randint(1, _GROWS))]
+        else:
+            at = self.rng.randrange(len(text))
+            if text[at] not in self._facts:
+                text[at] = self.writer.one(lines)
+
+    @staticmethod
+    def _where(tool: str, name: str) -> dict[str, str]:
+        return {"path" if tool == "read" else "log": name}
+
+    @staticmethod
+    def _name(call: ToolCall) -> str:
+        return str(next(iter(call.arguments.values())))
+
+
+def _cut(text: list[str], characters: int, tail: bool) -> str:
+    """The first lines of a text, or its last ones, one at least."""
+    kept: list[str] = []
+    for line in reversed(text) if tail else text:
+        kept.append(line)
+        characters -= len(line) + 1
+        if characters <= 0:
+            break
+    return "\n".join(reversed(kept) if tail else kept)
+
+
+@dataclass(frozen=True)
+class Repetitions(Story):
+    """A person watches a build with an agent, and asks, pastes and reads the same again and again.
+
+    Half of the requests are one of the last three in the same words, and half of the messages that
+    say nothing else are sent twice. There are five files and two logs, each read many times: seven
+    times in ten, one line of a file differs, or a log has a few lines more. A fact that stands in
+    one of them stands there at each later reading, unless that is cut before it, until it is
+    replaced, and is stated by each. Six in ten of the facts that the user has said and might say
+    again, the user says again in other words: such facts have several origins, of which one is
+    enough. And six in ten facts have a near-duplicate, which must not be taken for a repetition.
+
+    Whoever removes duplicates saves a lot here, and must not remove what differs in one line.
+    Sizes, waits and shares are guesses (see ``profiles/repeats.toml``), the texts are made up.
+
+    Examples
+    --------
+    >>> made = Repetitions(tokens=20_000).conversation(seed=1)
+    >>> made.id, made.turns, max(len(fact.origin) for fact in made.facts)
+    ('repetitions-1', 9, 6)
+    """
+
+    profile: str = "repeats"
+    domain: ClassVar[Domain] = _DOMAIN
+    world: ClassVar[type[World]] = _Watch
