@@ -205,15 +205,15 @@ class HalfThoughts(Story):
     person refers back to them: the fact is the antecedent, labelled. The others are spread as
     elsewhere.
 
-    People talk, and the few tools return about a tenth of the tokens, not the 40 to 85 % of agents
-    that work. Sizes, waits and shares are guesses (see ``profiles/aloud.toml``), the texts are made
-    up. The last turns, for what is stated late, are forty, as turns are short.
+    People talk, and the few tools return less than a tenth of the tokens, not the 40 to 85 % of
+    agents that work. Sizes, waits and shares are guesses (see ``profiles/aloud.toml``), the texts
+    are made up. The last turns, for what is stated late, are forty, as turns are short.
 
     Examples
     --------
     >>> made = HalfThoughts(tokens=20_000).conversation(seed=1)
     >>> made.id, made.turns, len([fact for fact in made.facts if not fact.decoy])
-    ('half_thoughts-1', 91, 8)
+    ('half_thoughts-1', 154, 8)
     """
 
     profile: str = "aloud"

@@ -83,11 +83,11 @@ _DOMAIN = Domain(
         "preference": 3,
         "entity": 3,
         "procedure": 2,
-        "open_loop": 4,
+        "open_loop": 5,
         "decision": 3,
         "constraint": 1.5,
         "prohibition": 1.5,
-        "artifact": 1.5,
+        "artifact": 2.5,
         "tool_detail": 2,
         "goal": 1,
     },
@@ -117,7 +117,7 @@ _DOMAIN = Domain(
         "If you like, I keep the {item} for you until you have measured the {f} floor.",
         "In {c} there are {q} of them; other colours take until next month.",
         "There is room for {order} in a van {w}, but not before that.",
-        "I have asked the driver to ring before, as somebody has to be in {w}.",
+        "I have asked the driver to ring before, as somebody has to open the gate.",
         "The same {noun} in {c} costs as much.",
         "Two people carry it up to the {f} floor, that is part of the price.",
         "The old {noun} can go back with the same van.",
@@ -183,18 +183,18 @@ _DOMAIN = Domain(
 class SupportChat(Story):
     """A customer plans rooms and chases orders with a furnisher's agent, in short messages.
 
-    People talk, and tools are few and small: they return about a fifth of the tokens, not the 40 to
-    85 % of agents that work. Much is preferences, who is who and how things are done, and a sixth
-    of the facts are open loops that the customer closes later. Sizes, waits and shares are guesses
-    (see ``profiles/chat.toml``), the texts are made up. The last turns, for what is stated late,
-    are twenty, as turns are short.
+    People talk, and tools are few and small: they return about a tenth of the tokens, not the 40
+    to 85 % of agents that work. Much is preferences, who is who and how things are done, and a
+    sixth of the facts are open loops that the customer closes later. Sizes, waits and shares are
+    guesses (see ``profiles/chat.toml``), the texts are made up. The last turns, for what is stated
+    late, are twenty, as turns are short.
 
     Examples
     --------
     >>> made = SupportChat(tokens=20_000).conversation(seed=1)
     >>> made.id, made.turns, len([fact for fact in made.facts if not fact.decoy])
-    ('support_chat-1', 33, 7)
+    ('support_chat-1', 61, 7)
     """
 
     domain: ClassVar[Domain] = _DOMAIN
-    results: ClassVar[tuple[float, float]] = (0.08, 0.35)
+    results: ClassVar[tuple[float, float]] = (0.03, 0.35)

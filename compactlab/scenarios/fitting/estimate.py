@@ -113,8 +113,9 @@ def pauses(samples: Sequence[float]) -> tuple[Spread, Breaks]:
 
     Examples
     --------
-    >>> pauses([60.0] * 9 + [40_000.0])
-    (Spread(median=60.0, sigma=0.0, most=inf), Breaks(share=0.1, shortest=1800.0, longest=40000.0))
+    >>> waits, breaks = pauses([60.0] * 9 + [40_000.0])
+    >>> waits, breaks.share, breaks.longest
+    (Spread(median=60.0, sigma=0.0, most=inf), 0.1, 40000.0)
     """
     ordered = sorted(max(each, _INSTANT) for each in samples)
     below = sum(each < BREAK_FROM for each in ordered) / len(ordered)

@@ -59,6 +59,14 @@ What to mind:
   profile: put it beside the others and name it in ``BUILT_IN``.
 * How many turns there are follows from ``Domain.turn``, tokens to a turn, unless it is said.
 * Tools return 40 to 85 % of the tokens. Where people only talk, say so: ``results = (0.0, 0.2)``.
+  With ``answers``, the agent often talks instead of working.
+* Other shares of facts, chains of revisions and what counts as the last turns are the ``mix``; when
+  facts are needed are the ``lags``. The tests hold a scenario to what it says there.
+* With ``focus=1``, a turn is about one name of each pool, so that questions, calls, results and
+  answers are about the same.
+* Where what is stated reads badly in the usual phrases, ``states`` has others, in both families.
+  ``together`` lets options be offered at once, and ``resumes`` lets the user come back to a fact
+  in words that do not say it ("the second one"): it is needed then. ``half_thoughts.py`` has all.
 
 What is peculiar goes into a subclass of :class:`~compactlab.scenarios.plot.world.World`, named in
 ``world``; ``coding_world.py`` is one. It may override
