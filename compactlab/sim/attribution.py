@@ -33,6 +33,8 @@ class Attributed:
     ----------
     view
         The context. Messages that were left alone are the original ones.
+    given
+        The context as it came, by which its tokens are counted.
     inferred
         Whether the provenance was found out here, and not declared.
     words
@@ -43,6 +45,7 @@ class Attributed:
     """
 
     view: View
+    given: View
     inferred: bool
     words: int
     found: int
@@ -128,7 +131,7 @@ class _Attribution:
             same.get(place) or self._message(message, place + 1)
             for place, message in enumerate(context.messages)
         )
-        return Attributed(View(system, messages), True, kept + words, self._found)
+        return Attributed(View(system, messages), context, True, kept + words, self._found)
 
     def _of_system(self, parts: Iterable[Part]) -> Iterator[Part]:
         """The system blocks: those of the original, and what was written into them."""

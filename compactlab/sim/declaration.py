@@ -50,7 +50,7 @@ def declared(original: Sequence[Message], context: View) -> Attributed | None:
     same = {(m.id, m.role, m.parts): m for m in original}
     messages = [same.get((m.id, m.role, m.parts), m) for m in context.messages]
     words = sum(count_words(part.text) for part in (*parts, *context.system))
-    return Attributed(View(context.system, Messages(messages)), False, words, words)
+    return Attributed(View(context.system, Messages(messages)), context, False, words, words)
 
 
 def _tells(part: Part, known: dict[str, Message]) -> bool:

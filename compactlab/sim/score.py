@@ -188,7 +188,7 @@ class Score:
     @property
     def after(self) -> int:
         """Tokens of the context."""
-        return self._count(self.context.view)
+        return self._count(self.context.given)
 
     def _count(self, view: View) -> int:
         return blocks_of(self.model.tokenizer).of_view(view)

@@ -1,0 +1,77 @@
+"""What is found out about a context without provenance is what its strategy declares of it."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from msgspec.structs import replace
+
+import compactlab
+from compactlab.scenarios.coding_agent import CodingAgent
+from compactlab.sim.conversation import Conversation, Fact
+from compactlab.sim.message import Message, Source
+from compactlab.sim.replay import record
+from compactlab.sim.trace import Trace
+from compactlab.strategies.catalogue import find_strategy
+from compactlab.summarizers.lexrank import Lexrank
+
+TALK = CodingAgent(turns=10, tokens=60_000).conversation(seed=1)
+STRATEGIES = [
+    "keep_all",
+    "sliding_window(keep=20)",
+    "auto_compact",
+    "clear_tool_results",
+    "full_summary",
+    "observation_masking",
+    "rolling_summary",
+    "trim_messages",
+]
+
+
+def replayed(spec: str) -> Trace:
+    return record(
+        TALK, find_strategy(spec), "claude-sonnet-4-5", summarizer=Lexrank(), window=24_000
+    )
+
+
+def bare(number: int, message: Message) -> Message:
+    """A message as it looks on the wire: nobody says where it is from."""
+    owner = (Source(f"m{number}"),)
+    parts = (replace(p, kind="verbatim", sources=owner, handle="") for p in message.parts)
+    return Message(f"m{number}", message.role, tuple(parts))
+
+
+def known(fact: Fact, said: set[str]) -> bool:
+    ends = {fact.deleted_at, "" if fact.scope == "session" else fact.scope, fact.handle}
+    return all(origin.id in said for origin in fact.origin) and ends <= {*said, ""}
+
+
+@pytest.mark.parametrize("spec", STRATEGIES)
+def test_each_fact_is_in_the_state_that_its_strategy_declares(spec: str) -> None:
+    trace = replayed(spec)
+    *_, prompt = trace.prompts()
+    log = tuple(trace.steps[-1].log)
+    facts = tuple(fact for fact in TALK.facts if known(fact, {message.id for message in log}))
+    facts = tuple(replace(fact, supersedes=(), depends_on=()) for fact in facts)
+    original = dataclasses.replace(TALK, events=log, facts=facts, needs=())
+    told = compactlab.score(original, Conversation("told", "native", tuple(prompt)))
+    wire = tuple(bare(number, message) for number, message in enumerate(prompt))
+    found = compactlab.score(original, Conversation("found", "openai-chat", wire))
+    assert not told.context.inferred
+    assert found.context.inferred
+    assert len(told.found) > 5
+    assert [each.state for each in found.found] == [each.state for each in told.found]
+    assert found.context.found > 0.8 * found.context.words
+    assert found.after == told.after
+
+
+def test_the_end_of_a_replay_is_scored_as_the_replay_does() -> None:
+    trace = replayed("sliding_window(keep=20)")
+    *_, prompt = trace.prompts()
+    answer = trace.steps[-1].answer
+    place = [event.id for event in TALK.messages].index(answer)
+    original = dataclasses.replace(TALK, events=TALK.messages[:place], facts=(), needs=())
+    score = compactlab.score(original, Conversation("c", "native", tuple(prompt)))
+    assert score.figures["verbatim_tail_messages"] == len(prompt)
+    assert score.after < score.before
