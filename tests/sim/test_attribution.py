@@ -111,6 +111,7 @@ def test_a_summary_that_ends_as_a_message_does_is_a_summary() -> None:
         "summary"
     ]
     assert told(say("x", f"So: {ends} They left.")).kinds == ["summary"]
+    assert told(say("x", f"So: {LONG[:60]}")).kinds == ["summary"]
 
 
 def test_the_middle_of_a_message_is_a_summary_of_it() -> None:
