@@ -115,6 +115,8 @@ class Teller:
         else:
             length = max(1, draft.length("answer", self._most))
         used = self._uses(math.inf if last else draft.tokens, math.inf if last else self._at_once)
+        if last:  # what is replaced in the last message is not used there
+            used = [fact for fact in used if fact.newer not in self._agents]
         said, spans = self._spoken(length, [(fact, self._world.say(fact)) for fact in used], last)
         id = draft.say("assistant", said)
         self._state(id, spans, part=len(said) - 1)

@@ -41,9 +41,7 @@ class World:
     def __init__(self, domain: Domain, draft: Draft, open: Open) -> None:
         self.domain, self.draft = domain, draft
         self.rng = open("story")
-        self.writer = Writer(
-            open("texts"), domain.words, domain.pools, domain.focus, domain.often
-        )
+        self.writer = Writer(open("texts"), domain.words, domain.pools, domain.focus, domain.often)
         self.shares = draft.profile.shares
         known = draft.profile.tools
         self._weights = {name: known.get(name, tool.share) for name, tool in domain.tools.items()}
