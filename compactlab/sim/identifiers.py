@@ -23,6 +23,7 @@ _NAMES = re.compile(
     r"|^(?=[a-f]*\d)[0-9a-f]{7,64}$"
 )
 _LONGEST = 200  # characters; what is longer is data, not a name
+_REMEMBERED = 10_000_000  # characters of texts whose identifiers are kept: about 100 MB at most
 
 
 def words(text: str) -> frozenset[str]:
@@ -45,7 +46,32 @@ def identifiers(text: str) -> frozenset[str]:
     >>> sorted(identifiers("run parse_args in src/cli.py:120, ticket AB-12, take 1500 not 15"))
     ['1500', 'AB-12', 'parse_args', 'src/cli.py:120']
     """
-    return frozenset(word for word in words(text) if _NAMES.search(word))
+    return _memory.of(text)
+
+
+class _Memory:
+    """The identifiers of texts, each looked for once; all are forgotten when they grow too many.
+
+    Messages stay the same from prompt to prompt and from strategy to strategy.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[str, frozenset[str]] = {}
+        self._characters = 0
+
+    def of(self, text: str) -> frozenset[str]:
+        names = self._known.get(text)
+        if names is None:
+            self._characters += len(text)
+            if self._characters > _REMEMBERED:
+                self._known.clear()
+                self._characters = len(text)
+            found = frozenset(word for word in words(text) if _NAMES.search(word))
+            names = self._known[text] = found
+        return names
+
+
+_memory = _Memory()
 
 
 def used(message: Message) -> frozenset[str]:

@@ -35,7 +35,6 @@ _SHARED = 3  # words that a sentence must have in common with one of the sources
 _INSTRUCTION, _SUMMARY = 8, 30  # words
 _READ = 50_000  # characters of a summary; one that is longer is over any budget, or repeats itself
 _PIECE = 300  # characters; a line of a megabyte holds the words of any sentence
-_REMEMBERED = 20_000_000  # characters of texts whose identifiers are remembered
 
 _SENTENCE = re.compile(r"[\r\n]+|(?<=[.!?]) +(?=[A-Z])|(?<=[\u3002\uff01\uff1f])")
 _NO_BLANKS = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"  # scripts without blanks
@@ -103,29 +102,8 @@ def _given(request: SummaryRequest) -> list[Part]:
     return [p for p in (*request.previous, *told) if p.type not in ("thinking", "image")]
 
 
-class _Names:
-    """The identifiers of texts, each looked for once; all are forgotten when they grow too many."""
-
-    def __init__(self) -> None:
-        self._known: dict[str, frozenset[str]] = {}
-        self._characters = 0
-
-    def of(self, text: str) -> frozenset[str]:
-        names = self._known.get(text)
-        if names is None:
-            self._characters += len(text)
-            if self._characters > _REMEMBERED:
-                self._known.clear()
-                self._characters = len(text)
-            names = self._known[text] = identifiers(text)
-        return names
-
-
-_names = _Names()
-
-
 def _names_little(text: str, given: Iterable[Part]) -> bool:
-    names = frozenset().union(*(_names.of(part.text) for part in given))
+    names = frozenset().union(*(identifiers(part.text) for part in given))
     return len(names) >= _LEAST and len(names & identifiers(text)) < _SHARE * len(names)
 
 
