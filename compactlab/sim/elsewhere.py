@@ -67,18 +67,35 @@ class Elsewhere:
 
     def fetch(self, handle: str) -> str:
         """What a handle leads to, from the strategy that knows it."""
-        refused = InputError(f"nobody has put anything away under {handle!r}")
+        found = self._found(handle)
+        if found is None:
+            raise InputError(f"nobody has put anything away under {handle!r}")
+        return found
+
+    def _found(self, handle: str) -> str | None:
+        refused: InputError | None = None
         for part in self.parts:
             try:
-                return part.fetch(handle, self.session.host)
+                found = part.fetch(handle, self.session.host)
             except InputError as error:
                 refused = error
-        raise refused
+                continue
+            if found is not None:
+                return found
+        if refused is not None:
+            raise refused
+        return None
 
     def _stored(self) -> Iterator[tuple[str, str]]:
-        """What can be fetched by the handles in the session's view."""
+        """What can be fetched by the handles in the session's view.
+
+        A path that is only named, as of a file that was read, leads nowhere here: no replay opens
+        a file.
+        """
         for message in self.session.state.view.messages:
             for part in message.parts:
                 if part.handle and part.handle not in self._handles:
                     self._handles.add(part.handle)
-                    yield part.handle, self.fetch(part.handle)
+                    found = self._found(part.handle)
+                    if found is not None:
+                        yield part.handle, found

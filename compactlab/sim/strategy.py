@@ -9,7 +9,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import ClassVar
 
-from compactlab.sim.errors import InputError, UsageError
+from compactlab.sim.errors import UsageError
 from compactlab.sim.host import Host
 from compactlab.sim.phase import Phase
 from compactlab.sim.spec import label_of, spec_of
@@ -94,22 +94,27 @@ class Strategy(ABC):
             The only door to anything that costs or lies outside the view.
         """
 
-    def fetch(self, handle: str, host: Host) -> str:
+    def fetch(self, handle: str, host: Host) -> str | None:
         """What this strategy has put away, within the cap that the system it follows has.
 
         Parameters
         ----------
         handle
-            The handle of the part that it put in the place of it.
+            The handle of a part in the prompt.
         host
             Has the files.
+
+        Returns
+        -------
+        str or None
+            None if this strategy has put nothing away under it.
 
         Raises
         ------
         InputError
-            If there is no such thing: a strategy that puts nothing away knows no handle.
+            If what it leads to is not what was put away.
         """
-        raise InputError(f"{self.spec} has put nothing away under {handle!r}")
+        return None
 
 
 @dataclass(frozen=True)

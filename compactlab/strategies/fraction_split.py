@@ -35,6 +35,8 @@ VERIFY = (
 )
 ACKNOWLEDGED = "Understood, I go on from there."
 _MAX_TOKENS = 8192  # the original sets no limit
+# What its tool for reading files returns at once; set in its fileUtils.
+_READ_LINES, _READ_CHARS = 2_000, 2_000
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,17 @@ class FractionSplit(Strategy):
             raise ValueError(f"preserve must be above 0 and below 1, not {self.preserve}")
         if self.output_budget < 0:
             raise ValueError(f"output_budget must be at least 0, not {self.output_budget}")
+
+    def fetch(self, handle: str, host: Host) -> str | None:
+        """What was cut out of a tool's output, as Gemini CLI's ``read_file`` returns it.
+
+        That is 2,000 lines of 2,000 characters; its users can go on from there, ours do not.
+        """
+        text = host.files.get(handle)
+        if text is None:
+            return None
+        lines = text.splitlines()[:_READ_LINES]
+        return "\n".join(line[:_READ_CHARS] for line in lines)
 
     def compact(self, view: View, host: Host) -> View:
         """Replace the older part, if it is time."""

@@ -9,12 +9,12 @@ from compactlab.sim.host import Host
 from compactlab.sim.memory import Remembered
 from compactlab.sim.message import Kind, Part
 from compactlab.sim.phase import Phase
+from compactlab.sim.relevance import ranked
 from compactlab.sim.strategy import Strategy
 from compactlab.sim.view import View
 from compactlab.strategies.mechanisms.cut import current_turn
 from compactlab.strategies.mechanisms.glue import glued
 from compactlab.strategies.mechanisms.openclaw.clamp import clamp
-from compactlab.sim.relevance import ranked
 from compactlab.strategies.mechanisms.speech import spoken
 from compactlab.strategies.mechanisms.units import whole
 

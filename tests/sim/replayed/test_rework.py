@@ -9,13 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from compactlab.scenarios.catalogue import find_scenario
 from compactlab.sim.conversation import Conversation, Fact, Need
+from compactlab.sim.errors import InputError
 from compactlab.sim.memory import Remembered
-from compactlab.sim.message import Part, Source
+from compactlab.sim.message import Message, Part, Source
 from compactlab.sim.metrics import Reading, figures
 from compactlab.sim.phase import Phase
+from compactlab.sim.replay import record
 from compactlab.sim.rework import Closed
 from compactlab.strategies.catalogue import find_strategy
+from compactlab.summarizers.catalogue import find_summarizer
 
 BEST, WORST = Closed(misuse=0), Closed(misuse=1)
 CODE = Fact("code", "tool_detail", "door code", "k3-99471", (Source("r1", 0),), handle="r1")
@@ -260,3 +264,39 @@ def test_parts_that_are_asked_for_again_say_where_they_come_from(kit: Any) -> No
     trace = kit.replayed(errand(kit, CODE), turn_only(kit), loop=BEST)
     back: Part = trace.steps[3].log[-1].parts[0]
     assert (back.kind, back.sources) == ("recovered", (Source("r1", 0),))
+
+
+def test_what_was_cut_out_into_a_file_is_read_again_as_far_as_its_tool_reads(kit: Any) -> None:
+    """Gemini CLI's way: of an old output only the ends stay, the rest is in a file."""
+    script = find_scenario("tool_flood(tokens=100000)").conversation(1)
+    trace = record(
+        script,
+        find_strategy("fraction_split"),
+        "claude-sonnet-4-5",
+        window=40_000,
+        summarizer=find_summarizer("lexrank"),
+        loop=BEST,
+    )
+    stored = dict(pair for step in trace.steps for pair in step.outside.stored)
+    assert stored
+    assert all(text.count("\n") < 2_000 for text in stored.values())
+    handles = {part.handle for step in trace.steps for m in step.added for part in m.parts}
+    assert handles - {""} == stored.keys()
+
+
+def test_a_path_that_is_only_named_leads_nowhere(kit: Any) -> None:
+    def point(view: Any, host: Any) -> Any:
+        part = Part("text", "see notes", "stub", (Source("u1"),), handle="/etc/passwd")
+        return view.with_messages([Message("s", "user", (part,)), *view.messages[1:]])
+
+    trace = kit.replayed(errand(kit, CODE), kit.act(point), loop=BEST)
+    assert all(step.outside.stored == () for step in trace.steps)
+
+
+def test_a_strategy_that_puts_nothing_away_has_nothing_to_fetch(kit: Any) -> None:
+    def fetch(view: Any, host: Any) -> Any:
+        with pytest.raises(InputError, match="nobody has put anything away under 'x'"):
+            host.fetch("x")
+        return view
+
+    assert told(kit.replayed(errand(kit, CODE), kit.act(fetch)))
