@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
+from compactlab.scenarios.adversarial import Adversarial
 from compactlab.scenarios.coding_agent import CodingAgent
 from compactlab.scenarios.half_thoughts import HalfThoughts
 from compactlab.scenarios.personal_assistant import PersonalAssistant
@@ -35,6 +36,7 @@ SCENARIOS: dict[str, type[Scenario]] = {
         ToolFlood,
         Rewinds,
         Repetitions,
+        Adversarial,
     )
 }
 SUITE = "suite"  # stands for all of them

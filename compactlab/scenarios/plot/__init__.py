@@ -73,13 +73,19 @@ What is peculiar goes into a subclass of :class:`~compactlab.scenarios.plot.worl
 
 * ``before(turn)``: do something before the user speaks, say something again with
   ``self.draft.again(message)`` (it is then stated twice), or go back with
-  ``self.draft.rewind(id)``. What is stated on an abandoned branch is not stated any more, so let
-  there be nothing but small talk on one, made with ``self.draft.say`` and ``self.draft.call``;
+  ``self.draft.rewind(id)`` after small talk, made with ``self.draft.say`` and
+  ``self.draft.call``. Where there is more than small talk on a branch, override
+  ``Story.route`` instead, and the plan (``branches.py``) follows it;
 * ``request``, ``prose``: what is asked, said and thought;
 * ``act(left)``: the next calls of tools. ``[]`` is an answer, as long as what is left of the turn;
 * ``use(fact, left)`` and ``say(fact)``: how a fact is used, by a call or in words;
 * ``shows(call, kind)``, ``placed(result, line)``: in which results facts may stand, and where;
-  ``display(left)`` has to return a call that shows any fact.
+  ``display(left)`` has to return a call that shows any fact. ``room(call)`` lets a result show
+  several, ``show(call, fact, line)`` keeps what is shown; a line that stands in a later result
+  while its fact holds states it again.
+
+What the user says again in other words is ``Mix.restated``. What is wrong on purpose is named in
+``Story.faults``, and the tests allow that and nothing else. Unusual ids: ``Story.draft``.
 
 Draw from ``self.rng`` and ``self.writer`` only, so that the same seed makes the same bytes.
 """

@@ -76,7 +76,15 @@ class Draft:
     @property
     def next_id(self) -> str:
         """Id of the next message."""
-        return f"m{self._messages + 1}"
+        return self.message_id(self._messages + 1)
+
+    def message_id(self, number: int) -> str:
+        """How a message is named, from 1."""
+        return f"m{number}"
+
+    def call_id(self, number: int) -> str:
+        """How a call of a tool is named, from 1."""
+        return f"call_{number}"
 
     def characters(self, tokens: float, what: str = "text") -> int:
         """How many characters so many tokens have, by what has been written of that kind."""
@@ -101,7 +109,7 @@ class Draft:
             The message's id, and those of the calls.
         """
         id = self.next_id
-        call_ids = [f"call_{self._calls + number}" for number in range(1, len(tools) + 1)]
+        call_ids = [self.call_id(self._calls + number) for number in range(1, len(tools) + 1)]
         self._calls += len(tools)
         parts = [verbatim(id, kind, text) for kind, text in said]
         for tool, call_id in zip(tools, call_ids, strict=True):

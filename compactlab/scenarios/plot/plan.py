@@ -63,7 +63,7 @@ class Planner:
         parents = [n.old for n in newer if n.old and n.voice == "user" and " " not in n.value]
         following = [self._follow(rng.choice(parents)) for _ in range(dependent) if parents]
         chained = newer if mix.chain[1] > 1 else []
-        rest = [each for each in (*free, *chained) if each.newer is None and self._later(each)]
+        rest = [each for each in (*free, *chained) if each.newer is None and self._in_time(each)]
         if chained:
             rng.shuffle(rest)
         for each in rest[: self._rounded(mix.deleted * stated)]:
@@ -208,6 +208,10 @@ class Planner:
     def _later(self, thread: Thread) -> bool:
         """Whether the user speaks again after it."""
         return thread.turn + 1 < len(self._starts)
+
+    def _in_time(self, thread: Thread) -> bool:
+        """Whether the user can take it back; what is no user's may be stated a turn late."""
+        return thread.turn + (1 if thread.voice == "user" else 3) < len(self._starts)
 
     def _turn_after(self, thread: Thread, more: int = 0) -> int:
         """A later turn, after which as much happens so many times more."""

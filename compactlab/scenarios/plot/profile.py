@@ -17,7 +17,7 @@ from pathlib import Path
 from compactlab.sim.errors import UsageError, unknown
 from compactlab.sim.section import AMOUNT, FACTOR, SIZE, TEXT, Kind, Section, parse_toml, read_toml
 
-BUILT_IN = ("aloud", "chat", "coding", "days", "flood", "repeats", "research", "rewinds")
+BUILT_IN = ("aloud", "chat", "coding", "days", "flood", "hostile", "repeats", "research", "rewinds")
 # Speakers whose messages take time; shares of calls that come with text, with thinking, with a
 # second call beside the first; the share of results that are errors.
 SPEAKERS = ("assistant", "tool", "user")
