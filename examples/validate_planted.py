@@ -36,7 +36,7 @@ What was changed after that:
   facts have been followed for long. Now most are stated in the first segment.
 - ``kept later`` was judged over all rounds together, and one group came to 92.8 %. How many facts
   are put to the test then depends on how many were kept, and an interval for a rate wants that
-  settled before; over all runs together the bias was 0.0003. So the second and the third time are
+  settled before; over all runs together the bias is 0.0000. So the second and the third time are
   judged in each group, and all later ones together over all groups.
 """
 
