@@ -11,6 +11,7 @@ from compactlab.sim.session import Session
 from compactlab.sim.side_calls import SideCalls
 from compactlab.sim.strategy import Strategy
 from compactlab.sim.trace import NOWHERE, Outside
+from compactlab.sim.view import Messages
 
 
 @dataclass
@@ -34,23 +35,24 @@ class Elsewhere:
     _outside: Outside = NOWHERE
     _handles: set[str] = field(default_factory=set)
     _notes: int = 0
-    _files: int = 0
+    _seen: Messages = field(default_factory=Messages)
 
     def __post_init__(self) -> None:
         self.session.host._fetch = self.fetch
-        self._files = len(self.session.host.files)
+        self._fetching = tuple(p for p in self.parts if type(p).fetch is not Strategy.fetch)
 
     def look(self) -> tuple[tuple[Message, ...], Outside]:
         """What is new since it was last looked."""
         host, side = self.session.host, self.side
-        if not side.turns and len(host.memory) == self._notes and len(host.files) == self._files:
+        stored = tuple(self._stored()) if self._fetching else ()
+        if not side.turns and len(host.memory) == self._notes and not stored:
             return (), NOWHERE
         turns, side.turns = tuple(side.turns), []
-        new = Outside(tuple(host.memory[self._notes :]), tuple(self._stored()))
-        self._notes, self._files = len(host.memory), len(host.files)
+        new = Outside(tuple(host.memory[self._notes :]), stored)
+        self._notes = len(host.memory)
         self._born += turns
-        notes, stored = self._outside.notes, self._outside.stored
-        self._outside = Outside((*notes, *new.notes), (*stored, *new.stored))
+        before = self._outside
+        self._outside = Outside((*before.notes, *new.notes), (*before.stored, *new.stored))
         return turns, new
 
     def bear(self, message: Message) -> None:
@@ -74,7 +76,7 @@ class Elsewhere:
 
     def _found(self, handle: str) -> str | None:
         refused: InputError | None = None
-        for part in self.parts:
+        for part in self._fetching:
             try:
                 found = part.fetch(handle, self.session.host)
             except InputError as error:
@@ -87,12 +89,15 @@ class Elsewhere:
         return None
 
     def _stored(self) -> Iterator[tuple[str, str]]:
-        """What can be fetched by the handles in the session's view.
+        """What can be fetched by the handles that have come into the session's view.
 
         A path that is only named, as of a file that was read, leads nowhere here: no replay opens
         a file.
         """
-        for message in self.session.state.view.messages:
+        view = self.session.state.view.messages
+        _, come = self._seen.difference(view)
+        self._seen = view
+        for message in come:
             for part in message.parts:
                 if part.handle and part.handle not in self._handles:
                     self._handles.add(part.handle)

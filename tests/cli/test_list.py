@@ -16,7 +16,17 @@ NAMES = {
     "scenarios": set(SCENARIOS),
     "summarizers": set(SUMMARIZERS),
     "metrics": set(METRICS),
-    "formats": {"native", "claude-code", "pi", "codex", "anthropic-messages", "openai-chat"},
+    "formats": {
+        "native",
+        "claude-code",
+        "pi",
+        "codex",
+        "anthropic-messages",
+        "openai-chat",
+        "locomo",
+        "tau-bench",
+        "swe-agent",
+    },
 }
 
 

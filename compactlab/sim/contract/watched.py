@@ -99,6 +99,10 @@ class Watched(Strategy):
             self.saw(self.inner, asked)
         return after
 
+    def fetch(self, handle: str, host: Host) -> str | None:
+        """What the inner one has put away."""
+        return self.inner.fetch(handle, host)
+
 
 def _same(messages: Messages, before: list[Message]) -> bool:
     return len(messages) == len(before) and all(map(_is, messages, before))

@@ -65,7 +65,7 @@ def kendall(places: Sequence[int]) -> float | None:
     for place in places:
         turned += len(before) - bisect_right(before, place)
         insort(before, place)
-    return 1 - 2 * turned / pairs
+    return (pairs - 2 * turned) / pairs
 
 
 def _pairs(count: int) -> int:

@@ -185,7 +185,8 @@ def restless(kit: Any, lifetime: Any) -> Any:
         if len(view.messages) < 2 or rng.random() < 0.5:
             return view
         rides = rng.choice(["live", "fresh"])
-        host.summarize(view, SummaryRequest(tuple(view.messages[:-1]), "sum up", rides=rides))
+        told = {"instructions": "sum up", "rides": rides}
+        host.summarize(view, SummaryRequest(tuple(view.messages[:-1]), 1000, **told))
         return view.with_messages(view.messages[rng.randrange(len(view.messages)) :])
 
     return kit.act(do, lifetime=lifetime, phases=(Phase.BEFORE_CALL, Phase.AFTER_TURN))
