@@ -17,6 +17,7 @@ from compactlab.scenarios.plot.values import WORDS, value
 from compactlab.sim.conversation import Fact, FactType
 
 FIRST = 0.1  # the first stratum: a tenth of the tokens
+_SLACK = 3  # turns
 # Types that follow from nothing else.
 _ALONE = (*POLARITY, "open_loop", "tool_detail")
 
@@ -63,7 +64,7 @@ class Planner:
         parents = [n.old for n in newer if n.old and n.voice == "user" and " " not in n.value]
         following = [self._follow(rng.choice(parents)) for _ in range(dependent) if parents]
         chained = newer if mix.chain[1] > 1 else []
-        rest = [each for each in (*free, *chained) if each.newer is None and self._in_time(each)]
+        rest = [each for each in (*free, *chained) if each.newer is None and self._later(each)]
         if chained:
             rng.shuffle(rest)
         for each in rest[: self._rounded(mix.deleted * stated)]:
@@ -209,10 +210,6 @@ class Planner:
         """Whether the user speaks again after it."""
         return thread.turn + 1 < len(self._starts)
 
-    def _in_time(self, thread: Thread) -> bool:
-        """Whether the user can take it back; what is no user's may be stated a turn late."""
-        return thread.turn + (1 if thread.voice == "user" else 3) < len(self._starts)
-
     def _turn_after(self, thread: Thread, more: int = 0) -> int:
         """A later turn, after which as much happens so many times more."""
         left = len(self._starts) - 1 - thread.turn
@@ -247,8 +244,11 @@ class Planner:
 
     def _drop(self, thread: Thread) -> None:
         if self._later(thread):
-            thread.dropped = self._turn_after(thread)
-            thread.ends = self._starts[thread.dropped]
+            turn = self._turn_after(thread)
+            # What is no user's may be stated a turn late, and then nobody is left to take it back.
+            told = thread.voice == "user" or thread.kind == "open_loop"
+            if told or thread.turn + _SLACK < len(self._starts):
+                thread.dropped, thread.ends = turn, self._starts[turn]
 
     def _restate(self, thread: Thread) -> None:
         """Let the user say a fact again while it holds; open loops are only closed."""
