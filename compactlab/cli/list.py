@@ -40,7 +40,8 @@ def _scenarios() -> list[Row]:
 def _summarizers() -> list[Row]:
     from compactlab.summarizers.catalogue import SUMMARIZERS, find_summarizer
 
-    return [_configured(name, find_summarizer(name)) for name in sorted(SUMMARIZERS)]
+    made = {name: find_summarizer(name) for name in sorted(SUMMARIZERS)}
+    return [{**_configured(name, it), "simulated": it.simulated} for name, it in made.items()]
 
 
 def _configured(name: str, found: Any) -> Row:
@@ -52,18 +53,21 @@ def _configured(name: str, found: Any) -> Row:
 
 
 def _metrics() -> list[Row]:
-    from compactlab.sim.metrics import METRICS
+    from compactlab.sim.metrics import FAMILIES
 
     return [
         {
-            "name": name,
+            "name": metric.name,
             "meaning": f"{metric.meaning} ({metric.unit}, {metric.better} is better)",
+            "family": family.name,
+            "heading": family.title,
             "unit": metric.unit,
             "better": metric.better,
             "of_run": metric.of_run,
             "source": metric.source,
         }
-        for name, metric in METRICS.items()
+        for family in FAMILIES
+        for metric in family.metrics
     ]
 
 
@@ -80,17 +84,24 @@ _KINDS: dict[str, Callable[[], list[Row]]] = {
     "metrics": _metrics,
     "formats": _formats,
 }
+# What is said of a list as a whole, behind it.
+_NOTES = {
+    "scenarios": "suite stands for all of them; of another size: 'rewinds(tokens=20000)',"
+    " 'suite(tokens=400000)'",
+}
 
 
 @click.command("list")
-@click.argument("kind", type=click.Choice((*_KINDS, MODELS)))
+@click.argument("kind", metavar="KIND", type=click.Choice((*_KINDS, MODELS)))
 @click.option("--parameters", "-p", is_flag=True, help="Parameters with their defaults, too.")
 @own_models
 @click.option("--json", "as_json", is_flag=True, help="All that is known, as JSON.")
 def list_(kind: str, parameters: bool, models_file: str | None, as_json: bool) -> None:
-    """List strategies, scenarios, summarisers, models, metrics or transcript formats.
+    """List what there is to choose from.
 
-    A line each; with --parameters, what can be configured follows.
+    KIND is strategies, scenarios, summarizers, metrics, formats (of transcripts) or models. A line
+    each, and what of it is simulated; with --parameters, what can be configured follows. Metrics
+    stand under their families, of which --metrics of compactlab run takes the names, too.
     """
     if models_file and kind != MODELS:
         raise UsageError(f"--models FILE adds to the list of models, not of {kind}")
@@ -101,11 +112,25 @@ def list_(kind: str, parameters: bool, models_file: str | None, as_json: bool) -
     if kind == MODELS:
         click.echo(model_table(rows))
         return
+    for line in _lines(rows, parameters):
+        click.echo(line)
+    if kind in _NOTES:
+        click.echo(f"  {_NOTES[kind]}")
+
+
+def _lines(rows: list[Row], parameters: bool) -> Iterator[str]:
     width = max(len(str(row["name"])) for row in rows)
+    family = None
     for row in rows:
-        click.echo(f"{row['name']:<{width}}  {row['meaning']}")
+        if row.get("family") != family:
+            family = row["family"]
+            yield f"{family}: {row['heading']}"
+        indent = "  " if family else ""
+        yield f"{indent}{row['name']:<{width}}  {row['meaning']}"
+        if row.get("simulated"):
+            yield f"{'':<{width}}  simulated: {row['simulated']}"
         for line in _below(row) if parameters else ():
-            click.echo(f"{'':<{width}}  {line}")
+            yield f"{'':<{width}}  {line}"
 
 
 def _below(row: Row) -> Iterator[str]:

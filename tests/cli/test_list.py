@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
-from compactlab.scenarios.catalogue import DEFAULT, SCENARIOS, find_scenario
-from compactlab.sim.metrics import METRICS
+from compactlab.scenarios.catalogue import DEFAULT, SCENARIOS, find_scenario, sources
+from compactlab.sim.metrics import FAMILIES, METRICS
 from compactlab.strategies.catalogue import find_strategy, strategies
 from compactlab.summarizers.catalogue import SUMMARIZERS, find_summarizer
 
@@ -30,13 +31,47 @@ NAMES = {
 }
 
 
-@pytest.mark.parametrize("kind", NAMES)
+@pytest.mark.parametrize("kind", NAMES.keys() - {"metrics"})
 def test_each_has_a_line_with_its_meaning(compactlab, kind):
     done = compactlab("list", kind)
     lines = [line.split(maxsplit=1) for line in done.out.splitlines() if line[0] != " "]
     assert done.code == 0
     assert {name for name, _ in lines} == NAMES[kind]
     assert len(lines) == len(NAMES[kind])
+
+
+def test_metrics_stand_under_their_families(compactlab):
+    told = []
+    for line in compactlab("list", "metrics").out.splitlines():
+        if line.startswith("  "):
+            told[-1][1].append(line.split()[0])
+        else:
+            told.append((line.partition(":")[0], []))
+    assert told == [(each.name, [m.name for m in each.metrics]) for each in FAMILIES]
+    rows = json.loads(compactlab("list", "metrics", "--json").out)
+    assert [row["family"] for row in rows if row["name"] == "cost_usd"] == ["money"]
+
+
+def test_what_is_simulated_of_a_summariser_is_said_with_it(compactlab):
+    lines = compactlab("list", "summarizers").out.splitlines()
+    for name in sorted(SUMMARIZERS):
+        (at,) = [n for n, line in enumerate(lines) if line.startswith(f"{name} ")]
+        below = lines[at + 1].strip() if at + 1 < len(lines) else ""
+        simulated = find_summarizer(name).simulated
+        assert below.startswith("simulated: ") == bool(simulated)
+        assert simulated in below
+    rows = json.loads(compactlab("list", "summarizers", "--json").out)
+    assert {row["name"]: row["simulated"] for row in rows} == {
+        name: find_summarizer(name).simulated for name in SUMMARIZERS
+    }
+
+
+def test_the_scenarios_end_with_how_to_have_all_or_another_size(compactlab):
+    note = compactlab("list", "scenarios").out.splitlines()[-1]
+    specs = re.findall(r"'([^']*)'", note)
+    assert note.startswith("  suite ")
+    assert len(sources([specs[0]])[0]) == 1
+    assert len(sources([specs[1]])[0]) == len(SCENARIOS)
 
 
 @pytest.mark.parametrize("kind", NAMES)
