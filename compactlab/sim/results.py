@@ -133,7 +133,8 @@ class Results:
 
         rows = [{**_identity(run), **dict.fromkeys(METRICS), **run.metrics} for run in self.runs]
         frame = pd.DataFrame(rows, columns=[*IDENTITY, *_PROVENANCE, *_OUTCOME, *METRICS])
-        return frame.astype(dict.fromkeys(METRICS, "float64"))
+        # A copy stands in one piece, to which columns may be added without a warning.
+        return frame.astype(dict.fromkeys(METRICS, "float64")).copy()
 
     def calls(self) -> pd.DataFrame:
         """One row a call, with the identity of its run."""
