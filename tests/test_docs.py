@@ -11,8 +11,10 @@ import pytest
 from compactlab.api import plan
 from compactlab.cli.experiment import Settings
 from compactlab.cli.run import run
+from compactlab.scenarios.plot.profile import BUILT_IN
 from compactlab.sim.causes import CAUSES
 from compactlab.sim.metrics import METRICS, Metric
+from compactlab.sim.results import CALL_COLUMNS, STORE_VERSION, Results
 from compactlab.strategies.catalogue import strategies
 
 
@@ -76,6 +78,21 @@ def test_every_key_of_an_experiment_file_is_told_with_its_option(root: Path) -> 
     told = dict(re.findall(r"^\| `(\w+)` \|.*\| `(--\w+)` \|", page, re.MULTILINE))
     assert set(told) == set(Settings.model_fields)
     assert set(told.values()) <= options
+
+
+def test_every_column_of_the_store_is_told(root: Path) -> None:
+    page = formats(root)
+    section = page[page.index("# The store") : page.index("# The audit")]
+    rows = re.findall(r"^\| (`.*?) \|", section, re.MULTILINE)
+    told = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
+    runs = set(Results([]).frame().columns) - set(METRICS)
+    assert told == runs | {"run", *CALL_COLUMNS}
+    assert f"version {STORE_VERSION};" in section.replace("\n", " ")
+
+
+def test_every_built_in_profile_is_named(root: Path) -> None:
+    (named,) = re.findall(r"built-in one by its name \((.*?)\)", formats(root), re.DOTALL)
+    assert tuple(re.findall(r"`(\w+)`", named)) == BUILT_IN
 
 
 def formats(root: Path) -> str:

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     "--conversations",
     multiple=True,
     metavar="PATH_OR_SCENARIO",
-    help="A transcript, a directory of transcripts, or a scenario. Repeatable. "
-    "Default: a built-in coding session.",
+    help="A transcript, a directory of transcripts, a scenario, or suite for all scenarios. "
+    "Repeatable. Default: a built-in coding session.",
 )
 @click.option(
     "--strategies",
@@ -51,18 +51,23 @@ if TYPE_CHECKING:
 @click.option(
     "--window", type=click.IntRange(1), help="Narrow the context window to so many tokens."
 )
-@click.option("--summarizer", metavar="SPEC", help="Who makes the summaries.  [default: lexrank]")
+@click.option(
+    "--summarizer",
+    metavar="SPEC",
+    help="Who makes the summaries, see list summarizers.  [default: lexrank]",
+)
 @click.option(
     "--loop",
     metavar="SPEC",
-    help="closed: what is forgotten is fetched, asked for or used wrongly, simulated, beside the "
-    "open loop; open: only that.  [default: closed]",
+    help="closed: beside the script as it is, what is forgotten is fetched, asked for or used "
+    "wrongly, which is simulated; open: the script alone.  [default: closed]",
 )
 @click.option(
     "--metrics",
     multiple=True,
     metavar="NAME",
-    help="A metric or a family of them, to compute nothing else. Repeatable.  [default: all]",
+    help="A metric or a family of them, to compute nothing else, see list metrics. Repeatable.  "
+    "[default: all]",
 )
 @click.option("--seeds", type=click.IntRange(1), help="Seeds of each conversation.  [default: 1]")
 @click.option("--jobs", type=click.IntRange(1), help="Workers.  [default: one a core]")
