@@ -123,7 +123,8 @@ def _shrunk(part: Part) -> Part:
     if arguments is None or shorter == arguments:
         return part
     text = json.dumps(shorter, ensure_ascii=False, separators=(",", ":"))
-    return msgspec.structs.replace(part, text=text, kind="truncated")
+    kind = "truncated" if part.sources else part.kind  # what stands for nothing goes on to
+    return msgspec.structs.replace(part, text=text, kind=kind)
 
 
 def _cut(value: Any) -> Any:

@@ -163,7 +163,7 @@ def _shortened(part: Part, message: Message, place: int) -> Part:
     return msgspec.structs.replace(
         part,
         text=part.text[:PRESERVED] + gap + part.text[-PRESERVED:],
-        kind="truncated",
+        kind="truncated" if part.sources else part.kind,
         sources=_ends(part, message, place),
     )
 

@@ -1,0 +1,44 @@
+"""Every strategy goes through the closed loop, in which messages are born that no script holds."""
+
+from __future__ import annotations
+
+import pytest
+
+from compactlab.scenarios.catalogue import find_scenario
+from compactlab.sim.metrics import Reading, figures
+from compactlab.sim.replay import record
+from compactlab.sim.rework import Closed
+from compactlab.strategies.catalogue import LINE_UP, find_strategy
+from compactlab.summarizers.catalogue import find_summarizer
+
+FAST = ("revised_decisions(tokens=20000)", "tool_flood(tokens=60000)")
+SLOW = ("adversarial(tokens=40000)", "rewinds(tokens=40000)", "coding_agent(tokens=60000)")
+
+
+def go_through(spec: str, scenario: str) -> None:
+    script = find_scenario(scenario).conversation(0)
+    for summarizer in ("lexrank", "lossy"):
+        trace = record(
+            script,
+            find_strategy(spec),
+            "claude-sonnet-4-5",
+            window=24_000,
+            summarizer=find_summarizer(summarizer),
+            loop=Closed(),
+        )
+        answers = [step.answer for step in trace.steps if not step.rework]
+        assert answers == [message.id for message in script.calls]
+        assert figures(Reading(trace, script), ("amnesia_need", "rejected_calls", "calls"))
+
+
+@pytest.mark.parametrize("scenario", FAST)
+@pytest.mark.parametrize("spec", LINE_UP)
+def test_every_strategy_goes_through_it(spec: str, scenario: str) -> None:
+    go_through(spec, scenario)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scenario", SLOW)
+@pytest.mark.parametrize("spec", LINE_UP)
+def test_and_through_longer_ones(spec: str, scenario: str) -> None:
+    go_through(spec, scenario)
