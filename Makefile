@@ -42,8 +42,9 @@ validate: $(READY) ## hold what is replayed against published figures, RECORDED=
 picture: $(READY) ## draw the picture of the README anew, from a real run
 	$(BIN)/python examples/picture.py docs/picture.svg
 
-docs: $(READY) ## write the tables and definitions of docs/metrics.md anew, from the code
+docs: $(READY) ## write what docs/metrics.md and docs/scenarios.md have from the code anew
 	$(BIN)/python examples/metrics_page.py
+	$(BIN)/python examples/scenarios_page.py
 
 clean: ## remove whatever was made here, .venv included
 	rm -rf .venv compactlab-out build dist

@@ -11,6 +11,7 @@ import pytest
 from compactlab.api import plan
 from compactlab.cli.experiment import Settings
 from compactlab.cli.run import run
+from compactlab.scenarios.catalogue import SCENARIOS
 from compactlab.scenarios.plot.profile import BUILT_IN
 from compactlab.sim.causes import CAUSES
 from compactlab.sim.metrics import METRICS, Metric
@@ -25,6 +26,14 @@ def test_the_page_of_metrics_is_what_make_docs_writes(root: Path) -> None:
     for name, metric in METRICS.items():
         cells = (name, metric.unit, metric.better, metric.meaning, metric.of_run, metric.source)
         assert f"| {' | '.join(cells)} |" in page
+
+
+def test_the_page_of_scenarios_is_what_make_docs_writes(root: Path) -> None:
+    page = (root / "docs" / "scenarios.md").read_text("utf-8")
+    written = run_path(str(root / "examples" / "scenarios_page.py"))["renewed"](page)
+    assert written == page, "write it anew: make docs"
+    purposes = re.findall(r"^\| `(\w+)`", page.partition("## What they measure")[0], re.MULTILINE)
+    assert sorted(purposes) == sorted(SCENARIOS)
 
 
 @pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)

@@ -218,8 +218,8 @@ _DOMAIN = Domain(
 class PersonalAssistant(Story):
     """A person and an assistant with calendar, mail and notes, over days.
 
-    Between most turns there is an idle gap that outlives a cache of five minutes, and between
-    every third one that outlives a cache of an hour too: errands, afternoons, nights. In 100,000
+    Before every second turn there is an idle gap that outlives a cache of five minutes, and before
+    every fourth one that outlives a cache of an hour too: errands, afternoons, nights. In 100,000
     tokens pass about six days. Facts are about the person (preferences, entities), goals, and
     reminders: open loops that are closed, and mostly needed, days later. Sizes, waits and shares
     are guesses (see ``profiles/days.toml``), the texts are made up. The last turns, for what is
