@@ -13,6 +13,7 @@ from compactlab.cli.experiment import Settings
 from compactlab.cli.run import run
 from compactlab.scenarios.catalogue import SCENARIOS
 from compactlab.scenarios.plot.profile import BUILT_IN
+from compactlab.scenarios.transcript import FORMATS
 from compactlab.sim.causes import CAUSES
 from compactlab.sim.metrics import METRICS, Metric
 from compactlab.sim.results import CALL_COLUMNS, STORE_VERSION, Results
@@ -97,6 +98,14 @@ def test_every_column_of_the_store_is_told(root: Path) -> None:
     runs = set(Results([]).frame().columns) - set(METRICS)
     assert told == runs | {"run", *CALL_COLUMNS}
     assert f"version {STORE_VERSION};" in section.replace("\n", " ")
+
+
+def test_every_format_has_its_row_and_its_section(root: Path) -> None:
+    page, names = formats(root), {each.name for each in FORMATS}
+    told = re.findall(r"^\| `([\w-]+)` \|", page.partition("## What holds")[0], re.MULTILINE)
+    assert sorted(told) == sorted(names)
+    headings = " ".join(re.findall(r"^## (.*)", page, re.MULTILINE))
+    assert names <= set(headings.split())
 
 
 def test_every_built_in_profile_is_named(root: Path) -> None:

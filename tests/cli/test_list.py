@@ -8,6 +8,7 @@ import re
 import pytest
 
 from compactlab.scenarios.catalogue import DEFAULT, SCENARIOS, find_scenario, sources
+from compactlab.scenarios.transcript import FORMATS
 from compactlab.sim.metrics import FAMILIES, METRICS
 from compactlab.strategies.catalogue import find_strategy, strategies
 from compactlab.summarizers.catalogue import SUMMARIZERS, find_summarizer
@@ -17,17 +18,7 @@ NAMES = {
     "scenarios": set(SCENARIOS),
     "summarizers": set(SUMMARIZERS),
     "metrics": set(METRICS),
-    "formats": {
-        "native",
-        "claude-code",
-        "pi",
-        "codex",
-        "anthropic-messages",
-        "openai-chat",
-        "locomo",
-        "tau-bench",
-        "swe-agent",
-    },
+    "formats": {each.name for each in FORMATS},
 }
 
 
