@@ -6,9 +6,10 @@ All of it is put together from the templates here; nothing was copied from a rec
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from compactlab.scenarios.coding_repository import NOUNS, VERBS, File, Repository
+from compactlab.scenarios.plot.writer import until
 
 _COMPLAINTS = (
     "fails when the {n} is empty",
@@ -95,7 +96,7 @@ class Writer:
 
     def prose(self, file: File, characters: int) -> str:
         """Think aloud about a file: findings and plans."""
-        return " ".join(_until(characters, lambda: self._sentence(file)))
+        return " ".join(until(characters, lambda: self._sentence(file)))
 
     def _sentence(self, file: File) -> str:
         finding = self.fill(self.rng.choice(_FINDINGS), file)
@@ -113,7 +114,7 @@ class Writer:
             stamp = f"{clock // 3600:02}:{clock // 60 % 60:02}:{clock % 60:02}"
             return f"{stamp} {self.fill(self.rng.choice(_LOGS), file)}"
 
-        return "\n".join(_until(characters, line))
+        return "\n".join(until(characters, line))
 
     def tests(self, file: File, characters: int, failed: int) -> str:
         """Write what a test runner prints; the longer, the more it shows of each failure."""
@@ -123,7 +124,7 @@ class Writer:
         lines = [f"{path} {'.' * self.rng.randint(4, 40)}{'F' * failed}"]
         for name in names:
             lines += [f"____ {name} ____", *self._failure(file, characters // (failed + 1))]
-        lines += _until(0 if failed else characters - 80, self._passed)
+        lines += until(0 if failed else characters - 80, self._passed)
         lines += [f"FAILED {path}::{name}" for name in names]
         passed, seconds = self.rng.randint(20, 400), self.rng.randint(20, 4000) / 100
         count = f"{failed} failed, {passed} passed" if failed else f"{passed} passed"
@@ -153,7 +154,7 @@ class Writer:
             file = self.rng.choice(self.repository.files)
             return f"{self.rng.getrandbits(32):08x} {ticket} {self.fill('{v} {n} in {f}', file)}"
 
-        return "\n".join(_until(characters, line))
+        return "\n".join(until(characters, line))
 
     def diff(self, file: File, characters: int) -> str:
         """Write what ``git diff`` prints of a file."""
@@ -163,12 +164,3 @@ class Writer:
             mark = self.rng.choice("   +-")
             lines.append(f"{mark}{line}")
         return "\n".join(lines)
-
-
-def _until(characters: int, write: Callable[[], str]) -> list[str]:
-    texts = [write()]
-    characters -= len(texts[0])
-    while characters > 0:
-        texts.append(write())
-        characters -= len(texts[-1]) + 1
-    return texts

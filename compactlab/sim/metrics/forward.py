@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import reduce
-from operator import or_
 
+from compactlab.sim.facts.counts import Counts
 from compactlab.sim.message import Part
 from compactlab.sim.metrics.metric import Metric
 from compactlab.sim.metrics.reading import Reading
@@ -44,7 +43,7 @@ def _covered(reading: Reading) -> dict[int, float | None]:
     needs = forward_needs(reading.conversation)
     sums, lacking = dict.fromkeys(AHEAD, 0), dict.fromkeys(AHEAD, 0)
     furthest = needs.wanted[max(AHEAD)]
-    held = _Held()
+    held = Counts()
     system: tuple[Part, ...] = ()
     for step, gone, come, *_ in reading.changes:
         for message in gone:
@@ -57,48 +56,12 @@ def _covered(reading: Reading) -> dict[int, float | None]:
             held.add(bits(needs.held_by(system)))
         answer = step.answer
         if answer in furthest:  # else it is a call that the script does not have
-            missing = furthest[answer] & ~held.words
+            missing = furthest[answer] & ~held.bits
             for k in AHEAD:
                 sums[k] += needs.sizes[k][answer]
                 if missing:
                     lacking[k] += (needs.wanted[k][answer] & missing).bit_count()
     return {k: (sums[k] - lacking[k]) / sums[k] if sums[k] else None for k in AHEAD}
-
-
-class _Held:
-    """How many messages of a prompt hold each word, for all words at once.
-
-    A word is a bit. The first plane has the last binary digits of all words' counts, the next one
-    those before them: adding a message is adding 1 to many counts, in as many steps as they have
-    digits.
-    """
-
-    def __init__(self) -> None:
-        self._planes: list[int] = []
-
-    def add(self, words: int) -> None:
-        """Count words in; what is left over at one digit is carried to the next."""
-        planes = self._planes
-        for digit, plane in enumerate(planes):
-            planes[digit] = plane ^ words
-            words &= plane
-            if not words:
-                return
-        planes.append(words)
-
-    def take(self, words: int) -> None:
-        """Count words out that had been counted in; what is missing is borrowed."""
-        planes = self._planes
-        for digit, plane in enumerate(planes):
-            planes[digit] = plane ^ words
-            words &= planes[digit]
-            if not words:
-                return
-
-    @property
-    def words(self) -> int:
-        """Those whose count is not 0."""
-        return reduce(or_, self._planes, 0)
 
 
 _SLIPSTREAM = "the recorded future as ground truth, arXiv 2605.08580"
