@@ -12,6 +12,7 @@ from compactlab.strategies.catalogue import LINE_UP, find_strategy
 from compactlab.summarizers.catalogue import find_summarizer
 
 FAST = ("revised_decisions(tokens=20000)", "tool_flood(tokens=60000)")
+INPUTS = "clear_tool_results(trigger=8000, clear_tool_inputs=True)"
 SLOW = ("adversarial(tokens=40000)", "rewinds(tokens=40000)", "coding_agent(tokens=60000)")
 
 
@@ -32,7 +33,7 @@ def go_through(spec: str, scenario: str) -> None:
 
 
 @pytest.mark.parametrize("scenario", FAST)
-@pytest.mark.parametrize("spec", LINE_UP)
+@pytest.mark.parametrize("spec", [*LINE_UP, INPUTS])
 def test_every_strategy_goes_through_it(spec: str, scenario: str) -> None:
     go_through(spec, scenario)
 

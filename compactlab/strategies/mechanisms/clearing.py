@@ -254,5 +254,7 @@ def _clear_result(message: Message, place: int, rule: Clearing) -> Message:
 
 def _clear_input(message: Message, place: int, rule: Clearing) -> Message:
     parts = list(message.parts)
-    parts[place] = msgspec.structs.replace(parts[place], text="{}", kind="stub")
+    call = parts[place]
+    kind = "stub" if call.sources else call.kind  # what stands for nothing goes on to
+    parts[place] = msgspec.structs.replace(call, text="{}", kind=kind)
     return msgspec.structs.replace(message, parts=tuple(parts))
