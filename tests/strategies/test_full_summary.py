@@ -92,9 +92,7 @@ def test_what_does_not_help_is_not_kept_and_given_up_after_three_times(summarize
 
 
 def test_a_summary_that_answers_instead_is_believed(story, play):
-    trace = play(
-        story("ua" * 7), FullSummary(), window=2000, summarizer=find_summarizer("failed")
-    )
+    trace = play(story("ua" * 7), FullSummary(), window=2000, summarizer=find_summarizer("failed"))
     prompts = [*trace.prompts()]
     assert [[s.id for p in m.parts for s in p.sources] for m in prompts[5]] == [["u11"]]
 

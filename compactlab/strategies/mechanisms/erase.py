@@ -25,7 +25,8 @@ def erased(message: Message) -> Message:
 def _stub(part: Part) -> Part:
     if part.type != "tool_result" or part.kind == "stub":
         return part
-    return msgspec.structs.replace(part, text=STUB, kind="stub", size=0)
+    kind = "stub" if part.sources else part.kind  # what stands for nothing goes on to
+    return msgspec.structs.replace(part, text=STUB, kind=kind, size=0)
 
 
 def is_erased(message: Message) -> bool:

@@ -155,7 +155,7 @@ def _shortened(part: Part, message: Message, place: int) -> Part:
     if part.type == "image":
         # Its bytes are not kept; the original says 0 of an image without any.
         text = f"[image: {part.name or 'unknown'}, 0 bytes]"
-        return Part("tool_result", text, "stub", part.sources)
+        return Part("tool_result", text, "stub" if part.sources else part.kind, part.sources)
     size = len(part.text)
     if part.type != "tool_result" or TRUNCATED in part.text or size <= 2 * PRESERVED:
         return part
