@@ -149,7 +149,7 @@ class Caller:
         self.last_model, host.requested = model, now
         session.append(answer)
         session.compact(Phase.AFTER_CALL)
-        if not any(part.type == "tool_call" for part in answer.parts):
+        if "rework" not in loop and not any(part.type == "tool_call" for part in answer.parts):
             session.compact(Phase.AFTER_TURN)
         born, outside = self.elsewhere.taken()
         return Step(

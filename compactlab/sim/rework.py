@@ -5,6 +5,10 @@ first. Before a call, whatever the call needs and the prompt does not hold is go
 costs calls, tokens and room in the context, which may lead to the next compaction. It is a
 simulation: no model decides, and what is decided by chance is drawn from streams that all
 strategies share.
+
+Rework starts no turn. A question is the call of a tool that the user answers, and a correction goes
+on with the turn that it is in: else strategies that cut at turns would be given one more to cut at
+for having forgotten, and forgetting would look cheap.
 """
 
 from __future__ import annotations
@@ -33,6 +37,7 @@ UNBOUND = 0.38
 RECALLED_CHARS = 4_000
 _BINDING = ("must", "must_not")
 _BOUND = ("constraint", "prohibition")
+_ASK = "ask_user"
 _ASKS = "Before I go on: what was it about {key} again?"
 _UNDOES = "You are right, I have put it right."
 _ANSWER = Call()
@@ -197,9 +202,10 @@ class Actor:
         # Nobody can be asked for a word that was only inferred to be needed.
         if not self.ledger.declared or not fact.origin:
             return None
-        question = _framing("text", _ASKS.format(key=fact.key or "that"))
-        asks = _said(f"{id}-asks", question, now)
-        return Act("ask", (asks, self._restated(f"{id}-reply", fact, now)))
+        told = _json({"question": _ASKS.format(key=fact.key or "that")})
+        asks = _said(f"{id}-asks", _framing("tool_call", told, _ASK, f"{id}-call"), now)
+        parts = self._restated(fact, "tool_result", _ASK, f"{id}-call")
+        return Act("ask", (asks, Message(f"{id}-reply", "tool", parts, now)))
 
     def _drawn(self, what: str, fact: Fact, answer: Message) -> float:
         return self.chance(f"{what} {fact.id} {answer.id}").random()
@@ -208,17 +214,19 @@ class Actor:
         """The wrong turn, as long as the right one; the user's correction; the agent undoes it."""
         wrong = "\n".join(part.text for part in answer.parts if part.type != "thinking")
         yield _said(f"{id}-wrong", _framing("text", wrong), now)
-        yield self._restated(f"{id}-correction", fact, now)
+        corrected = self._restated(fact, "text")
+        yield Message(f"{id}-correction", "user", corrected, now, meta=True)
         yield _said(f"{id}-undone", _framing("text", _UNDOES), now)
 
-    def _restated(self, id: str, fact: Fact, now: float) -> Message:
-        """The user says again what was stated."""
-        parts = (
-            Part("text", text, "recovered", (source,))
+    def _restated(
+        self, fact: Fact, type: PartType, name: str = "", call_id: str = ""
+    ) -> tuple[Part, ...]:
+        """What was stated, said again by the user."""
+        return tuple(
+            Part(type, text, "recovered", (source,), name, call_id)
             for source in fact.origin
             for text in self.tracker.witness.texts(source)
         )
-        return Message(id, "user", tuple(parts), now)
 
     def _called(self, id: str, fact: Fact, now: float) -> tuple[Message, ...]:
         """The call of a tool is made again, and gives what it gave."""
@@ -253,8 +261,7 @@ def _tool(
     id: str, name: str, arguments: Mapping[str, str], back: Part, now: float
 ) -> tuple[Message, ...]:
     """A call of a tool, and what comes back."""
-    told = json.dumps(arguments, ensure_ascii=False, separators=(",", ":"))
-    asks = _said(f"{id}-asks", _framing("tool_call", told, name, f"{id}-call"), now)
+    asks = _said(f"{id}-asks", _framing("tool_call", _json(arguments), name, f"{id}-call"), now)
     part = msgspec.structs.replace(back, name=name, call_id=f"{id}-call")
     return asks, Message(f"{id}-result", "tool", (part,), now)
 
@@ -266,3 +273,7 @@ def _said(id: str, part: Part, now: float) -> Message:
 
 def _framing(type: PartType, text: str, name: str = "", call_id: str = "") -> Part:
     return Part(type, text, "synthetic", (), name, call_id)
+
+
+def _json(arguments: Mapping[str, str]) -> str:
+    return json.dumps(arguments, ensure_ascii=False, separators=(",", ":"))

@@ -22,7 +22,7 @@ NAMES = {
 }
 
 
-@pytest.mark.parametrize("kind", NAMES.keys() - {"metrics"})
+@pytest.mark.parametrize("kind", sorted(NAMES.keys() - {"metrics"}))
 def test_each_has_a_line_with_its_meaning(compactlab, kind):
     done = compactlab("list", kind)
     lines = [line.split(maxsplit=1) for line in done.out.splitlines() if line[0] != " "]

@@ -18,12 +18,16 @@ from compactlab.sim.metrics import Reading, figures
 from compactlab.sim.phase import Phase
 from compactlab.sim.replay import record
 from compactlab.sim.rework import Closed
+from compactlab.sim.strategy import Pipeline
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.summarizers.catalogue import find_summarizer
 
 BEST, WORST = Closed(misuse=0), Closed(misuse=1)
 CODE = Fact("code", "tool_detail", "door code", "k3-99471", (Source("r1", 0),), handle="r1")
 RULE = Fact("rule", "prohibition", "deploy day", "Friday", (Source("u1", 0),), polarity="must_not")
+
+
+GO = "I go to east-20933, as you told me, and wait there until somebody lets me in." * 3
 
 
 def errand(kit: Any, *facts: Fact, said: str = "Deploy day: never on a Friday.") -> Conversation:
@@ -72,11 +76,25 @@ def test_what_cannot_be_fetched_is_asked_for_and_the_user_says_it_again(kit: Any
     wish = Fact("wish", "preference", "deploy day", "Friday", (Source("u1", 0),))
     trace = kit.replayed(errand(kit, wish), turn_only(kit), loop=BEST)
     assert told(trace) == ["a1", "a2", "ask", "a3", "a4"]
-    reply = trace.steps[3].log[-1]
-    assert (reply.role, reply.text, reply.starts_turn) == (
-        "user", "Deploy day: never on a Friday.", True,
-    )  # fmt: skip
-    assert "deploy day" in trace.steps[2].born[0].text
+    asks, reply = trace.steps[2].born[0].parts[0], trace.steps[3].log[-1]
+    assert (reply.role, reply.text) == ("tool", "Deploy day: never on a Friday.")
+    assert asks.name == "ask_user"
+    assert "deploy day" in asks.text
+
+
+def test_rework_starts_no_turn(kit: Any) -> None:
+    """Else whoever cuts at turns would have one more to cut at, for having forgotten."""
+    last = kit.act(lambda view, host: view.with_messages(view.messages[-1:]))
+    asked = (errand(kit, RULE), last, Closed(unbound=0))
+    for script, forgetful, loop in (asked, (revised(kit), kit.act(first_and_last), WORST)):
+        turns = kit.Witness(lambda view, host: len(host.log), phases={Phase.BEFORE_TURN})
+        ends = kit.Witness(lambda view, host: len(host.log), phases={Phase.AFTER_TURN})
+        watched = Pipeline((turns.strategy, ends.strategy, forgetful))
+        trace = kit.replayed(script, watched, loop=loop)
+        assert any(step.rework for step in trace.steps)
+        assert len(turns.seen) == script.turns
+        texts = [m for m in script.calls if m.parts[0].type == "text"]
+        assert len(ends.seen) == len(texts)
 
 
 def test_a_rule_may_be_forgotten_without_anybody_asking(kit: Any) -> None:
@@ -94,7 +112,7 @@ def revised(kit: Any) -> Conversation:
     old = Fact("old", "decision", "gate", "west-51870", (Source("u1", 0),))
     new = Fact("new", "decision", "gate", "east-20933", (Source("u2", 0),), supersedes=("old",))
     story = kit.Story().user("The gate is west-51870.").answer("noted")
-    story.user("The gate is east-20933 now.").answer("noted").user("go").answer("to east-20933")
+    story.user("The gate is east-20933 now.").answer("noted").user("go").answer(GO)
     return story.script(facts=(old, new), needs=(Need("new", "a3"),))
 
 
@@ -107,7 +125,7 @@ def test_a_stale_value_is_used_at_worst_and_costs_two_calls_more(kit: Any) -> No
     assert told(trace) == ["a1", "a2", "misuse", "misuse", "a3"]
     wrong = next(message for message in trace.steps[2].born if message.role == "assistant")
     correction = next(m for step in trace.steps for m in step.born if m.role == "user")
-    assert wrong.text == "to east-20933"  # as long as the right answer
+    assert wrong.text == GO  # as long as the right answer
     assert correction.text == "The gate is east-20933 now."
 
 
