@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tomllib
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -83,9 +84,16 @@ def _beside(path: Path, name: str, value: Any) -> Any:
 
 def _there(folder: Path, name: Any) -> Any:
     try:
-        return str(folder / name) if (folder / name).exists() else name
+        if (folder / name).exists():
+            return str(folder / name)
     except (OSError, TypeError, ValueError):
         return name
+    # A scenario's profile may be a file, too.
+    return re.sub(r"(?<=profile=)(['\"])([^'\"]+\.toml)\1", partial(_beside_profile, folder), name)
+
+
+def _beside_profile(folder: Path, found: re.Match[str]) -> str:
+    return repr(_there(folder, found[2]))
 
 
 def _with_files(folder: Path, strategy: Any) -> Any:

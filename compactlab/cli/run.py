@@ -162,6 +162,11 @@ def _describe(planned: Experiment, folder: str) -> None:
         click.echo(counted(len(names), title))
         for name in names:
             click.echo(f"  {name}")
+    writer = planned.summarizer.spec if planned.summarizer else "nobody"
+    loop = f"open and {planned.loop.spec}" if planned.loop else "open"
+    narrowed = f"{planned.window:,} tokens" if planned.window else "the model's own"
+    click.echo(f"window {narrowed}; summaries by {writer}")
+    click.echo(f"loop {loop}; {counted(len(planned.metrics), 'metric')}")
     if planned.skipped:
         click.echo(f"passed over: {counted(planned.skipped, 'file')} of no known format")
     each = len(planned.sources) * len(planned.strategies) * max(1, len(planned.models))

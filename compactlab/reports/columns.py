@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from compactlab.reports.comparison import Comparison, Row
@@ -42,7 +42,7 @@ class Column:
     @property
     def heading(self) -> str:
         """The title with its unit, where cells do not show it, and its arrow."""
-        unit = self.unit if self.unit in ("USD", "tokens") else ""
+        unit = self.unit if self.unit in ("USD", "tokens", "rounds", "per 100 calls") else ""
         return " ".join(word for word in (self.title, unit, ARROWS[self.better]) if word)
 
     def cell(self, figures: Mapping[str, float | None]) -> str:
@@ -59,7 +59,7 @@ COLUMNS = (
     Column("of_keep_all", f"{TIMES}keep_all", "ratio", "lower", 2),
     Column("of_as_recorded", f"{TIMES}as_recorded", "ratio", "lower", 7),
     _metric("cost_with_rework_usd", "with rework", 3),
-    _metric("amnesia_need", "amnesia", 1),
+    _metric("amnesia_need", "needs forgotten", 1),
     _metric("forward_need", "forward need", 6),
     _metric("side_cost_usd", "side calls", 11),
     _metric("premium_usd", "premium", 15),
@@ -73,7 +73,27 @@ COLUMNS = (
 )
 
 
-def columns(comparison: Comparison) -> list[Column]:
+# What is forgotten, and what that leads to, in a table of its own where there is room.
+MEMORY = (
+    _metric("amnesia_need", "needs forgotten", 0),
+    _metric("amnesia", "mean of types", 0),
+    _metric("amnesia_need_effective", "not fetchable", 0),
+    _metric("amnesia_tool_detail", "tool details", 0),
+    _metric("instruction_must", "rules: must", 0),
+    _metric("instruction_must_not", "must not", 0),
+    _metric("stale", "stale", 0),
+    _metric("mutation", "mutated", 0),
+    _metric("survival_5", "survival", 0),
+    _metric("reference_closure", "references", 0),
+    _metric("rereads_per_100_calls", "fetched again", 0),
+    _metric("questions_per_100_calls", "asked again", 0),
+    _metric("unmet_needs", "unmet", 0),
+    _metric("cost_with_rework_usd", "cost at best", 0),
+    _metric("cost_with_rework_worst_usd", "at worst", 0),
+)
+
+
+def columns(comparison: Comparison, choice: Sequence[Column] = COLUMNS) -> list[Column]:
     """The columns that say something: relations need what they relate to, shares their whole."""
     useful = {
         "of_keep_all": comparison.row("keep_all") is not None,
@@ -81,10 +101,10 @@ def columns(comparison: Comparison) -> list[Column]:
     }
     said = {
         column.key
-        for column in COLUMNS
+        for column in choice
         if any(row.figures[column.key] is not None for row in comparison.rows)
     }
-    return [each for each in COLUMNS if each.key in said and useful.get(each.key, True)]
+    return [each for each in choice if each.key in said and useful.get(each.key, True)]
 
 
 def marks(row: Row) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 from compactlab.reports.comparison import label
 from compactlab.reports.text import clean, counted, listed
+from compactlab.sim.metrics import METRICS
 from compactlab.sim.results import Results
 
 _GENERATED = re.compile(r"(.+\))-\d+")
@@ -18,9 +19,13 @@ _DEFAULTS = {
     "window": "not narrowed",
     "skipped_lines": "none",
     "own_models": "none",
+    "loop": "open",
+    "simulated": "lines are copied as they were said",
     "churn": "none: the client changes its prompt only where the recording says so",
 }
-_OTHERWISE_SHOWN = frozenset({"strategies", "sources", "breaks", "sees_future", "flushes"})
+_OTHERWISE_SHOWN = frozenset(
+    {"strategies", "sources", "breaks", "sees_future", "flushes", "metrics"}
+)
 
 
 def facts(results: Results) -> list[tuple[str, str]]:
@@ -82,6 +87,10 @@ def command(results: Results) -> str:
     for option in ("window", "summarizer"):
         if manifest.get(option):
             words.append(f"--{option} {_quoted(manifest[option])}")
+    words.append(f"--loop {_quoted(manifest.get('loop') or 'open')}")
+    computed = manifest.get("metrics", ())
+    if len(computed) < len(METRICS):
+        words += [f"--metrics {name}" for name in computed]
     if len(manifest.get("seeds", ())) > 1:
         words.append(f"--seeds {len(manifest['seeds'])}")
     return " \\\n  ".join(["compactlab run", *words])

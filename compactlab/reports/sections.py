@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from compactlab.reports.aggregate import causes_of
 from compactlab.reports.breakdown import breakdown, ordered
 from compactlab.reports.calls import models
-from compactlab.reports.columns import COLUMNS, Column, columns, marks
+from compactlab.reports.columns import COLUMNS, MEMORY, Column, columns, marks
 from compactlab.reports.comparison import Case, Comparison, Row, case_of, compare, label
 from compactlab.reports.figures import exact, show
 from compactlab.reports.notes import notes, scope, window
@@ -74,6 +74,7 @@ class Section:
     title: str
     verdict: tuple[str, ...]
     grid: Grid
+    memory: Grid
     notes: tuple[str, ...]
     scatter: str
     causes: str
@@ -98,7 +99,8 @@ def section(comparison: Comparison, colours: Colours, name: str) -> Section:
     return Section(
         capitalised(scope(comparison)),
         tuple(verdict(comparison)),
-        _grid(comparison, colours),
+        _grid(comparison, colours, columns(comparison)),
+        _grid(comparison, colours, columns(comparison, MEMORY)),
         tuple(notes(comparison)),
         scatter(comparison, colours, f"{name}-scatter"),
         breakdown(labels, found, f"{name}-causes"),
@@ -114,8 +116,7 @@ def section(comparison: Comparison, colours: Colours, name: str) -> Section:
     )
 
 
-def _grid(comparison: Comparison, colours: Colours) -> Grid:
-    shown = columns(comparison)
+def _grid(comparison: Comparison, colours: Colours, shown: Sequence[Column]) -> Grid:
     choices = [row for row in comparison.rows if row.choice]
     best = {column.key: _best(column, choices) for column in shown}
     lines = tuple(

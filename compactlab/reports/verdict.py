@@ -44,7 +44,15 @@ class _Verdict:
     def sentences(self) -> Iterator[str]:
         choices = [row for row in self.comparison.rows if row.choice]
         if choices:
-            yield f"In {self.these}, the cheapest usable strategy is {self.offer(choices[0])}."
+            still = self.nothing_needed(choices[0])
+            if still is None:
+                yield f"In {self.these}, the cheapest usable strategy is {self.offer(choices[0])}."
+            else:
+                yield (
+                    f"In {self.these}, nothing need be done: {self.name(still.label)} stays within "
+                    f"the window for {dollars(still.value('cost_usd'))} USD, and every strategy "
+                    f"that acts costs more. The cheapest of them is {self.offer(choices[0])}."
+                )
             yield from self.cheaper_on_paper(choices[0])
             yield from self.line()
             yield from self.closed_loop(choices)
@@ -63,6 +71,15 @@ class _Verdict:
             f"These are figures of {self.these}, without intervals: small differences may be "
             "chance, and other conversations may turn out otherwise."
         )
+
+    def nothing_needed(self, best: Row) -> Row | None:
+        """Who never acted, or kept everything, and costs no more than the best choice."""
+        kept = self.comparison.row("keep_all")
+        for row in (*([kept] if kept else ()), *self.comparison.rows):
+            idle = row is kept or not (row.null or row.played or row.acted)
+            if idle and row.usable and row.value("cost_usd") <= best.value("cost_usd"):
+                return row
+        return None
 
     @property
     def proposals(self) -> list[Row]:

@@ -167,7 +167,9 @@ def _scenarios(text: str) -> list[Scenario]:
 
 
 def _made(scenario: Scenario, seed: int) -> Source:
-    return Source(f"{label_of(scenario)}-{seed}", partial(_make, scenario, seed), seed)
+    label = label_of(scenario)
+    name = label if label.endswith(")") else f"{label}()"
+    return Source(f"{name}-{seed}", partial(_make, scenario, seed), seed)
 
 
 def _make(scenario: Scenario, seed: int) -> list[Conversation]:

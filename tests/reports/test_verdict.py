@@ -38,7 +38,7 @@ def test_who_sends_something_else_has_acted(make: Make, store: Store) -> None:
     """From the first call on, so that no prompt was ever rewritten."""
     comparison = only(store(make("keep_all()", ROOMY), make("short()", [(0, 90)] * 3)))
     assert not any("Never acted" in note for note in notes(comparison))
-    assert "usable strategy is short" in verdict(comparison)[0]
+    assert "The cheapest of them is short" in verdict(comparison)[0]
 
 
 def test_what_was_run_is_neither_recommended_nor_denied(make: Make, store: Store) -> None:
@@ -76,7 +76,8 @@ def test_who_never_acted_is_no_finding(make: Make, store: Store) -> None:
     assert idle.front == ()
     other = make("dear()", [(0, 100), (0, 150), (0, 200)], cut=[1])
     both = only(store(make("keep_all()", ROOMY), make("auto_compact()", ROOMY), other))
-    assert "usable strategy is dear" in verdict(both)[0]
+    assert "nothing need be done: keep_all stays within the window" in verdict(both)[0]
+    assert "The cheapest of them is dear" in verdict(both)[0]
 
 
 def test_a_difference_is_told_in_its_direction(make: Make, store: Store) -> None:
