@@ -69,7 +69,8 @@ def replay(
         A TOML file with models of one's own, which win over built-in ones.
     loop
         ``open``: the agent does what the script says. ``closed``: it gets back what it needs and
-        no longer has, which is simulated.
+        no longer has, which is simulated, at worst; ``closed(misuse=0)`` is the best case. Steps
+        that the loop adds say why in ``rework``; ``unmet`` names what nothing could be done about.
 
     Yields
     ------

@@ -75,7 +75,8 @@ class _Verdict:
     def nothing_needed(self, best: Row) -> Row | None:
         """Who never acted, or kept everything, and costs no more than the best choice."""
         kept = self.comparison.row("keep_all")
-        for row in (*([kept] if kept else ()), *self.comparison.rows):
+        rows: list[Row] = [*([kept] if kept else []), *self.comparison.rows]
+        for row in rows:
             idle = row is kept or not (row.null or row.played or row.acted)
             if idle and row.usable and row.value("cost_usd") <= best.value("cost_usd"):
                 return row
