@@ -5,7 +5,8 @@ from __future__ import annotations
 import heapq
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
+from functools import lru_cache
+from itertools import chain, groupby, islice
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -61,13 +62,17 @@ def units_of(request: SummaryRequest) -> Iterator[Unit]:
             yield unit._replace(place=number / last)
 
 
-def units_in(message: Message) -> Iterator[Unit]:
-    """Yield the units of a message in order."""
+# Strategies ask for summaries of much the same messages.
+@lru_cache(maxsize=2048)
+def units_in(message: Message) -> tuple[Unit, ...]:
+    """The units of a message in order."""
     role = "" if message.meta else message.role
-    for index, part in enumerate(message.parts):
-        if _tells(part):
-            for unit in _copied(part) or _split(part, origin_of(message, index)):
-                yield unit._replace(role=role, type=part.type, failed=part.is_error)
+    return tuple(
+        unit._replace(role=role, type=part.type, failed=part.is_error)
+        for index, part in enumerate(message.parts)
+        if _tells(part)
+        for unit in _copied(part) or _split(part, origin_of(message, index))
+    )
 
 
 def _tells(part: Part) -> bool:
@@ -114,12 +119,16 @@ def distinct(units: Iterable[Unit]) -> Iterator[Unit]:
 
 
 def promising(units: Iterable[Unit], most: int) -> list[Unit]:
-    """Keep the most promising units, in their order; linear, and holds no more than it keeps.
+    """Keep the most promising units, in their order; linear, and holds little more than it keeps.
 
     Promising are units that are long, have identifiers in them, and stand near the beginning or
     the end.
     """
-    marked = ((-_marks(unit), position, unit) for position, unit in enumerate(units))
+    units = iter(units)
+    first = [*islice(units, most + 1)]
+    if len(first) <= most:
+        return first
+    marked = ((-_marks(unit), position, unit) for position, unit in enumerate(chain(first, units)))
     kept = heapq.nsmallest(most, marked)  # positions differ, so units are never compared
     return [unit for _, _, unit in sorted(kept, key=itemgetter(1))]
 
