@@ -34,8 +34,8 @@ def words(text: str) -> frozenset[str]:
     >>> sorted(words("open src/main.py, then HATHAT."))
     ['HATHAT', 'open', 'src/main.py', 'then']
     """
-    found = (run.lstrip(_LEADING).rstrip(_TRAILING) for run in _RUN.findall(text))
-    return frozenset(word for word in found if 1 < len(word) <= _LONGEST)
+    found = [run.lstrip(_LEADING).rstrip(_TRAILING) for run in {*_RUN.findall(text)}]
+    return frozenset([word for word in found if 1 < len(word) <= _LONGEST])
 
 
 def identifiers(text: str) -> frozenset[str]:

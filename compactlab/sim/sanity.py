@@ -13,6 +13,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import lru_cache
 
 from compactlab.sim.identifiers import identifiers
 from compactlab.sim.message import Part, Source
@@ -77,7 +78,14 @@ def faults(
     >>> faults(SummaryRequest((said,), 100), (reply,), len)
     ('nothing_aligns', 'asks_user', 'answers')
     """
-    parts = tuple(part for part in parts if part.text)
+    return _faults(request, tuple(part for part in parts if part.text), count)
+
+
+# Strategies ask for the same summary, and one strategy in each replay of the same.
+@lru_cache(maxsize=128)
+def _faults(
+    request: SummaryRequest, parts: tuple[Part, ...], count: Callable[[str], int]
+) -> tuple[str, ...]:
     given = _given(request)
     if not any(part.text.strip() for part in given):
         return ()
@@ -134,7 +142,9 @@ def _sentences(text: str) -> Iterator[str]:
             yield sentence[start : start + _PIECE]
 
 
-def _words(text: str) -> set[str]:
+# The same is said again in many summaries, and asked for by many strategies.
+@lru_cache(maxsize=2**14)
+def _words(text: str) -> frozenset[str]:
     """Words of four letters or more; of scripts without blanks, all pairs of characters."""
     found: set[str] = set()
     for run in _WORD.findall(text.lower()):
@@ -142,13 +152,16 @@ def _words(text: str) -> set[str]:
             found.update(run[place : place + 2] for place in range(len(run) - 1))
         elif len(run) > 3:
             found.add(run)
-    return found
+    return frozenset(found)
 
 
 def _asks(text: str, given: Iterable[Part]) -> bool:
-    sentences = map(str.strip, reversed(_SENTENCE.split(text.rstrip(_CLOSING))))
-    last = _LABEL.sub("", next(filter(None, sentences), ""))
-    return last.endswith(("?", "\uff1f")) and not _quoted(last, given)
+    text = text.rstrip(_CLOSING).rstrip()
+    if not text.endswith(("?", "\uff1f")):
+        return False
+    sentences = map(str.strip, reversed(_SENTENCE.split(text)))
+    last = _LABEL.sub("", next(filter(None, sentences)))
+    return not _quoted(last, given)
 
 
 def _answers(text: str, first: Part, request: SummaryRequest) -> bool:
@@ -172,8 +185,14 @@ def _quoted(text: str, given: Iterable[Part]) -> bool:
 
 def _holds_instructions(text: str, instructions: str) -> bool:
     plain = _plain(text)
-    sentences = (_plain(sentence) for sentence in _SENTENCE.split(instructions))
-    return any(len(each.split()) >= _INSTRUCTION and each in plain for each in sentences)
+    return any(sentence in plain for sentence in _long_ones(instructions))
+
+
+@lru_cache(maxsize=64)
+def _long_ones(instructions: str) -> tuple[str, ...]:
+    """The sentences that are long enough to be told again."""
+    sentences = map(_plain, _SENTENCE.split(instructions))
+    return tuple(each for each in sentences if len(each.split()) >= _INSTRUCTION)
 
 
 def _holds_summary(text: str, previous: Iterable[Part]) -> bool:

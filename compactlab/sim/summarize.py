@@ -209,9 +209,10 @@ class Remembering(Summarizer):
     def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
         """Answer from memory, or ask."""
         key = (request, count)
-        if key not in self.known:
-            self.known[key] = self.inner.summarize(request, count)
-        return self.known[key]
+        found = self.known.get(key)
+        if found is None:
+            found = self.known[key] = self.inner.summarize(request, count)
+        return found
 
     def write(
         self, messages: Sequence[Message], request: TurnRequest, count: Callable[[str], int]
