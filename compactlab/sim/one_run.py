@@ -92,15 +92,24 @@ def _measured(
 
     reading = read()
     if loop is not None:
-        best = read(loop.best)
+        best = read(loop.best) if _misses(reading) else reading
         worst = read(loop) if _misleads(best) else best
-        reading = replace(reading, best=best, worst=worst)
+        reading = reading.beside(best, worst)
     priced = zip(reading.trace.steps, reading.costs, strict=True)
     beside = zip(reading.premiums, reading.dead, strict=True)
     numbers = (request.place.number for request in reading.requests)
     waste = dict(zip(numbers, beside, strict=True))
     calls = [_call(step, dollars, reading, waste) for step, dollars in priced]
     return figures(reading, metrics), calls
+
+
+def _misses(reading: Reading) -> bool:
+    """Whether a call needs a fact and does not find it; if none does, the loop never closes."""
+    moments = reading.ledger.moments
+    return any(
+        moments[step.answer].needed & ~(states.kept | states.unknown)
+        for step, states in zip(reading.trace.steps, reading.states, strict=True)
+    )
 
 
 def _misleads(closed: Reading) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import attrgetter
 from statistics import median
@@ -81,6 +81,12 @@ class Reading:
     conversation: Conversation
     best: Reading | None = None
     worst: Reading | None = None
+
+    def beside(self, best: Reading, worst: Reading) -> Reading:
+        """The same with its replays in the closed loop; what was computed of it is kept."""
+        found = replace(self, best=best, worst=worst)
+        vars(found).update({**vars(self), **vars(found)})
+        return found
 
     @cached_property
     def costs(self) -> list[float]:

@@ -1,0 +1,64 @@
+"""One run: what need not be replayed is not, and no figure tells."""
+
+from __future__ import annotations
+
+import pytest
+
+from compactlab.scenarios.catalogue import find_scenario
+from compactlab.sim import one_run
+from compactlab.sim.conversation import Conversation
+from compactlab.sim.metrics import METRICS, Reading, figures
+from compactlab.sim.one_run import run_one
+from compactlab.sim.recording import Unseen
+from compactlab.sim.replay import record
+from compactlab.sim.results import Run
+from compactlab.sim.rework import Closed
+from compactlab.sim.strategy import Strategy
+from compactlab.strategies.catalogue import find_strategy
+from compactlab.summarizers.catalogue import find_summarizer
+
+MODEL, WINDOW, LOOP = "claude-sonnet-4-5", 24_000, Closed()
+SPECS = ("keep_all", "keep_none", "sliding_window(keep=40)", "auto_compact", "recency_buffer")
+
+
+@pytest.fixture(scope="module")
+def script() -> Conversation:
+    return find_scenario("revised_decisions(tokens=20000)").conversation(seed=0)
+
+
+def replayed(script: Conversation, strategy: Strategy, loop: Closed | None) -> Reading:
+    summarizer, hidden = find_summarizer("lexrank"), Unseen()
+    given = {"summarizer": summarizer, "window": WINDOW, "overhead": hidden, "loop": loop}
+    return Reading(record(script, strategy, MODEL, **given), script)  # type: ignore[arg-type]
+
+
+def measured(script: Conversation, strategy: Strategy) -> Run:
+    blank = Run(script.id, script.format, strategy.spec, MODEL, WINDOW, 0)
+    run = run_one(blank, script, strategy, find_summarizer("lexrank"), Unseen(), loop=LOOP)
+    assert run.status == "ok", run.error
+    return run
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_the_figures_are_those_of_all_three_replays(script: Conversation, spec: str) -> None:
+    strategy = find_strategy(spec)
+    opened, best, worst = (replayed(script, strategy, loop) for loop in (None, LOOP.best, LOOP))
+    whole = Reading(opened.trace, script, best, worst)
+    assert measured(script, strategy).metrics == figures(whole, METRICS)
+
+
+def test_who_misses_nothing_is_replayed_once(
+    script: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loops: list[Closed | None] = []
+
+    def counted(*given, loop, **more):  # type: ignore[no-untyped-def]
+        loops.append(loop)
+        return record(*given, loop=loop, **more)
+
+    monkeypatch.setattr(one_run, "record", counted)
+    measured(script, find_strategy("keep_all"))
+    assert loops == [None]
+    loops.clear()
+    measured(script, find_strategy("keep_none"))
+    assert loops[:2] == [None, LOOP.best]
