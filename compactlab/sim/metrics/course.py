@@ -92,9 +92,20 @@ class Course:
 
     def amnesia(self, held: Sequence[int], due: Sequence[int]) -> float | None:
         """Mean over types of the share of due facts, all calls together, that are not held."""
-        lacks = (lack(held, [each & kind for each in due]) for kind in self.ledger.of_kind.values())
-        found = [share for share in lacks if share is not None]
-        return fmean(found) if found else None
+        whole, found = self._joined(due), self._joined(map(and_, held, due))
+        counts = (((whole & kind).bit_count(), (found & kind).bit_count()) for kind in self._kinds)
+        lacks = [(count - kept) / count for count, kept in counts if count]
+        return fmean(lacks) if lacks else None
+
+    def _joined(self, sets: Iterable[int]) -> int:
+        """The sets of facts of all calls, one behind the other, as one: to be counted at once."""
+        size = len(self.ledger.facts) // 8 + 1
+        return int.from_bytes(b"".join([each.to_bytes(size, "little") for each in sets]), "little")
+
+    @cached_property
+    def _kinds(self) -> list[int]:
+        """The facts of each type, for all calls."""
+        return [self._joined([kind] * len(self.steps)) for kind in self.ledger.of_kind.values()]
 
     @cached_property
     def tokens(self) -> Ages:
