@@ -58,8 +58,9 @@ def units_of(request: SummaryRequest) -> Iterator[Unit]:
             yield from _copied(part) or _split(part, place_of(part))
     last = max(1, len(request.messages) - 1)
     for number, message in enumerate(request.messages):
-        for unit in units_in(message):
-            yield unit._replace(place=number / last)
+        place = number / last
+        for text, sources, exact, role, type, failed, _ in units_in(message):
+            yield Unit(text, sources, exact, role, type, failed, place)
 
 
 # Strategies ask for summaries of much the same messages.

@@ -51,9 +51,11 @@ class Lexicon:
     def of_parts(self, parts: Iterable[Part]) -> Numbers:
         """Numbers of what parts hold, as often as they hold it."""
         numbers = self._numbers
-        words = (word for part in parts for word in self._find(part))
-        found = [numbers.setdefault(word, len(numbers)) for word in words]
-        return np.array(found, dtype=np.int64) if found else NOTHING
+        words = [word for part in parts for word in self._find(part)]
+        for word in dict.fromkeys(words):
+            if word not in numbers:
+                numbers[word] = len(numbers)
+        return np.array([*map(numbers.__getitem__, words)], dtype=np.int64)
 
     def counts(self, numbers: Numbers) -> Numbers:
         """How often each number occurs."""
