@@ -6,10 +6,10 @@ BIN := .venv/bin
 READY := .venv/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow check bench bars validate clean docs picture
+.PHONY: help demo test test-slow check bench bench-peers bars validate clean docs picture
 
 help: ## say what there is to make
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
 
 demo: $(READY) ## replay the built-in scenario under every built-in strategy, into compactlab-out/
 	$(BIN)/compactlab run
@@ -30,6 +30,9 @@ check: $(READY) ## lint, formatting and types
 bench: $(READY) ## measure speed
 	$(BIN)/pytest tests/benchmarks -o addopts=--import-mode=importlib --benchmark-only
 
+bench-peers: $(READY) ## measure replayed calls a second beside other tools, installed into .peers
+	$(BIN)/python examples/bench_peers.py
+
 RECORDED ?= ../shared/recorded
 bars: $(READY) ## hold the cache model against recorded sessions, RECORDED=their folder
 	$(BIN)/python examples/bars.py $(RECORDED)
@@ -47,7 +50,7 @@ docs: $(READY) ## write what docs/metrics.md and docs/scenarios.md have from the
 	$(BIN)/python examples/scenarios_page.py
 
 clean: ## remove whatever was made here, .venv included
-	rm -rf .venv compactlab-out build dist
+	rm -rf .venv .peers compactlab-out build dist
 	rm -rf .benchmarks .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
