@@ -2,38 +2,108 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import tomllib
-from functools import partial
+from collections.abc import Callable, Iterator
+from datetime import date, datetime, time
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from compactlab.scenarios.catalogue import DEFAULT
-from compactlab.sim.errors import InputError
+from compactlab.cli.expansion import Expansion
+from compactlab.cli.faults import Faults, Place, shown
+from compactlab.naming import churn_of, known_models, loop_of, metrics_of, models_of
+from compactlab.scenarios.catalogue import DEFAULT, Seeded
+from compactlab.sim.errors import InputError, unknown
 from compactlab.strategies.catalogue import LINE_UP
+
+# TOML has whole numbers of 64 bits.
+_LARGEST = 2**63
 
 
 class Settings(BaseModel):
-    """What ``compactlab run`` can be told, with its defaults."""
+    """What ``compactlab run`` can be told, with its defaults; grids are written out."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
-    conversations: list[str] = Field(default=[DEFAULT], min_length=1)
-    strategies: list[str] = Field(default=list(LINE_UP), min_length=1)
-    models: list[str] = []
-    models_file: str | None = None
-    churn: str | None = None
-    summarizer: str = "lexrank"
-    loop: str = "closed"
-    metrics: list[str] = []
-    window: int | None = Field(default=None, ge=1)
-    seeds: int = Field(default=1, ge=1)
-    jobs: int = Field(default_factory=lambda: os.cpu_count() or 1, ge=1)
-    out: str = "compactlab-out"
-    lenient: bool = False
+    conversations: list[str | Seeded] = Field(
+        default=[DEFAULT],
+        min_length=1,
+        description="What is replayed: transcripts, folders of them, patterns such as "
+        "'sessions/**/*.jsonl', and scenarios; 'suite' is all scenarios. A table has 'files', or "
+        "a 'scenario' with its parameters, each with a value or a list of them; and 'seeds' of "
+        "its own.",
+    )
+    strategies: list[str] = Field(
+        default=list(LINE_UP),
+        min_length=1,
+        description="What is compared: specs, several with ' + ' between them, also of a class "
+        "of one's own, 'path/to/file.py:Class'. A table has a 'name' and fields, each with a "
+        "value or a list of them, and stands for each combination; or it is a 'pipeline'.",
+    )
+    models: list[str] = Field(
+        default=[],
+        description="Names of models, also NAME@none for no cache, NAME@pessimistic for a worse "
+        "one, NAME+batch, or 'recorded'. Without any: as recorded, and a current one for "
+        "conversations that were made up.",
+    )
+    models_file: str | None = Field(
+        default=None, description="A TOML file with models of one's own."
+    )
+    churn: str | None = Field(
+        default=None,
+        description="How often the client changes its prompt unasked: a file that compactlab "
+        "audit has written.",
+    )
+    summarizer: str = Field(
+        default="lexrank",
+        description="Who makes the summaries: a spec, or a table with its 'name' and fields.",
+    )
+    loop: str = Field(
+        default="closed",
+        description="closed: beside the script as it is, what is forgotten is fetched, asked for "
+        "or used wrongly, which is simulated; open: the script alone.",
+    )
+    metrics: list[str] = Field(
+        default=[],
+        description="Metrics, or families of them, to compute nothing else. Without any: all.",
+    )
+    window: int | None = Field(
+        default=None, ge=1, description="Narrows the context window to so many tokens."
+    )
+    seeds: int = Field(
+        default=1,
+        ge=1,
+        description="So many conversations of each scenario, so many replays of each recording.",
+    )
+    jobs: int = Field(
+        default_factory=lambda: os.cpu_count() or 1,
+        ge=1,
+        description="Workers; they change no result. Without it: one a core.",
+    )
+    out: str = Field(default="compactlab-out", description="Folder of the store and of the report.")
+    lenient: bool = Field(
+        default=False,
+        description="Pass over lines of transcripts that cannot be read, and count them.",
+    )
+    timeout: float | None = Field(
+        default=None,
+        gt=0,
+        description="Seconds after which a run has failed. Without it: as long as it takes.",
+    )
+    fail_fast: bool = Field(default=False, description="Stop at the first run that fails.")
+    traces: bool = Field(
+        default=False, description="Store the prompts of each call as well, which takes room."
+    )
+    dask: str | None = Field(
+        default=None,
+        pattern=r"^[a-z]+://\S+$",
+        description="Address of a dask scheduler whose workers are used, e.g. "
+        "'tcp://127.0.0.1:8786'.",
+    )
 
     @classmethod
     def load(cls, path: Path | None, options: dict[str, Any]) -> Settings:
@@ -44,60 +114,108 @@ class Settings(BaseModel):
         path
             The TOML file; None for none. Paths in it are taken from where it stands.
         options
-            Settings by name.
+            Settings by name. Seeds among them are those of all conversations.
 
         Raises
         ------
         InputError
             If the file is no TOML, or a setting is unknown or wrong; all of them are named.
         """
+        faults = Faults()
+        options = {k: list(v) if isinstance(v, tuple) else v for k, v in options.items()}
         data: dict[str, Any] = {}
         if path is not None:
-            try:
-                data = tomllib.loads(path.read_text("utf-8"))
-            except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-                raise InputError(f"no experiment: {error}", str(path)) from None
-            data = {name: _beside(path, name, value) for name, value in data.items()}
-        options = {k: list(v) if isinstance(v, tuple) else v for k, v in options.items()}
-        try:
-            return cls.model_validate(data | options)
-        except ValidationError as error:
-            lines = [
-                f"{'.'.join(map(str, fault['loc'])) or 'file'}: {fault['msg'].lower()}"
-                for fault in error.errors()
+            in_file = {k: v for k, v in _parsed(path).items() if k not in options}
+            data = _written_out(path.parent, in_file, faults)
+            _check_names(data, options, faults)
+        if "seeds" in options and "conversations" in data:
+            data["conversations"] = [
+                each.name if isinstance(each, Seeded) else each for each in data["conversations"]
             ]
-            raise InputError(
-                "\n  ".join(["settings are wrong:", *lines]), str(path or "")
-            ) from None
+        settings = None
+        try:
+            settings = cls.model_validate(data | options)
+        except ValidationError as error:
+            for fault in error.errors():
+                name = str(fault["loc"][0]) if fault["loc"] else ""
+                said = fault["msg"][:1].lower() + fault["msg"][1:]
+                if fault["type"] == "extra_forbidden":
+                    said = unknown("key", name, cls.model_fields)
+                faults.add(fault["loc"], said)
+        if settings is None or faults:
+            raise faults.error(str(path or ""))
+        return settings
 
 
-def _beside(path: Path, name: str, value: Any) -> Any:
-    """Take paths in a file from where the file stands; leave what is no path alone."""
-    if name in ("out", "models_file", "churn") and isinstance(value, str):
-        return str(path.parent / value)
-    if name == "conversations" and isinstance(value, list):
-        return [_there(path.parent, each) for each in value]
-    if name == "strategies" and isinstance(value, list):
-        return [_with_files(path.parent, each) for each in value]
-    return value
-
-
-def _there(folder: Path, name: Any) -> Any:
+def _parsed(path: Path) -> dict[str, Any]:
     try:
-        if (folder / name).exists():
-            return str(folder / name)
-    except (OSError, TypeError, ValueError):
-        return name
-    # A scenario's profile may be a file, too.
-    return re.sub(r"(?<=profile=)(['\"])([^'\"]+\.toml)\1", partial(_beside_profile, folder), name)
+        text = path.read_text("utf-8")
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        where = re.search(r"\(at line (\d+), column \d+\)$", str(error))
+        line = int(where[1]) if where else text.count("\n") + 1
+        raise InputError(f"no experiment: {error}", str(path), line) from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f"no experiment: {error}", str(path)) from None
 
 
-def _beside_profile(folder: Path, found: re.Match[str]) -> str:
-    return repr(_there(folder, found[2]))
+def _written_out(folder: Path, data: dict[str, Any], faults: Faults) -> dict[str, Any]:
+    """What a file says, with its paths found and its grids written out; without what is wrong."""
+    odd = {key for key, value in data.items() for _ in _oddities(value, (key,), faults)}
+    data = {key: value for key, value in data.items() if key not in odd}
+    for key in ("out", "models_file", "churn"):
+        if isinstance(data.get(key), str):
+            data[key] = str(folder / data[key])
+    expansion = Expansion(folder, faults)
+    expand: dict[str, Callable[[Any], Any]] = {
+        "conversations": expansion.conversations,
+        "strategies": expansion.strategies,
+        "summarizer": expansion.summarizer,
+    }
+    for key in (key for key in expand if key in data):
+        before = len(faults)
+        data[key] = expand[key](data[key])
+        if len(faults) > before:
+            del data[key]
+    return data
 
 
-def _with_files(folder: Path, strategy: Any) -> Any:
-    """A strategy's text, with the files of classes taken from a folder."""
-    if not isinstance(strategy, str):
-        return strategy
-    return re.sub(r"[^\s+]+\.py(?=:)", lambda found: _there(folder, found[0]), strategy)
+def _oddities(value: Any, place: Place, faults: Faults) -> Iterator[Place]:
+    """What TOML has and no setting takes: dates, numbers that are none or without bounds."""
+    if isinstance(value, dict | list):
+        inside = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, each in inside:
+            yield from _oddities(each, (*place, key), faults)
+    elif isinstance(value, float) and not math.isfinite(value):
+        faults.add(place, f"must be a number, not {value}")
+        yield place
+    elif isinstance(value, int) and abs(value) >= _LARGEST:
+        faults.add(place, "is too large a number")
+        yield place
+    elif isinstance(value, date | time | datetime):
+        faults.add(place, f"must be text, a number, true or false, not {shown(str(value))}")
+        yield place
+
+
+def _check_names(data: dict[str, Any], options: dict[str, Any], faults: Faults) -> None:
+    """Say which names in a file are not known. What is of another type is told elsewhere."""
+    checks: tuple[tuple[str, Callable[[str], object]], ...] = (
+        ("loop", loop_of),
+        ("churn", churn_of),
+    )
+    for key, check in checks:
+        if isinstance(data.get(key), str):
+            with faults.at((key,)):
+                check(data[key])
+    metrics, models = (data.get(key) for key in ("metrics", "models"))
+    for number, name in enumerate(metrics if isinstance(metrics, list) else []):
+        if isinstance(name, str):
+            with faults.at(("metrics", number)):
+                metrics_of([name])
+    file = options.get("models_file", data.get("models_file"))
+    with faults.at(("models_file",)):
+        catalogue = known_models(file if isinstance(file, str) else None)
+        for number, name in enumerate(models if isinstance(models, list) else []):
+            if isinstance(name, str):
+                with faults.at(("models", number)):
+                    models_of([name], catalogue)

@@ -13,6 +13,7 @@ from compactlab.cli.list import list_
 from compactlab.cli.new import new
 from compactlab.cli.report import report
 from compactlab.cli.run import run
+from compactlab.cli.schema import schema
 from compactlab.cli.score import score
 
 
@@ -26,5 +27,5 @@ def cli() -> None:
     """  # noqa: D205
 
 
-for command in (run, report, explain, audit, score, inspect, fit, list_, new):
+for command in (run, report, explain, audit, score, inspect, fit, list_, new, schema):
     cli.add_command(command)

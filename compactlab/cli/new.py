@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import keyword
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
@@ -36,6 +37,33 @@ def strategy(name: str, folder: Path) -> None:
 
     if name in strategies():
         raise UsageError(f"{name} is the name of a strategy already; choose another one")
+    cls = "".join(word.capitalize() for word in name.split("_"))
+    files = {
+        folder / f"{name}.py": "strategy.py.j2",
+        folder / f"test_{name}.py": "test_strategy.py.j2",
+    }
+    _write(files, name=name, cls=cls, file=f"{name}.py")
+    main, test = files
+    click.echo(f"try it: compactlab run --strategies keep_all --strategies {main}:{cls}")
+    click.echo(f"test it: pytest {test}")
+
+
+@new.command()
+@click.argument(
+    "file", type=click.Path(dir_okay=False, path_type=Path), default=Path("experiment.toml")
+)
+def experiment(file: Path) -> None:
+    """Write an experiment file that runs as it is, with a grid, and a comment on each key.
+
+    FILE is experiment.toml by default. Nothing that exists is overwritten.
+    """
+    _write({file: "experiment.toml.j2"}, file=file.name)
+    click.echo(f"what it would do: compactlab run {file} --dry-run")
+    click.echo(f"run it: compactlab run {file}")
+
+
+def _write(files: Mapping[Path, str], **words: str) -> None:
+    """Fill templates in, each into its file; nothing is written if one is there already."""
     import jinja2
 
     # No HTML is made here: escaping would spoil the Python.
@@ -45,19 +73,14 @@ def strategy(name: str, folder: Path) -> None:
         keep_trailing_newline=True,
         autoescape=False,  # noqa: S701
     )
-    cls = "".join(word.capitalize() for word in name.split("_"))
-    files = {
-        folder / f"{name}.py": "strategy.py.j2",
-        folder / f"test_{name}.py": "test_strategy.py.j2",
-    }
     taken = [str(path) for path in files if path.exists()]
     if taken:
         raise UsageError(f"{' and '.join(taken)} exists already; nothing was written")
-    folder.mkdir(parents=True, exist_ok=True)
     for path, template in files.items():
-        text = templates.get_template(template).render(name=name, cls=cls, file=f"{name}.py")
-        path.write_text(text, encoding="utf-8")
+        text = templates.get_template(template).render(words)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise UsageError(f"cannot write {str(path)!r}: {error}") from None
         click.echo(f"wrote {path}")
-    main, test = files
-    click.echo(f"try it: compactlab run --strategies keep_all --strategies {main}:{cls}")
-    click.echo(f"test it: pytest {test}")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import glob
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -46,6 +48,22 @@ DEFAULT = "coding_agent(turns=40, tokens=300000)"
 _TOLD = 8
 
 
+@dataclass(frozen=True)
+class Seeded:
+    """A name of conversations, with seeds of its own.
+
+    Parameters
+    ----------
+    name
+        A path, a pattern, or the spec of a scenario.
+    seeds
+        With which it is taken.
+    """
+
+    name: str | Path
+    seeds: Sequence[int]
+
+
 def find_scenario(text: str) -> Scenario:
     """Build the scenario that a spec names.
 
@@ -66,45 +84,89 @@ def find_scenario(text: str) -> Scenario:
 
 
 def sources(
-    names: Iterable[str | Path], seeds: int = 1, *, lenient: bool = False
+    names: Iterable[str | Path | Seeded], seeds: int = 1, *, lenient: bool = False
 ) -> tuple[list[Source], int]:
     """List the sources that names stand for.
 
     Parameters
     ----------
     names
-        Paths of files and directories, and specs of scenarios; ``suite`` is all scenarios.
+        Paths of files and directories, patterns with ``*`` or ``**`` in them, and specs of
+        scenarios; ``suite`` is all scenarios. Each may have seeds of its own.
     seeds
-        How often each is taken, with seeds from 0 on: so many conversations of each scenario, so
-        many replays of each recording.
+        How often any other is taken, with seeds from 0 on: so many conversations of each scenario,
+        so many replays of each recording.
     lenient
         Whether lines of transcripts that cannot be read are passed over.
 
     Returns
     -------
     tuple
-        The sources, and how many files of the directories were passed over.
+        The sources, each once, and how many files of the directories were passed over.
 
     Raises
     ------
     InputError, UsageError
-        If a file that is named is no transcript, or a name is neither file nor scenario.
+        If a file that is named is no transcript, nothing fits a pattern, or a name is neither file
+        nor scenario.
     """
-    paths: list[str | Path] = []
-    scenarios: list[Scenario] = []
-    for name in names:
-        if _looks_like_path(str(name)) or _exists(name):
-            paths.append(name)
-        else:
-            scenarios += _scenarios(str(name))
-    files, skipped = find(paths)
-    made = [_made(scenario, seed) for scenario in scenarios for seed in range(seeds)]
+    made: dict[tuple[str, int], Source] = {}
+    files: dict[Path, Path] = {}
+    of_file: dict[Path, dict[int, None]] = {}
+    skipped = 0
+    for each in names:
+        named = each if isinstance(each, Seeded) else Seeded(each, range(seeds))
+        paths, scenarios = meant(named.name)
+        for source in (_made(each, seed) for each in scenarios for seed in named.seeds):
+            made.setdefault((source.name, source.seed), source)
+        found, passed_over = find(paths)
+        skipped += passed_over
+        for file in found:
+            files.setdefault(file.resolve(), file)
+            of_file.setdefault(file.resolve(), {}).update(dict.fromkeys(named.seeds))
+    listed = list(files.values())
     read_in = [
         Source(name, partial(_read, file, lenient), seed, file.stem)
-        for file, name in zip(files, _names(files), strict=True)
-        for seed in range(seeds)
+        for name, (key, file) in zip(_names(listed), files.items(), strict=True)
+        for seed in of_file[key]
     ]
-    return made + read_in, skipped
+    return [*made.values(), *read_in], skipped
+
+
+def meant(name: str | Path) -> tuple[list[Path], list[Scenario]]:
+    """What a name stands for: paths, those that fit a pattern sorted, or scenarios.
+
+    Raises
+    ------
+    UsageError
+        If nothing fits a pattern, or there is no such scenario.
+
+    Examples
+    --------
+    >>> [each.spec for each in meant("coding_agent(turns=3, tokens=9000)")[1]]
+    ["coding_agent(turns=3, tokens=9000, phrasing='public', profile='coding')"]
+    """
+    if is_there(name):
+        return [Path(name)], []
+    if is_pattern(str(name)):
+        return _fitting(str(name)), []
+    if _looks_like_path(str(name)):
+        return [Path(name)], []
+    return [], _scenarios(str(name))
+
+
+def is_there(name: str | Path) -> bool:
+    """Whether a name is that of a file or a directory."""
+    try:
+        return Path(name).exists()
+    except (OSError, ValueError):  # too long, or no text that could be a path
+        return False
+
+
+def is_pattern(name: str) -> bool:
+    """Whether a name is a pattern of files: a star or a question mark, but not in arguments."""
+    head = name.partition("(")[0]
+    return "*" in head or "?" in head
 
 
 def find_conversation(
@@ -128,9 +190,8 @@ def find_conversation(
     InputError, UsageError
         If nothing can be read there, or there is not exactly one such conversation.
     """
-    found, _ = sources([name], seed + 1, lenient=lenient)
-    of_seed = [source for source in found if source.seed == seed]
-    held = [source.named(each) for source in of_seed for each in source.load()]
+    found, _ = sources([Seeded(name, (seed,))], lenient=lenient)
+    held = [source.named(each) for source in found for each in source.load()]
     same = [each for each in held if each.id == id]
     named = same or [each for each in held if each.id.endswith(id)]
     if len(named) == 1:
@@ -146,11 +207,14 @@ def find_conversation(
     )
 
 
-def _exists(name: str | Path) -> bool:
+def _fitting(pattern: str) -> list[Path]:
     try:
-        return Path(name).exists()
-    except (OSError, ValueError):  # too long, or no text that could be a path
-        return False
+        found = sorted(map(Path, glob.glob(pattern, recursive=True)))
+    except (OSError, ValueError):  # no text that could be a path
+        found = []
+    if not found:
+        raise UsageError(f"no file fits {pattern!r}")
+    return found
 
 
 def _looks_like_path(name: str) -> bool:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import inspect
+import re
 import sys
 from contextlib import suppress
 from functools import cache
@@ -19,6 +19,7 @@ from compactlab.sim.strategy import Pipeline, Strategy
 from compactlab.strategies import agents
 
 GROUP = "compactlab.strategies"
+_QUOTED = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""", re.DOTALL)
 
 # What runs when nothing is named: every built-in strategy, and those that follow the acts of
 # others behind one that acts.
@@ -135,10 +136,27 @@ def find_strategy(text: str) -> Strategy:
 
 def _one(text: str) -> Strategy:
     name, arguments = parse_spec(text)
-    return build(_class(name), arguments)
+    return build(find_class(name), arguments)
 
 
-def _class(name: str) -> type[Strategy]:
+def find_class(name: str) -> type[Strategy]:
+    """Find the class of a strategy.
+
+    Parameters
+    ----------
+    name
+        Of a strategy, or of a class, ``path/to/file.py:Class`` or ``module:Class``.
+
+    Raises
+    ------
+    UsageError
+        If there is none, or it is no strategy.
+
+    Examples
+    --------
+    >>> find_class("keep_all").__name__
+    'KeepAll'
+    """
     if name.endswith(".py"):
         raise UsageError(f"{name}: name the class, too, as in {name}:MyIdea")
     if ":" not in name:
@@ -162,16 +180,23 @@ def _module(where: str) -> ModuleType:
     try:
         if not where.endswith(".py"):
             return importlib.import_module(where)
-        # Dataclasses look their module up by its name, which must be nobody else's.
-        name = f"{Path(where).resolve()}"
-        spec = importlib.util.spec_from_file_location(name, where)
-        assert spec is not None
-        assert spec.loader is not None
-        module = sys.modules[name] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
+        path = Path(where).resolve()
+        module = _executed(str(path), path.read_bytes())
     except (Exception, SystemExit) as error:
         # Whatever the user's own code raises while it is loaded is named, not thrown.
         raise UsageError(f"{where} cannot be loaded: {type(error).__name__}: {error}") from None
+    sys.modules[module.__name__] = module
+    return module
+
+
+@cache
+def _executed(path: str, source: bytes) -> ModuleType:
+    """The module of a file: the same while the file is the same, so that its classes are, too."""
+    # Dataclasses look their module up by its name, which must be nobody else's.
+    module = sys.modules[path] = ModuleType(path)
+    module.__file__ = path
+    code = compile(source, path, "exec", dont_inherit=True)
+    exec(code, module.__dict__)  # noqa: S102
     return module
 
 
@@ -182,12 +207,15 @@ def _is_own(value: object, module: ModuleType) -> bool:
 
 
 def _split(text: str) -> list[str]:
-    """Split at the plus signs that stand outside of parentheses."""
-    pieces, depth = [""], 0
-    for character in text:
-        depth += (character == "(") - (character == ")")
-        if character == "+" and not depth:
+    """Split at the plus signs that stand outside of parentheses, and of quotes in them."""
+    pieces, depth, at = [""], 0, 0
+    while at < len(text):
+        quoted = _QUOTED.match(text, at) if depth else None
+        bit = quoted[0] if quoted else text[at]
+        at += len(bit)
+        depth += (bit == "(") - (bit == ")")
+        if bit == "+" and not depth:
             pieces.append("")
         else:
-            pieces[-1] += character
+            pieces[-1] += bit
     return pieces

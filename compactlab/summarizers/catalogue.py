@@ -42,9 +42,26 @@ def find_summarizer(text: str = DEFAULT) -> Summarizer:
     'inflating()'
     """
     name, arguments = parse_spec(text)
+    return build(find_class(name), arguments)
+
+
+def find_class(name: str) -> type[Summarizer]:
+    """Find the class of a summariser.
+
+    Raises
+    ------
+    UsageError
+        If there is none of that name.
+
+    Examples
+    --------
+    >>> find_class("lexrank").__name__
+    'Lexrank'
+    """
     if name not in SUMMARIZERS:
         raise UsageError(unknown("summariser", name, SUMMARIZERS))
     module, cls = SUMMARIZERS[name]
-    found = getattr(importlib.import_module(f"compactlab.summarizers.{module}"), cls)
-    summarizer: Summarizer = build(found, arguments)
-    return summarizer
+    found: type[Summarizer] = getattr(
+        importlib.import_module(f"compactlab.summarizers.{module}"), cls
+    )
+    return found
