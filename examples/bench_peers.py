@@ -3,11 +3,11 @@
 Usage: python examples/bench_peers.py [--messages N ...] [--json FILE], or `make bench-peers`.
 
 The same made-up session of a coding agent goes to each tool, each in a process and a virtual
-environment of its own below ``.peers/``; the time is taken inside of that process, without
-starting it and without reading the file, and is the best of several. A *replayed call* is a model
-call whose context was gone through, whatever the tool does with it: none of the others does
-everything that compactlab does, and what each leaves out is printed below the table. Every tool
-is taken the quickest way that its own documentation shows. A tool that cannot be had is named
+environment of its own below ``.peers/``; the processor time is taken inside of that process,
+without starting it and without reading the file, and is the best of several. A *replayed call* is
+a model call whose context was gone through, whatever the tool does with it: none of the others
+does everything that compactlab does, and what each leaves out is printed below the table. Every
+tool is taken the quickest way that its own documentation shows. A tool that cannot be had is named
 with the reason. The exit code is 0, whatever comes out, unless nothing could be compared.
 """
 

@@ -1,9 +1,8 @@
 """compaction-conformance-kit: compacts a transcript and looks for planted canaries in the result.
 
-It knows no calls: a round compacts one transcript. So there are two ways to read "a replayed
-call". The first gives it the transcript of each call and one round of it. The second is what its
-own check does: five rounds over the whole transcript, each over the output of the one before, and
-counts five contexts.
+It knows no calls: a round compacts one transcript. So each call's transcript gets one round. What
+its own check does, five rounds over the whole transcript, each over the output of the one before,
+is told beside that and compared to nothing: no call of the session is replayed by it.
 
 Its truncation is what comes nearest to both strategies: it keeps the end of the text, all of it
 for keep_all, and as many characters as the window's messages have on average for sliding_window.
@@ -47,15 +46,15 @@ def each_call(turns: list[Turn], script: dict, canaries: list, keep: int) -> dic
 
 
 def as_its_check(turns: list[Turn], canaries: list) -> dict[str, object]:
-    """Five rounds over the whole transcript."""
+    """Five rounds over the whole transcript; each is counted as a call."""
 
     def work(session: SeededSession) -> int:
         run = run_conformance(session, LossyTruncationCompactor(), rounds=ROUNDS, canaries=canaries)
         return len(run.rounds)
 
     return {
-        "strategy": "sliding_window",
-        "ran": f"run_conformance of the whole session, {ROUNDS} rounds",
+        "strategy": "rounds",
+        "ran": f"run_conformance of the whole session, its {ROUNDS} rounds",
         **best_of(lambda: SeededSession(tuple(turns), {}), work),
     }
 

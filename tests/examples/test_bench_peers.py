@@ -1,0 +1,204 @@
+"""Beside other tools: all get the same messages, and ratios are what timings say. No network."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import compactlab
+
+
+@pytest.fixture(scope="module")
+def bench(root: Path) -> Iterator[ModuleType]:
+    sys.path.insert(0, str(root / "examples"))
+    import bench_peers
+
+    yield bench_peers
+    sys.path.remove(str(root / "examples"))
+
+
+@pytest.fixture(scope="module")
+def session(bench: ModuleType) -> compactlab.Conversation:
+    return bench.session(60)  # type: ignore[no-any-return]
+
+
+@pytest.fixture(scope="module")
+def folder(
+    bench: ModuleType, session: compactlab.Conversation, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    folder = tmp_path_factory.mktemp("session")
+    bench.write(session, folder)
+    return folder
+
+
+def content(folder: Path, name: str) -> Any:
+    return json.loads((folder / name).read_text("utf-8"))
+
+
+def test_every_tool_gets_what_the_conversation_says(
+    session: compactlab.Conversation, folder: Path
+) -> None:
+    said = [{"role": each.role, "content": each.text} for each in session.messages]
+    lines = (folder / "transcript.jsonl").read_text("utf-8").splitlines()
+    assert content(folder, "messages.json")["messages"] == said
+    assert [json.loads(line) for line in lines] == said
+    (own,) = compactlab.read(folder / "conversation.jsonl")
+    assert (own.events, own.facts, own.needs) == (session.events, session.facts, session.needs)
+
+
+def test_a_call_is_before_each_answer_and_nowhere_else(
+    session: compactlab.Conversation, folder: Path
+) -> None:
+    script = content(folder, "messages.json")
+    answers = [script["messages"][at] for at in script["calls"]]
+    assert [each["content"] for each in answers] == [each.text for each in session.calls]
+    assert {each["role"] for each in answers} == {"assistant"}
+
+
+def test_canaries_are_facts_that_the_messages_state(
+    session: compactlab.Conversation, folder: Path
+) -> None:
+    canaries = content(folder, "canaries.json")
+    text = "\n".join(each.text for each in session.messages)
+    facts = {fact.id: fact for fact in session.facts}
+    assert 0 < len(canaries) <= 20
+    for canary in canaries:
+        assert not facts[canary["id"]].decoy
+        (value,) = canary["required_tokens"]
+        assert value in text
+
+
+def test_the_same_size_gives_the_same_bytes(
+    bench: ModuleType, folder: Path, tmp_path: Path
+) -> None:
+    bench.write(bench.session(60), tmp_path)
+    for file in sorted(folder.iterdir()):
+        assert (tmp_path / file.name).read_bytes() == file.read_bytes()
+
+
+def test_compactlab_goes_through_every_call(
+    bench: ModuleType, session: compactlab.Conversation, folder: Path
+) -> None:
+    rows = bench.measured(bench.OURS, Path(sys.executable), folder, len(session.messages))
+    assert [row.strategy for row in rows] == ["keep_all", "sliding_window"]
+    assert [row.calls for row in rows] == [len(session.calls)] * 2
+    assert {row.messages for row in rows} == {len(session.messages)}
+
+
+def test_what_is_timed_is_made_anew_for_each_run(bench: ModuleType) -> None:
+    from peers.stopwatch import TIMES, best_of
+
+    made: list[list[int]] = []
+
+    def prepare() -> list[int]:
+        made.append([])
+        return made[-1]
+
+    def work(subject: list[int]) -> int:
+        subject.append(len(made))
+        return 7
+
+    found = best_of(prepare, work)
+    assert made == [[run] for run in range(1, TIMES + 1)]
+    assert (found["calls"], found["runs"]) == (7, TIMES)
+
+
+def row(bench: ModuleType, tool: str, strategy: str, calls: int, seconds: float) -> Any:
+    return bench.Row(188, strategy, tool, "1.0", "a replay", calls, seconds, 5)
+
+
+@pytest.fixture
+def rows(bench: ModuleType) -> list[Any]:
+    return [
+        row(bench, "compactlab", "keep_all", 100, 0.1),
+        row(bench, "compactlab", "sliding_window", 100, 0.2),
+        row(bench, "slow", "keep_all", 100, 4.0),
+        row(bench, "quick", "keep_all", 100, 1.0),
+        row(bench, "quick", "sliding_window", 100, 0.5),
+        row(bench, "quick", "rounds", 5, 0.0001),
+    ]
+
+
+def test_the_best_of_the_others_is_what_counts(bench: ModuleType, rows: list[Any]) -> None:
+    kept, slid = bench.ratios(rows)
+    assert (kept.strategy, kept.best, kept.met) == ("keep_all", "quick", True)
+    assert kept.ratio == pytest.approx(10)
+    assert (slid.strategy, slid.best, slid.met) == ("sliding_window", "quick", False)
+    assert slid.ratio == pytest.approx(2.5)
+
+
+def test_sessions_of_other_sizes_are_not_mixed(bench: ModuleType, rows: list[Any]) -> None:
+    larger = replace(rows[3], messages=1_837, seconds=0.001)
+    assert list(bench.ratios([*rows, larger])) == list(bench.ratios(rows))
+
+
+def test_the_table_has_a_ratio_for_whatever_can_be_compared(
+    bench: ModuleType, rows: list[Any]
+) -> None:
+    lines = "\n".join(bench.table(rows)).splitlines()
+    shown = [line.split()[-2:] for line in lines if line.startswith(("slow", "quick"))]
+    assert shown == [["25", "40.0"], ["100", "10.0"], ["200", "2.5"], ["0.0001", "50,000"]]
+    assert [line for line in lines if line.endswith(" messages")] == [
+        "keep_all, 188 messages",
+        "sliding_window, 188 messages",
+        "rounds, 188 messages",
+    ]
+
+
+def test_the_verdict_names_what_is_missed(bench: ModuleType, rows: list[Any]) -> None:
+    kept, slid, whole = bench.verdict(list(bench.ratios(rows)))
+    assert kept.split()[0] == "met"
+    assert slid.split()[0] == "MISSED"
+    assert "2.5 times the best of them, quick" in slid
+    assert whole == "at least 10 times the best of them: does not hold (1 of 2)"
+
+
+@pytest.mark.parametrize(("share", "code"), [(6, 0), (2, 1), (0, 1)])
+def test_the_exit_code_says_whether_anything_could_be_compared(
+    bench: ModuleType, rows: list[Any], share: int, code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bench, "compare", lambda sizes: (rows[:share], {}))
+    assert bench.main([]) == code
+
+
+def test_what_could_not_be_measured_is_told_with_its_reason(
+    bench: ModuleType,
+    rows: list[Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    missing = {"gone": "cannot be installed: no such version"}
+    monkeypatch.setattr(bench, "compare", lambda sizes: (rows, missing))
+    bench.main(["--json", str(tmp_path / "figures.json")])
+    assert "not measured: gone: cannot be installed" in capsys.readouterr().out
+    figures = content(tmp_path, "figures.json")
+    assert [each["calls"] for each in figures["rows"]] == [each.calls for each in rows]
+    assert [each["met"] for each in figures["ratios"]] == [True, False]
+    assert figures["not_measured"] == missing
+
+
+def test_a_tool_without_its_python_is_named(bench: ModuleType, tmp_path: Path) -> None:
+    tool = replace(bench.TOOLS[0], minors=(98, 99))
+    with pytest.raises(bench.InstallError, match=r"needs Python 3\.98, 3\.99"):
+        bench.ready(tool, tmp_path)
+
+
+def test_an_adapter_that_fails_says_why(bench: ModuleType, folder: Path) -> None:
+    with pytest.raises(RuntimeError, match="ModuleNotFoundError"):
+        bench.measured(bench.TOOLS[1], Path(sys.executable), folder, 60)
+
+
+def test_all_that_is_installed_is_pinned(bench: ModuleType) -> None:
+    for tool in bench.TOOLS:
+        assert tool.pins[0].startswith(f"{tool.name}==")
+        assert all(re.fullmatch(r"[\w-]+==[\d.]+", pin) for pin in tool.pins)
+        assert (Path(bench.__file__).parent / "peers" / tool.adapter).is_file()
