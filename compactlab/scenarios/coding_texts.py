@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from compactlab.scenarios.coding_repository import NOUNS, VERBS, File, Repository
 from compactlab.scenarios.plot.writer import until
+from compactlab.sim.stream import chooser
 
 _COMPLAINTS = (
     "fails when the {n} is empty",
@@ -73,14 +74,14 @@ class Writer:
     def __init__(self, repository: Repository, rng: random.Random) -> None:
         self.repository = repository
         self.rng = rng
+        self._noun, self._verb = chooser(rng, NOUNS), chooser(rng, VERBS)
 
     def fill(self, template: str, file: File) -> str:
         """Fill a template with words, and with names of a file."""
-        choice = self.rng.choice
-        n, m = choice(NOUNS), choice(NOUNS)
-        f, line = choice(file.functions), self.rng.randint(1, len(file.lines))
+        n, m = self._noun(), self._noun()
+        f, line = self.rng.choice(file.functions), self.rng.randint(1, len(file.lines))
         return template.format(
-            n=n, m=m, N=n.title(), v=choice(VERBS), f=f, p=file.path, l=line,
+            n=n, m=m, N=n.title(), v=self._verb(), f=f, p=file.path, l=line,
             k=self.repository.package, h=f"{self.rng.getrandbits(32):08x}",
         )  # fmt: skip
 

@@ -65,13 +65,6 @@ class CodingWorld(World):
             last: {tool: weight * tilt[tool] for tool, weight in row.items()}
             for last, row in _NEXT.items()
         }
-        self._tools = {
-            "read": self._read,
-            "grep": self._grep,
-            "edit": self._edit,
-            "bash": self._bash,
-            "write": self._write,
-        }
 
     def request(self, left: float) -> str:
         """Ask for something to be done; see :meth:`World.request`."""
@@ -103,7 +96,15 @@ class CodingWorld(World):
         drawn = self._pick(self._next[self._last])
         self._last = "read" if share < _LEAST else "edit" if share > _MOST else drawn
         twice = self._last == "read" and self.rng.random() < _READS * self.shares["pair"]
-        return [self._tools[self._last](left / (1 + twice)) for _ in range(1 + twice)]
+        # Kept in the world, these would be a cycle, and the repository would outlive its story.
+        act = {
+            "read": self._read,
+            "grep": self._grep,
+            "edit": self._edit,
+            "bash": self._bash,
+            "write": self._write,
+        }[self._last]
+        return [act(left / (1 + twice)) for _ in range(1 + twice)]
 
     def use(self, fact: Thread, left: float) -> Used:
         """Put a fact to use where it belongs; see :meth:`World.use`."""

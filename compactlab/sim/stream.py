@@ -8,6 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import random
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+_T = TypeVar("_T")
 
 
 def stream(root: int, *names: str | int) -> random.Random:
@@ -29,3 +33,24 @@ def stream(root: int, *names: str | int) -> random.Random:
     """
     key = "\x1f".join(map(str, (root, *names))).encode("utf-8", "surrogatepass")
     return random.Random(int.from_bytes(hashlib.blake2b(key, digest_size=16).digest(), "big"))
+
+
+def chooser(rng: random.Random, choices: Sequence[_T]) -> Callable[[], _T]:
+    """Draw from choices that stay what they are, as ``rng.choice`` does, in half the time.
+
+    Examples
+    --------
+    >>> dice, other = chooser(stream(0, "dice"), range(1, 7)), stream(0, "dice")
+    >>> [dice() for _ in range(9)] == [other.randint(1, 6) for _ in range(9)]
+    True
+    """
+    count = len(choices)
+    bits, width = rng.getrandbits, count.bit_length()
+
+    def choose() -> _T:
+        drawn = bits(width)
+        while drawn >= count:
+            drawn = bits(width)
+        return choices[drawn]
+
+    return choose

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlab.sim.stream import stream
+from compactlab.sim.stream import chooser, stream
 
 # Whoever changes it changes every generated conversation.
 PINNED = 0.43999011239977803
@@ -48,3 +48,13 @@ def test_the_draws_are_the_same_in_every_process_and_stay_so(seed: str) -> None:
 
 def test_any_text_can_be_a_name() -> None:
     assert 0 <= stream(0, "\ud800", "").random() < 1
+
+
+@given(st.integers(0, 99), st.lists(st.integers(1, 130), min_size=1, max_size=20))
+def test_a_chooser_draws_what_choice_would_and_leaves_the_stream_where_it_would(
+    seed: int, sizes: list[int]
+) -> None:
+    mine, other = stream(seed), stream(seed)
+    drawn = [chooser(mine, range(size))() for size in sizes]
+    assert drawn == [other.choice(range(size)) for size in sizes]
+    assert mine.random() == other.random()
