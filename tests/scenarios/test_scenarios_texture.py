@@ -17,7 +17,7 @@ from compactlab.scenarios.plot.profile import Breaks, Spread, find_profile
 from compactlab.scenarios.plot.thread import Thread
 from compactlab.sim.message import Message
 from compactlab.sim.stream import stream
-from tests.scenarios.made import STORIES
+from tests.scenarios.made import STORIES, size
 
 HALF = STORIES["half_thoughts"].domain
 DAY = 86_400
@@ -133,3 +133,26 @@ def test_what_is_stated_in_words_of_its_own_is_so_in_both_families(name: str) ->
         for template in (*public[kind], *held_out[kind]):
             assert "{key}" in template
             assert "{value}" in template
+
+
+# The others are called once a turn at least, or flooded by a few results.
+@pytest.mark.parametrize(
+    "name", [n for n in STORIES if n not in ("support_chat", "half_thoughts", "tool_flood")]
+)
+@pytest.mark.parametrize("calls", [150, 250])
+def test_an_agent_is_called_as_often_as_is_said_and_tells_all_tokens(name: str, calls: int) -> None:
+    script = STORIES[name](tokens=100_000, calls=calls).conversation(seed=1)
+    assert len(script.calls) == pytest.approx(calls, rel=0.1)
+    assert size(script) == pytest.approx(100_000, rel=0.05)
+
+
+def test_sizes_are_stretched_alike_and_by_nothing_where_no_calls_are_said() -> None:
+    profile = find_profile("coding")
+    free, bound = Draft(0, "x", profile), Draft(0, "x", profile, calls=10, tokens=5_000)
+    for draft in (free, bound):
+        draft.say("assistant", [("text", "word " * 1_500)])
+    lengths = [(free.length(what, 1e6), bound.length(what, 1e6)) for what in sorted(profile.sizes)]
+    shrunk = [few / many for many, few in lengths if many > 400]
+    assert shrunk
+    assert max(shrunk) - min(shrunk) < 0.02
+    assert max(shrunk) < 0.7

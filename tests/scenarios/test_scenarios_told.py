@@ -234,7 +234,7 @@ def test_a_spec_names_it_and_nonsense_is_refused(name: str) -> None:
     named, arguments = parse_spec(scenario.spec)
     assert named == name
     assert build(STORIES[name], arguments) == scenario
-    for wrong in ({"turns": -1}, {"tokens": 0}):
+    for wrong in ({"turns": -1}, {"tokens": 0}, {"calls": -1}):
         with pytest.raises(ValueError, match="at least 1"):
             STORIES[name](**wrong)
 

@@ -16,6 +16,8 @@ _START = 1_767_603_600.0  # Monday, 2026-01-05, 9:00 UTC
 
 _COUNT = Tokenizer()
 _USUAL, _TRUST = 3.7, 200  # characters to a token, before so many have been written
+_SETTLED = 10  # calls after which what was seen outweighs what was thought of their sizes
+_TIGHTEST, _WIDEST = 0.1, 100.0
 
 Said = tuple[Literal["text", "thinking"], str]
 
@@ -40,6 +42,9 @@ class Draft:
         The scenario's name, for the streams of random numbers.
     profile
         How long things get and take.
+    calls, tokens
+        How often the agent is to be called, and how many tokens there are then; with 0 calls, as
+        often as it comes. Whatever is drawn from the profile is stretched alike to that end.
 
     Attributes
     ----------
@@ -57,7 +62,9 @@ class Draft:
         On which branch the conversation is.
     """
 
-    def __init__(self, seed: int, name: str, profile: Profile) -> None:
+    def __init__(
+        self, seed: int, name: str, profile: Profile, calls: int = 0, tokens: float = 0
+    ) -> None:
         self.events: list[Event] = []
         self.needs: list[Need] = []
         self.copies: list[tuple[str, str]] = []
@@ -67,6 +74,8 @@ class Draft:
         self._gaps = stream(seed, name, "gaps")
         self._weights: dict[str, tuple[int, int]] = {}
         self._messages = 0
+        self._goal = calls, tokens
+        self._answers, self._stretch, self._stretched = 0, 1.0, 0.0
         self.branch = 0
         self._before: dict[str, str] = {}
         self._tip = ""
@@ -93,7 +102,8 @@ class Draft:
 
     def length(self, what: str, most: float) -> int:
         """Draw how many characters something gets, of at most so many tokens."""
-        return self.characters(min(self.profile.size(what).draw(self._sizes), most), what)
+        drawn = self.profile.size(what).draw(self._sizes) * self._stretch
+        return self.characters(min(drawn, most), what)
 
     def say(self, role: Role, said: Sequence[Said], meta: bool = False) -> str:
         """Let somebody say something, and give the message's id."""
@@ -165,7 +175,19 @@ class Draft:
             kind = part.name or part.type
             length, weight = self._weights.get(kind, (0, 0))
             self._weights[kind] = length + len(part.text), weight + tokens
+        if call is not None:
+            self._pace()
         return id
+
+    def _pace(self) -> None:
+        """Stretch what comes, so that with the calls that are left the tokens are reached."""
+        calls, tokens = self._goal
+        self._answers += 1
+        self._stretched += self._stretch
+        if calls:
+            usual = (self.tokens + _SETTLED * tokens / calls) / (self._stretched + _SETTLED)
+            wanted = (tokens - self.tokens) / max(1, calls - self._answers)
+            self._stretch = min(max(wanted / usual, _TIGHTEST), _WIDEST)
 
     def _after(self, role: Role) -> float:
         clock = self._clock + self._wait(role)

@@ -44,12 +44,16 @@ class Story(Scenario):
         at ``public``, and is tested on ``held_out``. Facts and places are the same in both.
     profile
         How long things get and take: the name of a built-in profile, or a TOML file.
+    calls
+        About how often the agent is called; 0 for as often as goes with the tokens. What is drawn
+        from the profile is stretched or shrunk to that end, all alike.
     """
 
     turns: int = 0
     tokens: int = 100_000
     phrasing: Phrasing = "public"
     profile: str = "chat"
+    calls: int = 0
 
     domain: ClassVar[Domain]
     world: ClassVar[type[World]] = World
@@ -64,6 +68,8 @@ class Story(Scenario):
     def __post_init__(self) -> None:
         if self.turns < 0:
             raise ValueError("turns must be at least 1, or 0 for as many as go with the tokens")
+        if self.calls < 0:
+            raise ValueError("calls must be at least 1, or 0 for as many as go with the tokens")
         if self.tokens < 1:
             raise ValueError("tokens must be at least 1")
 
@@ -78,7 +84,7 @@ class Story(Scenario):
         starts = self._starts(open("turns"), profile.calls.sigma)
         route = self.route(open("route"), len(starts))
         planner, threads = planned(open("plan"), domain, starts, self.tokens, route)
-        draft = self.draft(seed, name, profile)
+        draft = self.draft(seed, name, profile, self.calls, self.tokens)
         world = self.world(domain, draft, open)
         teller = Teller(draft, world, threads, domain.family(self.phrasing), open, route=route)
         teller.tell(starts, self.tokens)
