@@ -95,8 +95,10 @@ class Settings(BaseModel):
         description="Seconds after which a run has failed. Without it: as long as it takes.",
     )
     fail_fast: bool = Field(default=False, description="Stop at the first run that fails.")
-    traces: bool = Field(
-        default=False, description="Store the prompts of each call as well, which takes room."
+    tables: list[str] = Field(
+        default=[],
+        description="What is stored beside the runs: calls, compactions, facts, messages, or "
+        "prompts, which is the whole trace. Without any: all but prompts.",
     )
     dask: str | None = Field(
         default=None,
@@ -153,7 +155,7 @@ def _parsed(path: Path) -> dict[str, Any]:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         where = re.search(r"\(at line (\d+), column \d+\)$", str(error))
-        line = int(where[1]) if where else text.count("\n") + 1
+        line = int(where[1]) if where else len(text.splitlines())
         raise InputError(f"no experiment: {error}", str(path), line) from None
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"no experiment: {error}", str(path)) from None
@@ -207,15 +209,18 @@ def _check_names(data: dict[str, Any], options: dict[str, Any], faults: Faults) 
         if isinstance(data.get(key), str):
             with faults.at((key,)):
                 check(data[key])
-    metrics, models = (data.get(key) for key in ("metrics", "models"))
-    for number, name in enumerate(metrics if isinstance(metrics, list) else []):
-        if isinstance(name, str):
-            with faults.at(("metrics", number)):
-                metrics_of([name])
+    for number, name in _texts(data.get("metrics")):
+        with faults.at(("metrics", number)):
+            metrics_of([name])
     file = options.get("models_file", data.get("models_file"))
     with faults.at(("models_file",)):
         catalogue = known_models(file if isinstance(file, str) else None)
-        for number, name in enumerate(models if isinstance(models, list) else []):
-            if isinstance(name, str):
-                with faults.at(("models", number)):
-                    models_of([name], catalogue)
+        for number, name in _texts(data.get("models")):
+            with faults.at(("models", number)):
+                models_of([name], catalogue)
+
+
+def _texts(listed: Any) -> list[tuple[int, str]]:
+    """The texts of a list, by their places; none, if it is no list."""
+    numbered = enumerate(listed if isinstance(listed, list) else [])
+    return [(number, each) for number, each in numbered if isinstance(each, str)]

@@ -23,8 +23,8 @@ from compactlab.scenarios.transcript import find, read
 from compactlab.sim.conversation import Conversation
 from compactlab.sim.errors import UsageError, unknown
 from compactlab.sim.scenario import Scenario
-from compactlab.sim.spec import build, label_of, parse_spec, snake_case
 from compactlab.sim.sweep import Source
+from compactlab.sim.spec import build, label_of, parse_spec, snake_case
 
 SCENARIOS: dict[str, type[Scenario]] = {
     snake_case(scenario.__name__): scenario
@@ -210,6 +210,10 @@ def find_conversation(
 def _fitting(pattern: str) -> list[Path]:
     try:
         found = sorted(map(Path, glob.glob(pattern, recursive=True)))
+        # Two stars also fit the folders on the way, and what need not be there.
+        found = [
+            path for path in found if path.is_file() or (path.exists() and "**" not in pattern)
+        ]
     except (OSError, ValueError):  # no text that could be a path
         found = []
     if not found:

@@ -6,6 +6,10 @@ import json
 
 import pytest
 
+from compactlab.cli.experiment import Settings
+from compactlab.scenarios.catalogue import sources
+from compactlab.sim.errors import InputError
+
 TINY = "coding_agent(turns=2, tokens=2000)"
 SETTINGS = f"""
 conversations = ["{TINY}"]
@@ -140,3 +144,161 @@ def test_models_by_name_of_a_file_are_replayed(compactlab, toml, tmp_path):
     assert compactlab("run", file, "--out", tmp_path / "out").code == 0
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert manifest["models"] == ["claude-haiku-4-5@none"]
+
+
+# ---------------------------------------------------------------- grids, patterns, seeds in a file
+
+
+def test_grids_patterns_and_seeds_of_their_own_are_what_would_run(compactlab, toml, chat):
+    file = toml(
+        """
+        conversations = [
+            { scenario = "coding_agent", turns = 2, tokens = [2000, 3000], seeds = [4, 7] },
+            { files = "talks/**/*.jsonl", seeds = 2 },
+            "more/*.jsonl",
+        ]
+        strategies = ["keep_all", { name = "sliding_window", keep = [4, 8] }]
+        """,
+        "below/experiment.toml",
+    )
+    for name in ("talks/b.jsonl", "talks/deep/a.jsonl", "more/c.jsonl"):
+        chat(file.parent / name)
+    done = compactlab("run", file, "--dry-run")
+    assert done.code == 0, done.err
+    for name in ("a", "b", "c"):
+        assert done.out.count(f"  {name}\n") == (1 if name == "c" else 2)
+    for tokens in (2000, 3000):
+        for seed in (4, 7):
+            assert f"  coding_agent(turns=2, tokens={tokens})-{seed}\n" in done.out
+    assert "9 conversations\n" in done.out
+    assert "3 strategies\n  keep_all\n  sliding_window(keep=4)\n  sliding_window(keep=8)\n" in (
+        done.out
+    )
+
+
+def test_seeds_that_are_given_as_an_option_are_those_of_all(compactlab, toml):
+    file = toml('conversations = [{ scenario = "rewinds", seeds = [4, 7] }]')
+    done = compactlab("run", file, "--dry-run", "--seeds", 3)
+    assert [f"rewinds()-{seed}" in done.out for seed in range(8)] == [True] * 3 + [False] * 5
+
+
+def test_tables_with_double_brackets_are_the_same(toml):
+    inline = '{ name = "recency_buffer", keep_messages = [5, 10], keep_tokens = [2000, 8000] }'
+    lines = """
+        [[strategies]]
+        name = "recency_buffer"
+        keep_messages = [5, 10]
+        keep_tokens = [2000, 8000]
+        """
+    found = [Settings.load(toml(text), {}) for text in (f"strategies = [{inline}]", lines)]
+    assert found[0].strategies == found[1].strategies
+    assert len(found[0].strategies) == 4
+
+
+def test_the_same_conversation_named_twice_is_replayed_once(toml, chat, tmp_path):
+    chat(tmp_path / "one.jsonl")
+    scenario = '{ scenario = "rewinds", seeds = [1, 2] }, { scenario = "rewinds", seeds = [2, 3] }'
+    files = '{ files = ["one.jsonl", "*.jsonl"], seeds = 2 }, "one.jsonl"'
+    named = Settings.load(toml(f"conversations = [{scenario}, {files}]"), {}).conversations
+    found, _ = sources(named, 3)
+    assert [(source.name, source.seed) for source in found] == [
+        *((f"rewinds()-{seed}", seed) for seed in (1, 2, 3)),
+        *(("one", seed) for seed in (0, 1, 2)),
+    ]
+
+
+def test_a_summariser_may_be_a_table(toml):
+    table = '{ name = "lexrank", tokens = 900 }'
+    assert Settings.load(toml(f"summarizer = {table}"), {}).summarizer == "lexrank(tokens=900)"
+
+
+def test_the_keys_of_a_run_are_read(toml):
+    found = Settings.load(
+        toml('timeout = 2\nfail_fast = true\ntables = ["prompts"]\ndask = "tcp://10.0.0.1:8786"'),
+        {},
+    )
+    assert (found.timeout, found.fail_fast, found.tables) == (2, True, ["prompts"])
+    assert found.dask == "tcp://10.0.0.1:8786"
+    plain = Settings.load(None, {})
+    assert (plain.timeout, plain.fail_fast, plain.tables, plain.dask) == (None, False, [], None)
+
+
+FAULTS = """
+conversations = ["nowhere/*.jsonl", { scenario = "rewinds", tokens = 0 }]
+strategies = ["keep_all", { name = "recency_buffer", keep_messages = [5, "x"], keep = 1 }]
+models = ["claude-sonet-4-5"]
+models_file = "gone.toml"
+churn = "gone.json"
+summarizer = { name = "lexrank", tokens = [1, 2] }
+loop = "clsed"
+metrics = ["money", "mone"]
+window = inf
+seeds = 1.5
+jobs = 0
+out = 1979-05-27
+lenient = 1
+timeout = 0
+fail_fast = "no"
+tables = 9223372036854775808
+dask = "10.0.0.1"
+timout = 3
+"""
+PLACES = [
+    "conversations[0]: no file fits 'nowhere/*.jsonl'",
+    "conversations[1].tokens: must be at least 1",
+    "strategies[1].keep_messages[1]: must be a whole number, not 'x'",
+    "strategies[1].keep: unknown field 'keep'; did you mean keep_",
+    "models_file: ",
+    "churn: ",
+    "summarizer.tokens: must be a whole number, not [1, 2]",
+    "loop: a loop is 'open' or 'closed', not 'clsed'",
+    "metrics[1]: unknown metric 'mone'; did you mean money",
+    "window: must be a number, not inf",
+    "seeds: ",
+    "jobs: ",
+    "out: must be text, a number, true or false, not '1979-05-27'",
+    "lenient: ",
+    "timeout: ",
+    "fail_fast: ",
+    "tables: is too large a number",
+    "dask: ",
+    "timout: unknown key 'timout'; did you mean timeout",
+]
+
+
+def test_all_that_is_wrong_is_told_at_once_with_its_place(compactlab, toml):
+    done = compactlab("run", toml(FAULTS), "--dry-run")
+    assert (done.code, done.out) == (2, "")
+    told = [line.strip() for line in done.err.splitlines()[1:]]
+    for place in PLACES:
+        assert [line.startswith(place) for line in told].count(True) == 1, place
+    assert len(told) == len(PLACES)
+
+
+def test_a_mistyped_model_is_told_with_its_place(toml):
+    with pytest.raises(InputError, match=r"\n  models\[1\]: unknown model 'claude-sonet-4-5'"):
+        Settings.load(toml('models = ["recorded", "claude-sonet-4-5"]'), {})
+
+
+def test_what_an_option_replaces_is_not_looked_at(toml):
+    file = toml('strategies = ["keep_al"]\nconversations = ["nowhere/*"]\nseeds = 0')
+    options = {"strategies": ("keep_all",), "conversations": ("rewinds",), "seeds": 2}
+    found = Settings.load(file, options)
+    assert (found.strategies, found.conversations, found.seeds) == (["keep_all"], ["rewinds"], 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [("seeds = 1\n\nnonsense\n", 3), ("seeds = 1\njobs = [1,\n", 2), ("a = 1\na = 2", 2)],
+)
+def test_what_is_no_toml_is_told_with_its_line(compactlab, toml, text, line):
+    done = compactlab("run", file := toml(text))
+    assert done.code == 2
+    assert f"compactlab: {file}:{line}: no experiment: " in done.err
+
+
+@pytest.mark.parametrize("text", ["a = " + "9" * 5000, "a = " + "[" * 5000])
+def test_what_no_parser_takes_is_no_experiment(compactlab, toml, text):
+    done = compactlab("run", toml(text))
+    assert done.code == 2
+    assert "no experiment: " in done.err

@@ -1,0 +1,57 @@
+"""`compactlab new experiment`: what it writes runs as it is, and explains every key."""
+
+from __future__ import annotations
+
+import re
+
+from compactlab.cli.experiment import Settings
+
+
+def test_it_runs_as_it_is(compactlab, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = compactlab("new", "experiment")
+    assert done.code == 0
+    assert "wrote experiment.toml\n" in done.out
+    assert "run it: compactlab run experiment.toml\n" in done.out
+    dry = compactlab("run", "experiment.toml", "--dry-run")
+    assert dry.code == 0, dry.err
+    assert "4 conversations\n" in dry.out
+    assert "10 strategies\n" in dry.out
+    tiny = ("--conversations", "coding_agent(turns=2, tokens=2000)", "--jobs", 1)
+    assert compactlab("run", "experiment.toml", *tiny).code == 0
+
+
+def test_it_has_every_key_with_a_word_before_it(compactlab, tmp_path):
+    file = tmp_path / "below" / "mine.toml"
+    assert compactlab("new", "experiment", file).code == 0
+    text = file.read_text("utf-8")
+    assert "compactlab run mine.toml" in text
+    keys = re.findall(r"^#[^\n]+\n(?:# )?(\w+) = ", text, re.MULTILINE)
+    assert keys == [key for key in dict.fromkeys(keys) if key in Settings.model_fields]
+    assert set(keys) == set(Settings.model_fields)
+
+
+def test_every_key_is_taken_as_it_stands_without_its_comment(compactlab, tmp_path):
+    file = tmp_path / "mine.toml"
+    compactlab("new", "experiment", file)
+    text = re.sub(r"^# (\w+ = )", r"\1", file.read_text("utf-8"), flags=re.MULTILINE)
+    models, churn = ("models_file", "churn")  # files that are not there
+    kept = [line for line in text.splitlines() if not line.startswith((models, churn))]
+    file.write_text("\n".join(kept), encoding="utf-8")
+    assert Settings.load(file, {}).model_fields_set == set(Settings.model_fields) - {models, churn}
+
+
+def test_nothing_is_overwritten(compactlab, tmp_path):
+    file = tmp_path / "mine.toml"
+    file.write_text("precious")
+    done = compactlab("new", "experiment", file)
+    assert done.code == 2
+    assert "mine.toml exists already; nothing was written" in done.err
+    assert file.read_text() == "precious"
+
+
+def test_where_nothing_can_be_written_ends_with_2(compactlab, tmp_path):
+    (tmp_path / "file").write_text("")
+    done = compactlab("new", "experiment", tmp_path / "file" / "mine.toml")
+    assert done.code == 2
+    assert "cannot write" in done.err
