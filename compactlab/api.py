@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 
 from compactlab.naming import (
@@ -16,23 +17,34 @@ from compactlab.naming import (
     several,
     strategy_of,
     summarizer_of,
+    tables_of,
 )
-from compactlab.scenarios.catalogue import DEFAULT, find_conversation, sources
+from compactlab.scenarios.catalogue import DEFAULT, Seeded, find_conversation, sources
 from compactlab.scenarios.transcript import read
 from compactlab.sim import replay as engine
 from compactlab.sim.account import Account, account
 from compactlab.sim.caller import RECORDED
 from compactlab.sim.churn import Churn
+from compactlab.sim.condition import Setting
 from compactlab.sim.conversation import Conversation
 from compactlab.sim.errors import UsageError
 from compactlab.sim.metrics import Reading
-from compactlab.sim.results import Results, Run
+from compactlab.sim.results import Results
 from compactlab.sim.rework import Closed
+from compactlab.sim.shard import DEFAULT_MODEL
+from compactlab.sim.source import Source
+from compactlab.sim.store import Store
 from compactlab.sim.strategy import Strategy
 from compactlab.sim.summarize import Summarizer
-from compactlab.sim.sweep import DEFAULT_MODEL, Experiment, Source
+from compactlab.sim.sweep import Done, Experiment
 from compactlab.sim.trace import Step
+from compactlab.sim.workers import Workers
 from compactlab.strategies.catalogue import LINE_UP
+
+Given = Conversation | Seeded | str | Path
+"""What stands for conversations; :class:`Seeded` has seeds of its own."""
+
+_DIGEST = attrgetter("digest")
 
 __all__ = ["explain", "plan", "read", "replay", "run"]
 
@@ -97,7 +109,7 @@ def replay(
 
 
 def run(
-    conversations: Iterable[Conversation | str | Path] | Conversation | str | Path = (DEFAULT,),
+    conversations: Iterable[Given] | Given = (DEFAULT,),
     strategies: Iterable[Strategy | str] | Strategy | str = LINE_UP,
     models: Iterable[str] = (),
     *,
@@ -110,7 +122,12 @@ def run(
     churn: Churn | str | Path | None = None,
     loop: Closed | str = "open",
     metrics: Iterable[str] = (),
-    progress: Callable[[Source, list[Run]], None] | None = None,
+    tables: Iterable[str] = (),
+    out: str | Path | None = None,
+    dask: str = "",
+    timeout: float | None = None,
+    fail_fast: bool = False,
+    progress: Callable[[Done], None] | None = None,
 ) -> Results:
     """Replay strategies over conversations and measure them.
 
@@ -140,8 +157,19 @@ def run(
         ``closed`` also replays with consequences, at best and at worst; see :func:`replay`.
     metrics
         Names of metrics or of their families; by default all are computed.
+    tables
+        Names of the tables that are filled, beside that of the runs; by default all but the trace.
+    out
+        Folder of a store: what it holds is not run again, and what is found is put there at once,
+        so that one may stop and go on. By default all is kept in memory.
+    dask
+        Address of the scheduler of a dask cluster, whose workers then do it.
+    timeout
+        Seconds after which a run has failed.
+    fail_fast
+        Whether to stop at the first that fails; with a store.
     progress
-        Told of every source that is done.
+        Told of every shard that is done.
 
     Returns
     -------
@@ -155,7 +183,7 @@ def run(
     """
     if jobs < 1:
         raise UsageError("jobs must be at least 1")
-    return plan(
+    planned = plan(
         conversations,
         strategies,
         models,
@@ -167,7 +195,16 @@ def run(
         churn=churn,
         loop=loop,
         metrics=metrics,
-    ).run(jobs, progress)
+        tables=tables,
+    )
+    workers = Workers(jobs, dask)
+    if out is None:
+        return planned.run(workers, progress, timeout=timeout)
+    store = Store(out)
+    with store.locked():
+        todo = planned.missing(store, timeout)
+        planned.fill(store, workers, progress, todo=todo, fail_fast=fail_fast)
+    return Results.load(out)
 
 
 def explain(
@@ -217,7 +254,7 @@ def explain(
 
 
 def plan(
-    conversations: Iterable[Conversation | str | Path] | Conversation | str | Path = (DEFAULT,),
+    conversations: Iterable[Given] | Given = (DEFAULT,),
     strategies: Iterable[Strategy | str] | Strategy | str = LINE_UP,
     models: Iterable[str] = (),
     *,
@@ -229,32 +266,32 @@ def plan(
     churn: Churn | str | Path | None = None,
     loop: Closed | str = "open",
     metrics: Iterable[str] = (),
+    tables: Iterable[str] = (),
 ) -> Experiment:
     """Put an experiment together without running it; the parameters are those of :func:`run`."""
     if seeds < 1 or (window is not None and window < 1):
         raise UsageError("seeds and window must be at least 1")
     catalogue = known_models(models_file)
     names = models_of(several(models, (str,)), catalogue)
-    given: list[Conversation | str | Path] = several(conversations, (Conversation, str, Path))
+    given: list[Given] = several(conversations, (Conversation, Seeded, str, Path))
     named = [each for each in given if not isinstance(each, Conversation)]
     found, skipped = sources(named, seeds, lenient=lenient)
     held = [
-        Source(each.id, partial(list, (each,)), seed)
+        Source(each.id, partial(list, (each,)), seed, content=partial(_DIGEST, each))
         for each in given
         if isinstance(each, Conversation)
         for seed in range(seeds)
     ]
     compared = tuple(map(strategy_of, several(strategies, (Strategy, str))))
     check_specs(compared)
-    return Experiment(
-        (*held, *found),
-        compared,
-        names,
+    computed = metrics_of(several(metrics, (str,)))
+    setting = Setting(
         summarizer_of(summarizer),
         window,
-        skipped,
         catalogue,
         churn_of(churn),
         loop_of(loop),
-        metrics_of(several(metrics, (str,))),
+        computed,
+        tables_of(several(tables, (str,)), computed),
     )
+    return Experiment((*held, *found), compared, names, setting, skipped)

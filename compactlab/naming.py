@@ -17,10 +17,13 @@ from compactlab.sim.rework import Closed
 from compactlab.sim.spec import build, parse_spec
 from compactlab.sim.strategy import Strategy
 from compactlab.sim.summarize import Summarizer
+from compactlab.sim.tables import TABLES, USUAL
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.summarizers.catalogue import find_summarizer
 
 OPEN = "open"
+# Families of metrics for which the states of facts are followed.
+_FOLLOWED = ("memory", "facts")
 
 
 def known_models(file: str | Path | None) -> Catalogue:
@@ -144,3 +147,35 @@ def metrics_of(names: Iterable[str]) -> tuple[str, ...]:
             raise UsageError(unknown("metric", name, (*known, *METRICS)))
         wanted |= known.get(name, {name})
     return tuple(n for n in METRICS if n in wanted or n in JUDGING or not wanted)
+
+
+def tables_of(names: Iterable[str], metrics: Iterable[str]) -> tuple[str, ...]:
+    """Names of tables, in the order in which they are listed.
+
+    Parameters
+    ----------
+    names
+        Of tables; none stands for those that are usually written: not the trace, and facts only
+        if a figure of memory is computed, for which they must be followed.
+    metrics
+        Names of the metrics that are computed.
+
+    Raises
+    ------
+    UsageError
+        If there is no table of a name.
+
+    Examples
+    --------
+    >>> tables_of([], ["cost_usd"])
+    ('calls', 'compactions', 'messages')
+    >>> tables_of(["prompts", "calls"], [])
+    ('calls', 'prompts')
+    """
+    named = set(names)
+    for name in sorted(named - set(TABLES)):
+        raise UsageError(unknown("table", name, TABLES))
+    if named:
+        return tuple(name for name in TABLES if name in named)
+    followed = {m.name for family in FAMILIES if family.name in _FOLLOWED for m in family.metrics}
+    return tuple(n for n in USUAL if n != "facts" or not followed.isdisjoint(metrics))

@@ -15,7 +15,7 @@ from compactlab.sim.declaration import declared
 from compactlab.sim.errors import InputError, ModelError, UsageError, unknown
 from compactlab.sim.model import Catalogue, Model
 from compactlab.sim.score import Score, spoken
-from compactlab.sim.sweep import DEFAULT_MODEL
+from compactlab.sim.shard import DEFAULT_MODEL
 from compactlab.sim.view import Messages, View
 
 

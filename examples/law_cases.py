@@ -16,7 +16,7 @@ from compactlab.sim.metrics import FAMILIES, Reading, figures
 from compactlab.sim.replay import record
 from compactlab.sim.results import Results
 from compactlab.sim.rework import Closed
-from compactlab.sim.sweep import DEFAULT_MODEL
+from compactlab.sim.shard import DEFAULT_MODEL
 
 WINDOW = 8_000
 MEMORY = [m.name for f in FAMILIES if f.name in ("memory", "facts") for m in f.metrics]

@@ -51,7 +51,7 @@ from compactlab.sim.metrics.decoys import decoys_said
 from compactlab.sim.model import built_in
 from compactlab.sim.results import Results
 from compactlab.sim.rework import Closed
-from compactlab.sim.sweep import DEFAULT_MODEL
+from compactlab.sim.shard import DEFAULT_MODEL
 from compactlab.sim.tokens import forget_counts
 
 TOKENS, SEEDS = 20_000, 3

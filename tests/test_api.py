@@ -14,8 +14,8 @@ from compactlab.scenarios.coding_agent import CodingAgent
 from compactlab.sim.conversation import Conversation
 from compactlab.sim.errors import InputError, ModelError, UsageError
 from compactlab.sim.message import Call, Message, Usage, verbatim
+from compactlab.sim.shard import DEFAULT_MODEL
 from compactlab.sim.strategy import Strategy
-from compactlab.sim.sweep import DEFAULT_MODEL
 from compactlab.strategies.catalogue import LINE_UP
 from compactlab.strategies.keep_all import KeepAll
 from compactlab.strategies.sliding_window import SlidingWindow

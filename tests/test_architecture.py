@@ -26,7 +26,9 @@ ORDER = [
     "causes", "prefill", "section", "rates", "model_file", "model", "pricing", "recording",
     "churn", "client", "meter", "trace", "identifiers", "sanity", "needs", "relevance", "facts",
     "host", "strategy", "session", "side_calls", "elsewhere", "rework", "caller", "replay",
-    "contract", "anatomy", "metrics", "score", "account", "audit", "results", "one_run", "sweep",
+    "contract", "anatomy", "metrics", "score", "account", "audit", "tables", "parquet", "store",
+    "run", "selection", "results", "deadline", "one_run", "code", "source", "condition", "shard",
+    "workers", "sweep",
 ]  # fmt: skip
 
 # Each may import sim and itself, and never another.
@@ -42,6 +44,9 @@ INDEX = {"", "catalogue", "agents"}
 # their top, because they are themselves imported in a function.
 HEAVY: Mapping[str, set[str]] = {
     "dask": set(),
+    "distributed": set(),
+    "duckdb": set(),
+    "filelock": set(),
     "genai_prices": set(),
     "joblib": set(),
     "matplotlib": set(),

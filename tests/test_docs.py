@@ -16,7 +16,7 @@ from compactlab.scenarios.plot.profile import BUILT_IN
 from compactlab.scenarios.transcript import FORMATS
 from compactlab.sim.causes import CAUSES
 from compactlab.sim.metrics import METRICS, Metric
-from compactlab.sim.results import CALL_COLUMNS, STORE_VERSION, Results
+from compactlab.sim.results import Results
 from compactlab.strategies.catalogue import strategies
 
 
@@ -75,11 +75,12 @@ def test_the_experiment_file_that_is_shown_can_be_run(root: Path, tmp_path: Path
         models_file=settings.models_file,
         churn=settings.churn,
     )
-    assert planned.catalogue.find("acme-large-1.5+night").multiplier == 0.5
-    assert planned.churn is not None
-    assert planned.churn.turn.share("front") == 37 / 115
+    assert planned.setting.catalogue.find("acme-large-1.5+night").multiplier == 0.5
+    assert planned.setting.churn is not None
+    assert planned.setting.churn.turn.share("front") == 37 / 115
     assert (len(planned.sources), len(planned.strategies), len(planned.models)) == (4, 4, 2)
-    assert planned.run_source(planned.sources[0])[0].status == "ok"
+    first = Task(planned.sources[0], planned.conditions[:1])
+    assert [run.status for run in first.runs()] == ["ok"]
 
 
 def test_every_key_of_an_experiment_file_is_told_with_its_option(root: Path) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from compactlab.sim.audit import Audited, Key
     from compactlab.sim.conversation import Conversation
     from compactlab.sim.model import Catalogue
-    from compactlab.sim.sweep import Source
+    from compactlab.sim.source import Source
 
 
 class Auditor:

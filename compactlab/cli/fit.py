@@ -16,7 +16,7 @@ from compactlab.sim.errors import InputError, UsageError
 if TYPE_CHECKING:
     from compactlab.scenarios.fitting.samples import Samples
     from compactlab.sim.conversation import Conversation
-    from compactlab.sim.sweep import Source
+    from compactlab.sim.source import Source
 
 
 @click.command()
@@ -135,7 +135,7 @@ def _made(scenario: str, recorded: Samples, count: int, profile: Path) -> Iterat
 
 
 def _write(path: Path, text: str) -> None:
-    from compactlab.sim.results import replace_file
+    from compactlab.sim.store import replace_file
 
     try:
         replace_file(path, text.encode())

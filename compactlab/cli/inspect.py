@@ -16,7 +16,7 @@ from compactlab.sim.errors import CompactlabError, InputError, UsageError
 
 if TYPE_CHECKING:
     from compactlab.sim.anatomy import Anatomy
-    from compactlab.sim.sweep import Source
+    from compactlab.sim.source import Source
 
 
 @click.command()

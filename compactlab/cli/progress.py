@@ -7,31 +7,56 @@ import time
 import click
 
 from compactlab.cli.bar import Bar
-from compactlab.sim.results import Run
-from compactlab.sim.sweep import Experiment, Source
+from compactlab.reports.text import counted
+from compactlab.sim.sweep import Done
+
+# Where there is no terminal, a line every so many seconds will do.
+_PAUSE = 2.0
 
 
 class Progress(Bar):
-    """Shows what is done; used with ``with``, and called with every source that is.
+    """Shows what is done; used with ``with``, and called with every shard that is.
 
     Parameters
     ----------
-    experiment
-        What is run.
+    cells
+        How many cells there are to do.
     """
 
-    def __init__(self, experiment: Experiment) -> None:
-        super().__init__(len(experiment.sources))
+    def __init__(self, cells: int) -> None:
+        super().__init__(cells)
         self._done = self._failed = self._calls = 0
         self._started = time.monotonic()
+        self._told = -_PAUSE
 
-    def __call__(self, source: Source, runs: list[Run]) -> None:
-        """Count a source that is done."""
-        self._done += 1
-        self._failed += sum(run.status != "ok" for run in runs)
-        self._calls += sum(len(run.calls) for run in runs)
-        rate = self._calls / max(time.monotonic() - self._started, 1e-9)
-        said = f"{rate:,.0f} calls/s" + (f", {self._failed} failed" if self._failed else "")
-        self.show(self._done, said)
-        if not self.shown:
-            click.echo(f"[{self._done}/{self._total}] {source.name}: {said}", err=True)
+    def __call__(self, done: Done) -> None:
+        """Count a shard that is done."""
+        self._done += done.cells
+        self._failed += done.failed
+        self._calls += done.calls
+        gone = max(time.monotonic() - self._started, 1e-9)
+        left = gone / self._done * (self._total - self._done)
+        told = [f"{self._calls / gone:,.0f} calls/s"]
+        if self._done < self._total:
+            told.append(f"about {lasting(left)} left")
+        if self._failed:
+            told.append(f"{self._failed} failed")
+        self.show(self._done, ", ".join(told))
+        last = self._done >= self._total
+        if not self.shown and (last or gone - self._told >= _PAUSE):
+            self._told = gone
+            said = f"[{self._done:,}/{counted(self._total, 'cell')}] {done.name}"
+            click.echo(f"{said}: {', '.join(told)}", err=True)
+
+
+def lasting(seconds: float) -> str:
+    """How long something lasts, in words.
+
+    Examples
+    --------
+    >>> lasting(0.4), lasting(70), lasting(3600), lasting(200_000)
+    ('1 s', '70 s', '60 min', '55.6 h')
+    """
+    if seconds < 100:
+        return f"{max(1, round(seconds))} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

@@ -13,7 +13,9 @@ from compactlab.reports.text import counted
 from compactlab.sim.errors import UsageError
 
 if TYPE_CHECKING:
+    from compactlab.cli.experiment import Settings
     from compactlab.sim.results import Results
+    from compactlab.sim.store import Store
     from compactlab.sim.sweep import Experiment
 
 
@@ -77,16 +79,34 @@ if TYPE_CHECKING:
     help="Folder of the results.  [default: compactlab-out]",
 )
 @click.option("--lenient", is_flag=True, default=None, help="Pass over lines that cannot be read.")
-@click.option("--dry-run", is_flag=True, help="Say what would run, and stop.")
-def run(experiment: str | None, dry_run: bool, **options: Any) -> None:
+@click.option(
+    "--tables",
+    multiple=True,
+    metavar="NAME",
+    help="A table to write beside that of the runs: calls, compactions, facts, messages, or "
+    "prompts, which is the whole trace. Repeatable.  [default: all but prompts]",
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(0, min_open=True),
+    metavar="SECONDS",
+    help="A run that takes longer has failed.",
+)
+@click.option("--fail-fast", is_flag=True, default=None, help="Stop at the first that fails.")
+@click.option("--retry", is_flag=True, help="Run again what failed or could not be read.")
+@click.option("--dask", metavar="ADDRESS", help="Have the workers of a dask cluster do it.")
+@click.option("--dry-run", is_flag=True, help="Say what would run and how long it takes, and stop.")
+def run(experiment: str | None, dry_run: bool, retry: bool, **options: Any) -> None:
     """Replay strategies over conversations, and write a store and a report.
 
     EXPERIMENT is a TOML file with the same settings as the options; what is given as an option
-    wins over it.
+    wins over it. What the folder holds already is not run again, so that a run that was stopped
+    goes on, and another strategy costs no more than itself.
     """
     from compactlab.api import plan
     from compactlab.cli.experiment import Settings
-    from compactlab.cli.progress import Progress
+    from compactlab.cli.rehearsal import rehearse
+    from compactlab.sim.store import Store
 
     given = {name: value for name, value in options.items() if value not in (None, ())}
     settings = Settings.load(Path(experiment) if experiment else None, given)
@@ -102,72 +122,61 @@ def run(experiment: str | None, dry_run: bool, **options: Any) -> None:
         churn=settings.churn,
         loop=settings.loop,
         metrics=settings.metrics,
+        tables=settings.tables,
     )
     if not planned.sources:
         raise UsageError("there is nothing to replay: no transcript was found")
+    store = Store(settings.out)
+    if store.exists:
+        store.manifest()
     if dry_run:
-        _describe(planned, settings.out)
+        rehearse(planned, store, settings.jobs)
         return
-    folder = Path(settings.out)
-    _check(folder)
-    with Progress(planned) as progress:
-        results = planned.run(settings.jobs, progress)
-    _finish(results, folder)
+    with store.locked():
+        _run(planned, store, settings, retry=retry)
 
 
-def _check(folder: Path) -> None:
-    """Fail before the work and not after it, if the folder cannot be written."""
+def _run(planned: Experiment, store: Store, settings: Settings, *, retry: bool) -> None:
+    from compactlab.cli.progress import Progress
+    from compactlab.sim.results import Results
+    from compactlab.sim.workers import Workers
+
+    if retry:
+        store.drop(set(store.cells("status <> 'ok'").values()))
+    todo = planned.missing(store, settings.timeout)
+    cells = sum(len(shard.cells) for shard in todo)
+    every = len(planned.sources) * len(planned.conditions)
+    if cells < every:
+        click.echo(f"{every - cells:,} of {counted(every, 'cell')} are there already", err=True)
+    workers = Workers(min(settings.jobs, max(1, len(todo))), settings.dask or "")
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        probe = folder / ".compactlab.tmp"
-        probe.write_bytes(b"")
-        probe.unlink()
-    except (OSError, ValueError) as error:
-        raise UsageError(f"cannot write to {str(folder)!r}: {error}") from None
+        with Progress(cells) as progress:
+            planned.fill(store, workers, progress, todo=todo, fail_fast=settings.fail_fast)
+    except KeyboardInterrupt:
+        click.echo(f"stopped; what is done is in {store.folder}: run it again to go on", err=True)
+        sys.exit(130)
+    _finish(Results.load(store.folder), store, anew=bool(todo))
 
 
-def _finish(results: Results, folder: Path) -> None:
-    """Store and report; exit with 1 if something failed, with 2 if nothing could be read."""
+def _finish(results: Results, store: Store, *, anew: bool) -> None:
+    """Report; exit with 1 if something failed, with 2 if nothing could be read."""
     unreadable = [run for run in results.runs if run.status == "unreadable"]
     for bad in unreadable:
         click.echo(f"compactlab: {bad.error}", err=True)
     if unreadable and len(unreadable) == len(results.runs):
-        if not any(folder.iterdir()):
-            folder.rmdir()
+        store.clear()
         sys.exit(2)
     from compactlab.reports.catalogue import render
     from compactlab.reports.page import write
 
-    results.save(folder)
-    write(results, folder / "report.html")
+    page = store.folder / "report.html"
+    if anew or not page.exists():
+        write(results, page)
     click.echo(render(results, "table"))
-    click.echo(f"report: {folder / 'report.html'}")
+    click.echo(f"report: {page}")
     failed = results.failed
     if failed:
         click.echo(
             f"{len(failed)} of {len(results.runs)} runs failed; they are named above", err=True
         )
         sys.exit(1)
-
-
-def _describe(planned: Experiment, folder: str) -> None:
-    from compactlab.sim.sweep import DEFAULT_MODEL
-
-    models = ", ".join(planned.models) or f"recorded; {DEFAULT_MODEL} for made-up conversations"
-    click.echo(f"would run into {folder}, under {models}:")
-    for title, names in (
-        ("conversation", [source.name for source in planned.sources]),
-        ("strategy", [strategy.label for strategy in planned.strategies]),
-    ):
-        click.echo(counted(len(names), title))
-        for name in names:
-            click.echo(f"  {name}")
-    writer = planned.summarizer.spec if planned.summarizer else "nobody"
-    loop = f"open and {planned.loop.spec}" if planned.loop else "open"
-    narrowed = f"{planned.window:,} tokens" if planned.window else "the model's own"
-    click.echo(f"window {narrowed}; summaries by {writer}")
-    click.echo(f"loop {loop}; {counted(len(planned.metrics), 'metric')}")
-    if planned.skipped:
-        click.echo(f"passed over: {counted(planned.skipped, 'file')} of no known format")
-    each = len(planned.sources) * len(planned.strategies) * max(1, len(planned.models))
-    click.echo(f"{counted(each, 'run')}, if every source holds one conversation")

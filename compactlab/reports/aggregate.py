@@ -9,7 +9,7 @@ from statistics import fmean, median
 
 from compactlab.reports.calls import causes, total
 from compactlab.sim.metrics import METRICS
-from compactlab.sim.results import Run
+from compactlab.sim.run import Run
 
 _RULES: dict[str, Callable[[list[float]], float]] = {
     "sum": math.fsum,

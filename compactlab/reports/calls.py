@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from compactlab.sim.results import CALL_COLUMNS, Run
+from compactlab.sim.causes import CAUSES
+from compactlab.sim.run import Run
 
-_PLACE = {name: place for place, name in enumerate(CALL_COLUMNS)}
 _FRESH = ("uncached", "cache_write_5m", "cache_write_1h")
 
 
 def column(run: Run, name: str) -> list[Any]:
     """One column of the calls of a run."""
-    place = _PLACE[name]
-    return [call[place] for call in run.calls]
+    return run.calls[name] if len(run.calls) else []
 
 
 def total(run: Run, *names: str) -> int:
     """The sum of columns."""
-    return sum(sum(column(run, name)) for name in names)
+    return sum(int(run.calls.array(name).sum()) for name in names) if len(run.calls) else 0
 
 
 def fresh(run: Run) -> list[int]:
     """Prompt tokens of each call that were not read from the cache."""
-    places = [_PLACE[name] for name in _FRESH]
-    return [sum(call[place] for place in places) for call in run.calls]
+    return [sum(parts) for parts in zip(*(column(run, name) for name in _FRESH), strict=True)]
 
 
 def sizes(run: Run) -> list[int]:
@@ -39,9 +36,9 @@ def causes(runs: Iterable[Run]) -> Counter[str]:
     """Fresh tokens of runs by cause, those of side calls among them."""
     found: Counter[str] = Counter()
     for run in runs:
-        for name in ("causes", "side_causes"):
-            for text in column(run, name):
-                found.update(json.loads(text))
+        for cause in CAUSES:
+            if tokens := total(run, f"fresh_{cause}"):
+                found[cause] += tokens
     return found
 
 

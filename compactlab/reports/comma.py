@@ -9,7 +9,8 @@ from io import StringIO
 from compactlab.reports.figures import plain
 from compactlab.reports.text import clean
 from compactlab.sim.metrics import METRICS
-from compactlab.sim.results import IDENTITY, Results, Run
+from compactlab.sim.results import Results
+from compactlab.sim.run import IDENTITY, Run
 
 _TEXTS = ("status", "error")
 

@@ -9,7 +9,8 @@ from compactlab.reports.aggregate import figures_of, replays
 from compactlab.reports.calls import sizes
 from compactlab.reports.text import clean
 from compactlab.sim.model import Catalogue, built_in
-from compactlab.sim.results import Results, Run
+from compactlab.sim.results import Results
+from compactlab.sim.run import Run
 
 # What must be known of every run to say which strategies one could use.
 JUDGING = (

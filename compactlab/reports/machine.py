@@ -7,7 +7,8 @@ from typing import Any
 
 from compactlab.reports.figures import plain
 from compactlab.sim.metrics import METRICS
-from compactlab.sim.results import IDENTITY, Results, Run
+from compactlab.sim.results import Results
+from compactlab.sim.run import IDENTITY, Run
 
 
 def machine(results: Results) -> str:

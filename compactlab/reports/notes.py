@@ -116,7 +116,7 @@ def summaries(results: Results, name: Name = str) -> str:
 def passed_over(results: Results, name: Name = str) -> str:
     """Which lines and files were not read; "" if there are none."""
     files = results.manifest.get("skipped_files", 0)
-    lines: dict[str, int] = results.manifest.get("skipped_lines", {})
+    lines = {run.conversation: run.skipped for run in results.runs if run.skipped}
     told = []
     if lines:
         where = [f"{name(clean(each))} {number:,}" for each, number in sorted(lines.items())]

@@ -16,7 +16,8 @@ from compactlab.reports.sections import CHARTS, TABLES, charts, groups, section,
 from compactlab.reports.sessions import BINS
 from compactlab.reports.setting import set_page
 from compactlab.sim.metrics import METRICS
-from compactlab.sim.results import Results, replace_file
+from compactlab.sim.results import Results
+from compactlab.sim.store import replace_file
 
 
 def page(results: Results) -> str:

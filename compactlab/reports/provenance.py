@@ -17,14 +17,24 @@ _GENERATED = re.compile(r"(.+\))-\d+")
 _DEFAULTS = {
     "models": "none named: those that were recorded, or the default",
     "window": "not narrowed",
-    "skipped_lines": "none",
     "own_models": "none",
     "loop": "open",
+    "summarizer_code": "none",
     "simulated": "lines are copied as they were said",
     "churn": "none: the client changes its prompt only where the recording says so",
 }
 _OTHERWISE_SHOWN = frozenset(
-    {"strategies", "sources", "breaks", "sees_future", "flushes", "metrics"}
+    {
+        "strategies",
+        "strategies_code",
+        "sources",
+        "source_keys",
+        "conditions",
+        "breaks",
+        "sees_future",
+        "flushes",
+        "metrics",
+    }
 )
 
 

@@ -18,7 +18,8 @@ from compactlab.reports.sessions import Panel, session
 from compactlab.reports.text import capitalised, clean, counted, listed
 from compactlab.reports.verdict import verdict
 from compactlab.sim.causes import CAUSES
-from compactlab.sim.results import Results, Run
+from compactlab.sim.results import Results
+from compactlab.sim.run import Run
 
 CHARTS = 6
 PANELS = 24

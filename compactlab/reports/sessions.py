@@ -14,7 +14,7 @@ from compactlab.reports.notes import window_of
 from compactlab.reports.palette import light
 from compactlab.reports.text import counted, shorten
 from compactlab.sim.model import Catalogue
-from compactlab.sim.results import Run
+from compactlab.sim.run import Run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,7 +12,7 @@ from compactlab.reports.comparison import Comparison, Row
 from compactlab.reports.figures import dollars, show
 from compactlab.reports.notes import Name
 from compactlab.reports.text import counted, listed
-from compactlab.sim.results import Run
+from compactlab.sim.run import Run
 
 # A figure that differs by less is called the same.
 _SAME = 0.005

@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 import gc
-import math
 import traceback
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
+from compactlab.sim.blocks import forget_blocks
 from compactlab.sim.churn import Churn
 from compactlab.sim.conversation import Conversation
+from compactlab.sim.deadline import OutOfTime, deadline
 from compactlab.sim.errors import CompactlabError
 from compactlab.sim.metrics import Reading, figures
 from compactlab.sim.model import Catalogue
 from compactlab.sim.recording import Unseen
 from compactlab.sim.replay import record
-from compactlab.sim.results import Run
 from compactlab.sim.rework import Closed
+from compactlab.sim.run import Run
 from compactlab.sim.strategy import Strategy
 from compactlab.sim.summarize import Summarizer
-from compactlab.sim.trace import SideCall, Step
-
-_json = msgspec.json.Encoder(order="sorted").encode
+from compactlab.sim.tables import TABLES, Rows
+from compactlab.sim.tokens import forget_counts
 
 
 def run_one(
@@ -41,6 +38,8 @@ def run_one(
     churn: Churn | None = None,
     loop: Closed | None = None,
     metrics: Iterable[str] | None = None,
+    tables: Iterable[str] = ("calls",),
+    timeout: float | None = None,
 ) -> Run:
     """Replay and measure once; whatever goes wrong fails this run alone.
 
@@ -54,10 +53,14 @@ def run_one(
         The closed loop, to be replayed beside the open one.
     metrics
         Names of those that are computed; all by default.
+    tables
+        Names of those that are filled.
+    timeout
+        Seconds after which it is broken off.
     """
     try:
-        with _uncollected():
-            measured, calls = _measured(
+        with _uncollected(), deadline(timeout):
+            measured, rows = _measured(
                 run,
                 conversation,
                 strategy,
@@ -67,12 +70,18 @@ def run_one(
                 churn=churn,
                 loop=loop,
                 metrics=metrics,
+                tables=tables,
             )
     except CompactlabError as error:
         return replace(run, status="failed", error=str(error))
+    except OutOfTime:
+        # It may have been broken off while it wrote down what the next one relies on.
+        forget_counts()
+        forget_blocks()
+        return replace(run, status="failed", error=f"it took longer than {timeout:g} s")
     except Exception as error:
         return replace(run, status="failed", error=told(error))
-    return replace(run, metrics=measured, calls=calls)
+    return replace(run, metrics=measured, rows=rows)
 
 
 def _measured(
@@ -82,8 +91,9 @@ def _measured(
     *,
     loop: Closed | None,
     metrics: Iterable[str] | None,
+    tables: Iterable[str],
     **given: Any,
-) -> tuple[dict[str, float | None], list[tuple[Any, ...]]]:
+) -> tuple[dict[str, float | None], dict[str, Rows]]:
     """Figures and rows; the trace is gone when they are there, and no collector looks at it."""
 
     def read(loop: Closed | None = None) -> Reading:
@@ -95,12 +105,8 @@ def _measured(
         best = read(loop.best) if _misses(reading) else reading
         worst = read(loop) if _misleads(best) else best
         reading = reading.beside(best, worst)
-    priced = zip(reading.trace.steps, reading.costs, strict=True)
-    beside = zip(reading.premiums, reading.dead, strict=True)
-    numbers = (request.place.number for request in reading.requests)
-    waste = dict(zip(numbers, beside, strict=True))
-    calls = [_call(step, dollars, reading, waste) for step, dollars in priced]
-    return figures(reading, metrics), calls
+    filled = {name: TABLES[name].rows(reading) for name in tables}
+    return figures(reading, metrics), {name: rows for name, rows in filled.items() if len(rows)}
 
 
 def _misses(reading: Reading) -> bool:
@@ -142,39 +148,3 @@ def told(error: Exception) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     where = [f"{Path(f.filename).name}:{f.lineno} in {f.name}" for f in frames[-3:]]
     return f"{type(error).__name__}: {error} ({'; '.join(where)})"
-
-
-def _call(
-    step: Step, dollars: float, reading: Reading, waste: Mapping[int, tuple[float, int]]
-) -> tuple[Any, ...]:
-    """A row of the table of calls, see :data:`compactlab.sim.results.CALL_COLUMNS`."""
-    usage, side = step.usage, step.side
-    numbers = [step.place.number, *(call.place.number for call in side)]
-    return (
-        step.answer,
-        step.model,
-        step.time,
-        usage.uncached,
-        usage.cache_read,
-        usage.cache_write_5m,
-        usage.cache_write_1h,
-        usage.output,
-        dollars,
-        len(side),
-        sum(call.usage.prompt + call.usage.output for call in side) if side else 0,
-        math.fsum(map(reading.cost, side)) if side else 0.0,
-        step.rewrite,
-        step.compaction,
-        step.overflow,
-        _json(step.causes).decode(),
-        _json(_causes(side)).decode() if side else "{}",
-        math.fsum(waste[number][0] for number in numbers),
-        sum(waste[number][1] for number in numbers),
-    )
-
-
-def _causes(side: Iterable[SideCall]) -> Counter[str]:
-    found: Counter[str] = Counter()
-    for call in side:
-        found.update(call.causes)
-    return found

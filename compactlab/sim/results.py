@@ -1,105 +1,29 @@
-"""The store: what an experiment found, one row a run and one row a call, with its provenance.
-
-A directory with ``runs.parquet``, ``calls.parquet`` and ``manifest.json``. Each file is written
-under a temporary name and renamed, so a store is whole or not there; nothing in it depends on the
-machine, the number of workers or the time of day.
-"""
+"""What an experiment found: its runs, their figures, and the rows of their tables."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from compactlab.sim.errors import InputError
+from compactlab.sim.errors import UsageError
 from compactlab.sim.metrics import METRICS
 from compactlab.sim.model import Catalogue
+from compactlab.sim.run import IDENTITY, Run, parcel
+from compactlab.sim.selection import read_runs, selected
+from compactlab.sim.store import Store
+from compactlab.sim.tables import NO_ROWS, TABLES
 
 if TYPE_CHECKING:
+    import duckdb
     import pandas as pd
-    import pyarrow as pa
 
-STORE_VERSION = 3
-IDENTITY = ("conversation", "scenario", "strategy", "model", "window", "seed")
 _PROVENANCE = ("digest", "summarizer", "own_models", "loop", "labels")
 _OUTCOME = ("status", "error")
-
-
-@dataclass
-class Run:
-    """One conversation under one strategy.
-
-    Parameters
-    ----------
-    conversation, scenario, strategy, model, window, seed
-        What was replayed: ids and specs; ``scenario`` is the format, of a recording.
-    status
-        ``ok``, ``failed``, or ``unreadable`` for a source without conversations.
-    error
-        What went wrong; "" if nothing did.
-    digest, summarizer, own_models, loop
-        Of the conversation, the summariser's spec, the digest of the user's own models ("" if
-        there were none, so that results by other figures are told apart), and the spec of the
-        closed loop that was replayed beside the open one ("" if none was).
-    labels
-        Where facts and needs come from: ``declared`` by the conversation, or ``inferred`` from its
-        actions.
-    metrics
-        Value by metric.
-    calls
-        A row a call: see :data:`CALL_COLUMNS`.
-    skipped
-        Lines of the conversation's transcript that were passed over; stored in the manifest.
-    """
-
-    conversation: str
-    scenario: str
-    strategy: str
-    model: str
-    window: int
-    seed: int
-    status: str = "ok"
-    error: str = ""
-    digest: str = ""
-    summarizer: str = ""
-    metrics: dict[str, float | None] = field(default_factory=dict)
-    calls: list[tuple[Any, ...]] = field(default_factory=list, repr=False)
-    skipped: int = 0
-    own_models: str = ""
-    loop: str = ""
-    labels: str = ""
-
-    def __post_init__(self) -> None:
-        # Half a character may come from a file's name or an error's text; no table can hold it.
-        self.conversation, self.error = _whole(self.conversation), _whole(self.error)
-
-
-CALL_COLUMNS = {
-    "answer": "string",
-    "model": "string",
-    "time": "float64",
-    "uncached": "int64",
-    "cache_read": "int64",
-    "cache_write_5m": "int64",
-    "cache_write_1h": "int64",
-    "output": "int64",
-    "cost_usd": "float64",
-    "side_calls": "int64",
-    "side_tokens": "int64",
-    "side_cost_usd": "float64",
-    "rewrite": "bool",
-    "compaction": "bool",
-    "overflow": "bool",
-    "causes": "string",
-    "side_causes": "string",
-    "premium_usd": "float64",
-    "dead_writes": "int64",
-}
 
 
 @dataclass
@@ -112,10 +36,16 @@ class Results:
         The runs, in the experiment's own order.
     manifest
         Provenance: versions, price list, tokenizer, what was skipped.
+    store
+        Where they were read from; None if they were just made.
     """
 
     runs: list[Run]
     manifest: dict[str, Any] = field(default_factory=dict)
+    store: Store | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self.runs = _told_apart(_once(self.runs))
 
     @property
     def failed(self) -> list[Run]:
@@ -128,55 +58,93 @@ class Results:
         return Catalogue.of(self.manifest.get("own_models", {}))
 
     def frame(self) -> pd.DataFrame:
-        """One row a run, metrics as columns."""
+        """One row a run, metrics as columns; ``run`` joins it with the other tables."""
         import pandas as pd
 
-        rows = [{**_identity(run), **dict.fromkeys(METRICS), **run.metrics} for run in self.runs]
-        frame = pd.DataFrame(rows, columns=[*IDENTITY, *_PROVENANCE, *_OUTCOME, *METRICS])
+        head = ("run", *IDENTITY, *_PROVENANCE, *_OUTCOME)
+        rows = [
+            {"run": run.key, **{name: getattr(run, name) for name in head[1:]}, **run.metrics}
+            for run in self.runs
+        ]
+        frame = pd.DataFrame(rows, columns=[*head, *METRICS])
         # A copy stands in one piece, to which columns may be added without a warning.
         return frame.astype(dict.fromkeys(METRICS, "float64")).copy()
 
-    def calls(self) -> pd.DataFrame:
-        """One row a call, with the identity of its run."""
+    def table(self, name: str) -> pd.DataFrame:
+        """All rows of a table, with the run that each belongs to.
+
+        Parameters
+        ----------
+        name
+            ``calls``, ``compactions``, ``facts``, ``messages`` or ``prompts``.
+
+        Raises
+        ------
+        UsageError
+            If there is no such table.
+        """
+        if name not in TABLES:
+            raise UsageError(f"there is no table {name!r}: {', '.join(TABLES)}")
         import pandas as pd
 
-        head = ("run", "conversation", "strategy")
-        rows = [
-            (number, run.conversation, run.strategy, *call)
-            for number, run in enumerate(self.runs)
-            for call in run.calls
-        ]
-        columns = [*head, *(f"call_{c}" if c == "model" else c for c in CALL_COLUMNS)]
-        return pd.DataFrame(rows, columns=columns)
+        columns = TABLES[name].columns
+        held = [(run, run.rows.get(name, NO_ROWS)) for run in self.runs]
+        keys = [run.key for run, rows in held for _ in range(len(rows))]
+        found = {
+            column: [value for _, rows in held if len(rows) for value in rows[column]]
+            for column in columns
+        }
+        return pd.DataFrame({"run": keys, **found})
+
+    def calls(self) -> pd.DataFrame:
+        """One row a call, with the run that it belongs to."""
+        return self.table("calls")
+
+    def query(self, sql: str) -> pd.DataFrame:
+        """Ask in SQL, of DuckDB.
+
+        Parameters
+        ----------
+        sql
+            A query over ``runs``, ``calls``, ``compactions``, ``facts``, ``messages`` and
+            ``prompts``, as far as they were written.
+
+        Raises
+        ------
+        UsageError
+            If the query is wrong.
+        """
+        import duckdb
+
+        with self._database() as connection:
+            try:
+                return connection.execute(sql).df()
+            except duckdb.Error as error:
+                raise UsageError(f"the query fails: {error}") from None
+
+    @contextmanager
+    def _database(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        if self.store is not None:
+            with selected(self.store, self.manifest) as connection:
+                yield connection
+            return
+        with TemporaryDirectory() as folder:
+            self.save(folder)
+            with selected(Store(folder), self.manifest) as connection:
+                yield connection
 
     def save(self, folder: str | Path) -> None:
-        """Write the store.
+        """Write a store of them.
 
         Parameters
         ----------
         folder
-            Where to; made if it is not there.
+            Where to; made if it is not there. What a store there held is taken away.
         """
-        import pyarrow as pa
-
-        folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        runs = [{**_identity(run), **run.metrics} for run in self.runs]
-        schema = pa.schema([(name, pa.string()) for name in (*_texts(),)])
-        for name in ("window", "seed"):
-            schema = schema.append(pa.field(name, pa.int64()))
-        for name in METRICS:
-            schema = schema.append(pa.field(name, pa.float64()))
-        tables = {
-            "runs.parquet": _packed(pa.Table.from_pylist(runs, schema=schema)),
-            "calls.parquet": _packed(_calls_table(self.runs)),
-        }
-        for name, content in tables.items():
-            replace_file(folder / name, content)
-        digests = {name: _digest(content) for name, content in tables.items()}
-        manifest = {"store": STORE_VERSION, "tables": digests, **self.manifest}
-        text = json.dumps(manifest, indent=2, sort_keys=True)
-        replace_file(folder / "manifest.json", f"{text}\n".encode())
+        store = Store(folder)
+        store.drop(store.shards())
+        store.put("results", parcel(self.runs))
+        store.describe(self.manifest)
 
     @classmethod
     def load(cls, folder: str | Path) -> Results:
@@ -187,91 +155,31 @@ class Results:
         InputError
             If there is none, or it is damaged or of another version.
         """
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        folder = Path(folder)
-        try:
-            manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
-            if manifest.pop("store", None) != STORE_VERSION:
-                raise InputError(
-                    "a store of another version; run the experiment again", str(folder)
-                )
-            tables = {name: (folder / name).read_bytes() for name in manifest["tables"]}
-            if manifest.pop("tables") != {name: _digest(data) for name, data in tables.items()}:
-                raise InputError("its tables are not those that its manifest names", str(folder))
-            rows = pq.read_table(pa.BufferReader(tables["runs.parquet"])).to_pylist()
-            calls = pq.read_table(pa.BufferReader(tables["calls.parquet"])).to_pydict()
-            runs = [_run(row) for row in rows]
-            columns = [calls[name] for name in CALL_COLUMNS]
-            for number, *call in zip(calls["run"], *columns, strict=True):
-                runs[number].calls.append(tuple(call))
-        except FileNotFoundError as error:
-            lacking = f"{Path(error.filename).name} is missing"
-            told = lacking if folder.is_dir() else "there is no such folder"
-            raise InputError(f"no store of results: {told}", str(folder)) from None
-        except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
-            what = f"{type(error).__name__}: {error}"
-            raise InputError(f"no store of results ({what})", str(folder)) from None
-        except pa.ArrowException as error:
-            raise InputError(f"a damaged store of results ({error})", str(folder)) from None
-        return cls(runs, manifest)
+        store = Store(folder)
+        manifest = store.manifest()
+        return cls(read_runs(store, manifest), manifest, store)
 
 
-def _whole(text: str) -> str:
-    return text.encode("utf-8", "replace").decode()
+def _once(runs: Iterable[Run]) -> Iterator[Run]:
+    """A source that could not be read is told once, and not under each condition."""
+    told: set[str] = set()
+    for run in runs:
+        if run.status == "unreadable" and run.source_key:
+            if run.source_key in told:
+                continue
+            told.add(run.source_key)
+        yield run
 
 
-def replace_file(path: Path, content: bytes) -> None:
-    """Write a file under a temporary name and rename it, so that it is whole or not there."""
-    temporary = path.with_name(f".{path.name}.tmp")
-    try:
-        temporary.write_bytes(content)
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
-
-
-def _texts() -> Iterable[str]:
-    return (name for name in (*IDENTITY, *_PROVENANCE, *_OUTCOME) if name not in ("window", "seed"))
-
-
-def _identity(run: Run) -> dict[str, Any]:
-    return {name: getattr(run, name) for name in (*IDENTITY, *_PROVENANCE, *_OUTCOME)}
-
-
-def _run(row: Mapping[str, Any]) -> Run:
-    named = {name: row[name] for name in (*IDENTITY, *_PROVENANCE, *_OUTCOME)}
-    return Run(**named, metrics={name: row.get(name) for name in METRICS})
-
-
-def _calls_table(runs: Sequence[Run]) -> pa.Table:
-    import pyarrow as pa
-
-    types = {
-        "string": pa.string(),
-        "float64": pa.float64(),
-        "int64": pa.int64(),
-        "bool": pa.bool_(),
-    }
-    rows = [(number, *call) for number, run in enumerate(runs) for call in run.calls]
-    columns = zip(*rows, strict=True) if rows else [[]] * (len(CALL_COLUMNS) + 1)
-    schema = pa.schema([("run", pa.int64()), *((n, types[t]) for n, t in CALL_COLUMNS.items())])
-    return pa.Table.from_arrays(
-        [pa.array(column, type=f.type) for column, f in zip(columns, schema, strict=True)],
-        schema=schema,
-    )
-
-
-def _packed(table: pa.Table) -> bytes:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    sink = pa.BufferOutputStream()
-    pq.write_table(table, sink, compression="zstd")
-    packed: bytes = sink.getvalue().to_pybytes()
-    return packed
+def _told_apart(runs: Iterable[Run]) -> list[Run]:
+    """Different conversations of one id get the names of their sources."""
+    runs = list(runs)
+    digests: dict[str, set[str]] = {}
+    for run in runs:
+        digests.setdefault(run.conversation, set()).update([run.digest] if run.digest else ())
+    return [
+        replace(run, conversation=f"{run.source}:{run.conversation}")
+        if len(digests[run.conversation]) > 1 and run.source
+        else run
+        for run in runs
+    ]

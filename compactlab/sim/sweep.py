@@ -1,60 +1,42 @@
-"""An experiment: every strategy over every conversation, on one worker or several."""
+"""An experiment: every strategy, under every model, over every conversation."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
-from importlib.metadata import version
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from typing import Any
 
-import msgspec
-
-from compactlab.sim.blocks import forget_blocks
-from compactlab.sim.caller import RECORDED
-from compactlab.sim.churn import Churn
-from compactlab.sim.conversation import Conversation
-from compactlab.sim.errors import CompactlabError
-from compactlab.sim.metrics import METRICS
-from compactlab.sim.model import Catalogue, built_in
-from compactlab.sim.one_run import run_one, told
-from compactlab.sim.pricing import price_list
-from compactlab.sim.recording import unseen
-from compactlab.sim.results import Results, Run
-from compactlab.sim.rework import Closed
+from compactlab.sim.condition import Condition, Setting
+from compactlab.sim.results import Results
+from compactlab.sim.run import Run, parcel
+from compactlab.sim.shard import Shard, Task, shards
+from compactlab.sim.source import Source
+from compactlab.sim.store import Store
 from compactlab.sim.strategy import Strategy
-from compactlab.sim.summarize import Remembering, Summarizer
-from compactlab.sim.tokens import forget_counts
-
-DEFAULT_MODEL = "claude-sonnet-4-5"
+from compactlab.sim.workers import ALONE, Workers
 
 
 @dataclass(frozen=True)
-class Source:
-    """Where conversations come from; small, so that it travels to a worker in their place.
+class Done:
+    """What is told of a shard that is done.
 
     Parameters
     ----------
+    cells
+        How many cells it held: a source under a condition each.
+    calls
+        How many calls were replayed.
+    failed
+        How many runs failed, or sources could not be read.
     name
-        Unique in the experiment; begins the ids of its conversations.
-    load
-        Reads or makes them. Must be picklable: a function of a module, or a partial of one.
-    seed
-        The seed of the replays.
-    stem
-        With what the ids of its conversations begin as they are loaded.
+        The name of its last source.
     """
 
+    cells: int
+    calls: int
+    failed: int
     name: str
-    load: Callable[[], Iterable[Conversation]]
-    seed: int = 0
-    stem: str = ""
-
-    def named(self, conversation: Conversation) -> Conversation:
-        """A conversation of this source, with an id that begins with the source's name."""
-        if not self.stem or self.name == self.stem:
-            return conversation
-        return replace(conversation, id=self.name + conversation.id.removeprefix(self.stem))
 
 
 @dataclass(frozen=True)
@@ -68,164 +50,148 @@ class Experiment:
     strategies
         The strategies.
     models
-        Names of models, or ``recorded``. Empty: ``recorded`` for recordings, and
-        :data:`DEFAULT_MODEL` for conversations that were made up.
-    summarizer
-        Makes the summaries that strategies ask for.
-    window
-        Narrows every model's window to so many tokens.
+        Names of models, or ``recorded``. Empty: ``recorded`` for recordings, and a current one for
+        conversations that were made up.
+    setting
+        What is the same for all runs.
     skipped
         Files that were passed over because they are no transcripts.
-    catalogue
-        The models that may be named; it travels to the workers with the experiment.
-    churn
-        How often the client changes its prompt unasked, as an audit measured it.
-    loop
-        The closed loop, which is replayed beside the open one; None for the open one alone.
-    metrics
-        Names of those that are computed; all by default.
     """
 
     sources: tuple[Source, ...]
     strategies: tuple[Strategy, ...]
     models: tuple[str, ...] = ()
-    summarizer: Summarizer | None = None
-    window: int | None = None
+    setting: Setting = field(default_factory=Setting)
     skipped: int = 0
-    catalogue: Catalogue = field(default_factory=built_in)
-    churn: Churn | None = None
-    loop: Closed | None = None
-    metrics: tuple[str, ...] = tuple(METRICS)
+
+    @cached_property
+    def conditions(self) -> tuple[Condition, ...]:
+        """Every strategy under every model."""
+        return tuple(
+            Condition(strategy, model, self.setting)
+            for model in self.models or ("",)
+            for strategy in self.strategies
+        )
 
     def run(
-        self, jobs: int = 1, progress: Callable[[Source, list[Run]], None] | None = None
+        self,
+        workers: Workers = ALONE,
+        progress: Callable[[Done], None] | None = None,
+        *,
+        timeout: float | None = None,
     ) -> Results:
-        """Run everything.
+        """Run everything, and keep what is found in memory.
 
         Parameters
         ----------
-        jobs
-            Number of workers; the results do not depend on it.
+        workers
+            Who does it; what is found does not depend on them.
         progress
-            Told of every source that is done, in the order in which they are.
+            Told of every shard that is done, in the order in which they are.
+        timeout
+            Seconds that a run may take.
 
         Returns
         -------
         Results
-            All runs, in the order of sources, models and strategies.
+            All runs, in the order of sources, conversations, models and strategies.
         """
-        done: dict[int, list[Run]] = {}
-        for number, runs in self._shards(jobs):
-            done[number] = runs
-            if progress is not None:
-                progress(self.sources[number], runs)
-        runs = self._told_apart(done)
-        lines = {run.conversation: run.skipped for run in runs if run.skipped}
-        return Results(runs, {**self.manifest(), "skipped_lines": lines})
-
-    def _told_apart(self, done: dict[int, list[Run]]) -> list[Run]:
-        """All runs in order; different conversations of one id get the names of their sources."""
-        digests: dict[str, set[str]] = {}
-        for runs in done.values():
+        found: dict[tuple[int, int, int], Run] = {}
+        sources = {source.key: n for n, source in enumerate(self.sources)}
+        conditions = {condition.key: n for n, condition in enumerate(self.conditions)}
+        todo = list(shards(self._tasks(set()), timeout))
+        for shard, runs in workers.do(Shard.runs, todo):
             for run in runs:
-                digests.setdefault(run.conversation, set()).add(run.digest)
-        return [
-            replace(run, conversation=f"{self.sources[number].name}:{run.conversation}")
-            if len(digests[run.conversation]) > 1
-            else run
-            for number in sorted(done)
-            for run in done[number]
-        ]
+                place = sources[run.source_key], run.place, conditions[run.condition]
+                found[place] = run
+            if progress is not None:
+                progress(_done(shard, runs))
+        return Results([found[place] for place in sorted(found)], self.manifest())
 
-    def _shards(self, jobs: int) -> Iterator[tuple[int, list[Run]]]:
-        if jobs == 1 or len(self.sources) < 2:
-            yield from ((n, self.run_source(source)) for n, source in enumerate(self.sources))
-            return
-        from joblib import Parallel, delayed
+    def fill(
+        self,
+        store: Store,
+        workers: Workers,
+        progress: Callable[[Done], None] | None = None,
+        *,
+        todo: Sequence[Shard] | None = None,
+        fail_fast: bool = False,
+    ) -> None:
+        """Run what a store does not hold, and put it there.
 
-        _send_along(self.strategies)
-        workers = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
-        numbered = enumerate(self.sources)
-        yield from workers(delayed(self._shard)(number, source) for number, source in numbered)
+        It may be broken off at any time: what is in the store is whole, and the next start goes on
+        from there.
 
-    def _shard(self, number: int, source: Source) -> tuple[int, list[Run]]:
-        return number, self.run_source(source)
+        Parameters
+        ----------
+        store
+            The store; nobody else may write there meanwhile, see :meth:`Store.locked`.
+        workers
+            Who does it; what is found does not depend on them.
+        progress
+            Told of every shard that is done, in the order in which they are.
+        todo
+            What to run, of :meth:`missing`; by default all that is missing.
+        fail_fast
+            Whether to stop once something has failed.
+        """
+        store.tidy()
+        store.describe(self.manifest())
+        work = partial(_packed, tables=self.setting.tables)
+        for shard, (files, done) in workers.do(work, self.missing(store) if todo is None else todo):
+            store.put(shard.name, files)
+            if progress is not None:
+                progress(done)
+            if fail_fast and done.failed:
+                return
 
-    def run_source(self, source: Source) -> list[Run]:
-        """Run everything over the conversations of one source, in order."""
-        runs: list[Run] = []
-        try:
-            for conversation in source.load():
-                runs += self._run_conversation(source.named(conversation), source.seed)
-                forget_counts()
-                forget_blocks()
-        except Exception as error:
-            said = str(error) if isinstance(error, CompactlabError) else told(error)
-            unread = Run(source.name, "", "", "", self.window or 0, source.seed)
-            runs.append(replace(unread, status="unreadable", error=said))
-        return runs
+    def missing(self, store: Store, timeout: float | None = None) -> list[Shard]:
+        """What a store does not hold, as shards.
 
-    def _run_conversation(self, conversation: Conversation, seed: int) -> Iterator[Run]:
-        summarizer = Remembering(self.summarizer) if self.summarizer else None
-        fallback = RECORDED if conversation.recorded else DEFAULT_MODEL
-        overhead = unseen(conversation, self.catalogue)
-        for model in self.models or (fallback,):
-            for strategy in self.strategies:
-                run = Run(
-                    conversation=conversation.id,
-                    scenario=conversation.format,
-                    strategy=strategy.spec,
-                    model=model,
-                    window=self.window or 0,
-                    seed=seed,
-                    digest=conversation.digest,
-                    summarizer=summarizer.spec if summarizer else "",
-                    skipped=conversation.skipped,
-                    own_models=self.catalogue.digest,
-                    loop=self.loop.spec if self.loop else "",
-                    labels="declared" if conversation.facts else "inferred",
-                )
-                yield run_one(
-                    run,
-                    conversation,
-                    strategy,
-                    summarizer,
-                    overhead=overhead,
-                    catalogue=self.catalogue,
-                    churn=self.churn,
-                    loop=self.loop,
-                    metrics=self.metrics,
-                )
+        Parameters
+        ----------
+        store
+            The store.
+        timeout
+            Seconds that a run may take.
+        """
+        return list(shards(self._tasks(set(store.cells())), timeout))
+
+    def _tasks(self, done: set[tuple[str, str]]) -> Iterator[Task]:
+        for source in self.sources:
+            left = tuple(c for c in self.conditions if (source.key, c.key) not in done)
+            if left:
+                yield Task(source, left)
 
     def manifest(self) -> dict[str, Any]:
         """Where the results come from."""
+        strategies, writer = self.strategies, self.setting.summarizer
         return {
-            "compactlab": version("compactlab"),
-            "prices": price_list(),
-            "tokenizer": f"tiktoken {version('tiktoken')}",
-            "summarizer": self.summarizer.spec if self.summarizer else "",
-            "simulated": self.summarizer.simulated if self.summarizer else "",
-            "strategies": {strategy.spec: strategy.label for strategy in self.strategies},
-            "sees_future": [s.spec for s in self.strategies if s.sees_future],
-            "flushes": [s.spec for s in self.strategies if s.flushes],
-            "breaks": {s.spec: dict(s.breaks) for s in self.strategies if s.breaks},
+            **self.setting.provenance,
+            "simulated": writer.simulated if writer else "",
+            "strategies": {strategy.spec: strategy.label for strategy in strategies},
+            "strategies_code": {c.strategy.spec: c.code for c in self.conditions},
+            "sees_future": [s.spec for s in strategies if s.sees_future],
+            "flushes": [s.spec for s in strategies if s.flushes],
+            "breaks": {s.spec: dict(s.breaks) for s in strategies if s.breaks},
             "models": list(self.models),
-            "own_models": dict(self.catalogue.own),
-            "churn": msgspec.to_builtins(self.churn) if self.churn else {},
-            "loop": self.loop.spec if self.loop else "",
-            "metrics": list(self.metrics),
-            "window": self.window or 0,
             "skipped_files": self.skipped,
             "sources": [source.name for source in self.sources],
+            "source_keys": [source.key for source in self.sources],
+            "conditions": [condition.key for condition in self.conditions],
             "seeds": sorted({source.seed for source in self.sources}),
         }
 
 
-def _send_along(strategies: Iterable[Strategy]) -> None:
-    """Have the code of users' own strategies sent to the workers, which could not import it."""
-    import cloudpickle
+def _packed(shard: Shard, tables: tuple[str, ...]) -> tuple[dict[str, bytes], Done]:
+    runs = shard.runs()
+    return parcel(runs, tables), _done(shard, runs)
 
-    for part in (part for strategy in strategies for part in strategy.parts):
-        module = type(part).__module__
-        if module != "__main__" and not module.startswith(f"{__package__.partition('.')[0]}."):
-            cloudpickle.register_pickle_by_value(sys.modules[module])
+
+def _done(shard: Shard, runs: list[Run]) -> Done:
+    return Done(
+        len(shard.cells),
+        sum(len(run.calls) for run in runs),
+        sum(run.status != "ok" for run in runs),
+        shard.tasks[-1].source.name,
+    )

@@ -16,7 +16,7 @@ from compactlab.scenarios.coding_agent import CodingAgent
 from compactlab.sim.conversation import Conversation
 from compactlab.sim.one_run import run_one
 from compactlab.sim.recording import Unseen
-from compactlab.sim.results import Run
+from compactlab.sim.run import Run
 from compactlab.sim.spec import snake_case
 from compactlab.strategies import agents
 from compactlab.strategies.catalogue import LINE_UP, find_strategy

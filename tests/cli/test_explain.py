@@ -45,7 +45,7 @@ def test_requests_add_up_to_the_figures_of_a_run(strategy: str, compactlab: Run)
     assert {f"fresh_{cause}": n for cause, n in causes.items()}.items() <= run.metrics.items()
     calls = [request for request in requests if request["kind"] == "call"]
     assert len(calls) == run.metrics["calls"]
-    assert [r["cost_usd"] for r in calls] == pytest.approx([call[8] for call in run.calls])
+    assert [r["cost_usd"] for r in calls] == pytest.approx(run.calls["cost_usd"])
 
 
 def test_a_session_is_told_in_lines_that_fit(compactlab: Run) -> None:

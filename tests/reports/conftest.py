@@ -1,6 +1,5 @@
 """Small stores made by hand, so that every figure in a report can be reckoned on paper."""
 
-import json
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -8,7 +7,9 @@ from typing import Any
 
 import pytest
 
-from compactlab.sim.results import Results, Run
+from compactlab.sim.results import Results
+from compactlab.sim.run import Run
+from compactlab.sim.tables import CALLS, Rows
 
 GOLDEN = Path(__file__).parent / "golden"
 UPDATE = "COMPACTLAB_UPDATE_GOLDEN"
@@ -26,6 +27,12 @@ SUMMED: Prompts = [(0, 1_000), (1_000, 500), (300, 500), (800, 400)]
 ALONE: Prompts = [(0, 1_000), (0, 500), (0, 400), (0, 300)]
 
 
+def rows(calls: Sequence[dict[str, Any]]) -> Rows:
+    """Rows of the table of calls; what is not named is zero."""
+    names = {name for call in calls for name in call}
+    return CALLS.filled({name: [call.get(name, 0) for call in calls] for name in sorted(names)})
+
+
 def make(
     strategy: str,
     prompts: Prompts = KEPT,
@@ -39,20 +46,21 @@ def make(
     seed: int = 0,
 ) -> Run:
     """A run that went well, with figures that follow from its prompts."""
-    calls: list[tuple[Any, ...]] = []
+    calls: list[dict[str, Any]] = []
     for number, (read, written) in enumerate(prompts):
         cause = "cold_start" if not number else "compaction" if number in cut else "append"
         cost = read * _READ + written * _WRITE + 10 * _OUTPUT
         hit = number in cut
         over = read + written > WINDOW
         first = side if number == 1 else 0.0
-        calls.append((
-            f"m{number}", "claude-sonnet-4-5", 60.0 * number, 0, read, written, 0, 10, cost,
-            int(first > 0), int(first > 0) * 800, first, hit, hit, over,
-            json.dumps({cause: written}),
-            json.dumps({"compaction_call": 700} if first else {}),
-            written * (_WRITE - _READ) * hit + 700 * _WRITE * (first > 0), 0,
-        ))  # fmt: skip
+        calls.append({
+            "call": number + 1, "model": "claude-sonnet-4-5", "time": 60.0 * number,
+            "cache_read": read, "cache_write_5m": written, "output": 10, "cost_usd": cost,
+            "side_calls": int(first > 0), "side_tokens": int(first > 0) * 800,
+            "side_cost_usd": first, "rewrite": hit, "compaction": hit, "overflow": over,
+            "premium_usd": written * (_WRITE - _READ) * hit + 700 * _WRITE * (first > 0),
+            f"fresh_{cause}": written, "fresh_compaction_call": 700 * (first > 0),
+        })  # fmt: skip
     reads, writes = sum(r for r, _ in prompts), sum(w for _, w in prompts)
     over = sum(r + w > WINDOW for r, w in prompts)
     return Run(
@@ -65,9 +73,9 @@ def make(
         digest="d" * 16,
         summarizer="lexrank(units=1000)",
         metrics={
-            "cost_usd": sum(call[8] for call in calls) + side,
+            "cost_usd": sum(call["cost_usd"] for call in calls) + side,
             "side_cost_usd": side,
-            "premium_usd": sum(call[17] for call in calls),
+            "premium_usd": sum(call["premium_usd"] for call in calls),
             "tokens_uncached": 0,
             "tokens_cache_read": reads,
             "tokens_cache_write": writes,
@@ -90,7 +98,7 @@ def make(
             "structural_validity": sound,
             "rejected_calls": (1 - sound) * len(prompts),
         },
-        calls=calls,
+        rows={"calls": rows(calls)},
     )
 
 

@@ -10,7 +10,8 @@ from compactlab.reports.comparison import Comparison, comparisons
 from compactlab.reports.notes import failures, legend, notes, scope, summaries
 from compactlab.reports.verdict import verdict
 from compactlab.sim.metrics import METRICS
-from compactlab.sim.results import Results, Run
+from compactlab.sim.results import Results
+from compactlab.sim.run import Run
 
 Make = Callable[..., Run]
 Store = Callable[..., Results]

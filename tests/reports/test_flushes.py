@@ -7,7 +7,8 @@ from compactlab.reports.comparison import comparisons
 from compactlab.reports.notes import notes, summaries
 from compactlab.reports.provenance import provenance
 from compactlab.reports.table import table
-from compactlab.sim.results import Results, Run
+from compactlab.sim.results import Results
+from compactlab.sim.run import Run
 
 FLUSH = "memory_flush() + auto_compact()"
 

@@ -15,7 +15,8 @@ from compactlab.reports.catalogue import render
 from compactlab.reports.comma import harmless
 from compactlab.reports.markdown import code
 from compactlab.reports.text import clean
-from compactlab.sim.results import Results, Run
+from compactlab.sim.results import Results
+from compactlab.sim.run import Run
 
 Make = Callable[..., Run]
 Store = Callable[..., Results]

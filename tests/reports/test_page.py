@@ -10,7 +10,8 @@ import pytest
 from compactlab.reports.page import page, write
 from compactlab.reports.provenance import command
 from compactlab.sim.metrics import METRICS
-from compactlab.sim.results import Results, Run
+from compactlab.sim.results import Results
+from compactlab.sim.run import Run
 
 Make = Callable[..., Run]
 Store = Callable[..., Results]

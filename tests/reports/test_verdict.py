@@ -7,7 +7,8 @@ from compactlab.reports.columns import marks
 from compactlab.reports.comparison import Comparison, comparisons
 from compactlab.reports.notes import legend, notes, scope
 from compactlab.reports.verdict import verdict
-from compactlab.sim.results import Results, Run
+from compactlab.sim.results import Results
+from compactlab.sim.run import Run
 
 Make = Callable[..., Run]
 Store = Callable[..., Results]

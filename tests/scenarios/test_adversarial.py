@@ -14,7 +14,7 @@ from compactlab.sim.conversation import Conversation
 from compactlab.sim.facts.wording import Wording
 from compactlab.sim.message import Message, Part
 from compactlab.sim.replay import record
-from compactlab.sim.results import Run
+from compactlab.sim.run import Run
 from compactlab.sim.tokens import Tokenizer
 from compactlab.strategies.catalogue import LINE_UP, find_strategy
 from compactlab.summarizers.catalogue import SUMMARIZERS, find_summarizer

@@ -12,8 +12,10 @@ import pytest
 
 from compactlab.scenarios.catalogue import sources
 from compactlab.sim import metrics
+from compactlab.sim.condition import Setting
 from compactlab.sim.metrics import FAMILIES, METRICS, Metric, Reading, figures, measure
 from compactlab.sim.sweep import Experiment
+from compactlab.sim.workers import Workers
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.summarizers.catalogue import find_summarizer
 
@@ -108,7 +110,7 @@ SPECS = (
 def small(specs: tuple[str, ...]) -> Experiment:
     found, _ = sources(["coding_agent(turns=3, tokens=6000)"], seeds=3)
     strategies = tuple(map(find_strategy, specs))
-    return Experiment(tuple(found), strategies, (), find_summarizer(), window=40_000)
+    return Experiment(tuple(found), strategies, (), Setting(find_summarizer(), 40_000))
 
 
 @pytest.fixture(scope="module")
@@ -119,11 +121,13 @@ def alone() -> Any:
 
 def stored(results: Any, folder: Any) -> dict[str, bytes]:
     results.save(folder)
-    return {file.name: file.read_bytes() for file in sorted(folder.iterdir())}
+    return {
+        str(f.relative_to(folder)): f.read_bytes() for f in sorted(folder.rglob("*")) if f.is_file()
+    }
 
 
 def test_the_number_of_workers_changes_nothing(alone: Any, tmp_path: Any) -> None:
-    several = small(SPECS).run(jobs=2)
+    several = small(SPECS).run(Workers(2))
     assert several == alone
     assert not alone.failed
     assert stored(several, tmp_path / "2") == stored(alone, tmp_path / "1")

@@ -11,8 +11,8 @@ from compactlab.sim.metrics import METRICS, Reading, figures
 from compactlab.sim.one_run import run_one
 from compactlab.sim.recording import Unseen
 from compactlab.sim.replay import record
-from compactlab.sim.results import Run
 from compactlab.sim.rework import Closed
+from compactlab.sim.run import Run
 from compactlab.sim.strategy import Strategy
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.summarizers.catalogue import find_summarizer

@@ -11,7 +11,9 @@ import pytest
 
 from compactlab.sim.errors import InputError
 from compactlab.sim.metrics import METRICS
-from compactlab.sim.results import CALL_COLUMNS, Results, Run, replace_file
+from compactlab.sim.results import CALL_COLUMNS, Results
+from compactlab.sim.run import Run
+from compactlab.sim.store import replace_file
 
 CALL = (
     "a1", "gpt-5", 1.5, 1, 2, 3, 4, 5, 0.25, 1, 9, 0.125, True, False, True,

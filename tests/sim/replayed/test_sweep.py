@@ -10,9 +10,13 @@ import pytest
 
 from compactlab.scenarios import native
 from compactlab.scenarios.catalogue import sources
+from compactlab.sim.condition import Setting
 from compactlab.sim.errors import InputError
 from compactlab.sim.model import Catalogue
-from compactlab.sim.sweep import DEFAULT_MODEL, Experiment, Source
+from compactlab.sim.shard import DEFAULT_MODEL
+from compactlab.sim.source import Source
+from compactlab.sim.sweep import Done, Experiment
+from compactlab.sim.tables import CALLS
 from compactlab.strategies.keep_all import KeepAll
 from compactlab.strategies.keep_none import KeepNone
 
@@ -55,7 +59,7 @@ def test_one_that_raises_fails_its_own_row(kit: Any) -> None:
     assert re.fullmatch(r"ZeroDivisionError: oh no \(.*test_sweep\.py:\d+ in do\)", error)
     assert "/" not in error
     assert results.runs[0].metrics == {}
-    assert results.runs[0].calls == []
+    assert len(results.runs[0].calls) == 0
 
 
 @pytest.mark.parametrize("returned", [None, [], "view"])
@@ -117,7 +121,7 @@ def test_a_model_without_policy_fails_with_advice(kit: Any) -> None:
     row = {"window": 10_000, "cache": "", "prices": {"input": 1, "output": 2}}
     models = ("gpt-55", "gpt-55@none", "gpt-99")
     known = Catalogue.of({"models": {"gpt-55": row}})
-    results = Experiment(held(small(kit)), (KeepAll(),), models, catalogue=known).run()
+    results = Experiment(held(small(kit)), (KeepAll(),), models, Setting(catalogue=known)).run()
     assert [run.status for run in results.runs] == ["failed", "ok", "failed"]
     assert "gpt-55@none" in results.runs[0].error
     assert DEFAULT_MODEL in results.runs[0].error
@@ -133,19 +137,18 @@ def test_each_kind_has_its_own_model(kit: Any) -> None:
     )
     results = Experiment(held(small(kit), recorded), (KeepAll(),)).run()
     assert [run.model for run in results.runs] == [DEFAULT_MODEL, "recorded"]
-    assert [run.calls[0][1] for run in results.runs] == [DEFAULT_MODEL, "claude-opus-4-5"]
+    assert [run.calls["model"][0] for run in results.runs] == [DEFAULT_MODEL, "claude-opus-4-5"]
 
 
-def test_progress_is_told_of_every_source(kit: Any) -> None:
-    told: list[Any] = []
-    experiment = Experiment(held(small(kit, "a"), small(kit, "b")), (KeepAll(),))
-    experiment.run(progress=lambda source, runs: told.append((source.name, len(runs))))
-    assert told == [("a", 1), ("b", 1)]
+def test_progress_is_told_of_every_shard(kit: Any) -> None:
+    told: list[Done] = []
+    Experiment(held(small(kit, "a"), small(kit, "b")), (KeepAll(),)).run(progress=told.append)
+    assert told == [Done(cells=2, calls=2, failed=0, name="b")]
 
 
 def test_the_manifest_says_where_results_come_from(kit: Any) -> None:
     results = Experiment(
-        held(small(kit)), (KeepAll(),), ("gpt-5@none",), window=900, skipped=2
+        held(small(kit)), (KeepAll(),), ("gpt-5@none",), Setting(window=900), skipped=2
     ).run()
     manifest = results.manifest
     assert manifest["strategies"] == {"keep_all()": "keep_all"}
@@ -159,14 +162,13 @@ def test_the_manifest_says_where_results_come_from(kit: Any) -> None:
 
 
 def test_a_row_of_a_call_is_the_bill_of_its_step(kit: Any) -> None:
-    from compactlab.sim.results import CALL_COLUMNS
-
     (run,) = Experiment(held(small(kit)), (KeepAll(),), (kit.model,)).run().runs
-    row = dict(zip(CALL_COLUMNS, run.calls[0], strict=True))
+    row = {name: run.calls[name][0] for name in CALLS.columns}
     (step,) = kit.replayed(small(kit), kit.keep).steps
-    assert (row["answer"], row["model"], row["time"]) == ("a1", kit.model, step.time)
+    assert (row["call"], row["model"], row["time"]) == (1, kit.model, step.time)
     assert (row["uncached"], row["output"]) == (step.usage.uncached, step.usage.output)
-    assert row["causes"] == '{"cold_start":1}'
+    causes = {name: row[name] for name in row if name.startswith("fresh_") and row[name]}
+    assert causes == {"fresh_cold_start": 1}
     assert row["cost_usd"] == pytest.approx(1 * 1.25e-6 + 1 * 10e-6)
 
 

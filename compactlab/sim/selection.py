@@ -1,0 +1,147 @@
+"""What of a store belongs to its experiment: those cells that its manifest names, in its order.
+
+A store may hold more: strategies that the experiment names no more, and what was found with code
+that has changed since.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from compactlab.sim.errors import InputError
+from compactlab.sim.metrics import METRICS
+from compactlab.sim.run import COUNTED, HEAD, Run
+from compactlab.sim.store import Store
+from compactlab.sim.tables import TABLES, Rows
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+@contextmanager
+def selected(store: Store, manifest: Mapping[str, Any]) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection to a database that sees the tables of an experiment by their names.
+
+    What else the store holds is in tables called ``all_runs``, ``all_calls`` and so on.
+
+    Parameters
+    ----------
+    store
+        The store.
+    manifest
+        Its manifest: without conditions, everything is selected.
+    """
+    with store.connected() as connection:
+        held = {
+            name
+            for (name,) in connection.execute("SELECT view_name FROM duckdb_views()").fetchall()
+        }
+        if "all_runs" in held:
+            _select(connection, manifest)
+            whole = _count(connection, "runs") == _count(connection, "all_runs")
+            own = "" if whole else " WHERE run IN (SELECT run FROM runs)"
+            for name in TABLES:
+                if f"all_{name}" in held:
+                    rows = f"SELECT * FROM all_{name}{own}"  # noqa: S608
+                    connection.execute(f"CREATE VIEW {name} AS {rows}")
+        yield connection
+
+
+def _count(connection: duckdb.DuckDBPyConnection, view: str) -> int:
+    found = connection.execute(f"SELECT count(*) FROM {view}").fetchone()  # noqa: S608
+    return int(found[0]) if found else 0
+
+
+def _select(connection: duckdb.DuckDBPyConnection, manifest: Mapping[str, Any]) -> None:
+    if "conditions" not in manifest:
+        connection.execute("CREATE VIEW runs AS SELECT * FROM all_runs ORDER BY shard, row")
+        return
+    for name, keys in (("source", manifest["source_keys"]), ("condition", manifest["conditions"])):
+        connection.execute(f"CREATE TABLE _{name} (key VARCHAR, nth BIGINT)")
+        numbered = [list(keys), list(range(len(keys)))]
+        connection.execute(f"INSERT INTO _{name} SELECT unnest(?), unnest(?)", numbered)
+    connection.execute(
+        "CREATE VIEW runs AS SELECT all_runs.* FROM all_runs "
+        "JOIN _source ON source_key = _source.key JOIN _condition ON condition = _condition.key "
+        "ORDER BY _source.nth, place, _condition.nth"
+    )
+
+
+def read_runs(store: Store, manifest: Mapping[str, Any]) -> list[Run]:
+    """The runs of an experiment, in its order; rows of tables are read when they are asked for.
+
+    Raises
+    ------
+    InputError
+        If the store is damaged.
+    """
+    if not store.shards():
+        return []
+    metrics = list(manifest.get("metrics", METRICS))
+    try:
+        with selected(store, manifest) as connection:
+            columns = connection.execute("SELECT * FROM runs").fetchnumpy()
+            places = _places(connection)
+        found = {name: columns[name].tolist() for name in (*HEAD, *metrics)}
+    except (LookupError, TypeError) as error:
+        raise InputError(f"a damaged store of results ({error!r})", str(store.folder)) from None
+    tables = {name: _Stored(store, name) for name in TABLES}
+    runs = []
+    names = [name for name in HEAD if name != "run"]
+    for key, head, figures in zip(
+        found["run"],
+        zip(*(found[name] for name in names), strict=True),
+        zip(*(found[name] for name in metrics), strict=True),
+        strict=True,
+    ):
+        run = Run(**dict(zip(names, head, strict=True)))
+        run.metrics = dict(zip(metrics, figures, strict=True))
+        run.rows = {
+            name: Rows(tables[name], start, start + count)
+            for name, (start, count) in places[key].items()
+            if count
+        }
+        runs.append(run)
+    return runs
+
+
+def _places(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, tuple[int, int]]]:
+    """Of each run and table: at which row of all shards its rows begin, and how many they are."""
+    counts = ", ".join(COUNTED + name for name in TABLES)
+    rows = connection.execute(f"SELECT run, {counts} FROM all_runs ORDER BY shard, row").fetchall()  # noqa: S608
+    found: dict[str, dict[str, tuple[int, int]]] = defaultdict(dict)
+    for place, name in enumerate(TABLES, 1):
+        starts = accumulate((row[place] for row in rows), initial=0)
+        for row, start in zip(rows, starts, strict=False):
+            found[row[0]][name] = start, row[place]
+    return found
+
+
+class _Stored(Mapping[str, NDArray[Any]]):
+    """The columns of a table over all shards of a store, each read when it is asked for."""
+
+    def __init__(self, store: Store, table: str) -> None:
+        self._store, self._table = store, table
+        self._known: dict[str, NDArray[Any]] = {}
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        column = TABLES[self._table].columns[name]
+        if name not in self._known:
+            with self._store.connected() as connection:
+                sql = f'SELECT "{name}" FROM all_{self._table}'  # noqa: S608
+                values = np.asarray(connection.execute(sql).fetchnumpy()[name])
+            self._known[name] = column.array(values) if column.type == "texts" else values
+        return self._known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(TABLES[self._table].columns)
+
+    def __len__(self) -> int:
+        return len(TABLES[self._table].columns)

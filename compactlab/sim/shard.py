@@ -1,0 +1,212 @@
+"""What one worker does in one go: some sources under some conditions."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from compactlab.sim.blocks import forget_blocks
+from compactlab.sim.caller import RECORDED
+from compactlab.sim.condition import Condition
+from compactlab.sim.conversation import Conversation
+from compactlab.sim.errors import CompactlabError
+from compactlab.sim.one_run import run_one, told
+from compactlab.sim.recording import unseen
+from compactlab.sim.run import Run
+from compactlab.sim.source import Source
+from compactlab.sim.store import Cell
+from compactlab.sim.summarize import Remembering
+from compactlab.sim.tokens import forget_counts
+
+DEFAULT_MODEL = "claude-sonnet-4-5"
+# About a second of work: enough for starting it not to matter, little to do again if it is lost.
+FULL = 64
+# A source counts once more for every so many bytes.
+_BYTES = 500_000
+
+
+@dataclass(frozen=True)
+class Task:
+    """A source under some conditions.
+
+    Parameters
+    ----------
+    source
+        Where the conversations come from.
+    conditions
+        Under what they are replayed.
+    """
+
+    source: Source
+    conditions: tuple[Condition, ...]
+
+    @property
+    def cells(self) -> list[Cell]:
+        """The keys of what it does."""
+        return [(self.source.key, condition.key) for condition in self.conditions]
+
+    def runs(self, timeout: float | None = None) -> Iterator[Run]:
+        """Do it, conversation by conversation."""
+        place = 0
+        try:
+            for conversation in _conversations(self.source):
+                yield from self._under_all(place, self.source.named(conversation), timeout)
+                place += 1
+        except Exception as error:
+            said = str(error) if isinstance(error, CompactlabError) else told(error)
+            yield from self.failed("unreadable", said, place)
+
+    def failed(self, status: str, error: str, place: int = 0) -> Iterator[Run]:
+        """Its rows where there is no conversation to name in them."""
+        for condition in self.conditions:
+            unread = status == "unreadable"
+            yield Run(
+                self.source.name,
+                "",
+                "" if unread else condition.strategy.spec,
+                "" if unread else condition.model,
+                condition.setting.window or 0,
+                self.source.seed,
+                status=status,
+                error=error,
+                source=self.source.name,
+                place=place,
+                source_key=self.source.key,
+                condition=condition.key,
+            )
+
+    def _under_all(
+        self, place: int, conversation: Conversation, timeout: float | None
+    ) -> Iterator[Run]:
+        setting = self.conditions[0].setting
+        summarizer = Remembering(setting.summarizer) if setting.summarizer else None
+        fallback = RECORDED if conversation.recorded else DEFAULT_MODEL
+        overhead = unseen(conversation, setting.catalogue)
+        for condition in self.conditions:
+            run = Run(
+                conversation=conversation.id,
+                scenario=conversation.format,
+                strategy=condition.strategy.spec,
+                model=condition.model or fallback,
+                window=setting.window or 0,
+                seed=self.source.seed,
+                digest=conversation.digest,
+                summarizer=summarizer.spec if summarizer else "",
+                skipped=conversation.skipped,
+                own_models=setting.catalogue.digest,
+                loop=setting.loop.spec if setting.loop else "",
+                labels="declared" if conversation.facts else "inferred",
+                source=self.source.name,
+                place=place,
+                source_key=self.source.key,
+                condition=condition.key,
+            )
+            yield run_one(
+                run,
+                conversation,
+                condition.strategy,
+                summarizer,
+                overhead,
+                catalogue=setting.catalogue,
+                churn=setting.churn,
+                loop=setting.loop,
+                metrics=setting.metrics,
+                tables=setting.tables,
+                timeout=timeout,
+            )
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Tasks that are done and stored together.
+
+    Parameters
+    ----------
+    tasks
+        The tasks.
+    timeout
+        Seconds that a run may take; None for as many as it wants.
+    """
+
+    tasks: tuple[Task, ...]
+    timeout: float | None = None
+
+    @property
+    def cells(self) -> list[Cell]:
+        """The keys of what it does."""
+        return [cell for task in self.tasks for cell in task.cells]
+
+    @property
+    def name(self) -> str:
+        """Sixteen hex digits of what it holds."""
+        said = "".join(source + condition for source, condition in sorted(self.cells))
+        return hashlib.blake2b(said.encode(), digest_size=8).hexdigest()
+
+    def runs(self) -> list[Run]:
+        """Do all of it."""
+        return [run for task in self.tasks for run in task.runs(self.timeout)]
+
+    def apart(self) -> list[Shard]:
+        """A shard for each of its cells."""
+        return [
+            replace(self, tasks=(replace(task, conditions=(condition,)),))
+            for task in self.tasks
+            for condition in task.conditions
+        ]
+
+
+def shards(tasks: Iterable[Task], timeout: float | None = None) -> Iterator[Shard]:
+    """Put tasks together to shards of about the same work, in order.
+
+    What is left of them after some were done is put together to the same shards again, where no
+    task was begun: so whoever goes on after an interruption makes the files that would be there
+    without it.
+
+    Parameters
+    ----------
+    tasks
+        What there is to do.
+    timeout
+        As for :class:`Shard`.
+    """
+    held: list[Task] = []
+    work = 0
+    for task in tasks:
+        weight = 1 + task.source.size // _BYTES
+        at_once = max(1, FULL // weight)
+        for start in range(0, len(task.conditions), at_once):
+            piece = replace(task, conditions=task.conditions[start : start + at_once])
+            held.append(piece)
+            work += weight * len(piece.conditions)
+            if work >= FULL // 2:
+                yield Shard(tuple(held), timeout)
+                held, work = [], 0
+    if held:
+        yield Shard(tuple(held), timeout)
+
+
+_last: dict[str, Sequence[Conversation]] = {}
+
+
+def _conversations(source: Source) -> Iterator[Conversation]:
+    """The conversations of a source; the last one is held, for the next conditions on it."""
+    if source.key in _last:
+        yield from _last[source.key]
+        return
+    _forget()
+    count = 0
+    for count, conversation in enumerate(source.load(), 1):
+        if count > 1:
+            _forget()
+        yield conversation
+        last = conversation
+    if count == 1:
+        _last[source.key] = (last,)
+
+
+def _forget() -> None:
+    """Drop what is remembered of a conversation, so that it does not grow with every one."""
+    _last.clear()
+    forget_counts()
+    forget_blocks()

@@ -1,0 +1,58 @@
+"""Where conversations come from."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from compactlab.sim.conversation import Conversation
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where conversations come from; small, so that it travels to a worker in their place.
+
+    Parameters
+    ----------
+    name
+        Unique in the experiment, with the seed; begins the ids of its conversations.
+    load
+        Reads or makes them. Must be picklable: a function of a module, or a partial of one.
+    seed
+        The seed of the replays.
+    stem
+        With what the ids of its conversations begin as they are loaded.
+    content
+        Tells what it holds, and changes when that changes: a digest of the file, say. Picklable
+        too. By default all is loaded and the conversations' digests tell.
+    size
+        Bytes of text in it, about; 0 where nobody knows.
+    """
+
+    name: str
+    load: Callable[[], Iterable[Conversation]]
+    seed: int = 0
+    stem: str = ""
+    content: Callable[[], str] | None = None
+    size: int = 0
+
+    @cached_property
+    def key(self) -> str:
+        """Sixteen hex digits that change when anything about it changes."""
+        what = (self.name, self.stem, str(self.seed), (self.content or self._digests)())
+        said = "".join(f"{len(part)}:{part}" for part in what)
+        return hashlib.blake2b(said.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+    def _digests(self) -> str:
+        try:
+            return ",".join(conversation.digest for conversation in self.load())
+        except Exception as error:  # it will be a row of its own when it is run
+            return repr(error)
+
+    def named(self, conversation: Conversation) -> Conversation:
+        """A conversation of this source, with an id that begins with the source's name."""
+        if not self.stem or self.name == self.stem:
+            return conversation
+        return replace(conversation, id=self.name + conversation.id.removeprefix(self.stem))

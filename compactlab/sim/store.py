@@ -1,0 +1,231 @@
+"""The store: a directory with a manifest, and of each table a folder of shards.
+
+A shard is what one worker found in one go: a parquet file of one name in the folder of every
+table. Files are written under a temporary name and renamed, that of the table of runs last, so a
+shard is there when it has a file of runs, and whole. It is named after the cells that it holds (a
+source under a condition), so that what is there need not be run again. Nothing in a store depends
+on the machine, the number of workers or the time of day.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from compactlab.sim.errors import InputError, UsageError
+from compactlab.sim.tables import TABLES
+
+if TYPE_CHECKING:
+    import duckdb
+
+FORMAT = 4
+RUNS = "runs"
+_MANIFEST = "manifest.json"
+_LOCK = ".lock"
+_SUFFIX = ".parquet"
+
+Cell = tuple[str, str]
+"""The keys of a source and of a condition."""
+
+
+class Store:
+    """A directory of results.
+
+    Parameters
+    ----------
+    folder
+        Where it is, or will be.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is a manifest."""
+        return (self.folder / _MANIFEST).is_file()
+
+    def manifest(self) -> dict[str, Any]:
+        """Where the results come from.
+
+        Raises
+        ------
+        InputError
+            If there is none, or it is damaged or of another version.
+        """
+        try:
+            found = json.loads((self.folder / _MANIFEST).read_text("utf-8"))
+            version = found.pop("store", None)
+        except FileNotFoundError:
+            told = f"{_MANIFEST} is missing" if self.folder.is_dir() else "no such folder"
+            raise InputError(f"no store of results: {told}", str(self.folder)) from None
+        except (OSError, ValueError, TypeError, AttributeError) as error:
+            what = f"{type(error).__name__}: {error}"
+            raise InputError(f"no store of results ({what})", str(self.folder)) from None
+        if version != FORMAT:
+            raise InputError(
+                f"a store of another version ({version}, this one reads {FORMAT}); "
+                "run the experiment again, into another folder",
+                str(self.folder),
+            )
+        return dict(found)
+
+    def describe(self, manifest: Mapping[str, Any]) -> None:
+        """Write the manifest."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        text = json.dumps({"store": FORMAT, **manifest}, indent=2, sort_keys=True)
+        replace_file(self.folder / _MANIFEST, f"{text}\n".encode())
+
+    def shards(self) -> list[str]:
+        """The names of the shards that are whole, sorted."""
+        runs = self.folder / RUNS
+        names = os.listdir(runs) if runs.is_dir() else []
+        return sorted(n.removesuffix(_SUFFIX) for n in names if _is_shard(n))
+
+    def path(self, table: str, shard: str) -> Path:
+        """The file of a shard."""
+        return self.folder / table / f"{shard}{_SUFFIX}"
+
+    def put(self, shard: str, parcel: Mapping[str, bytes]) -> None:
+        """Store a shard.
+
+        Parameters
+        ----------
+        shard
+            Its name.
+        parcel
+            The content of its files by table.
+        """
+        for table in sorted(parcel, key=lambda name: (name == RUNS, name)):
+            (self.folder / table).mkdir(parents=True, exist_ok=True)
+            replace_file(self.path(table, shard), parcel[table])
+
+    def drop(self, shards: Iterable[str]) -> None:
+        """Take shards away, so that what they hold is run again."""
+        for shard in shards:
+            for table in (RUNS, *TABLES):
+                self.path(table, shard).unlink(missing_ok=True)
+
+    def clear(self) -> None:
+        """Take away all that belongs to it, and the folder if nothing else is in it."""
+        self.drop(self.shards())
+        (self.folder / _MANIFEST).unlink(missing_ok=True)
+        (self.folder / _LOCK).unlink(missing_ok=True)
+        for folder in (*(self.folder / table for table in (RUNS, *TABLES)), self.folder):
+            with suppress(OSError):
+                folder.rmdir()
+
+    def tidy(self) -> None:
+        """Remove what a run that was killed left behind: half of a shard, files half written."""
+        whole = set(self.shards())
+        for table in (RUNS, *TABLES):
+            for file in (self.folder / table).glob("*"):
+                if not _is_shard(file.name) or file.name.removesuffix(_SUFFIX) not in whole:
+                    file.unlink(missing_ok=True)
+
+    def cells(self, where: str = "true") -> dict[Cell, str]:
+        """The cells that are there, with their shards.
+
+        Parameters
+        ----------
+        where
+            Which rows of the table of runs to look at, in SQL.
+        """
+        if not self.shards():
+            return {}
+        rows = self.rows(
+            f"SELECT DISTINCT source_key, condition, shard FROM all_runs WHERE {where}"  # noqa: S608
+        )
+        return {(source, condition): shard for source, condition, shard in rows}
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        """The answer to a query."""
+        with self.connected() as connection:
+            found: list[tuple[Any, ...]] = connection.execute(sql).fetchall()
+        return found
+
+    @contextmanager
+    def connected(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A connection to a database that sees each table as ``all_NAME``, with its shards.
+
+        Raises
+        ------
+        InputError
+            If a file cannot be read, or a query is wrong.
+        """
+        import duckdb
+
+        connection = duckdb.connect(config={"preserve_insertion_order": True})
+        try:
+            for table in (RUNS, *TABLES):
+                self._view(connection, table)
+            yield connection
+        except duckdb.Error as error:
+            said = str(error).partition("\n")[0]
+            raise InputError(f"the store cannot be read: {said}", str(self.folder)) from None
+        finally:
+            connection.close()
+
+    def _view(self, connection: duckdb.DuckDBPyConnection, table: str) -> None:
+        paths = [self.path(table, shard) for shard in self.shards()]
+        files = [str(path) for path in paths if path.is_file()]
+        if not files:
+            return
+        connection.execute(
+            f"CREATE VIEW all_{table} AS SELECT * EXCLUDE (filename, file_row_number), "  # noqa: S608
+            "file_row_number AS row, "
+            "parse_filename(filename, true) AS shard FROM read_parquet("
+            f"[{', '.join(map(_quoted, files))}], filename=true, file_row_number=true, "
+            "union_by_name=true)"
+        )
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Nobody else writes here meanwhile.
+
+        Raises
+        ------
+        UsageError
+            If somebody does, or the folder cannot be written.
+        """
+        import filelock
+
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            lock = filelock.FileLock(self.folder / _LOCK, timeout=0)
+            lock.acquire()
+        except filelock.Timeout:
+            raise UsageError(f"another run is writing into {str(self.folder)!r}") from None
+        except (OSError, ValueError, NotImplementedError) as error:
+            raise UsageError(f"cannot write to {str(self.folder)!r}: {error}") from None
+        try:
+            yield
+        finally:
+            # The file stays: who removes it may remove it under the next one's hands.
+            lock.release()
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Write a file under a temporary name and rename it, so that it is whole or not there."""
+    temporary = path.with_name(f".{path.name}.tmp")
+    try:
+        with temporary.open("wb") as file:
+            file.write(content)
+            file.flush()
+            # Renamed before its content is on the disk, it might be there and empty after a crash.
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _is_shard(name: str) -> bool:
+    return name.endswith(_SUFFIX) and not name.startswith(".")
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
