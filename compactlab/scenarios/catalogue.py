@@ -23,7 +23,7 @@ from compactlab.scenarios.transcript import find, read
 from compactlab.sim.conversation import Conversation
 from compactlab.sim.errors import UsageError, unknown
 from compactlab.sim.scenario import Scenario
-from compactlab.sim.sweep import Source
+from compactlab.sim.source import Source
 from compactlab.sim.spec import build, label_of, parse_spec, snake_case
 
 SCENARIOS: dict[str, type[Scenario]] = {
@@ -143,8 +143,8 @@ def meant(name: str | Path) -> tuple[list[Path], list[Scenario]]:
 
     Examples
     --------
-    >>> [each.spec for each in meant("coding_agent(turns=3, tokens=9000)")[1]]
-    ["coding_agent(turns=3, tokens=9000, phrasing='public', profile='coding')"]
+    >>> [each.tokens for each in meant("coding_agent(turns=3, tokens=9000)")[1]]
+    [9000]
     """
     if is_there(name):
         return [Path(name)], []
