@@ -20,7 +20,7 @@ import platform
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from peers.environment import ADAPTERS, CHECKED, TOOLS, InstallError, Tool, ready, started
@@ -55,6 +55,7 @@ class Row:
     calls: int
     seconds: float
     runs: int
+    python: str
 
     @property
     def rate(self) -> float:
@@ -81,7 +82,21 @@ def measured(tool: Tool, python: Path, folder: Path, messages: int) -> list[Row]
     if done.returncode:
         raise RuntimeError((done.stderr.splitlines() or ["it failed"])[-1])
     found = json.loads(done.stdout.splitlines()[-1])
-    return [Row(messages, tool=tool.name, version=tool.version, **each) for each in found]
+    rows = [Row(messages, tool=tool.name, version=tool.version, **each) for each in found]
+    return rows if tool is OURS else [*rows, *together(rows)]
+
+
+def together(rows: Sequence[Row]) -> Iterator[Row]:
+    """What one tool needed for both strategies, one after the other."""
+    kept = [row for row in rows if row.strategy == "keep_all"]
+    slid = {row.tool: row for row in rows if row.strategy == "sliding_window"}
+    for one in kept:
+        if one.tool in slid:
+            two = slid[one.tool]
+            calls, seconds = one.calls + two.calls, one.seconds + two.seconds
+            yield replace(
+                one, strategy="both", ran="the sum of the two", calls=calls, seconds=seconds
+            )
 
 
 def ratios(rows: Sequence[Row]) -> Iterator[Ratio]:
@@ -99,17 +114,17 @@ def ratios(rows: Sequence[Row]) -> Iterator[Ratio]:
 
 def table(rows: Sequence[Row]) -> Iterator[str]:
     """A line for each row, in groups of one session and one strategy."""
-    head = ("tool", "version", "what was run", "calls", "seconds", "calls/s", "compactlab / tool")
-    form = "{:<27}{:<9}{:<64}{:>6}{:>10}{:>10}{:>19}"
+    head = ("tool", "version", "Python", "calls", "seconds", "calls/s", "compactlab / tool")
+    form = "{:<27}{:<9}{:<9}{:>6}{:>10}{:>9}{:>19}   {}"
     for messages, strategy in dict.fromkeys((row.messages, row.strategy) for row in rows):
         group = [row for row in rows if (row.messages, row.strategy) == (messages, strategy)]
         ours = next((row.rate for row in group if row.tool == OURS.name), None)
         yield f"\n{strategy}, {messages:,} messages"
-        yield form.format(*head)
+        yield form.format(*head, "what was run")
         for row in group:
             ratio = f"{ours / row.rate:,.1f}" if ours and row.tool != OURS.name else ""
             figures = (f"{row.calls:,}", f"{row.seconds:.4f}", f"{row.rate:,.0f}", ratio)
-            yield form.format(row.tool, row.version, row.ran, *figures)
+            yield form.format(row.tool, row.version, row.python, *figures, row.ran)
 
 
 def verdict(found: Sequence[Ratio]) -> Iterator[str]:

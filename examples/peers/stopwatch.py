@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import json
+import platform
 import sys
 import time
 from collections.abc import Callable
@@ -16,7 +17,7 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-TIMES = 5
+TIMES = 20
 ENOUGH = 20.0
 
 
@@ -33,8 +34,8 @@ def best_of(prepare: Callable[[], T], work: Callable[[T], int]) -> dict[str, Any
     Returns
     -------
     dict[str, Any]
-        Calls, seconds of the quickest run, and how many runs there were: ``TIMES``, or fewer
-        once they have taken ``ENOUGH`` seconds together.
+        Calls, seconds of the quickest run, how many runs there were (``TIMES``, or fewer once
+        they have taken ``ENOUGH`` seconds together), and the version of Python.
     """
     calls, seconds = 0, []
     while len(seconds) < TIMES and sum(seconds) < ENOUGH:
@@ -43,7 +44,8 @@ def best_of(prepare: Callable[[], T], work: Callable[[T], int]) -> dict[str, Any
         start = time.process_time()
         calls = work(subject)
         seconds.append(time.process_time() - start)
-    return {"calls": calls, "seconds": min(seconds), "runs": len(seconds)}
+    python = platform.python_version()
+    return {"calls": calls, "seconds": min(seconds), "runs": len(seconds), "python": python}
 
 
 def given() -> tuple[Path, dict[str, Any]]:

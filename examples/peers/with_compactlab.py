@@ -1,7 +1,7 @@
-"""compactlab, through its public API: `compactlab.run` of one strategy over one conversation.
+"""compactlab, through its public API: `compactlab.run` of one strategy, and of both in one run.
 
-Reading the file is not timed, for no other tool either; counting tokens is, since `run` forgets
-its counts after each conversation.
+Reading the file is not timed, for no other tool either; counting tokens is, once for each run,
+since `run` forgets its counts after each conversation.
 """
 
 from __future__ import annotations
@@ -15,22 +15,29 @@ import compactlab
 METRICS = ("money", "cache", "forward_need")
 
 
-def measure(file: Path, spec: str) -> dict[str, object]:
+def measure(file: Path, strategy: str, specs: list[str]) -> dict[str, object]:
     def prepare() -> compactlab.Conversation:
         (conversation,) = compactlab.read(file)
         return conversation
 
     def work(conversation: compactlab.Conversation) -> int:
-        results = compactlab.run(conversation, spec, ["claude-sonnet-4-5"], metrics=METRICS)
-        (run,) = results.runs
-        assert run.status == "ok", run.error
-        return len(conversation.calls)
+        results = compactlab.run(conversation, specs, ["claude-sonnet-4-5"], metrics=METRICS)
+        assert [run.status for run in results.runs] == ["ok"] * len(specs), results.runs
+        return len(conversation.calls) * len(specs)
 
-    ran = f"run({spec}), metrics {', '.join(METRICS)}"
-    return {"strategy": spec.partition("(")[0], "ran": ran, **best_of(prepare, work)}
+    ran = f"run({', '.join(specs)}) with {', '.join(METRICS)}"
+    return {"strategy": strategy, "ran": ran, **best_of(prepare, work)}
+
+
+def every_way(file: Path, keep: int) -> list[dict[str, object]]:
+    window = f"sliding_window(keep={keep})"
+    return [
+        measure(file, "keep_all", ["keep_all"]),
+        measure(file, "sliding_window", [window]),
+        measure(file, "both", ["keep_all", window]),
+    ]
 
 
 if __name__ == "__main__":
     folder, script = given()
-    specs = ("keep_all", f"sliding_window(keep={script['keep']})")
-    tell([measure(folder / "conversation.jsonl", spec) for spec in specs])
+    tell(every_way(folder / "conversation.jsonl", script["keep"]))

@@ -26,6 +26,16 @@ def bench(root: Path) -> Iterator[ModuleType]:
 
 
 @pytest.fixture(scope="module")
+def stopwatch(root: Path) -> Iterator[ModuleType]:
+    """The clock as the adapters import it, from beside them."""
+    sys.path.insert(0, str(root / "examples" / "peers"))
+    import stopwatch
+
+    yield stopwatch
+    sys.path.remove(str(root / "examples" / "peers"))
+
+
+@pytest.fixture(scope="module")
 def session(bench: ModuleType) -> compactlab.Conversation:
     return bench.session(60)  # type: ignore[no-any-return]
 
@@ -85,17 +95,20 @@ def test_the_same_size_gives_the_same_bytes(
 
 
 def test_compactlab_goes_through_every_call(
-    bench: ModuleType, session: compactlab.Conversation, folder: Path
+    stopwatch: ModuleType,
+    session: compactlab.Conversation,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    rows = bench.measured(bench.OURS, Path(sys.executable), folder, len(session.messages))
-    assert [row.strategy for row in rows] == ["keep_all", "sliding_window"]
-    assert [row.calls for row in rows] == [len(session.calls)] * 2
-    assert {row.messages for row in rows} == {len(session.messages)}
+    import with_compactlab
+
+    monkeypatch.setattr(stopwatch, "TIMES", 1)
+    found = with_compactlab.every_way(folder / "conversation.jsonl", 20)
+    assert [each["strategy"] for each in found] == ["keep_all", "sliding_window", "both"]
+    assert [each["calls"] for each in found] == [len(session.calls) * runs for runs in (1, 1, 2)]
 
 
-def test_what_is_timed_is_made_anew_for_each_run(bench: ModuleType) -> None:
-    from peers.stopwatch import TIMES, best_of
-
+def test_what_is_timed_is_made_anew_for_each_run(stopwatch: ModuleType) -> None:
     made: list[list[int]] = []
 
     def prepare() -> list[int]:
@@ -106,13 +119,34 @@ def test_what_is_timed_is_made_anew_for_each_run(bench: ModuleType) -> None:
         subject.append(len(made))
         return 7
 
-    found = best_of(prepare, work)
-    assert made == [[run] for run in range(1, TIMES + 1)]
-    assert (found["calls"], found["runs"]) == (7, TIMES)
+    found = stopwatch.best_of(prepare, work)
+    assert made == [[run] for run in range(1, stopwatch.TIMES + 1)]
+    assert (found["calls"], found["runs"]) == (7, stopwatch.TIMES)
+
+
+def test_what_an_adapter_tells_last_becomes_rows(
+    bench: ModuleType, root: Path, tmp_path: Path
+) -> None:
+    told = [
+        {"strategy": name, "ran": "it", "calls": 3, "seconds": 0.5, "runs": 1, "python": "3.12.1"}
+        for name in ("keep_all", "sliding_window")
+    ]
+    adapter = tmp_path / "adapter.py"
+    stopwatch = str(root / "examples" / "peers")
+    adapter.write_text(
+        f"import sys; sys.path.append({stopwatch!r})\n"
+        f"from stopwatch import tell\nprint('what a tool says')\ntell({told})\n",
+        encoding="utf-8",
+    )
+    tool = replace(bench.TOOLS[1], adapter=str(adapter))
+    kept, slid, both = bench.measured(tool, Path(sys.executable), tmp_path, 60)
+    assert (kept.tool, kept.messages, kept.version, kept.rate) == (tool.name, 60, tool.version, 6)
+    assert (slid.strategy, slid.python) == ("sliding_window", "3.12.1")
+    assert (both.strategy, both.calls, both.seconds) == ("both", 6, 1.0)
 
 
 def row(bench: ModuleType, tool: str, strategy: str, calls: int, seconds: float) -> Any:
-    return bench.Row(188, strategy, tool, "1.0", "a replay", calls, seconds, 5)
+    return bench.Row(188, strategy, tool, "1.0", "a replay", calls, seconds, 5, "3.11.7")
 
 
 @pytest.fixture
@@ -135,6 +169,14 @@ def test_the_best_of_the_others_is_what_counts(bench: ModuleType, rows: list[Any
     assert slid.ratio == pytest.approx(2.5)
 
 
+def test_for_both_strategies_a_tool_needs_the_sum(bench: ModuleType, rows: list[Any]) -> None:
+    ours, quick = bench.together(rows)
+    assert (ours.tool, ours.calls, ours.seconds) == ("compactlab", 200, pytest.approx(0.3))
+    assert (quick.tool, quick.calls, quick.seconds) == ("quick", 200, pytest.approx(1.5))
+    (both,) = (each for each in bench.ratios([*rows, ours, quick]) if each.strategy == "both")
+    assert both.ratio == pytest.approx(5)
+
+
 def test_sessions_of_other_sizes_are_not_mixed(bench: ModuleType, rows: list[Any]) -> None:
     larger = replace(rows[3], messages=1_837, seconds=0.001)
     assert list(bench.ratios([*rows, larger])) == list(bench.ratios(rows))
@@ -144,8 +186,15 @@ def test_the_table_has_a_ratio_for_whatever_can_be_compared(
     bench: ModuleType, rows: list[Any]
 ) -> None:
     lines = "\n".join(bench.table(rows)).splitlines()
-    shown = [line.split()[-2:] for line in lines if line.startswith(("slow", "quick"))]
-    assert shown == [["25", "40.0"], ["100", "10.0"], ["200", "2.5"], ["0.0001", "50,000"]]
+    told = [line.removesuffix("a replay").split() for line in lines if line.endswith("a replay")]
+    assert [(line[0], *line[5:]) for line in told] == [
+        ("compactlab", "1,000"),
+        ("slow", "25", "40.0"),
+        ("quick", "100", "10.0"),
+        ("compactlab", "500"),
+        ("quick", "200", "2.5"),
+        ("quick", "50,000"),
+    ]
     assert [line for line in lines if line.endswith(" messages")] == [
         "keep_all, 188 messages",
         "sliding_window, 188 messages",
