@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from compactlab.cli.expansion import Expansion
 from compactlab.cli.faults import Faults, Place, shown
-from compactlab.naming import churn_of, known_models, loop_of, metrics_of, models_of
+from compactlab.naming import churn_of, known_models, loop_of, metrics_of, models_of, tables_of
 from compactlab.scenarios.catalogue import DEFAULT, Seeded
 from compactlab.sim.errors import InputError, unknown
 from compactlab.strategies.catalogue import LINE_UP
@@ -212,6 +212,9 @@ def _check_names(data: dict[str, Any], options: dict[str, Any], faults: Faults) 
     for number, name in _texts(data.get("metrics")):
         with faults.at(("metrics", number)):
             metrics_of([name])
+    for number, name in _texts(data.get("tables")):
+        with faults.at(("tables", number)):
+            tables_of([name], [])
     file = options.get("models_file", data.get("models_file"))
     with faults.at(("models_file",)):
         catalogue = known_models(file if isinstance(file, str) else None)

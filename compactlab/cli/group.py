@@ -10,7 +10,9 @@ from compactlab.cli.explain import explain
 from compactlab.cli.fit import fit
 from compactlab.cli.inspect import inspect
 from compactlab.cli.list import list_
+from compactlab.cli.merge import merge
 from compactlab.cli.new import new
+from compactlab.cli.query import query
 from compactlab.cli.report import report
 from compactlab.cli.run import run
 from compactlab.cli.schema import schema
@@ -27,5 +29,5 @@ def cli() -> None:
     """  # noqa: D205
 
 
-for command in (run, report, explain, audit, score, inspect, fit, list_, new, schema):
+for command in (run, report, explain, audit, score, inspect, fit, list_, new, schema, merge, query):
     cli.add_command(command)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from compactlab.sim.sweep import Experiment
 
 # Tasks are tried until so many seconds have gone, three at least and so many at most.
-_SECONDS, _LEAST, _MOST = 5.0, 3, 40
+_SECONDS, _LEAST, _MOST = 2.0, 3, 40
 _LISTED = 50
 
 

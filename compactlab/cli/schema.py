@@ -41,6 +41,7 @@ def experiment_schema() -> Schema:
     from compactlab.cli.experiment import Settings
     from compactlab.scenarios.catalogue import SCENARIOS, SUITE
     from compactlab.sim.metrics import FAMILIES, METRICS
+    from compactlab.sim.tables import TABLES
     from compactlab.strategies.catalogue import strategies
     from compactlab.summarizers.catalogue import SUMMARIZERS, find_class
 
@@ -61,6 +62,7 @@ def experiment_schema() -> Schema:
         "anyOf": [_TEXT, {"$ref": "#/$defs/files"}, {"$ref": "#/$defs/scenario"}]
     }
     properties["metrics"]["items"] = {"enum": [*(family.name for family in FAMILIES), *METRICS]}
+    properties["tables"]["items"] = {"enum": list(TABLES)}
     del properties["summarizer"]["type"]
     properties["summarizer"]["anyOf"] = [
         {"anyOf": [{"enum": sorted(written)}, _TEXT]},

@@ -6,7 +6,15 @@ from collections.abc import Iterable, Iterator
 
 from compactlab.reports.columns import columns, marks
 from compactlab.reports.comparison import Comparison, comparisons
-from compactlab.reports.notes import failures, legend, notes, passed_over, scope, summaries
+from compactlab.reports.notes import (
+    failures,
+    legend,
+    notes,
+    passed_over,
+    scope,
+    summaries,
+    unfinished,
+)
 from compactlab.reports.text import capitalised, clean, counted
 from compactlab.reports.verdict import verdict
 from compactlab.sim.results import Results
@@ -24,8 +32,8 @@ def markdown(results: Results) -> str:
     lines = [line for each in compared for line in _comparison(each)]
     lines += [f"- {sentence}" for sentence in legend(compared, code)]
     lines += [f"- {capitalised(summaries(results, code))}."] if compared else []
-    over = passed_over(results, code)
-    lines += [f"- {over}"] if over else []
+    said = (unfinished(results), passed_over(results, code))
+    lines += [f"- {sentence}" for sentence in said if sentence]
     return "\n".join([*lines, *_failed(results)]).strip("\n")
 
 

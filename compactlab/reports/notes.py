@@ -113,6 +113,17 @@ def summaries(results: Results, name: Name = str) -> str:
     return f"summaries by {name(spec)}{': ' if told else ''}{told}"
 
 
+def unfinished(results: Results) -> str:
+    """How much of the experiment is not there yet, as after an interruption."""
+    if not results.missing:
+        return ""
+    lacking = counted(results.missing, "cell")
+    return (
+        f"Not finished: {lacking} (a conversation's source under a strategy and a model) still "
+        "to be run; the same command goes on where it stopped."
+    )
+
+
 def passed_over(results: Results, name: Name = str) -> str:
     """Which lines and files were not read; "" if there are none."""
     files = results.manifest.get("skipped_files", 0)

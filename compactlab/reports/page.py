@@ -10,7 +10,15 @@ from compactlab.reports import provenance
 from compactlab.reports.aggregate import together
 from compactlab.reports.columns import ARROWS
 from compactlab.reports.comparison import Comparison, comparisons
-from compactlab.reports.notes import failures, legend, model_names, passed_over, summaries, window
+from compactlab.reports.notes import (
+    failures,
+    legend,
+    model_names,
+    passed_over,
+    summaries,
+    unfinished,
+    window,
+)
 from compactlab.reports.palette import COLOURS, strategy_colours
 from compactlab.reports.sections import CHARTS, TABLES, charts, groups, section, tables
 from compactlab.reports.sessions import BINS
@@ -54,12 +62,13 @@ def _facts(results: Results, compared: Sequence[Comparison]) -> list[tuple[str, 
     """What stands at the head of the page."""
     models = dict.fromkeys(model_names(each) for each in compared)
     windows = dict.fromkeys(window(each).removeprefix("window").strip(" :") for each in compared)
-    over = passed_over(results)
+    over, lacking = passed_over(results), unfinished(results)
     return [
         *provenance.facts(results),
         ("Models", "; ".join(models) or "none"),
         ("Window", "; ".join(windows) or "none"),
         ("Summaries", summaries(results).removeprefix("summaries ")),
+        *([("Not finished", lacking.removeprefix("Not finished: "))] if lacking else []),
         *([("Passed over", over.removeprefix("Passed over: "))] if over else []),
     ]
 

@@ -29,6 +29,7 @@ _OTHERWISE_SHOWN = frozenset(
         "strategies_code",
         "sources",
         "source_keys",
+        "source_seeds",
         "conditions",
         "breaks",
         "sees_future",

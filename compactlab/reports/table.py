@@ -16,6 +16,7 @@ from compactlab.reports.notes import (
     passed_over,
     scope,
     summaries,
+    unfinished,
 )
 from compactlab.reports.setting import open_console
 from compactlab.reports.text import capitalised, counted, enumerated
@@ -54,7 +55,7 @@ def table(results: Results) -> str:
             _comparison(console, comparison)
         if compared:
             _say(console, *legend(compared), f"{capitalised(summaries(results))}.", style="dim")
-        _say(console, *filter(None, [passed_over(results)]), style="bold")
+        _say(console, *filter(None, [unfinished(results), passed_over(results)]), style="bold")
         _failed(console, results)
     lines = capture.get().splitlines()
     return "\n".join(line.rstrip() for line in lines).strip("\n")

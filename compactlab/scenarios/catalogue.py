@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from compactlab.scenarios import content
 from compactlab.scenarios.adversarial import Adversarial
 from compactlab.scenarios.coding_agent import CodingAgent
 from compactlab.scenarios.half_thoughts import HalfThoughts
@@ -126,7 +127,14 @@ def sources(
             of_file.setdefault(file.resolve(), {}).update(dict.fromkeys(named.seeds))
     listed = list(files.values())
     read_in = [
-        Source(name, partial(_read, file, lenient), seed, file.stem)
+        Source(
+            name,
+            partial(_read, file, lenient),
+            seed,
+            file.stem,
+            partial(content.of_file, file, lenient=lenient),
+            content.size_of_file(file),
+        )
         for name, (key, file) in zip(_names(listed), files.items(), strict=True)
         for seed in of_file[key]
     ]
@@ -237,7 +245,13 @@ def _scenarios(text: str) -> list[Scenario]:
 def _made(scenario: Scenario, seed: int) -> Source:
     label = label_of(scenario)
     name = label if label.endswith(")") else f"{label}()"
-    return Source(f"{name}-{seed}", partial(_make, scenario, seed), seed)
+    return Source(
+        f"{name}-{seed}",
+        partial(_make, scenario, seed),
+        seed,
+        content=partial(content.of_scenario, scenario),
+        size=content.size_of_scenario(scenario),
+    )
 
 
 def _make(scenario: Scenario, seed: int) -> list[Conversation]:

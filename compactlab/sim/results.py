@@ -19,7 +19,6 @@ from compactlab.sim.store import Store
 from compactlab.sim.tables import NO_ROWS, TABLES
 
 if TYPE_CHECKING:
-    import duckdb
     import pandas as pd
 
 _PROVENANCE = ("digest", "summarizer", "own_models", "loop", "labels")
@@ -51,6 +50,15 @@ class Results:
     def failed(self) -> list[Run]:
         """The runs that failed."""
         return [run for run in self.runs if run.status != "ok"]
+
+    @cached_property
+    def missing(self) -> int:
+        """Cells of the experiment (a source under a condition) that are not in the store yet."""
+        if self.store is None or "conditions" not in self.manifest:
+            return 0
+        sources, conditions = (set(self.manifest[n]) for n in ("source_keys", "conditions"))
+        held = sum(s in sources and c in conditions for s, c in self.store.cells())
+        return len(sources) * len(conditions) - held
 
     @cached_property
     def catalogue(self) -> Catalogue:
@@ -114,24 +122,20 @@ class Results:
         UsageError
             If the query is wrong.
         """
-        import duckdb
+        import pandas as pd
 
-        with self._database() as connection:
-            try:
-                return connection.execute(sql).df()
-            except duckdb.Error as error:
-                raise UsageError(f"the query fails: {error}") from None
+        with self._stored() as store:
+            names, rows = ask(store, sql)
+        return pd.DataFrame(rows, columns=names)
 
     @contextmanager
-    def _database(self) -> Iterator[duckdb.DuckDBPyConnection]:
+    def _stored(self) -> Iterator[Store]:
         if self.store is not None:
-            with selected(self.store, self.manifest) as connection:
-                yield connection
+            yield self.store
             return
         with TemporaryDirectory() as folder:
             self.save(folder)
-            with selected(Store(folder), self.manifest) as connection:
-                yield connection
+            yield Store(folder)
 
     def save(self, folder: str | Path) -> None:
         """Write a store of them.
@@ -142,8 +146,10 @@ class Results:
             Where to; made if it is not there. What a store there held is taken away.
         """
         store = Store(folder)
-        store.drop(store.shards())
-        store.put("results", parcel(self.runs))
+        files = parcel(self.runs)  # which may still lie there
+        # Broken off from here on, it is no store and not one that mixes old and new.
+        store.clear()
+        store.put("results", files)
         store.describe(self.manifest)
 
     @classmethod
@@ -158,6 +164,38 @@ class Results:
         store = Store(folder)
         manifest = store.manifest()
         return cls(read_runs(store, manifest), manifest, store)
+
+
+def ask(store: Store, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """Ask a store in SQL.
+
+    Parameters
+    ----------
+    store
+        The store.
+    sql
+        A query, see :meth:`Results.query`.
+
+    Returns
+    -------
+    tuple
+        The names of the columns, and the rows.
+
+    Raises
+    ------
+    InputError
+        If there is no store.
+    UsageError
+        If the query is wrong.
+    """
+    import duckdb
+
+    with selected(store, store.manifest()) as connection:
+        try:
+            answer = connection.execute(sql)
+            return [column[0] for column in answer.description or ()], answer.fetchall()
+        except duckdb.Error as error:
+            raise UsageError(f"the query fails: {error}") from None
 
 
 def _once(runs: Iterable[Run]) -> Iterator[Run]:

@@ -140,8 +140,7 @@ class Shard:
     @property
     def name(self) -> str:
         """Sixteen hex digits of what it holds."""
-        said = "".join(source + condition for source, condition in sorted(self.cells))
-        return hashlib.blake2b(said.encode(), digest_size=8).hexdigest()
+        return name_of(self.cells)
 
     def runs(self) -> list[Run]:
         """Do all of it."""
@@ -154,6 +153,12 @@ class Shard:
             for task in self.tasks
             for condition in task.conditions
         ]
+
+
+def name_of(cells: Iterable[Cell]) -> str:
+    """The name of a shard: sixteen hex digits of the cells that it holds."""
+    said = "".join(source + condition for source, condition in sorted(cells))
+    return hashlib.blake2b(said.encode(), digest_size=8).hexdigest()
 
 
 def shards(tasks: Iterable[Task], timeout: float | None = None) -> Iterator[Shard]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import re
+from functools import cache
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from compactlab.sim.errors import UsageError, unknown
@@ -103,7 +104,7 @@ def build(cls: type[T], arguments: dict[str, Any]) -> T:
     """
     name = snake_case(cls.__name__)
     fields = {f.name: f for f in dataclasses.fields(cls) if f.init}  # type: ignore[arg-type]
-    hints = get_type_hints(cls)
+    hints = _hints(cls)  # type: ignore[arg-type]
     for key, value in arguments.items():
         if key not in fields:
             raise UsageError(f"{name}: {unknown('field', key, fields)}")
@@ -113,6 +114,11 @@ def build(cls: type[T], arguments: dict[str, Any]) -> T:
         return cls(**arguments)
     except (ValueError, TypeError) as error:
         raise UsageError(f"{name}: {error}") from None
+
+
+@cache
+def _hints(cls: type) -> dict[str, Any]:
+    return get_type_hints(cls)
 
 
 def _fits(value: Any, hint: Any) -> bool:

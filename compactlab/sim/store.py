@@ -27,6 +27,7 @@ RUNS = "runs"
 _MANIFEST = "manifest.json"
 _LOCK = ".lock"
 _SUFFIX = ".parquet"
+_BEGUN = ".tmp"
 
 Cell = tuple[str, str]
 """The keys of a source and of a condition."""
@@ -100,6 +101,8 @@ class Store:
         parcel
             The content of its files by table.
         """
+        # One of the same name is gone before its tables change, so that it is never half of each.
+        self.drop([shard])
         for table in sorted(parcel, key=lambda name: (name == RUNS, name)):
             (self.folder / table).mkdir(parents=True, exist_ok=True)
             replace_file(self.path(table, shard), parcel[table])
@@ -112,8 +115,8 @@ class Store:
 
     def clear(self) -> None:
         """Take away all that belongs to it, and the folder if nothing else is in it."""
-        self.drop(self.shards())
         (self.folder / _MANIFEST).unlink(missing_ok=True)
+        self.drop(self.shards())
         (self.folder / _LOCK).unlink(missing_ok=True)
         for folder in (*(self.folder / table for table in (RUNS, *TABLES)), self.folder):
             with suppress(OSError):
@@ -123,8 +126,9 @@ class Store:
         """Remove what a run that was killed left behind: half of a shard, files half written."""
         whole = set(self.shards())
         for table in (RUNS, *TABLES):
-            for file in (self.folder / table).glob("*"):
-                if not _is_shard(file.name) or file.name.removesuffix(_SUFFIX) not in whole:
+            left = [*(self.folder / table).glob(f"*{_SUFFIX}"), *_begun(self.folder / table)]
+            for file in left:
+                if file.name.removesuffix(_SUFFIX) not in whole:
                     file.unlink(missing_ok=True)
 
     def cells(self, where: str = "true") -> dict[Cell, str]:
@@ -211,7 +215,7 @@ class Store:
 
 def replace_file(path: Path, content: bytes) -> None:
     """Write a file under a temporary name and rename it, so that it is whole or not there."""
-    temporary = path.with_name(f".{path.name}.tmp")
+    temporary = path.with_name(f".{path.name}{_BEGUN}")
     try:
         with temporary.open("wb") as file:
             file.write(content)
@@ -221,6 +225,11 @@ def replace_file(path: Path, content: bytes) -> None:
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _begun(folder: Path) -> Iterator[Path]:
+    """Files that were not written to their end; what others put there is left alone."""
+    return folder.glob(f".*{_SUFFIX}{_BEGUN}")
 
 
 def _is_shard(name: str) -> bool:

@@ -66,12 +66,13 @@ class Experiment:
 
     @cached_property
     def conditions(self) -> tuple[Condition, ...]:
-        """Every strategy under every model."""
-        return tuple(
+        """Every strategy under every model, each once."""
+        every = (
             Condition(strategy, model, self.setting)
             for model in self.models or ("",)
             for strategy in self.strategies
         )
+        return tuple({condition.key: condition for condition in every}.values())
 
     def run(
         self,
@@ -100,7 +101,7 @@ class Experiment:
         sources = {source.key: n for n, source in enumerate(self.sources)}
         conditions = {condition.key: n for n, condition in enumerate(self.conditions)}
         todo = list(shards(self._tasks(set()), timeout))
-        for shard, runs in workers.do(Shard.runs, todo):
+        for shard, runs in workers.do(_runs, todo):
             for run in runs:
                 place = sources[run.source_key], run.place, conditions[run.condition]
                 found[place] = run
@@ -177,10 +178,15 @@ class Experiment:
             "models": list(self.models),
             "skipped_files": self.skipped,
             "sources": [source.name for source in self.sources],
+            "source_seeds": [source.seed for source in self.sources],
             "source_keys": [source.key for source in self.sources],
             "conditions": [condition.key for condition in self.conditions],
             "seeds": sorted({source.seed for source in self.sources}),
         }
+
+
+def _runs(shard: Shard) -> list[Run]:
+    return shard.runs()
 
 
 def _packed(shard: Shard, tables: tuple[str, ...]) -> tuple[dict[str, bytes], Done]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from compactlab.sim.metrics import Reading
 from compactlab.sim.metrics.reading import BASE_CALLS
-from compactlab.sim.tables.messages import name_of, written
+from compactlab.sim.tables.messages import name_of, script_of, written
 from compactlab.sim.tables.table import Column, Columns, Table
 
 
@@ -12,6 +12,7 @@ def _of(reading: Reading) -> Columns:
     paybacks, prompts = reading.paybacks, reading.prompts
     if not paybacks:
         return {}
+    script = script_of(reading)
     changes = [reading.changes[each.call] for each in paybacks]
     return {
         "call": [each.call + 1 for each in paybacks],
@@ -22,7 +23,9 @@ def _of(reading: Reading) -> Columns:
         "fresh_before": [base for _, base in reading.spikes],
         "messages_gone": [len(change.gone) for change in changes],
         "messages_come": [len(change.come) for change in changes],
-        "written": [[name_of(m) for m in change.come if written(m)] for change in changes],
+        "written": [
+            [name_of(m, script) for m in change.come if written(m, script)] for change in changes
+        ],
         "premium_usd": [each.premium for each in paybacks],
         "summary_usd": [each.summary for each in paybacks],
         "saved_usd": [each.saved for each in paybacks],

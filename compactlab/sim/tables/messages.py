@@ -1,9 +1,9 @@
-"""The table of messages: those that a strategy wrote or changed, by what they say."""
+"""The table of messages: those that do not stand in the script, by what they say."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from operator import attrgetter
 
 import msgspec
@@ -15,14 +15,22 @@ from compactlab.sim.tables.table import Column, Columns, Table
 _encoded = msgspec.json.Encoder(order="deterministic").encode
 
 
-def written(message: Message) -> bool:
-    """Whether a message is not just as it was said."""
-    return any(part.kind not in ("verbatim", "opaque") for part in message.parts)
+def script_of(reading: Reading) -> dict[str, Message]:
+    """The messages of the script by their ids."""
+    return {message.id: message for message in reading.conversation.messages}
 
 
-def name_of(message: Message) -> str:
+def written(message: Message, script: Mapping[str, Message]) -> bool:
+    """Whether a message does not stand just so in the script."""
+    said = script.get(message.id)
+    if said is message:
+        return False
+    return said is None or (said.role, said.parts) != (message.role, message.parts)
+
+
+def name_of(message: Message, script: Mapping[str, Message]) -> str:
     """How the store names a message: its id; ``#`` and a digest, for what a strategy wrote."""
-    if not written(message):
+    if not written(message, script):
         return message.id
     said = _encoded((message.role, message.parts))
     return f"#{hashlib.blake2b(said, digest_size=8).hexdigest()}"
@@ -38,9 +46,10 @@ def loops(reading: Reading) -> Iterator[tuple[str, Reading]]:
 
 
 def _of(reading: Reading) -> Columns:
+    script = script_of(reading)
     steps = (step for _, replay in loops(reading) for step in replay.trace.steps)
-    unique = {id(message): message for step in steps for message in step.added if written(message)}
-    named = {name_of(message): message for message in unique.values()}
+    unique = {id(m): m for step in steps for m in step.added if written(m, script)}
+    named = {name_of(message, script): message for message in unique.values()}
     messages = list(named.values())
     return {
         "message": list(named),
@@ -57,7 +66,7 @@ def _told(text: str) -> str:
 
 MESSAGES = Table(
     "messages",
-    "a message that a strategy wrote or changed",
+    "a message that a strategy wrote or changed, or that came to be in the replay",
     {
         "message": Column("text", "digest of what it says, with # in front"),
         "role": Column("text", "who says it"),

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from compactlab.sim.metrics import Reading
-from compactlab.sim.tables.messages import loops, name_of
+from compactlab.sim.tables.messages import loops, name_of, script_of
 from compactlab.sim.tables.table import Column, Columns, Table
 
 
 def _of(reading: Reading) -> Columns:
+    script = script_of(reading)
     made = [(loop, n, s) for loop, r in loops(reading) for n, s in enumerate(r.trace.steps, 1)]
     return {
         "loop": [loop for loop, _, _ in made],
@@ -16,7 +17,7 @@ def _of(reading: Reading) -> Columns:
         "rework": [step.rework for _, _, step in made],
         "unmet": [list(step.unmet) for _, _, step in made],
         "shared": [step.shared for _, _, step in made],
-        "added": [list(map(name_of, step.added)) for _, _, step in made],
+        "added": [[name_of(m, script) for m in step.added] for _, _, step in made],
         "prompt": [step.usage.prompt for _, _, step in made],
         "cache_read": [step.usage.cache_read for _, _, step in made],
         "output": [step.usage.output for _, _, step in made],

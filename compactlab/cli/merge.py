@@ -1,0 +1,39 @@
+"""``compactlab merge``: join stores."""
+
+from __future__ import annotations
+
+import click
+
+from compactlab.reports.text import counted
+
+
+@click.command()
+@click.argument("folders", nargs=-1, required=True, type=click.Path(file_okay=False))
+@click.option("-o", "--out", required=True, type=click.Path(file_okay=False), help="Where to.")
+def merge(folders: tuple[str, ...], out: str) -> None:
+    """Join the stores in FOLDERS, each run once.
+
+    They must be of the same settings and the same version; sources and strategies may differ. What
+    OUT holds already stays and comes first.
+    """
+    from compactlab.reports.page import write
+    from compactlab.sim.merge import merge as join
+    from compactlab.sim.results import Results
+    from compactlab.sim.store import Store
+
+    into = Store(out)
+    stores = [Store(folder) for folder in folders]
+    for store in stores:
+        store.manifest()
+    with into.locked():
+        join(stores, into)
+        results = Results.load(out)
+        write(results, into.folder / "report.html")
+    told = [counted(len(results.runs), "run"), counted(len(results.manifest["sources"]), "source")]
+    click.echo(f"{out}: {', '.join(told)}")
+    if results.missing:
+        click.echo(
+            f"{counted(results.missing, 'cell')} of the joined experiment are missing: not every "
+            "strategy was run on every source",
+            err=True,
+        )

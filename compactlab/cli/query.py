@@ -1,0 +1,79 @@
+"""``compactlab query``: ask a store in SQL."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from compactlab.reports.text import clean
+
+
+@click.command()
+@click.argument("folder", type=click.Path(file_okay=False))
+@click.argument("sql")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(("table", "csv", "json")),
+    default="table",
+    show_default=True,
+)
+def query(folder: str, sql: str, form: str) -> None:
+    """Ask the store in FOLDER in SQL, of DuckDB.
+
+    Its tables are runs, calls, compactions, facts, messages and prompts, as far as they were
+    written; `run` joins them. What the experiment no longer names is in all_runs, all_calls, ...
+
+    \b
+    compactlab query compactlab-out "SELECT strategy, sum(cost_usd) FROM runs GROUP BY ALL"
+    compactlab query compactlab-out "DESCRIBE calls"
+    """  # noqa: D301
+    from compactlab.sim.results import ask
+    from compactlab.sim.store import Store
+
+    names, rows = ask(Store(folder), sql)
+    click.echo(_FORMS[form](names, rows), nl=form != "csv")
+
+
+def _table(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """Columns as wide as they must be; numbers to the right."""
+    cells = [[_shown(value) for value in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(names, *cells, strict=True)]
+    numeric = [
+        bool(column) and all(isinstance(value, int | float) or value is None for value in column)
+        for column in (list(zip(*rows, strict=True)) or [()] * len(names))
+    ]
+    lines = [list(map(clean, names)), ["-" * width for width in widths], *cells]
+    told = (
+        "  ".join(
+            cell.rjust(width) if right else cell.ljust(width)
+            for cell, width, right in zip(line, widths, numeric, strict=True)
+        ).rstrip()
+        for line in lines
+    )
+    return "\n".join(told)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:,.6g}"
+    return "" if value is None else clean(str(value))
+
+
+def _csv(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([names, *rows])
+    return text.getvalue()
+
+
+def _json(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    told = [dict(zip(names, row, strict=True)) for row in rows]
+    return json.dumps(told, indent=2, default=str)
+
+
+_FORMS = {"table": _table, "csv": _csv, "json": _json}
