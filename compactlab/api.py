@@ -294,4 +294,5 @@ def plan(
         computed,
         tables_of(several(tables, (str,)), computed),
     )
-    return Experiment((*held, *found), compared, names, setting, skipped)
+    each = {source.key: source for source in (*held, *found)}  # who is given twice runs once
+    return Experiment(tuple(each.values()), compared, names, setting, skipped)

@@ -132,7 +132,21 @@ def test_conversations_may_be_named_or_given_or_lie_in_files(
         ("coding_agent-0", "ok"),
         ("chat", "ok"),
     ]
-    assert results.runs[0] == results.runs[1]
+    given, named, _ = results.runs
+    assert (given.digest, given.metrics, given.rows) == (named.digest, named.metrics, named.rows)
+    assert given.source_key != named.source_key
+
+
+def test_what_is_given_twice_is_run_once(made: Conversation, tmp_path: Path) -> None:
+    """A source is the same if it has the same name, seed and content."""
+    longer = CodingAgent(turns=3, tokens=3000).conversation(seed=0)
+    given = [made, SMALL, made, longer, SMALL]
+    twice = (given, ["keep_all", KeepAll(), "keep_all()"], [DEFAULT_MODEL] * 2)
+    results = api.run(*twice, loop="open", metrics=["calls"])
+    assert [run.digest for run in results.runs] == [made.digest, longer.digest, made.digest]
+    stored = api.run(*twice, loop="open", metrics=["calls"], out=tmp_path)
+    assert stored == results
+    assert len(stored.query("SELECT run FROM runs")) == 3
 
 
 def test_a_folder_stands_for_its_transcripts(tmp_path: Path) -> None:

@@ -88,11 +88,11 @@ def read_runs(store: Store, manifest: Mapping[str, Any]) -> list[Run]:
     try:
         with selected(store, manifest) as connection:
             columns = connection.execute("SELECT * FROM runs").fetchnumpy()
-            places = _places(connection)
+            places, totals = _places(connection)
         found = {name: columns[name].tolist() for name in (*HEAD, *metrics)}
     except (LookupError, TypeError) as error:
         raise InputError(f"a damaged store of results ({error!r})", str(store.folder)) from None
-    tables = {name: _Stored(store, name) for name in TABLES}
+    tables = {name: _Stored(store, name, total) for name, total in totals.items()}
     runs = []
     names = [name for name in HEAD if name != "run"]
     for key, head, figures in zip(
@@ -112,8 +112,13 @@ def read_runs(store: Store, manifest: Mapping[str, Any]) -> list[Run]:
     return runs
 
 
-def _places(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, tuple[int, int]]]:
-    """Of each run and table: at which row of all shards its rows begin, and how many they are."""
+def _places(
+    connection: duckdb.DuckDBPyConnection,
+) -> tuple[dict[str, dict[str, tuple[int, int]]], dict[str, int]]:
+    """Of each run and table: at which row of all shards its rows begin, and how many they are.
+
+    And of each table, how many rows it has.
+    """
     counts = ", ".join(COUNTED + name for name in TABLES)
     rows = connection.execute(f"SELECT run, {counts} FROM all_runs ORDER BY shard, row").fetchall()  # noqa: S608
     found: dict[str, dict[str, tuple[int, int]]] = defaultdict(dict)
@@ -121,14 +126,15 @@ def _places(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, tuple[
         starts = accumulate((row[place] for row in rows), initial=0)
         for row, start in zip(rows, starts, strict=False):
             found[row[0]][name] = start, row[place]
-    return found
+    totals = {name: sum(row[place] for row in rows) for place, name in enumerate(TABLES, 1)}
+    return found, totals
 
 
 class _Stored(Mapping[str, NDArray[Any]]):
     """The columns of a table over all shards of a store, each read when it is asked for."""
 
-    def __init__(self, store: Store, table: str) -> None:
-        self._store, self._table = store, table
+    def __init__(self, store: Store, table: str, total: int) -> None:
+        self._store, self._table, self._total = store, table, total
         self._known: dict[str, NDArray[Any]] = {}
 
     def __getitem__(self, name: str) -> NDArray[Any]:
@@ -137,6 +143,9 @@ class _Stored(Mapping[str, NDArray[Any]]):
             with self._store.connected() as connection:
                 sql = f'SELECT "{name}" FROM all_{self._table}'  # noqa: S608
                 values = np.asarray(connection.execute(sql).fetchnumpy()[name])
+            if len(values) != self._total:
+                told = f"{len(values):,} rows in table {self._table}, not {self._total:,}"
+                raise InputError(f"a damaged store of results ({told})", str(self._store.folder))
             self._known[name] = column.array(values) if column.type == "texts" else values
         return self._known[name]
 
