@@ -97,7 +97,7 @@ class Workers:
             pre_dispatch="2 * n_jobs",
         )
         parent = 0 if self.dask else os.getpid()
-        calls = (delayed(_numbered)(work, n, shard, parent) for n, shard in shards.items())
+        calls = (delayed(_numbered)(work, n, shard, parent) for n, shard in list(shards.items()))
         try:
             yield from parallel(calls)
         except Exception as error:
