@@ -132,7 +132,8 @@ class Repository:
         lines += [f"from {self.package}.{self.rng.choice(_AREAS)} import {noun}" for noun in nouns]
         file = File(path, lines, [])
         size = sum(map(len, lines))
-        while size < characters or not file.functions:
+        most = len(self._functions)
+        while (size < characters and len(file.functions) < most) or not file.functions:
             name = self._function()
             if name not in file.functions:
                 body = ["", "", *self.function(name)]

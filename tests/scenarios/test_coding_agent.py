@@ -11,9 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compactlab.scenarios.coding_agent import CodingAgent
+from compactlab.scenarios.coding_repository import Repository
 from compactlab.scenarios.plot.profile import find_profile
 from compactlab.sim.conversation import Conversation
 from compactlab.sim.message import Part
+from compactlab.sim.stream import stream
 from compactlab.sim.tokens import Tokenizer
 
 
@@ -105,3 +107,8 @@ def test_what_was_edited_reads_edited() -> None:
         results = [part.text for part in parts(session, "tool_result")]
         read_again += sum(any(value in text for text in results) for value in settings)
     assert read_again > 0
+
+
+def test_a_file_ends_where_there_are_no_other_functions() -> None:
+    file = Repository(stream(0), modules=1).add("src/all.py", characters=10**9)
+    assert len(file.functions) == len(set(file.functions)) > 100
