@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 TIMES = 20
-ENOUGH = 20.0
+ENOUGH = 10.0
 
 
 def best_of(prepare: Callable[[], T], work: Callable[[T], int]) -> dict[str, Any]:

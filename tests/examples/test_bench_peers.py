@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import compactlab
+from compactlab.sim.tokens import encoding
 
 
 @pytest.fixture(scope="module")
@@ -106,6 +107,32 @@ def test_compactlab_goes_through_every_call(
     found = with_compactlab.every_way(folder / "conversation.jsonl", 20)
     assert [each["strategy"] for each in found] == ["keep_all", "sliding_window", "both"]
     assert [each["calls"] for each in found] == [len(session.calls) * runs for runs in (1, 1, 2)]
+
+
+def test_compactlab_counts_tokens_in_every_run_that_is_timed(
+    stopwatch: ModuleType,
+    session: compactlab.Conversation,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    import with_compactlab
+
+    texts = {part.text for each in session.messages for part in each.parts if part.text}
+    counted: list[int] = []
+
+    def look(prepare: Callable[[], Any], work: Callable[[Any], int]) -> dict[str, Any]:
+        for _ in range(2):
+            subject = prepare()
+            counted.append(len(texts & encoding("o200k_base").counts.keys()))
+            work(subject)
+            counted.append(len(texts & encoding("o200k_base").counts.keys()))
+        return {}
+
+    monkeypatch.setattr(with_compactlab, "best_of", look)
+    with_compactlab.measure(folder / "conversation.jsonl", "keep_all", ["keep_all"])
+    before, after, again, then = counted
+    assert before == again == 0
+    assert after == then > len(texts) // 2
 
 
 def test_what_is_timed_is_made_anew_for_each_run(stopwatch: ModuleType) -> None:
