@@ -28,7 +28,7 @@ ORDER = [
     "host", "strategy", "session", "side_calls", "elsewhere", "rework", "caller", "replay",
     "contract", "anatomy", "metrics", "score", "account", "audit", "tables", "parquet", "store",
     "run", "selection", "results", "deadline", "one_run", "code", "source", "condition", "shard",
-    "merge", "workers", "sweep",
+    "merge", "cluster", "workers", "sweep",
 ]  # fmt: skip
 
 # Each may import sim and itself, and never another.

@@ -9,9 +9,10 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any
+from itertools import islice
+from typing import Any, Protocol
 
-from compactlab.sim.errors import UsageError
+from compactlab.sim.cluster import DIED, Cluster
 from compactlab.sim.run import Run
 from compactlab.sim.shard import Shard
 
@@ -52,65 +53,36 @@ class Workers:
         Raises
         ------
         UsageError
-            If there is no such cluster.
+            If there is no such cluster, or its workers are of another version.
         """
         if self.jobs == 1 and not self.dask:
             yield from ((shard, work(shard)) for shard in shards)
             return
         _send_along(shards)
-        with self._backend():
-            left = dict(enumerate(shards))
-            deaths = 0
-            while left and deaths < _DEATHS:
-                for number, done in self._round(work, left):
-                    deaths = 0
-                    yield left.pop(number), done
-                deaths += 1
-            for shard in left.values():
-                yield from self._alone(work, shard)
-
-    def _alone(self, work: Work, shard: Shard) -> Iterator[tuple[Shard, Any]]:
-        """One shard by itself; if even so nobody survives it, its cells one by one."""
-        for _ in range(_DEATHS):
-            for _, done in self._round(work, {0: shard}, jobs=1):
-                yield shard, done
-                return
-        apart = shard.apart()
-        if len(apart) == 1:
-            yield shard, work(_Deadly(shard.tasks, shard.timeout))
-            return
-        for cell in apart:
-            yield from self._alone(work, cell)
-
-    def _round(
-        self, work: Work, shards: dict[int, Shard], jobs: int | None = None
-    ) -> Iterator[tuple[int, Any]]:
-        """Do shards until all are done or a worker dies."""
-        from joblib import Parallel, delayed
-
-        # With one job joblib would do it in this process, which must not die.
-        count = max(2, jobs or self.jobs)
-        parallel = Parallel(
-            n_jobs=-1 if self.dask else count,
-            return_as="generator_unordered",
-            batch_size=1,
-            pre_dispatch="2 * n_jobs",
+        pool: AbstractContextManager[_Team] = (
+            Cluster(self.dask) if self.dask else nullcontext(_Processes(self.jobs))
         )
-        parent = 0 if self.dask else os.getpid()
-        calls = (delayed(_numbered)(work, n, shard, parent) for n, shard in list(shards.items()))
-        try:
-            yield from parallel(calls)
-        except Exception as error:
-            if not _is_death(error):
-                raise
-
-    def _backend(self) -> AbstractContextManager[Any]:
-        if not self.dask:
-            return nullcontext()
-        return _cluster(self.dask)
+        with pool as team:
+            yield from _survived(team, work, shards)
 
 
 ALONE = Workers()
+
+
+class _Team(Protocol):
+    def do(self, work: Work, shards: Sequence[Shard]) -> Iterator[tuple[Shard, Any]]:
+        """What comes of each shard; `DIED` for one that nobody survives."""
+
+
+def _survived(team: _Team, work: Work, shards: Sequence[Shard]) -> Iterator[tuple[Shard, Any]]:
+    """Do shards; one that nobody survives in smaller and smaller pieces."""
+    for shard, done in team.do(work, shards):
+        if done is not DIED:
+            yield shard, done
+        elif len(shard.cells) > 1:
+            yield from _survived(team, work, shard.apart())
+        else:
+            yield shard, work(_Deadly(shard.tasks, shard.timeout))
 
 
 class _Deadly(Shard):
@@ -121,9 +93,51 @@ class _Deadly(Shard):
         return [run for task in self.tasks for run in task.failed("failed", error)]
 
 
-def _numbered(work: Work, number: int, shard: Shard, parent: int) -> tuple[int, Any]:
-    if parent:
-        _die_with(parent)
+@dataclass(frozen=True)
+class _Processes:
+    """Processes of this machine."""
+
+    jobs: int
+
+    def do(self, work: Work, shards: Sequence[Shard]) -> Iterator[tuple[Shard, Any]]:
+        left = dict(enumerate(shards))
+        deaths = 0
+        while left:
+            for number, done in self._round(work, left):
+                deaths = 0
+                yield left.pop(number), done
+            deaths += 1
+            if deaths >= _DEATHS:
+                # It is one of those that were handed out; by itself, it is known by its death.
+                for number in list(islice(left, 2 * self.jobs)):
+                    shard = left.pop(number)
+                    alone = _Processes(1)._round(work, {number: shard})
+                    yield shard, next((done for _, done in alone), DIED)
+                deaths = 0
+
+    def _round(self, work: Work, shards: dict[int, Shard]) -> Iterator[tuple[int, Any]]:
+        """Do shards, in order, until all are done or a worker dies."""
+        from joblib import Parallel, delayed
+        from joblib.externals.loky.process_executor import BrokenProcessPool
+
+        parallel = Parallel(
+            # With one job joblib would do it in this process, which must not die.
+            n_jobs=max(2, self.jobs),
+            return_as="generator_unordered",
+            batch_size=1,
+            pre_dispatch="2 * n_jobs",
+            initializer=_die_with,
+            initargs=(os.getpid(),),
+        )
+        # A copy: shards that are done are taken out while others are still handed out.
+        calls = [delayed(_numbered)(work, number, shard) for number, shard in shards.items()]
+        try:
+            yield from parallel(calls)
+        except BrokenProcessPool:
+            return
+
+
+def _numbered(work: Work, number: int, shard: Shard) -> tuple[int, Any]:
     return number, work(shard)
 
 
@@ -132,53 +146,13 @@ def _die_with(parent: int) -> None:
 
     Killed, that process could tell nobody, and its workers would go on for nothing.
     """
-    if any(thread.name == "orphaned" for thread in threading.enumerate()):
-        return
 
     def watch() -> None:
         while os.getppid() == parent:
-            time.sleep(1)
+            time.sleep(0.5)
         os._exit(1)
 
-    if os.getppid() == parent:
-        threading.Thread(target=watch, name="orphaned", daemon=True).start()
-
-
-def _is_death(error: Exception) -> bool:
-    from joblib.externals.loky.process_executor import BrokenProcessPool
-
-    # Of a cluster: KilledWorker, when a task has taken several workers with it.
-    return isinstance(error, BrokenProcessPool) or type(error).__name__ == "KilledWorker"
-
-
-def _cluster(address: str) -> AbstractContextManager[Any]:
-    try:
-        from distributed import Client
-    except ImportError:
-        raise UsageError(
-            "for a cluster, dask is needed: pip install 'compactlab[distributed]'"
-        ) from None
-    from joblib import parallel_config
-
-    try:
-        client = Client(address, timeout=10, set_as_default=True)  # type: ignore[no-untyped-call]
-    except (OSError, ValueError) as error:
-        raise UsageError(f"no dask scheduler at {address!r}: {error}") from None
-    return _Connected(client, parallel_config(backend="dask", client=client))
-
-
-class _Connected(AbstractContextManager[Any]):
-    """A client of a cluster, closed after use."""
-
-    def __init__(self, client: Any, config: AbstractContextManager[Any]) -> None:
-        self._client, self._config = client, config
-
-    def __enter__(self) -> None:
-        self._config.__enter__()
-
-    def __exit__(self, *error: Any) -> None:
-        self._config.__exit__(*error)
-        self._client.close()
+    threading.Thread(target=watch, name="orphaned", daemon=True).start()
 
 
 def _send_along(shards: Iterable[Shard]) -> None:

@@ -1,0 +1,157 @@
+"""The workers of a dask cluster."""
+
+from __future__ import annotations
+
+import pickle
+import platform
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from importlib.metadata import version
+from itertools import islice
+from typing import Any
+
+from compactlab.sim.code import digest_of_folder
+from compactlab.sim.errors import UsageError
+from compactlab.sim.pricing import price_list
+from compactlab.sim.shard import Shard
+
+Outcome = tuple[Shard, Any]
+"""A shard and what comes of it."""
+DIED = object()
+"""What comes of a shard that nobody survives."""
+
+# Seconds to wait for a scheduler, and for a first worker.
+_PATIENCE = 10
+# What results depend on, of the package.
+_CODE = ("sim", "strategies", "summarizers", "scenarios")
+# A worker may have several threads, but an engine remembers for one at a time.
+_busy = threading.Lock()
+
+
+class Cluster:
+    """A connection to a cluster, used with ``with``.
+
+    Parameters
+    ----------
+    address
+        Where its scheduler is, e.g. ``tcp://127.0.0.1:8786``.
+
+    Raises
+    ------
+    UsageError
+        If there is none, it has no workers, or they are of another version.
+    """
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+        self._client: Any = None
+
+    def __enter__(self) -> Cluster:
+        try:
+            from distributed import Client
+        except ImportError:
+            raise UsageError(
+                "for a cluster, dask is needed: pip install 'compactlab[distributed]'"
+            ) from None
+        try:
+            self._client = Client(self._address, timeout=_PATIENCE, set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise UsageError(f"no dask scheduler at {self._address!r}: {error}") from None
+        try:
+            self._client.wait_for_workers(1, timeout=_PATIENCE)
+            self._compare()
+        except TimeoutError:
+            self._client.close()
+            raise UsageError(f"the dask scheduler at {self._address!r} has no workers") from None
+        except BaseException:
+            self._client.close()
+            raise
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._client.close()
+
+    def _compare(self) -> None:
+        """See to it that the workers would find the same as this process."""
+        for worker, there in self._client.run(_versions, on_error="return").items():
+            _same(_versions(), there, worker)
+
+    def do(self, work: Callable[[Shard], Any], shards: Sequence[Shard]) -> Iterator[Outcome]:
+        """Do shards, and give out what comes of each as soon as it is there.
+
+        Parameters
+        ----------
+        work
+            What to do with a shard, a function that can be pickled.
+        shards
+            The shards; :data:`DIED` comes of one over which workers died again and again.
+        """
+        from distributed import as_completed
+
+        waiting = iter(shards)
+        running: dict[Any, Shard] = {}
+        finished = as_completed(loop=self._client.loop)
+        try:
+            while True:
+                for shard in islice(waiting, max(0, self._room() - len(running))):
+                    future = self._submit(work, shard)
+                    running[future] = shard
+                    finished.add(future)
+                if not running:
+                    return
+                future = next(finished)
+                yield running.pop(future), self._result(future)
+        finally:
+            self._client.cancel(list(running))
+
+    def _room(self) -> int:
+        """How many shards are handed out: no worker has to wait, and none heaps up what it did."""
+        return max(2, 2 * sum(self._client.nthreads().values()))
+
+    def _submit(self, work: Callable[[Shard], Any], shard: Shard) -> Any:
+        import cloudpickle
+
+        # As bytes, for a worker to look whether it can do it before it reads what it is.
+        return self._client.submit(_do, _versions(), cloudpickle.dumps((work, shard)), pure=False)
+
+    def _result(self, future: Any) -> Any:
+        from distributed import CancelledError, KilledWorker
+
+        try:
+            return future.result()
+        except KilledWorker:
+            return DIED
+        except CancelledError:
+            raise UsageError(f"the dask scheduler at {self._address!r} is gone") from None
+
+
+def _do(versions: Mapping[str, str], packed: bytes) -> Any:
+    _same(versions, _versions(), "a worker")
+    with _busy:
+        work, shard = pickle.loads(packed)  # noqa: S301
+        return work(shard)
+
+
+@cache
+def _versions() -> dict[str, str]:
+    """What must be the same for results to be the same, and for code to be read at all."""
+    return {
+        "python": ".".join(platform.python_version_tuple()[:2]),
+        "compactlab": version("compactlab"),
+        "tiktoken": version("tiktoken"),
+        "prices": price_list(),
+        **{f"code of {name}": digest_of_folder(name) for name in _CODE},
+    }
+
+
+def _same(here: Mapping[str, str], there: Any, worker: str) -> None:
+    if not isinstance(there, Mapping):
+        raise UsageError(f"{worker} has no compactlab of this version: {there}")
+    differences = [
+        f"{name} {there.get(name)}, not {here[name]}"
+        for name in here
+        if there.get(name) != here[name]
+    ]
+    if differences:
+        raise UsageError(f"{worker} would not find the same: {', '.join(differences)}")
