@@ -76,11 +76,12 @@ def _imported(name: str, path: Path) -> Iterator[str]:
 def _targets(name: str, path: Path, changed: int) -> tuple[str, ...]:
     """What a file imports, by full names."""
     targets: list[str] = []
+    package = name.split(".") if path.stem == "__init__" else name.split(".")[:-1]
     for node in ast.walk(ast.parse(path.read_bytes())):
         if isinstance(node, ast.Import):
             targets += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            above = name.split(".")[: -node.level] if node.level else []
+            above = package[: len(package) + 1 - node.level] if node.level else []
             origin = ".".join([*above, *([node.module] if node.module else [])])
             targets += [origin, *(f"{origin}.{alias.name}" for alias in node.names)]
     return tuple(dict.fromkeys(targets))
