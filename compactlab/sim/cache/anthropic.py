@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import chain, compress, count, pairwise
 from typing import Literal
 
 from compactlab.sim.cache.marks import (
@@ -34,6 +34,8 @@ from compactlab.sim.prompt import Prompt
 
 # Blocks at the end of a prompt that cannot be marked: thinking, empty texts.
 _TAIL = 3
+# So many blocks at the end are looked through at every request: that is where prompts are edited.
+_REVISED = 64
 
 
 @dataclass(frozen=True)
@@ -125,6 +127,8 @@ class _Entries(Cache):
         self._lives = {ttl: policy.lifetime(ttl) for ttl in LIFETIMES}
         self._salt = Salt()
         self._named: Callable[[int], int] = int  # of the prompt that is looked up, a block's key
+        # Blocks from one to another at which no entry ends, if that is the name of the last.
+        self._bare = 0, -1, 0
 
     def request(self, request: Request) -> Lookup:
         """Look up, then store."""
@@ -172,7 +176,7 @@ class _Entries(Cache):
         if (
             found < 0
             and self._policy.runs_are_one
-            and self._ends_in(request.prompt, before + 1, mark - lookback)
+            and any(self._known(request.prompt, before + 1, mark - lookback))
         ):
             further = walk_further(request.prompt, mark, lookback)
             found = self._first(request, further, missed)
@@ -209,32 +213,50 @@ class _Entries(Cache):
         prompt, at = request.prompt, request.at
         end, far = len(prompt.totals) - 1, last - self._policy.lookback
         seen = max(hit, *missed.values()) if missed else hit
-        if last < end:
-            for block, entry in self._known(prompt, range(end, last, -1)):
-                _furthest(missed, entry.why_not(at) or "lookback_miss", block)
+        for block, entry in self._known(prompt, last + 1, end):
+            _furthest(missed, entry.why_not(at) or "lookback_miss", block)
+            break
+        for block, entry in self._known(prompt, seen + 1, far):
+            why = entry.why_not(at) or "lookback_miss"
+            if why == "ttl_expired" and block < prompt.agreed - _TAIL:
+                continue  # alive, it would have been too far: what was changed is to blame
+            _furthest(missed, why, block)
+            if not entry.unstored:
                 break
-        if self._ends_in(prompt, seen + 1, far):
-            for block, entry in self._known(prompt, range(far, seen, -1)):
-                why = entry.why_not(at) or "lookback_miss"
-                if why == "ttl_expired" and block < prompt.agreed - _TAIL:
-                    continue  # alive, it would have been too far: what was changed is to blame
-                _furthest(missed, why, block)
-                if not entry.unstored:
-                    break
 
-    def _ends_in(self, prompt: Prompt, first: int, last: int) -> bool:
-        """Whether an entry may end from one block to another: mostly none does."""
-        return first <= last and not self._ends.keys().isdisjoint(prompt.totals[first : last + 1])
+    def _known(self, prompt: Prompt, first: int, last: int) -> Iterator[tuple[int, _Entry]]:
+        """Where entries end from one block to another, the last one first, and the entries.
 
-    def _known(self, prompt: Prompt, blocks: Iterable[int]) -> Iterator[tuple[int, _Entry]]:
-        """Those of the blocks where an entry ends, with it; only there a key is asked for."""
-        totals, ends, entries = prompt.totals, self._ends, self._entries
-        for block in blocks:
-            tokens = totals[block]
-            if tokens in ends and block in ends[tokens]:
-                entry = entries.get(self._named(block))
-                if entry is not None:
-                    yield block, entry
+        Mostly none does for a long way, and the next prompt is the same up to near its end: then
+        nobody looks there again.
+        """
+        behind, upto = first, last - _REVISED
+        start, end, name = self._bare
+        if first <= end <= last and self._named(end) == name:
+            behind, upto = end + 1, upto if upto > end + _REVISED else end
+        likely = self._likely(prompt, behind, last)
+        if behind > first:
+            likely = chain(likely, self._likely(prompt, first, start - 1))
+        for block in likely:
+            entry = self._entries.get(self._named(block))
+            if entry is not None:
+                self._keep(prompt, block + 1, upto)
+                upto = -1
+                yield block, entry
+        self._keep(prompt, first, upto)
+
+    def _likely(self, prompt: Prompt, first: int, last: int) -> Iterator[int]:
+        """Of the blocks from one to another, the last one first, those where an entry may end."""
+        totals, ends = prompt.totals, self._ends
+        for high in range(last, first - 1, -_REVISED):
+            low = max(high - _REVISED + 1, first)
+            likely = [*compress(count(low), map(ends.__contains__, totals[low : high + 1]))]
+            yield from (block for block in reversed(likely) if block in ends[totals[block]])
+
+    def _keep(self, prompt: Prompt, first: int, last: int) -> None:
+        """Keep in mind that between two blocks no entry ends, if that is worth it."""
+        if last - first > _REVISED:
+            self._bare = first, last, self._named(last)
 
     def _store(self, request: Request, mark: Mark) -> bool:
         """Write what ends at a mark and has not been found; whether it is long enough."""
@@ -262,6 +284,8 @@ class _Entries(Cache):
     def _put(self, prompt: Prompt, block: int, key: int, entry: _Entry) -> None:
         self._entries[key] = entry
         self._ends.setdefault(prompt.totals[block], set()).add(block)
+        if self._bare[0] <= block <= self._bare[1]:
+            self._bare = 0, -1, 0
 
 
 def _furthest(missed: dict[str, int], cause: str, block: int) -> None:
