@@ -38,11 +38,12 @@ def name_of(message: Message, script: Mapping[str, Message]) -> str:
 
 def loops(reading: Reading) -> Iterator[tuple[str, Reading]]:
     """The replays of a run, each once: open, at best, at worst."""
+    traces = [reading.trace]
     yield "open", reading
-    if reading.best is not None and reading.best is not reading:
-        yield "best", reading.best
-    if reading.worst is not None and reading.worst is not reading.best:
-        yield "worst", reading.worst
+    for name, replay in (("best", reading.best), ("worst", reading.worst)):
+        if replay is not None and not any(replay.trace is trace for trace in traces):
+            traces.append(replay.trace)
+            yield name, replay
 
 
 def _of(reading: Reading) -> Columns:

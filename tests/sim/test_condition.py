@@ -1,0 +1,174 @@
+"""Keys: a source and a condition are others as soon as anything about them is."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
+
+import pytest
+
+from compactlab.sim import condition
+from compactlab.sim.churn import Churn, Rate
+from compactlab.sim.condition import Condition, Setting
+from compactlab.sim.conversation import Conversation
+from compactlab.sim.errors import InputError
+from compactlab.sim.message import Message, verbatim
+from compactlab.sim.model import Catalogue
+from compactlab.sim.rework import Closed
+from compactlab.sim.source import Source
+from compactlab.sim.sweep import Experiment
+from compactlab.strategies.catalogue import find_strategy
+from compactlab.strategies.keep_all import KeepAll
+from compactlab.strategies.sliding_window import SlidingWindow
+from compactlab.summarizers.catalogue import find_summarizer
+
+OWN = {
+    "models": {"gpt-55": {"window": 10_000, "cache": "none", "prices": {"input": 1, "output": 2}}}
+}
+SETTINGS: dict[str, Setting] = {
+    "none": Setting(),
+    "summarizer": Setting(find_summarizer("lexrank")),
+    "its field": Setting(find_summarizer("lexrank(tokens=900)")),
+    "another summarizer": Setting(find_summarizer("oracle")),
+    "window": Setting(window=64_000),
+    "another window": Setting(window=64_001),
+    "models": Setting(catalogue=Catalogue.of(OWN)),
+    "loop": Setting(loop=Closed()),
+    "another loop": Setting(loop=Closed(unbound=1)),
+    "metrics": Setting(metrics=("cost_usd",)),
+    "tables": Setting(tables=("calls",)),
+    "churn": Setting(churn=Churn("pi", 3, Rate(100, 5), Rate(100, 6))),
+}
+KEEP = SlidingWindow(keep=5)
+
+
+def test_each_setting_makes_another_condition() -> None:
+    keys = {name: Condition(KEEP, "", setting).key for name, setting in SETTINGS.items()}
+    for one, other in combinations(keys, 2):
+        assert keys[one] != keys[other], (one, other)
+    again = {name: Condition(KEEP, "", replace(setting)).key for name, setting in SETTINGS.items()}
+    assert again == keys
+    assert all(len(key) == 16 and int(key, 16) >= 0 for key in keys.values())
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        Condition(SlidingWindow(keep=6), "", Setting()),
+        Condition(KeepAll(), "", Setting()),
+        Condition(find_strategy("sliding_window(keep=5) + keep_all"), "", Setting()),
+        Condition(KEEP, "gpt-5", Setting()),
+        Condition(KEEP, "recorded", Setting()),
+    ],
+    ids=lambda other: f"{other.strategy.spec} {other.model}",
+)
+def test_so_does_another_strategy_or_model(other: Condition) -> None:
+    assert other.key != Condition(KEEP, "", Setting()).key
+
+
+@pytest.mark.parametrize("part", ["version", "price_list", "digest_of_folder", "digest_of_classes"])
+def test_so_does_other_code_another_price_list_or_version(
+    part: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = Condition(KEEP, "", Setting()).key
+    monkeypatch.setattr(condition, part, lambda *given: "another")
+    assert Condition(KEEP, "", Setting()).key != before
+
+
+def test_a_pipeline_changes_with_the_code_of_any_of_its_parts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pipeline = find_strategy("sliding_window + keep_all + clear_tool_results")
+    asked: list[str] = []
+    monkeypatch.setattr(
+        condition, "digest_of_classes", lambda cs: asked.extend(c.__name__ for c in cs) or "x"
+    )
+    assert Condition(pipeline, "", Setting()).code == "x"
+    assert {"SlidingWindow", "KeepAll", "ClearToolResults"} <= set(asked)
+
+
+@dataclass(frozen=True)
+class SlidingWindowToo(SlidingWindow):
+    """Of the same spec, but of other code."""
+
+    @property
+    def spec(self) -> str:
+        return SlidingWindow(self.keep).spec
+
+
+def test_two_classes_of_one_name_are_told_apart_by_their_code() -> None:
+    one, other = Condition(KEEP, "", Setting()), Condition(SlidingWindowToo(5), "", Setting())
+    assert one.strategy.spec == other.strategy.spec
+    assert one.code != other.code
+    assert one.key != other.key
+
+
+def test_it_does_not_matter_what_else_is_compared_or_in_which_order() -> None:
+    strategies = [find_strategy(s) for s in ("keep_all", "sliding_window", "auto_compact")]
+
+    def keys(*chosen: Any) -> dict[str, str]:
+        return {c.strategy.spec: c.key for c in Experiment((), tuple(chosen)).conditions}
+
+    every = keys(*strategies)
+    assert keys(*reversed(strategies)) == every
+    assert keys(strategies[1]).items() <= every.items()
+    assert len(keys(*strategies, *strategies)) == 3
+
+
+def test_every_strategy_meets_every_model_once() -> None:
+    planned = Experiment((), (KeepAll(), KEEP, KeepAll()), ("gpt-5", "gpt-5@none", "gpt-5"))
+    assert [(c.model, c.strategy.spec) for c in planned.conditions] == [
+        ("gpt-5", "keep_all()"),
+        ("gpt-5", "sliding_window(keep=5)"),
+        ("gpt-5@none", "keep_all()"),
+        ("gpt-5@none", "sliding_window(keep=5)"),
+    ]
+
+
+def test_keys_travel() -> None:
+    """A worker has other modules in memory, or none: it must not reckon them anew."""
+    held = Condition(KEEP, "", Setting())
+    key = held.key
+    sent = pickle.loads(pickle.dumps(held))
+    assert vars(sent)["key"] == key
+
+
+# ------------------------------------------------------------------------------------- sources
+
+
+def talk(text: str) -> list[Conversation]:
+    said = (Message("u", "user", (verbatim("u", "text", text),)),)
+    return [Conversation("talk", "pi", said)]
+
+
+def hello() -> list[Conversation]:
+    return talk("hello")
+
+
+def broken() -> list[Conversation]:
+    raise InputError("not JSON", "broken.jsonl", 3)
+
+
+def test_a_source_is_the_same_if_name_seed_and_content_are() -> None:
+    first = Source("a", hello)
+    assert first.key == Source("a", lambda: talk("hello")).key
+    others = [
+        Source("b", hello),
+        Source("a", hello, seed=1),
+        Source("a", hello, stem="talk"),
+        Source("a", lambda: talk("hello!")),
+        Source("a", lambda: [*talk("hello"), *talk("hello")]),
+        Source("a", broken),
+        Source("a", hello, content=lambda: "one"),
+        Source("a", hello, content=lambda: "other"),
+    ]
+    assert len({source.key for source in (first, *others)}) == len(others) + 1
+
+
+def test_content_that_is_told_need_not_be_loaded() -> None:
+    def told() -> str:
+        return "x"
+
+    assert Source("a", broken, content=told, size=9).key == Source("a", hello, content=told).key
