@@ -146,6 +146,9 @@ def _run(planned: Experiment, store: Store, settings: Settings, *, retry: bool) 
     todo = planned.missing(store, settings.timeout)
     cells = sum(len(shard.cells) for shard in todo)
     every = len(planned.sources) * len(planned.conditions)
+    if not todo and planned.is_described_by(store):
+        _nothing(store, every)
+        return
     if cells < every:
         click.echo(f"{every - cells:,} of {counted(every, 'cell')} are there already", err=True)
     workers = Workers(min(settings.jobs, max(1, len(todo))), settings.dask or "")
@@ -155,10 +158,24 @@ def _run(planned: Experiment, store: Store, settings: Settings, *, retry: bool) 
     except KeyboardInterrupt:
         click.echo(f"stopped; what is done is in {store.folder}: run it again to go on", err=True)
         sys.exit(130)
-    _finish(Results.load(store.folder), store, anew=bool(todo))
+    _finish(Results.load(store.folder), store)
 
 
-def _finish(results: Results, store: Store, *, anew: bool) -> None:
+def _nothing(store: Store, cells: int) -> None:
+    """Say that all is there; exit as the run did that put it there."""
+    from compactlab.sim.results import ask
+
+    ((failed,),) = ask(store, "SELECT count(*) FROM runs WHERE status <> 'ok'")[1]
+    click.echo(f"nothing to run: {counted(cells, 'cell')} are there")
+    click.echo(
+        f"compactlab report {store.folder} shows them; report: {store.folder / 'report.html'}"
+    )
+    if failed:
+        click.echo(f"{counted(failed, 'run')} had failed; --retry runs them again", err=True)
+        sys.exit(1)
+
+
+def _finish(results: Results, store: Store) -> None:
     """Report; exit with 1 if something failed, with 2 if nothing could be read."""
     unreadable = [run for run in results.runs if run.status == "unreadable"]
     for bad in unreadable:
@@ -170,8 +187,7 @@ def _finish(results: Results, store: Store, *, anew: bool) -> None:
     from compactlab.reports.page import write
 
     page = store.folder / "report.html"
-    if anew or not page.exists():
-        write(results, page)
+    write(results, page)
     click.echo(render(results, "table"))
     click.echo(f"report: {page}")
     failed = results.failed

@@ -57,7 +57,11 @@ def figures_of(runs: Sequence[Run]) -> dict[str, float | None]:
     """The figures of a strategy, from its runs: of each conversation first, then of all."""
     figures: dict[str, float | None] = {}
     groups = replays(runs)
+    computed = {name for run in runs for name in run.metrics}
     for metric in METRICS:
+        if metric not in computed:
+            figures[metric] = None
+            continue
         rule = _rule(metric)
         inner = max if rule == "maximum" else fmean
         found = [[v for run in group if (v := run.metrics.get(metric)) is not None]

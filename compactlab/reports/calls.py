@@ -6,10 +6,14 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from compactlab.sim.causes import CAUSES
 from compactlab.sim.run import Run
 
 _FRESH = ("uncached", "cache_write_5m", "cache_write_1h")
+_ALL = (*_FRESH, "cache_read")
 
 
 def column(run: Run, name: str) -> list[Any]:
@@ -24,12 +28,32 @@ def total(run: Run, *names: str) -> int:
 
 def fresh(run: Run) -> list[int]:
     """Prompt tokens of each call that were not read from the cache."""
-    return [sum(parts) for parts in zip(*(column(run, name) for name in _FRESH), strict=True)]
+    found: list[int] = _sum(run, _FRESH).tolist()
+    return found
 
 
 def sizes(run: Run) -> list[int]:
     """Prompt tokens of each call."""
-    return [a + b for a, b in zip(fresh(run), column(run, "cache_read"), strict=True)]
+    found: list[int] = _sum(run, _ALL).tolist()
+    return found
+
+
+def prompt_tokens(run: Run) -> int:
+    """Prompt tokens of all calls together."""
+    return int(_sum(run, _ALL).sum())
+
+
+def same_sizes(run: Run, other: Run) -> bool:
+    """Whether the prompts of two runs are as large as each other, call by call."""
+    return np.array_equal(_sum(run, _ALL), _sum(other, _ALL))
+
+
+def _sum(run: Run, names: Iterable[str]) -> NDArray[np.int64]:
+    """The sum of columns, call by call."""
+    found = np.zeros(len(run.calls), np.int64)
+    for name in names if len(run.calls) else ():
+        found += run.calls.array(name)
+    return found
 
 
 def causes(runs: Iterable[Run]) -> Counter[str]:

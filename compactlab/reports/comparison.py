@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from compactlab.reports.aggregate import figures_of, replays
-from compactlab.reports.calls import sizes
+from compactlab.reports.calls import same_sizes
 from compactlab.reports.text import clean
 from compactlab.sim.model import Catalogue, built_in
 from compactlab.sim.results import Results
@@ -269,7 +269,7 @@ def _acted(run: Run, kept: Mapping[Case, Run]) -> bool:
     if any(map(run.metrics.get, ("rewrites", "side_cost_usd", "tokens_added"))):
         return True
     all_of_it = kept.get(case_of(run))
-    return all_of_it is not None and sizes(run) != sizes(all_of_it)
+    return all_of_it is not None and not same_sizes(run, all_of_it)
 
 
 def _relate(figures: dict[str, dict[str, float | None]]) -> None:

@@ -30,6 +30,7 @@ _OTHERWISE_SHOWN = frozenset(
         "sources",
         "source_keys",
         "source_seeds",
+        "engines",
         "conditions",
         "breaks",
         "sees_future",

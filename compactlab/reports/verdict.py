@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from compactlab.reports.aggregate import replays
-from compactlab.reports.calls import sizes
+from compactlab.reports.calls import prompt_tokens
 from compactlab.reports.comparison import Comparison, Row
 from compactlab.reports.figures import dollars, show
 from compactlab.reports.notes import Name
@@ -222,7 +222,7 @@ def _fault(row: Row) -> str:
 
 
 def _prompts(row: Row) -> int:
-    return sum(sum(sizes(run)) for run in row.runs)
+    return sum(map(prompt_tokens, row.runs))
 
 
 def _over(row: Row) -> str:

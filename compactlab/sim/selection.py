@@ -7,7 +7,7 @@ that has changed since.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
@@ -44,9 +44,7 @@ def selected(store: Store, manifest: Mapping[str, Any]) -> Iterator[duckdb.DuckD
             for (name,) in connection.execute("SELECT view_name FROM duckdb_views()").fetchall()
         }
         if "all_runs" in held:
-            _select(connection, manifest)
-            whole = _count(connection, "runs") == _count(connection, "all_runs")
-            own = "" if whole else " WHERE run IN (SELECT run FROM runs)"
+            own = _select(connection, manifest)
             for name in TABLES:
                 if f"all_{name}" in held:
                     rows = f"SELECT * FROM all_{name}{own}"  # noqa: S608
@@ -54,24 +52,25 @@ def selected(store: Store, manifest: Mapping[str, Any]) -> Iterator[duckdb.DuckD
         yield connection
 
 
-def _count(connection: duckdb.DuckDBPyConnection, view: str) -> int:
-    found = connection.execute(f"SELECT count(*) FROM {view}").fetchone()  # noqa: S608
-    return int(found[0]) if found else 0
-
-
-def _select(connection: duckdb.DuckDBPyConnection, manifest: Mapping[str, Any]) -> None:
-    if "conditions" not in manifest:
-        connection.execute("CREATE VIEW runs AS SELECT * FROM all_runs ORDER BY shard, row")
-        return
-    for name, keys in (("source", manifest["source_keys"]), ("condition", manifest["conditions"])):
-        connection.execute(f"CREATE TABLE _{name} (key VARCHAR, nth BIGINT)")
-        numbered = [list(keys), list(range(len(keys)))]
-        connection.execute(f"INSERT INTO _{name} SELECT unnest(?), unnest(?)", numbered)
-    connection.execute(
-        "CREATE VIEW runs AS SELECT all_runs.* FROM all_runs "
-        "JOIN _source ON source_key = _source.key JOIN _condition ON condition = _condition.key "
-        "ORDER BY _source.nth, place, _condition.nth"
-    )
+def _select(connection: duckdb.DuckDBPyConnection, manifest: Mapping[str, Any]) -> str:
+    """Make the view of the runs, and say how rows of other tables are chosen."""
+    chosen = "true"
+    if "conditions" in manifest:
+        for name, column in (("source_key", "source_keys"), ("condition", "conditions")):
+            connection.execute(
+                f"CREATE TABLE _{name} AS SELECT unnest(?) AS key", [manifest[column]]
+            )
+        chosen = " AND ".join(
+            f"{name} IN (SELECT key FROM _{name})"  # noqa: S608
+            for name in ("source_key", "condition")
+        )
+    sql = f"SELECT count(*) FROM all_runs WHERE NOT ({chosen})"  # noqa: S608
+    if connection.execute(sql).fetchall() == [(0,)]:
+        # What need not be chosen is not looked at, so that questions are answered at once.
+        connection.execute("CREATE VIEW runs AS SELECT * FROM all_runs")
+        return ""
+    connection.execute(f"CREATE VIEW runs AS SELECT * FROM all_runs WHERE {chosen}")  # noqa: S608
+    return " WHERE run IN (SELECT run FROM runs)"
 
 
 def read_runs(store: Store, manifest: Mapping[str, Any]) -> list[Run]:
@@ -87,7 +86,9 @@ def read_runs(store: Store, manifest: Mapping[str, Any]) -> list[Run]:
     metrics = list(manifest.get("metrics", METRICS))
     try:
         with selected(store, manifest) as connection:
-            columns = connection.execute("SELECT * FROM runs").fetchnumpy()
+            wanted = ", ".join(f'"{name}"' for name in (*HEAD, *metrics))
+            sql = f"SELECT {wanted} FROM runs ORDER BY shard, row"  # noqa: S608
+            columns = connection.execute(sql).fetchnumpy()
             places, totals = _places(connection)
         found = {name: columns[name].tolist() for name in (*HEAD, *metrics)}
     except (LookupError, TypeError) as error:
@@ -109,7 +110,18 @@ def read_runs(store: Store, manifest: Mapping[str, Any]) -> list[Run]:
             if count
         }
         runs.append(run)
-    return runs
+    return sorted(runs, key=_order(manifest))
+
+
+def _order(manifest: Mapping[str, Any]) -> Callable[[Run], tuple[int, int, int]]:
+    """The experiment's order; without conditions, that of the files."""
+    if "conditions" not in manifest:
+        return lambda run: (0, 0, 0)
+    sources, conditions = (
+        {key: place for place, key in enumerate(manifest[name])}
+        for name in ("source_keys", "conditions")
+    )
+    return lambda run: (sources[run.source_key], run.place, conditions[run.condition])
 
 
 def _places(
@@ -140,7 +152,7 @@ class _Stored(Mapping[str, NDArray[Any]]):
     def __getitem__(self, name: str) -> NDArray[Any]:
         column = TABLES[self._table].columns[name]
         if name not in self._known:
-            with self._store.connected() as connection:
+            with self._store.connected([self._table]) as connection:
                 sql = f'SELECT "{name}" FROM all_{self._table}'  # noqa: S608
                 values = np.asarray(connection.execute(sql).fetchnumpy()[name])
             if len(values) != self._total:

@@ -21,7 +21,7 @@ from compactlab.sim.tokens import forget_counts
 
 DEFAULT_MODEL = "claude-sonnet-4-5"
 # About a second of work: enough for starting it not to matter, little to do again if it is lost.
-FULL = 64
+FULL = 128
 # A source counts once more for every so many bytes.
 _BYTES = 500_000
 
@@ -199,18 +199,18 @@ def _conversations(source: Source) -> Iterator[Conversation]:
     if source.key in _last:
         yield from _last[source.key]
         return
-    _forget()
+    forget()
     count = 0
     for count, conversation in enumerate(source.load(), 1):
         if count > 1:
-            _forget()
+            forget()
         yield conversation
         last = conversation
     if count == 1:
         _last[source.key] = (last,)
 
 
-def _forget() -> None:
+def forget() -> None:
     """Drop what is remembered of a conversation, so that it does not grow with every one."""
     _last.clear()
     forget_counts()

@@ -48,7 +48,10 @@ class Store:
     @property
     def exists(self) -> bool:
         """Whether there is a manifest."""
-        return (self.folder / _MANIFEST).is_file()
+        try:
+            return (self.folder / _MANIFEST).is_file()
+        except (OSError, ValueError):  # too long, or no text that could be a path
+            return False
 
     def manifest(self) -> dict[str, Any]:
         """Where the results come from.
@@ -62,7 +65,7 @@ class Store:
             found = json.loads((self.folder / _MANIFEST).read_text("utf-8"))
             version = found.pop("store", None)
         except FileNotFoundError:
-            told = f"{_MANIFEST} is missing" if self.folder.is_dir() else "no such folder"
+            told = f"{_MANIFEST} is missing" if self.folder.is_dir() else "there is no such folder"
             raise InputError(f"no store of results: {told}", str(self.folder)) from None
         except (OSError, ValueError, TypeError, AttributeError) as error:
             what = f"{type(error).__name__}: {error}"
@@ -147,14 +150,21 @@ class Store:
         return {(source, condition): shard for source, condition, shard in rows}
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
-        """The answer to a query."""
-        with self.connected() as connection:
+        """The answer to a query over the table of runs."""
+        with self.connected([RUNS]) as connection:
             found: list[tuple[Any, ...]] = connection.execute(sql).fetchall()
         return found
 
     @contextmanager
-    def connected(self) -> Iterator[duckdb.DuckDBPyConnection]:
+    def connected(
+        self, tables: Iterable[str] = (RUNS, *TABLES)
+    ) -> Iterator[duckdb.DuckDBPyConnection]:
         """A connection to a database that sees each table as ``all_NAME``, with its shards.
+
+        Parameters
+        ----------
+        tables
+            Names of those that are looked at: of each, files are opened.
 
         Raises
         ------
@@ -165,8 +175,9 @@ class Store:
 
         connection = duckdb.connect(config={"preserve_insertion_order": True})
         try:
-            for table in (RUNS, *TABLES):
-                self._view(connection, table)
+            mixed = len(self.manifest().get("engines", ())) > 1
+            for table in tables:
+                self._view(connection, table, mixed=mixed)
             yield connection
         except duckdb.Error as error:
             said = str(error).partition("\n")[0]
@@ -174,17 +185,18 @@ class Store:
         finally:
             connection.close()
 
-    def _view(self, connection: duckdb.DuckDBPyConnection, table: str) -> None:
-        paths = [self.path(table, shard) for shard in self.shards()]
-        files = [str(path) for path in paths if path.is_file()]
+    def _view(self, connection: duckdb.DuckDBPyConnection, table: str, *, mixed: bool) -> None:
+        # Only where versions with other columns have written do all files have to be looked at.
+        held = set(os.listdir(self.folder / table)) if (self.folder / table).is_dir() else set()
+        shards = [shard for shard in self.shards() if f"{shard}{_SUFFIX}" in held]
+        files = [str(self.path(table, shard)) for shard in shards]
         if not files:
             return
         connection.execute(
             f"CREATE VIEW all_{table} AS SELECT * EXCLUDE (filename, file_row_number), "  # noqa: S608
-            "file_row_number AS row, "
-            "parse_filename(filename, true) AS shard FROM read_parquet("
+            "file_row_number AS row, parse_filename(filename, true) AS shard FROM read_parquet("
             f"[{', '.join(map(_quoted, files))}], filename=true, file_row_number=true, "
-            "union_by_name=true)"
+            f"union_by_name={mixed})"
         )
 
     @contextmanager

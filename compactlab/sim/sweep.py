@@ -137,7 +137,7 @@ class Experiment:
             Whether to stop once something has failed.
         """
         store.tidy()
-        store.describe(self.manifest())
+        store.describe(self._manifest_for(store))
         work = partial(_packed, tables=self.setting.tables)
         for shard, (files, done) in workers.do(work, self.missing(store) if todo is None else todo):
             store.put(shard.name, files)
@@ -145,6 +145,16 @@ class Experiment:
                 progress(done)
             if fail_fast and done.failed:
                 return
+
+    def is_described_by(self, store: Store) -> bool:
+        """Whether a store's manifest is of this very experiment."""
+        return store.exists and store.manifest() == self._manifest_for(store)
+
+    def _manifest_for(self, store: Store) -> dict[str, Any]:
+        """The manifest, and by what code anything in a store was found: columns may differ."""
+        before = store.manifest().get("engines", []) if store.exists else []
+        manifest = self.manifest()
+        return {**manifest, "engines": list(dict.fromkeys([*before, manifest["engine"]]))}
 
     def missing(self, store: Store, timeout: float | None = None) -> list[Shard]:
         """What a store does not hold, as shards.

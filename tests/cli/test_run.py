@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
 from compactlab.sim.results import Results
 
 TINY = "coding_agent(turns=2, tokens=2000)"
-FILES = {"runs.parquet", "calls.parquet", "manifest.json", "report.html"}
+FOLDERS = {"runs", "calls", "compactions", "facts", "messages"}
+FILES = {".lock", "manifest.json", "report.html"}
 
 
 @pytest.fixture
@@ -27,10 +29,10 @@ def run(compactlab, tmp_path):
 def test_it_writes_a_store_and_a_report_and_shows_a_table(run, tmp_path, contents):
     done = run(strategies=("keep_all", "keep_none"))
     assert done.code == 0
-    assert set(contents(tmp_path / "out")) == FILES
+    assert {Path(name).parts[0] for name in contents(tmp_path / "out")} <= FOLDERS | FILES
     assert "keep_none" in done.out
     assert str(tmp_path / "out" / "report.html") in done.out
-    assert "[1/1]" in done.err
+    assert "[2/2 cells]" in done.err
 
 
 def test_the_store_says_where_its_figures_come_from(run, tmp_path):
@@ -49,7 +51,7 @@ def test_a_transcript_is_replayed_under_the_model_that_is_named(run, chat, tmp_p
     done = run("--model", "claude-opus-4-5", what=chat(tmp_path / "talk.jsonl"))
     (row,) = Results.load(tmp_path / "out").runs
     assert (done.code, row.conversation, row.model) == (0, "talk", "claude-opus-4-5")
-    assert [call[1] for call in row.calls] == ["claude-opus-4-5"] * 4
+    assert row.calls["model"] == ["claude-opus-4-5"] * 4
 
 
 def test_several_strategies_and_models_are_all_run(run, tmp_path):
@@ -115,7 +117,7 @@ def test_a_dry_run_says_what_would_run_and_writes_nothing(run, chat, tmp_path):
 
 
 def test_a_dry_run_runs_nothing(run, monkeypatch):
-    monkeypatch.setattr("compactlab.sim.sweep.Experiment.run", None)
+    monkeypatch.setattr("compactlab.sim.sweep.Experiment.fill", None)
     assert run("--dry-run").code == 0
 
 
@@ -239,8 +241,8 @@ def test_what_was_passed_over_is_said_wherever_one_looks(run, chat, bad, tmp_pat
     told = "2 lines that cannot be read (b 1 and c 1) and 1 file of no known format in folders"
     assert f"Passed over: {told}." in done.out
     assert told in (tmp_path / "out" / "report.html").read_text()
-    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
-    assert manifest["skipped_lines"] == {"b": 1, "c": 1}
+    runs = Results.load(tmp_path / "out").runs
+    assert {run.conversation: run.skipped for run in runs} == {"a": 0, "b": 1, "c": 1}
     dry = run("--dry-run", *options, what=tmp_path / "talks")
     assert "passed over: 1 file of no known format" in dry.out
 
@@ -262,7 +264,7 @@ def test_a_folder_without_transcripts_is_nothing_to_replay(run, tmp_path):
 
 
 def test_a_folder_that_cannot_be_written_ends_with_2_before_the_work(run, tmp_path, monkeypatch):
-    monkeypatch.setattr("compactlab.sim.sweep.Experiment.run", None)
+    monkeypatch.setattr("compactlab.sim.sweep.Experiment.fill", None)
     (tmp_path / "file").write_text("in the way")
     assert run(out=tmp_path / "file").code == 2
     done = run(out=tmp_path / "file" / "below")
@@ -284,5 +286,5 @@ def test_the_number_of_workers_changes_no_byte(process, chat, tmp_path, contents
         out = tmp_path / f"with {jobs}" / "out"
         assert process("run", *options, "--jobs", jobs, "--out", out).code == 0
         written.append(contents(out))
-    assert set(written[0]) == FILES
+    assert {Path(name).parts[0] for name in written[0]} == FOLDERS | FILES
     assert written[0] == written[1]
