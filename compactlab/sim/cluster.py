@@ -6,6 +6,7 @@ import pickle
 import platform
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from importlib.metadata import version
 from itertools import islice
@@ -21,16 +22,18 @@ Outcome = tuple[Shard, Any]
 DIED = object()
 """What comes of a shard that nobody survives."""
 
-# Seconds to wait for a scheduler, and for a first worker.
-_PATIENCE = 10
+
+PATIENCE = 10.0
+"""Seconds to wait for a scheduler, and for a first worker."""
 # What results depend on, of the package.
 _CODE = ("sim", "strategies", "summarizers", "scenarios")
 # A worker may have several threads, but an engine remembers for one at a time.
 _busy = threading.Lock()
 
 
-class Cluster:
-    """A connection to a cluster, used with ``with``.
+@contextmanager
+def cluster(address: str) -> Iterator[Cluster]:
+    """A connection to a cluster whose workers find the same as this process would.
 
     Parameters
     ----------
@@ -42,40 +45,38 @@ class Cluster:
     UsageError
         If there is none, it has no workers, or they are of another version.
     """
-
-    def __init__(self, address: str) -> None:
-        self._address = address
-        self._client: Any = None
-
-    def __enter__(self) -> Cluster:
+    try:
+        from distributed import Client
+    except ImportError:
+        raise UsageError(
+            "for a cluster, dask is needed: pip install 'compactlab[distributed]'"
+        ) from None
+    connect: Callable[..., Any] = Client
+    try:
+        client = connect(address, timeout=PATIENCE, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"no dask scheduler at {address!r}: {error}") from None
+    with client:
         try:
-            from distributed import Client
-        except ImportError:
-            raise UsageError(
-                "for a cluster, dask is needed: pip install 'compactlab[distributed]'"
-            ) from None
-        try:
-            self._client = Client(self._address, timeout=_PATIENCE, set_as_default=False)
-        except (OSError, ValueError) as error:
-            raise UsageError(f"no dask scheduler at {self._address!r}: {error}") from None
-        try:
-            self._client.wait_for_workers(1, timeout=_PATIENCE)
-            self._compare()
+            client.wait_for_workers(1, timeout=PATIENCE)
         except TimeoutError:
-            self._client.close()
-            raise UsageError(f"the dask scheduler at {self._address!r} has no workers") from None
-        except BaseException:
-            self._client.close()
-            raise
-        return self
+            raise UsageError(f"the dask scheduler at {address!r} has no workers") from None
+        for worker, there in client.run(_versions, on_error="return").items():
+            _compare(_versions(), there, worker)
+        yield Cluster(client)
 
-    def __exit__(self, *error: object) -> None:
-        self._client.close()
 
-    def _compare(self) -> None:
-        """See to it that the workers would find the same as this process."""
-        for worker, there in self._client.run(_versions, on_error="return").items():
-            _same(_versions(), there, worker)
+class Cluster:
+    """Does shards on the workers of a cluster.
+
+    Parameters
+    ----------
+    client
+        A client of dask, connected.
+    """
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
 
     def do(self, work: Callable[[Shard], Any], shards: Sequence[Shard]) -> Iterator[Outcome]:
         """Do shards, and give out what comes of each as soon as it is there.
@@ -89,9 +90,10 @@ class Cluster:
         """
         from distributed import as_completed
 
+        completed: Callable[..., Any] = as_completed
         waiting = iter(shards)
         running: dict[Any, Shard] = {}
-        finished = as_completed(loop=self._client.loop)
+        finished = completed(loop=self._client.loop)
         try:
             while True:
                 for shard in islice(waiting, max(0, self._room() - len(running))):
@@ -107,7 +109,8 @@ class Cluster:
 
     def _room(self) -> int:
         """How many shards are handed out: no worker has to wait, and none heaps up what it did."""
-        return max(2, 2 * sum(self._client.nthreads().values()))
+        threads: int = sum(self._client.nthreads().values())
+        return max(2, 2 * threads)
 
     def _submit(self, work: Callable[[Shard], Any], shard: Shard) -> Any:
         import cloudpickle
@@ -123,11 +126,11 @@ class Cluster:
         except KilledWorker:
             return DIED
         except CancelledError:
-            raise UsageError(f"the dask scheduler at {self._address!r} is gone") from None
+            raise UsageError("the dask scheduler is gone; what is done is stored") from None
 
 
 def _do(versions: Mapping[str, str], packed: bytes) -> Any:
-    _same(versions, _versions(), "a worker")
+    _compare(versions, _versions(), "a worker")
     with _busy:
         work, shard = pickle.loads(packed)  # noqa: S301
         return work(shard)
@@ -145,7 +148,7 @@ def _versions() -> dict[str, str]:
     }
 
 
-def _same(here: Mapping[str, str], there: Any, worker: str) -> None:
+def _compare(here: Mapping[str, str], there: Any, worker: str) -> None:
     if not isinstance(there, Mapping):
         raise UsageError(f"{worker} has no compactlab of this version: {there}")
     differences = [

@@ -8,7 +8,9 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import NoReturn
+
+# Seconds after which it is raised again, if somebody caught it and went on.
+_AGAIN = 1.0
 
 
 class OutOfTime(BaseException):
@@ -39,13 +41,20 @@ def deadline(seconds: float | None) -> Iterator[None]:
 
 @contextmanager
 def _signalled(seconds: float) -> Iterator[None]:
-    def late(number: int, frame: FrameType | None) -> NoReturn:
-        raise OutOfTime
+    over = False
+
+    def late(number: int, frame: FrameType | None) -> None:
+        if not over:
+            signal.setitimer(signal.ITIMER_REAL, _AGAIN)
+            raise OutOfTime
 
     before = signal.signal(signal.SIGALRM, late)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
-        yield
+        try:
+            yield
+        finally:
+            over = True
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
@@ -54,21 +63,25 @@ def _signalled(seconds: float) -> Iterator[None]:
 @contextmanager
 def _watched(seconds: float) -> Iterator[None]:
     thread = ctypes.c_ulong(threading.get_ident())
-    over, lock = False, threading.Lock()
+    over = threading.Event()
+    lock = threading.Lock()
 
-    def late() -> None:
-        with lock:
-            if not over:
-                raised = ctypes.py_object(OutOfTime)
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, raised)
+    def watch() -> None:
+        pause = seconds
+        while not over.wait(pause):
+            # Whoever has the lock decides: once it is over, nothing is raised any more.
+            with lock:
+                if not over.is_set():
+                    raised = ctypes.py_object(OutOfTime)
+                    ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, raised)
+            pause = _AGAIN
 
-    timer = threading.Timer(seconds, late)
-    timer.daemon = True
-    timer.start()
+    threading.Thread(target=watch, name="deadline", daemon=True).start()
     try:
-        yield
+        try:
+            yield
+        finally:
+            with lock:
+                over.set()
     finally:
-        # Whoever has the lock decides: after this, nothing is raised any more.
-        with lock:
-            over = True
-        timer.cancel()
+        over.set()

@@ -7,12 +7,11 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Protocol
 
-from compactlab.sim.cluster import DIED, Cluster
+from compactlab.sim.cluster import DIED, cluster
 from compactlab.sim.run import Run
 from compactlab.sim.shard import Shard
 
@@ -59,10 +58,10 @@ class Workers:
             yield from ((shard, work(shard)) for shard in shards)
             return
         _send_along(shards)
-        pool: AbstractContextManager[_Team] = (
-            Cluster(self.dask) if self.dask else nullcontext(_Processes(self.jobs))
-        )
-        with pool as team:
+        if not self.dask:
+            yield from _survived(_Processes(self.jobs), work, shards)
+            return
+        with cluster(self.dask) as team:
             yield from _survived(team, work, shards)
 
 

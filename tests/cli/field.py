@@ -139,6 +139,7 @@ class Field:
             [*command, "--out", str(out), *map(str, options)],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            cwd=self.folder,
             env={**os.environ, "GATE": str(self.gate)},
             start_new_session=True,
         ) as process:

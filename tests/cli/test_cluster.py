@@ -1,0 +1,146 @@
+"""The same on a cluster: a real scheduler and two workers, over TCP."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from compactlab.sim.cluster import cluster
+from compactlab.sim.errors import UsageError
+from tests.cli.field import Field, content, ended, until
+
+pytest.importorskip("distributed", reason="dask is not installed: the extra `distributed`")
+
+
+@dataclass(frozen=True)
+class Farm:
+    """A scheduler, and workers that come and go."""
+
+    folder: Path
+    gate: Path
+
+    @property
+    def address(self) -> str:
+        return str(json.loads((self.folder / "scheduler.json").read_text())["address"])
+
+    @contextmanager
+    def dask(self, *command: object) -> Iterator[subprocess.Popen[bytes]]:
+        """A process of dask's command line, until it is not needed any more."""
+        with (
+            (self.folder / "log").open("ab") as log,
+            subprocess.Popen(
+                [sys.executable, "-m", "dask", *map(str, command), "--no-dashboard"],
+                stdout=log,
+                stderr=log,
+                cwd=self.folder,
+                env={**os.environ, "GATE": str(self.gate)},
+            ) as process,
+        ):
+            try:
+                yield process
+            finally:
+                process.kill()
+
+    @contextmanager
+    def scheduler(self) -> Iterator[None]:
+        file = self.folder / "scheduler.json"
+        where = ("--host", "127.0.0.1", "--port", 0, "--scheduler-file", file)
+        with self.dask("scheduler", *where):
+            until(file.exists)
+            yield
+
+    def worker(self) -> AbstractContextManager[subprocess.Popen[bytes]]:
+        return self.dask("worker", self.address, "--nthreads", 1, "--no-nanny")
+
+
+@pytest.fixture(scope="module")
+def field(tmp_path_factory) -> Field:
+    return Field.laid_out(tmp_path_factory.mktemp("field"))
+
+
+@pytest.fixture(scope="module")
+def whole(field) -> dict[str, bytes]:
+    """The store that processes of this machine make."""
+    done = field.run(field.folder / "whole", "--jobs", 1)
+    assert done.code == 0, done.said
+    return content(field.folder / "whole")
+
+
+@pytest.fixture(scope="module")
+def farm(field) -> Iterator[Farm]:
+    farm = Farm(field.folder, field.gate)
+    with farm.scheduler():
+        yield farm
+
+
+def test_a_worker_that_is_killed_costs_nothing(field, farm, whole, tmp_path):
+    with (
+        farm.worker(),
+        farm.worker(),
+        field.running(tmp_path / "out", "--dask", farm.address) as process,
+    ):
+        with field.shut():
+            os.kill(field.waiting(tmp_path / "out")[0], signal.SIGKILL)
+        done = ended(process)
+    assert (done.code, "Traceback" in done.err) == (0, False), done.said
+    assert content(tmp_path / "out") == whole
+
+
+@pytest.mark.slow
+def test_when_all_workers_are_killed_the_next_one_goes_on(field, farm, whole, tmp_path):
+    out = tmp_path / "out"
+    with ExitStack() as first, field.running(out, "--dask", farm.address) as process:
+        first.enter_context(farm.worker())
+        first.enter_context(farm.worker())
+        with field.shut():
+            for pid in field.waiting(out):
+                os.kill(pid, signal.SIGKILL)
+        with farm.worker():
+            done = ended(process)
+    assert (done.code, "Traceback" in done.err) == (0, False), done.said
+    assert content(out) == whole
+
+
+def test_where_there_is_no_scheduler_it_is_said(monkeypatch):
+    monkeypatch.setattr("compactlab.sim.cluster.PATIENCE", 0.1)
+    with (
+        pytest.raises(UsageError, match="no dask scheduler at 'tcp:"),
+        cluster("tcp://127.0.0.1:1"),
+    ):
+        pass
+
+
+def test_without_dask_it_is_said_how_to_get_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with (
+        pytest.raises(UsageError, match=r"pip install 'compactlab\[distributed\]'"),
+        cluster("tcp://127.0.0.1:1"),
+    ):
+        pass
+
+
+def test_where_there_are_no_workers_it_is_said(farm, monkeypatch):
+    monkeypatch.setattr("compactlab.sim.cluster.PATIENCE", 2)
+    with pytest.raises(UsageError, match="has no workers"), cluster(farm.address):
+        pass
+
+
+def test_workers_of_another_version_are_refused(field, farm, root, tmp_path, monkeypatch):
+    shutil.copytree(root / "compactlab", tmp_path / "compactlab")
+    with (tmp_path / "compactlab/strategies/keep_all.py").open("a") as file:
+        file.write("\n# Changed.\n")
+    with farm.worker():
+        monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+        done = field.run(tmp_path / "out", "--dask", farm.address)
+    assert done.code == 2
+    assert "would not find the same: code of strategies" in done.err, done.err
