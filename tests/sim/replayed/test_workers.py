@@ -1,0 +1,189 @@
+"""Workers: what is found does not depend on who does it, and whoever dies takes one run with him.
+
+Limits on time are short, but nothing is measured: what they break off would go on for ever.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from compactlab.sim import workers
+from compactlab.sim.results import Results
+from compactlab.sim.run import Run
+from compactlab.sim.source import Source
+from compactlab.sim.store import Store
+from compactlab.sim.sweep import Done, Experiment
+from compactlab.sim.workers import ALONE, Workers
+from compactlab.strategies.catalogue import find_strategy
+
+OWN = """
+import os
+import signal
+from dataclasses import dataclass
+from pathlib import Path
+
+from compactlab import Strategy
+
+MARK = Path({mark!r})
+
+
+def last(messages, keep):
+    return messages[-keep:]
+
+
+@dataclass(frozen=True)
+class Mine(Strategy):
+    keep: int = 2
+
+    def compact(self, view, host):
+        return view.with_messages(last(view.messages, self.keep))
+
+
+@dataclass(frozen=True)
+class Raises(Strategy):
+    def compact(self, view, host):
+        raise ZeroDivisionError("oh no")
+
+
+@dataclass(frozen=True)
+class Loops(Strategy):
+    def compact(self, view, host):
+        while True:
+            try:
+                len(view.messages)
+            except Exception:
+                pass
+
+
+@dataclass(frozen=True)
+class Exits(Strategy):
+    def compact(self, view, host):
+        os._exit(1)
+
+
+@dataclass(frozen=True)
+class Killed(Strategy):
+    def compact(self, view, host):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+@dataclass(frozen=True)
+class Unlucky(Strategy):
+    def compact(self, view, host):
+        if not MARK.exists():
+            MARK.touch()
+            os._exit(1)
+        return view
+"""
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Path:
+    """A file of strategies as users write them, good and bad."""
+    file = tmp_path / "own.py"
+    file.write_text(OWN.format(mark=str(tmp_path / "mark")))
+    return file
+
+
+def experiment(kit: Any, own: Path, *specs: str, talks: int = 1) -> Experiment:
+    sources = []
+    for n in range(talks):
+        story = kit.Story()
+        for turn in range(3 + n):
+            story.user(f"question {n} {turn}").answer(f"answer {n} {turn}")
+        script = story.script(id=f"talk-{n}")
+        sources.append(Source(script.id, lambda script=script: [script]))
+    found = [find_strategy(s if s.islower() else f"{own}:{s}") for s in specs]
+    return Experiment(tuple(sources), tuple(found), (kit.model,))
+
+
+def outcomes(results: Results) -> list[tuple[str, str, str]]:
+    return [(r.conversation, r.strategy.partition("(")[0], r.status) for r in results.runs]
+
+
+def good(results: Results) -> list[Run]:
+    return [run for run in results.runs if run.status == "ok"]
+
+
+def test_two_find_what_one_finds(kit: Any, own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also under a user's own strategies, whose file a worker cannot import."""
+    monkeypatch.setattr("compactlab.sim.shard.FULL", 4)
+    told: list[Done] = []
+    planned = experiment(kit, own, "keep_all", "Mine", "Raises", "Mine(keep=1)", talks=6)
+    one = planned.run(ALONE, told.append)
+    alone, told = told, []
+    two = planned.run(Workers(2), told.append)
+    assert outcomes(one)[:4] == [
+        ("talk-0", "keep_all", "ok"),
+        ("talk-0", "mine", "ok"),
+        ("talk-0", "raises", "failed"),
+        ("talk-0", "mine", "ok"),
+    ]
+    assert two.runs == one.runs
+    assert two.manifest == one.manifest
+    assert len(alone) == 6
+    assert sorted(map(str, told)) == sorted(map(str, alone))
+    assert sum(done.cells for done in told) == 24
+    assert sum(done.calls for done in told) == sum(len(run.calls) for run in one.runs)
+    assert sum(done.failed for done in told) == 6
+
+
+@pytest.mark.parametrize("who", [ALONE, Workers(2)], ids=["one", "two"])
+def test_a_strategy_that_never_ends_fails_its_own_row(who: Workers, kit: Any, own: Path) -> None:
+    planned = experiment(kit, own, "keep_all", "Loops", "Mine")
+    results = planned.run(who, timeout=0.3)
+    assert outcomes(results) == [
+        ("talk-0", "keep_all", "ok"),
+        ("talk-0", "loops", "failed"),
+        ("talk-0", "mine", "ok"),
+    ]
+    assert results.runs[1].error == "it took longer than 0.3 s"
+    assert (results.runs[1].metrics, results.runs[1].rows) == ({}, {})
+    unlimited = replace(planned, strategies=(planned.strategies[0], planned.strategies[2])).run()
+    assert [run.metrics for run in good(results)] == [run.metrics for run in unlimited.runs]
+
+
+def check_deadly(results: Results, deadly: str, others: Results) -> None:
+    assert [(r.strategy.partition("(")[0], r.status) for r in results.runs] == [
+        ("keep_all", "ok"),
+        (deadly.lower(), "failed"),
+        ("mine", "ok"),
+    ]
+    (failed,) = results.failed
+    assert failed.error.startswith("the worker died over it, more than once")
+    assert (failed.source, failed.seed) == ("talk-0", 0)
+    assert [run.metrics for run in good(results)] == [run.metrics for run in others.runs]
+
+
+def test_a_strategy_that_kills_its_worker_fails_its_own_row(
+    kit: Any, own: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """This process lives, and finds what others find without it."""
+    monkeypatch.setattr(workers, "_DEATHS", 1)
+    monkeypatch.setattr("compactlab.sim.shard.FULL", 1)
+    results = experiment(kit, own, "keep_all", "Exits", "Mine").run(Workers(2))
+    check_deadly(results, "Exits", experiment(kit, own, "keep_all", "Mine").run())
+
+
+@pytest.mark.slow
+def test_a_shard_that_kills_its_worker_is_taken_apart(kit: Any, own: Path, tmp_path: Path) -> None:
+    store = Store(tmp_path / "store")
+    planned = experiment(kit, own, "keep_all", "Killed", "Mine")
+    told: list[Done] = []
+    planned.fill(store, Workers(2), told.append)
+    assert [done.cells for done in told] == [1, 1, 1]
+    assert planned.missing(store) == []
+    others = experiment(kit, own, "keep_all", "Mine").run()
+    check_deadly(Results.load(store.folder), "Killed", others)
+
+
+def test_who_dies_once_costs_nothing(kit: Any, own: Path) -> None:
+    results = experiment(kit, own, "keep_all", "Unlucky").run(Workers(2))
+    first, second = results.runs
+    assert (first.status, second.status) == ("ok", "ok")
+    assert first.metrics == second.metrics
+    assert (own.parent / "mark").exists()
