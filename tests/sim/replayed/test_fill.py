@@ -1,0 +1,264 @@
+"""Filling a store: what is there is not run again, and what has changed is noticed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from compactlab.scenarios import native
+from compactlab.scenarios.catalogue import sources
+from compactlab.sim.condition import Setting
+from compactlab.sim.errors import InputError
+from compactlab.sim.results import Results
+from compactlab.sim.source import Source
+from compactlab.sim.store import Store
+from compactlab.sim.sweep import Done, Experiment
+from compactlab.sim.workers import ALONE, Workers
+from compactlab.strategies.catalogue import find_strategy
+
+OWN = """
+from dataclasses import dataclass
+from compactlab import Strategy
+
+@dataclass(frozen=True)
+class Mine(Strategy):
+    def compact(self, view, host):
+        return view.with_messages(view.messages[-{keep}:])
+"""
+
+
+class Field:
+    """A folder with conversations and a strategy of somebody's, and a store beside it."""
+
+    def __init__(self, folder: Path, kit: Any) -> None:
+        self.folder, self.kit = folder, kit
+        self.store = Store(folder / "store")
+        (folder / "talks").mkdir()
+        for name in ("a", "b", "c"):
+            self.talk(name, turns=3)
+        self.own(keep=2)
+
+    def talk(self, name: str, turns: int) -> None:
+        story = self.kit.Story()
+        for turn in range(turns):
+            story.user(f"{name} asks {turn}").answer(f"{name} answers {turn}")
+        native.write(story.script(id=name), self.folder / "talks" / f"{name}.jsonl")
+
+    def own(self, keep: int) -> None:
+        (self.folder / "own.py").write_text(OWN.format(keep=keep))
+
+    def planned(self, *specs: str, seeds: int = 1, **setting: Any) -> Experiment:
+        found, _ = sources([self.folder / "talks"], seeds)
+        strategies = (s if s.islower() else f"{self.folder / 'own.py'}:{s}" for s in specs)
+        compared = tuple(find_strategy(spec) for spec in strategies)
+        return Experiment(tuple(found), compared, (self.kit.model,), Setting(**setting))
+
+    def filled(self, *specs: str, who: Workers = ALONE, **more: Any) -> int:
+        """Fill the store; how many cells were run."""
+        told: list[Done] = []
+        self.planned(*specs, **more).fill(self.store, who, told.append)
+        return sum(done.cells for done in told)
+
+    @property
+    def results(self) -> Results:
+        return Results.load(self.store.folder)
+
+    def shown(self) -> list[tuple[str, str, int]]:
+        runs = self.results.runs
+        return [(r.conversation, r.strategy.partition("(")[0], r.seed) for r in runs]
+
+
+@pytest.fixture
+def field(tmp_path: Path, kit: Any) -> Field:
+    """Three conversations of three turns."""
+    return Field(tmp_path, kit)
+
+
+def test_what_is_there_is_not_run_again(field: Field) -> None:
+    assert field.filled("keep_all", "Mine") == 6
+    before = files(field.store.folder)
+    assert field.results.runs == field.planned("keep_all", "Mine").run().runs
+    assert field.filled("keep_all", "Mine") == 0
+    assert files(field.store.folder) == before
+    assert field.planned("keep_all", "Mine").missing(field.store) == []
+
+
+def test_another_strategy_costs_no_more_than_itself(field: Field) -> None:
+    assert field.filled("keep_all") == 3
+    assert field.filled("Mine", "keep_all") == 3
+    assert field.shown() == [
+        (talk, strategy, 0) for talk in "abc" for strategy in ("mine", "keep_all")
+    ]
+    alone = field.planned("Mine", "keep_all").run()
+    assert field.results.frame().equals(alone.frame())
+    # And one that is named no more is left out, but not forgotten.
+    assert field.filled("keep_all") == 0
+    assert field.shown() == [(talk, "keep_all", 0) for talk in "abc"]
+    assert len(field.results.query("FROM all_runs")) == 6
+    assert field.filled("keep_all", "Mine") == 0
+    assert len(field.results.runs) == 6
+
+
+def test_another_seed_costs_no_more_than_itself(field: Field) -> None:
+    assert field.filled("keep_all") == 3
+    assert field.filled("keep_all", seeds=3) == 6
+    assert field.shown() == [(talk, "keep_all", seed) for talk in "abc" for seed in range(3)]
+    assert field.filled("keep_all", seeds=2) == 0
+    assert len(field.shown()) == 6
+
+
+def test_another_conversation_costs_no_more_than_itself(field: Field) -> None:
+    field.filled("keep_all", "Mine")
+    field.talk("ab", turns=1)
+    assert field.filled("keep_all", "Mine") == 2
+    assert [talk for talk, *_ in field.shown()] == [*"aa", "ab", "ab", *"bbcc"]
+
+
+def test_a_changed_conversation_is_run_again_and_no_other(field: Field) -> None:
+    field.filled("keep_all", "Mine")
+    field.talk("b", turns=5)
+    assert field.filled("keep_all", "Mine") == 2
+    assert [len(run.calls) for run in field.results.runs] == [3, 3, 5, 5, 3, 3]
+    field.talk("b", turns=3)
+    assert field.filled("keep_all", "Mine") == 0
+    assert [len(run.calls) for run in field.results.runs] == [3] * 6
+
+
+def test_a_changed_strategy_is_run_again_and_no_other(field: Field) -> None:
+    field.filled("keep_all", "Mine")
+    before = {run.strategy: run.metrics for run in field.results.runs}
+    field.own(keep=1)
+    assert field.filled("keep_all", "Mine") == 3
+    after = {run.strategy: run.metrics for run in field.results.runs}
+    assert {spec for spec in before if before[spec] != after[spec]} == {"mine()"}
+    assert len(field.results.runs) == 6
+
+
+@pytest.mark.parametrize(
+    "other", [{"window": 4_000}, {"metrics": ("calls", "cost_usd")}, {"tables": ("calls",)}],
+    ids=lambda other: next(iter(other)),
+)  # fmt: skip
+def test_another_setting_is_another_experiment(other: dict[str, Any], field: Field) -> None:
+    field.filled("keep_all")
+    assert field.filled("keep_all", **other) == 3
+    assert len(field.shown()) == 3
+    assert field.filled("keep_all") == 0
+
+
+# ---------------------------------------------------------------------------- stopped, and gone on
+
+
+class StopError(Exception):
+    """Somebody pulls the plug."""
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shards of two cells."""
+    monkeypatch.setattr("compactlab.sim.shard.FULL", 4)
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    paths = sorted(path for path in folder.rglob("*.*") if path.suffix in (".parquet", ".json"))
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("after", [1, 2])
+def test_whoever_goes_on_makes_the_same_files(after: int, field: Field, tmp_path: Path) -> None:
+    """Stopped behind any shard: not a byte is another in the end."""
+    planned = field.planned("keep_all", "Mine")
+    planned.fill(Store(tmp_path / "undisturbed"), ALONE)
+    done: list[Done] = []
+
+    def stop(shard: Done) -> None:
+        done.append(shard)
+        if len(done) == after:
+            raise StopError
+
+    with pytest.raises(StopError):
+        planned.fill(field.store, ALONE, stop)
+    assert len(field.results.runs) == 2 * after
+    assert field.results.missing == 6 - 2 * after
+    assert field.filled("keep_all", "Mine") == 6 - 2 * after
+    assert field.results.missing == 0
+    assert files(field.store.folder) == files(tmp_path / "undisturbed")
+
+
+@pytest.mark.usefixtures("small")
+def test_the_rows_are_in_the_experiments_order_whoever_does_it(field: Field) -> None:
+    specs = ("sliding_window(keep=1)", "Mine", "keep_all", "keep_none")
+    field.filled(*specs[::-1], seeds=2, who=Workers(2))
+    field.filled(*specs, seeds=2)
+    assert field.shown() == [
+        (talk, strategy, seed)
+        for talk in "abc"
+        for seed in (0, 1)
+        for strategy in ("sliding_window", "mine", "keep_all", "keep_none")
+    ]
+    alone = field.planned(*specs, seeds=2).run()
+    assert field.results.frame().equals(alone.frame())
+
+
+# ---------------------------------------------------------------------------------- what goes wrong
+
+
+def once_broken(script: Any, mark: Path) -> Iterator[Any]:
+    """Conversations on a disk that is there from the second time on."""
+    yield script
+    if not mark.exists():
+        mark.touch()
+        raise InputError("not JSON", "log.jsonl", 3)
+
+
+def test_what_failed_is_not_run_again_by_itself(field: Field, kit: Any, tmp_path: Path) -> None:
+    """But when its shards are dropped, as --retry does."""
+    script = kit.Story().user("hi").answer("ho").script(id="log")
+    source = Source(
+        "log", lambda: once_broken(script, tmp_path / "mark"), content=lambda: "always the same"
+    )
+    planned = Experiment((source,), (find_strategy("keep_all"),), (kit.model,))
+    planned.fill(field.store, ALONE)
+    assert [run.status for run in field.results.runs] == ["ok", "unreadable"]
+    assert planned.missing(field.store) == []
+    field.store.drop(set(field.store.cells("status <> 'ok'").values()))
+    assert [shard.cells for shard in planned.missing(field.store)] == [
+        [(source.key, planned.conditions[0].key)]
+    ]
+    planned.fill(field.store, ALONE)
+    assert [run.status for run in field.results.runs] == ["ok"]
+
+
+@pytest.mark.usefixtures("small")
+def test_whoever_wants_it_fast_stops_at_the_first_that_fails(field: Field) -> None:
+    (field.folder / "own.py").write_text(
+        OWN.format(keep=2).replace("return view.with", "raise ValueError('oh') or view.with")
+    )
+    planned = field.planned("keep_all", "Mine")
+    planned.fill(field.store, ALONE, fail_fast=True)
+    assert [run.status for run in field.results.runs] == ["ok", "failed"]
+    assert len(planned.missing(field.store)) == 2
+    planned.fill(field.store, ALONE)
+    assert [run.status for run in field.results.runs] == ["ok", "failed"] * 3
+
+
+def test_only_what_is_told_is_run(field: Field) -> None:
+    planned = field.planned("keep_all", "Mine")
+    (shard,) = planned.missing(field.store)
+    planned.fill(field.store, ALONE, todo=shard.apart()[2:4])
+    assert field.shown() == [("b", "keep_all", 0), ("b", "mine", 0)]
+
+
+def test_the_manifest_is_of_the_last_experiment(field: Field) -> None:
+    field.filled("Mine", window=4_000)
+    field.filled("keep_all", "Mine")
+    planned = field.planned("keep_all", "Mine")
+    manifest = field.results.manifest
+    assert {name: manifest[name] for name in planned.manifest()} == planned.manifest()
+    assert manifest["sources"] == ["a", "b", "c"]
+    assert manifest["conditions"] == [condition.key for condition in planned.conditions]
+    assert planned.is_described_by(field.store)
+    assert not field.planned("keep_all").is_described_by(field.store)
