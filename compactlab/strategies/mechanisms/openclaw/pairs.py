@@ -164,6 +164,8 @@ class _Rules:
             out = [message for message in said if message.role != "tool"]
             orphans = len(said) - len(out)
             return _Span(out, [], [], 0, orphans, orphans > 0)
+        if self._stand(said, calls, seen):
+            return _Span(said, [], [id for id, _ in calls], 0, 0, len(said) > len(calls) + 1)
         results, rest, duplicates, orphans, changed = self._sort(said[1:], dict(calls), seen)
         out, added, answered = [caller], [], list[str]()
         for id, tool in calls:
@@ -183,6 +185,15 @@ class _Rules:
         if message.role != "assistant" or (message.origin in FAILED and self.leaves_failed):
             return []
         return [(p.call_id, p.name) for p in message.parts if p.type == "tool_call" and p.call_id]
+
+    def _stand(self, said: list[Message], calls: _Calls, seen: set[str]) -> bool:
+        """Whether all results stand as they should: nearly always, and quickly seen."""
+        results, rest = said[1 : len(calls) + 1], said[len(calls) + 1 :]
+        ids = [answers(message) for message in results if message.role == "tool"]
+        if ids != [id for id, _ in calls] or len(set(ids)) < len(ids) or not seen.isdisjoint(ids):
+            return False
+        named = map(self._named, results, [tool for _, tool in calls])
+        return all(map(is_, results, named)) and all(message.role != "tool" for message in rest)
 
     def _sort(
         self, said: list[Message], tools: dict[str, str], seen: set[str]
@@ -237,10 +248,7 @@ def _named(message: Message, name: str) -> Message:
 
 def _begins_with_result(messages: Messages) -> bool:
     """Whether a result stands before the first answer."""
-    for message in messages:
-        if message.role != "user":
-            return message.role == "tool"
-    return False
+    return next((m.role for m in messages if m.role != "user"), "") == "tool"
 
 
 @dataclass

@@ -10,6 +10,7 @@ from typing import Literal, get_args
 from compactlab.sim.message import FRAME, Message
 from compactlab.sim.tokens import utf16_length
 from compactlab.sim.view import Messages
+from compactlab.sim.weight import remembered
 from compactlab.strategies.mechanisms.openclaw.pruning_settings import Pruning, may_prune
 from compactlab.strategies.mechanisms.openclaw.trim import cleared, trimmed
 from compactlab.strategies.mechanisms.pi.preparation import at_least
@@ -184,6 +185,7 @@ def is_answer(message: Message) -> int:
     return int(message.role == "assistant")
 
 
+@remembered
 def context_chars(message: Message) -> int:
     """Weigh a message in characters, as the pruner does: images 8,000, and no names of tools."""
     if message.role == "user" and message.origin:
