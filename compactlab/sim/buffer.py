@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from itertools import accumulate, islice, pairwise
+from itertools import pairwise
 from operator import indexOf
 from typing import NamedTuple
 
@@ -76,10 +76,14 @@ class Buffer:
 
     def running(self, weight: Weight) -> list[int]:
         """Sums of the first 0, 1, 2, ... items."""
-        sums = self.sums.setdefault(weight, [0])
+        sums = self.sums.get(weight)
+        if sums is None:
+            sums = self.sums[weight] = [0]
         if len(sums) <= len(self.items):
-            new = map(weight, self.items[len(sums) - 1 :])
-            sums += islice(accumulate(new, initial=sums[-1]), 1, None)
+            total = sums[-1]
+            for item in self.items[len(sums) - 1 :]:  # mostly one or two
+                total += weight(item)
+                sums.append(total)
         return sums
 
     def branch(self, length: int, items: Iterable[Message]) -> Buffer:

@@ -138,9 +138,9 @@ class Host:
         tokenizer = self.model.tokenizer
         blocks = blocks_of(tokenizer)
         if isinstance(what, View):
-            return sum(map(tokenizer.part, what.system)) + what.messages.total(blocks.tokens)
+            return blocks.of_view(what)
         if isinstance(what, Messages):
-            return what.total(blocks.tokens)
+            return what.total(blocks.weight)
         if isinstance(what, Message):
             return blocks.tokens(what)
         return tokenizer.part(what) if isinstance(what, Part) else tokenizer.text(what)

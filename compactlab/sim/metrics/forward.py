@@ -41,7 +41,7 @@ forward_need_20 = _ahead(20)
 def _covered(reading: Reading) -> dict[int, float | None]:
     """By how many actions are looked ahead, the share in context."""
     needs = forward_needs(reading.conversation)
-    sums, lacking = dict.fromkeys(AHEAD, 0), dict.fromkeys(AHEAD, 0)
+    answers, lacking = [], dict.fromkeys(AHEAD, 0)
     furthest = needs.wanted[max(AHEAD)]
     held = Counts()
     system: tuple[Part, ...] = ()
@@ -56,11 +56,12 @@ def _covered(reading: Reading) -> dict[int, float | None]:
             held.add(bits(needs.held_by(system)))
         answer = step.answer
         if answer in furthest:  # else it is a call that the script does not have
+            answers.append(answer)
             missing = furthest[answer] & ~held.bits
-            for k in AHEAD:
-                sums[k] += needs.sizes[k][answer]
-                if missing:
+            if missing:
+                for k in AHEAD:
                     lacking[k] += (needs.wanted[k][answer] & missing).bit_count()
+    sums = {k: sum(map(needs.sizes[k].__getitem__, answers)) for k in AHEAD}
     return {k: (sums[k] - lacking[k]) / sums[k] if sums[k] else None for k in AHEAD}
 
 
