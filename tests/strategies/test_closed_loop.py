@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
 
 from compactlab.scenarios.catalogue import find_scenario
+from compactlab.sim.conversation import Conversation
 from compactlab.sim.metrics import Reading, figures
 from compactlab.sim.replay import record
 from compactlab.sim.rework import Closed
@@ -16,8 +19,13 @@ INPUTS = "clear_tool_results(trigger=8000, clear_tool_inputs=True)"
 SLOW = ("adversarial(tokens=40000)", "rewinds(tokens=40000)", "coding_agent(tokens=60000)")
 
 
+@cache
+def told(scenario: str) -> Conversation:
+    return find_scenario(scenario).conversation(0)
+
+
 def go_through(spec: str, scenario: str) -> None:
-    script = find_scenario(scenario).conversation(0)
+    script = told(scenario)
     for summarizer in ("lexrank", "lossy"):
         trace = record(
             script,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from functools import cache
 
 import pytest
 
@@ -61,7 +62,7 @@ def test_thinking_that_is_dropped_from_a_prompt_over_the_window_is_no_riddle(mod
 
 @pytest.mark.parametrize("model", MODELS)
 def test_the_same_bytes_come_out_twice(model: str) -> None:
-    assert replayed(model, "auto_compact") == replayed(model, "auto_compact")
+    assert replayed(model, "auto_compact") == replayed.__wrapped__(model, "auto_compact")
 
 
 def test_a_worse_provider_is_dearer_by_what_it_lets_go() -> None:
@@ -88,6 +89,7 @@ def test_the_churn_of_one_client_is_not_the_churn_of_another() -> None:
         record(log, find_strategy("keep_all"), "claude-opus-4-5", churn=Churn("codex"))
 
 
+@cache
 def replayed(
     model: str, strategy: str, churn: Churn | None = None, *, window: int = 30_000
 ) -> list[Step]:
