@@ -6,18 +6,19 @@ import os
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Protocol
 
-from compactlab.sim.cluster import DIED, cluster
+from compactlab.sim.cluster import DIED, Outcome, cluster
 from compactlab.sim.run import Run
 from compactlab.sim.shard import Shard
 
 Work = Callable[[Shard], Any]
-# So many workers may die in a row, with nothing done in between, before shards are suspected.
-_DEATHS = 3
+# So often a worker may die while a shard is under way, before it is tried by itself.
+_DEATHS = 2
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Workers:
     jobs: int = 1
     dask: str = ""
 
-    def do(self, work: Work, shards: Sequence[Shard]) -> Iterator[tuple[Shard, Any]]:
+    def do(self, work: Work, shards: Sequence[Shard]) -> Iterator[Outcome]:
         """Do shards, and give out what comes of each as soon as it is there.
 
         Whoever dies over a shard (killed, or out of memory) costs nothing but time: it is done
@@ -69,11 +70,11 @@ ALONE = Workers()
 
 
 class _Team(Protocol):
-    def do(self, work: Work, shards: Sequence[Shard]) -> Iterator[tuple[Shard, Any]]:
+    def do(self, work: Work, shards: Sequence[Shard]) -> Iterator[Outcome]:
         """What comes of each shard; `DIED` for one that nobody survives."""
 
 
-def _survived(team: _Team, work: Work, shards: Sequence[Shard]) -> Iterator[tuple[Shard, Any]]:
+def _survived(team: _Team, work: Work, shards: Sequence[Shard]) -> Iterator[Outcome]:
     """Do shards; one that nobody survives in smaller and smaller pieces."""
     for shard, done in team.do(work, shards):
         if done is not DIED:
@@ -98,21 +99,24 @@ class _Processes:
 
     jobs: int
 
-    def do(self, work: Work, shards: Sequence[Shard]) -> Iterator[tuple[Shard, Any]]:
+    def do(self, work: Work, shards: Sequence[Shard]) -> Iterator[Outcome]:
         left = dict(enumerate(shards))
-        deaths = 0
+        deaths: Counter[int] = Counter()
         while left:
             for number, done in self._round(work, left):
-                deaths = 0
                 yield left.pop(number), done
-            deaths += 1
-            if deaths >= _DEATHS:
-                # It is one of those that were handed out; by itself, it is known by its death.
-                for number in list(islice(left, 2 * self.jobs)):
-                    shard = left.pop(number)
-                    alone = _Processes(1)._round(work, {number: shard})
-                    yield shard, next((done for _, done in alone), DIED)
-                deaths = 0
+            # Shards are handed out in order, so it happened over one of these.
+            suspected = list(islice(left, 2 * self._count))
+            deaths.update(suspected)
+            for number in suspected:
+                if deaths[number] >= _DEATHS:
+                    alone = _Processes(1)._round(work, {number: left[number]})
+                    yield left.pop(number), next((done for _, done in alone), DIED)
+
+    @property
+    def _count(self) -> int:
+        # With one job joblib would do it in this process, which must not die.
+        return max(2, self.jobs)
 
     def _round(self, work: Work, shards: dict[int, Shard]) -> Iterator[tuple[int, Any]]:
         """Do shards, in order, until all are done or a worker dies."""
@@ -120,8 +124,7 @@ class _Processes:
         from joblib.externals.loky.process_executor import BrokenProcessPool
 
         parallel = Parallel(
-            # With one job joblib would do it in this process, which must not die.
-            n_jobs=max(2, self.jobs),
+            n_jobs=self._count,
             return_as="generator_unordered",
             batch_size=1,
             pre_dispatch="2 * n_jobs",
