@@ -45,9 +45,10 @@ validate: $(READY) ## hold what is replayed against published figures, RECORDED=
 picture: $(READY) ## draw the picture of the README anew, from a real run
 	$(BIN)/python examples/picture.py docs/picture.svg
 
-docs: $(READY) ## write what docs/metrics.md and docs/scenarios.md have from the code anew
+docs: $(READY) ## write what docs/metrics.md, scenarios.md and store.md have from the code anew
 	$(BIN)/python examples/metrics_page.py
 	$(BIN)/python examples/scenarios_page.py
+	$(BIN)/python examples/store_page.py
 
 clean: ## remove whatever was made here, .venv included
 	rm -rf .venv .peers compactlab-out build dist

@@ -27,7 +27,7 @@ _SAME = (
     "tables",
     "window",
 )
-_LISTS = ("sees_future", "flushes", "models", "conditions", "seeds")
+_LISTS = ("sees_future", "flushes", "models", "conditions", "seeds", "engines")
 _SOURCES = ("sources", "source_seeds", "source_keys")
 _NAMED = ("strategies", "strategies_code", "breaks")
 
