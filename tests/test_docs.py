@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shlex
 from pathlib import Path
 from runpy import run_path
 
+import pandas as pd
 import pytest
+from click.testing import CliRunner
 
+from compactlab import api
 from compactlab.api import plan
 from compactlab.cli.experiment import Settings
+from compactlab.cli.group import cli
 from compactlab.cli.run import run
 from compactlab.scenarios.catalogue import SCENARIOS
 from compactlab.scenarios.plot.profile import BUILT_IN
 from compactlab.scenarios.transcript import FORMATS
 from compactlab.sim.causes import CAUSES
 from compactlab.sim.metrics import METRICS, Metric
-from compactlab.sim.results import Results
+from compactlab.sim.run import HEAD
+from compactlab.sim.shard import Task
+from compactlab.sim.store import FORMAT
+from compactlab.sim.tables import TABLES
 from compactlab.strategies.catalogue import strategies
 
 
@@ -91,14 +100,52 @@ def test_every_key_of_an_experiment_file_is_told_with_its_option(root: Path) -> 
     assert set(told.values()) <= options
 
 
-def test_every_column_of_the_store_is_told(root: Path) -> None:
-    page = formats(root)
-    section = page[page.index("# The store") : page.index("# The audit")]
+def test_the_page_of_the_store_is_what_make_docs_writes(root: Path) -> None:
+    page = store(root)
+    written = run_path(str(root / "examples" / "store_page.py"))["renewed"](page)
+    assert written == page, "write it anew: make docs"
+    tables = {"runs": HEAD} | {name: table.columns for name, table in TABLES.items()}
+    for name, columns in tables.items():
+        (section,) = re.findall(rf"^## {name}\n(.*?)^(?:## |<!--)", page, re.DOTALL | re.MULTILINE)
+        told = re.findall(r"^\| `(\w+)` \| (\w+) \|", section, re.MULTILINE)
+        assert dict(told) == {"run": "text"} | {c: each.type for c, each in columns.items()}
+    assert f"version {FORMAT}." in page
+
+
+def test_every_key_of_the_manifest_is_told(root: Path, sweep: Path) -> None:
+    section = store(root).partition("## The manifest")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| (`.*?) \|", section, re.MULTILINE)
-    told = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
-    runs = set(Results([]).frame().columns) - set(METRICS)
-    assert told == runs | {"run", *CALL_COLUMNS}
-    assert f"version {STORE_VERSION};" in section.replace("\n", " ")
+    told = [name for row in rows for name in re.findall(r"`(\w+)`", row)]
+    assert sorted(told) == sorted(json.loads((sweep / "manifest.json").read_text()))
+
+
+@pytest.fixture(scope="module")
+def sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small store of the name that the pages use."""
+    folder = tmp_path_factory.mktemp("shown") / "sweep"
+    specs = ("keep_all", "auto_compact(keep_recent_tokens=1000)")
+    given = {"loop": "open", "window": 20_000, "out": folder}
+    api.run("coding_agent(turns=2, tokens=20000)", specs, ["gpt-5"], **given)
+    return folder
+
+
+@pytest.mark.parametrize("name", ["experiments", "store"])
+def test_what_is_shown_of_reading_a_store_can_be_run(
+    name: str, root: Path, sweep: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (root / "docs" / f"{name}.md").read_text("utf-8")
+    monkeypatch.chdir(sweep.parent)
+    held: dict[str, object] = {}
+    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    for block in blocks:
+        exec(block, held)
+    shown = [each for each in held.values() if isinstance(each, pd.DataFrame | pd.Series)]
+    assert len(shown) > len(blocks)
+    asked = re.findall(r"^compactlab (query .*?)(?: +#.*)?$", page, re.MULTILINE)
+    for line in asked:
+        answer = CliRunner().invoke(cli, shlex.split(line))
+        assert (answer.exit_code, answer.stderr) == (0, ""), line
+    assert len(asked) >= 2
 
 
 def test_every_format_has_its_row_and_its_section(root: Path) -> None:
@@ -116,6 +163,10 @@ def test_every_built_in_profile_is_named(root: Path) -> None:
 
 def experiments(root: Path) -> str:
     return (root / "docs" / "experiments.md").read_text("utf-8")
+
+
+def store(root: Path) -> str:
+    return (root / "docs" / "store.md").read_text("utf-8")
 
 
 def formats(root: Path) -> str:
