@@ -215,7 +215,7 @@ def test_there_is_a_story_in_every_format(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("reader", READERS.values(), ids=READERS.keys())
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(data=st.data(), lenient=st.booleans())
 def test_anything_anywhere_is_read_or_refused(
     tmp_path_factory: pytest.TempPathFactory, reader: Format, data: st.DataObject, lenient: bool

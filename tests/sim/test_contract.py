@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from types import MappingProxyType
 from typing import ClassVar
 
@@ -221,6 +222,7 @@ BROKEN = {
 }
 
 
+@cache
 def rules(strategy: Strategy, conversations: int = 60) -> list[str]:
     return [broken.rule for broken in check_strategy(strategy, conversations)]
 

@@ -41,7 +41,7 @@ def prompt(*messages: Message) -> Request:
 # The laws
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(POLICIES_DRAWN, requests())
 def test_it_agrees_with_a_naive_cache_at_every_call(
     policy: Deepseek, session: list[Request]

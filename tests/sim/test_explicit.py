@@ -50,7 +50,7 @@ def worked(id: str, *sizes: int) -> Message:
 # The laws
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(POLICIES_DRAWN, requests())
 def test_it_agrees_with_a_naive_client_at_every_call(
     policy: Explicit, session: list[Request]

@@ -32,7 +32,7 @@ START = View().append(sized("start", 1000))
 
 
 @given(ANY, requests())
-@settings(max_examples=300)
+@settings(max_examples=150)
 def test_it_agrees_with_a_naive_cache_at_every_call(
     policy: Automatic, session: list[Request]
 ) -> None:

@@ -23,7 +23,7 @@ SPECS = [
     "lossy(level='low')",
     "lossy(first=0.7, later=0.9, mutated=0.5, stale=0.5)",
 ]
-some = settings(max_examples=25, deadline=None)
+some, few = (settings(max_examples=number, deadline=None) for number in (25, 10))
 
 words = st.sampled_from(
     [
@@ -100,7 +100,7 @@ def test_budget_sources_and_kind(
 
 
 @pytest.mark.parametrize("spec", SPECS)
-@some
+@few
 @given(sessions(), st.integers(0, 300))
 def test_the_same_is_summarised_in_the_same_way(spec: str, told: Conversation, budget: int) -> None:
     first = rounds(find_summarizer(spec).bound(told, 7), told, budget, chars4)
