@@ -1,0 +1,80 @@
+"""How many calls a second rule strategies are replayed, with the metrics of a sweep over many.
+
+Ten strategies that ask for no summary; money, cache and forward need are measured. Aims, a core:
+12,000 calls a second for all ten together on a session of usual length, and 10,000 on one of
+10,000 messages for those that leave the prefix alone, or change it rarely. A cost that grows with
+the session shows in the three lengths beside each other. Run by ``make bench``.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+from pytest_benchmark.fixture import BenchmarkFixture
+
+from compactlab.scenarios.coding_agent import CodingAgent
+from compactlab.sim.conversation import Conversation
+from compactlab.sim.metrics import FAMILIES
+from compactlab.sim.one_run import run_one
+from compactlab.sim.recording import Unseen
+from compactlab.sim.run import Run
+from compactlab.strategies.catalogue import find_strategy
+
+TEN = (
+    "keep_all",
+    "keep_none",
+    "turn_slice(history_limit=4)",
+    "token_budget",
+    "sliding_window",
+    "pair_safe_window",
+    "clear_tool_results",
+    "ttl_prune",
+    "random_keep",
+    "observation_masking(polling=10)",
+)
+NAMES = {family.name: [metric.name for metric in family.metrics] for family in FAMILIES}
+ASKED = (*NAMES["money"], *NAMES["cache"], "forward_need")
+
+
+@cache
+def session(messages: int) -> Conversation:
+    """A made-up session cut to so many messages; about 300 tokens (o200k) each."""
+    script = CodingAgent(tokens=messages * 400).conversation(seed=0)
+    return Conversation("bench", script.format, script.events[:messages], script.system, seed=0)
+
+
+def replay_and_measure(conversation: Conversation, specs: tuple[str, ...]) -> None:
+    for spec in specs:
+        blank = Run(conversation.id, conversation.format, spec, "claude-sonnet-4-5", 0, 0)
+        strategy = find_strategy(spec)
+        done = run_one(blank, conversation, strategy, None, Unseen(), metrics=ASKED)
+        assert done.status == "ok", done.error
+
+
+def run(benchmark: BenchmarkFixture, messages: int, specs: tuple[str, ...]) -> None:
+    conversation = session(messages)
+    assert len(conversation.messages) == messages
+    replay_and_measure(conversation, specs)  # counts tokens once, as an experiment does
+    calls = len(conversation.calls) * len(specs)
+    benchmark.extra_info["calls"] = calls
+    benchmark.pedantic(replay_and_measure, (conversation, specs), rounds=3)
+    rate = calls / benchmark.stats.stats.median
+    benchmark.extra_info["calls_per_second"] = round(rate)
+    what = specs[0] if len(specs) == 1 else "all ten"
+    print(f"\n{what}, {messages:,} messages: {rate:,.0f} calls a second")
+
+
+@pytest.mark.parametrize("spec", TEN)
+def test_five_hundred_messages(benchmark: BenchmarkFixture, spec: str) -> None:
+    run(benchmark, 500, (spec,))
+
+
+def test_all_ten_together(benchmark: BenchmarkFixture) -> None:
+    run(benchmark, 500, TEN)
+
+
+@pytest.mark.parametrize("messages", [2_500, 5_000, 10_000])
+@pytest.mark.parametrize("spec", TEN)
+def test_long_sessions(benchmark: BenchmarkFixture, spec: str, messages: int) -> None:
+    run(benchmark, messages, (spec,))
