@@ -95,11 +95,11 @@ def test_help_loads_nothing_heavy(arguments):
     assert done.stdout.splitlines()[-1] == "loaded: []"
 
 
-def test_it_runs_as_a_module(process, tmp_path, chat, bad):
+def test_it_runs_as_a_module(compactlab, process, tmp_path, chat, bad):
     talk = chat(tmp_path / "talk.jsonl")
     assert process("inspect", talk).code == 0
     assert process("inspect", bad(tmp_path / "bad.jsonl")).code == 2
-    assert process("run", "--conversations", talk, "--strategies", "nobody").code == 2
+    assert compactlab("run", "--conversations", talk, "--strategies", "nobody").code == 2
 
 
 def test_a_dry_run_in_a_folder_leaves_no_trace_there(process, tmp_path):
@@ -107,8 +107,9 @@ def test_a_dry_run_in_a_folder_leaves_no_trace_there(process, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_model_without_a_price_ends_with_1(process, tmp_path):
+def test_a_model_without_a_price_ends_with_1(compactlab, tmp_path):
     arguments = ("--conversations", "coding_agent(turns=1, tokens=500)", "--strategies", "keep_all")
-    done = process("run", *arguments, "--model", "gpt-5.3-codex-spark", "--out", tmp_path / "out")
+    more = ("--model", "gpt-5.3-codex-spark", "--jobs", 1, "--out", tmp_path / "out")
+    done = compactlab("run", *arguments, *more)
     assert done.code == 1
     assert "give its prices by hand" in done.said

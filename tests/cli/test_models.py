@@ -150,13 +150,13 @@ def test_an_unknown_model_is_told_with_what_to_do(compactlab, own, tmp_path):
     assert "write it down with its prices in a file of your own: --models FILE" in done.err
 
 
-def test_a_run_under_ones_own_model_is_billed_by_its_prices(process, own, tmp_path):
+def test_a_run_under_ones_own_model_is_billed_by_its_prices(compactlab, process, own, tmp_path):
     """Also in workers, who are sent the models and have no file."""
     options = ("--strategies", "keep_all", "--models", own, "--seeds", 2)
     models = ("--model", "mine.1", "--model", "mine.1+night", "--model", "claude-sonnet-4.5")
-    for jobs in (1, 2):
+    for call, jobs in ((compactlab, 1), (process, 2)):
         out = ("--jobs", jobs, "--out", tmp_path / f"out{jobs}")
-        done = process("run", "--conversations", TINY, *options, *models, *out)
+        done = call("run", "--conversations", TINY, *options, *models, *out)
         assert done.code == 0, done.said
     one, two = (Results.load(tmp_path / f"out{jobs}") for jobs in (1, 2))
     assert one.runs == two.runs
@@ -179,7 +179,7 @@ def test_a_run_under_ones_own_model_is_billed_by_its_prices(process, own, tmp_pa
     for name in ("mine.1", "mine.1+night", "claude-sonnet-4-5"):
         assert f"Model {name}; window" in said
     assert "window 50,000 tokens" in said
-    shown = process("report", tmp_path / "out1", "--format", "table")
+    shown = compactlab("report", tmp_path / "out1", "--format", "table")
     assert "Model mine.1; window 50,000 tokens" in shown.out
     page = (tmp_path / "out1" / "report.html").read_text("utf-8")
     assert "--models FILE_OF_OWN_MODELS" in page
@@ -210,12 +210,13 @@ def test_a_recording_can_name_ones_own_model(compactlab, own, tmp_path):
 # ---------------------------------------------------------------------------- several models
 
 
-def test_several_models_are_told_apart_everywhere(process, tmp_path):
+def test_several_models_are_told_apart_everywhere(compactlab, tmp_path):
     out = tmp_path / "out"
     names = ["claude-opus-5", "claude-opus-5@none", "claude-opus-5+batch", "gpt-6.1-sol"]
     models = [word for name in names for word in ("--model", name)]
     strategies = ("--strategies", "keep_all", "--strategies", "sliding_window(keep=4)")
-    done = process("run", "--conversations", TINY, *strategies, *models, "--out", out)
+    run = ("run", "--conversations", TINY, *strategies, *models, "--jobs", 1)
+    done = compactlab(*run, "--out", out)
     assert done.code == 0, done.said
     names[-1] = "gpt-6-1-sol"
     runs = Results.load(out).runs
@@ -225,10 +226,10 @@ def test_several_models_are_told_apart_everywhere(process, tmp_path):
         plain = dear["claude-opus-5", run.strategy]
         assert dear["claude-opus-5+batch", run.strategy] == pytest.approx(plain / 2)
     for form in ("table", "md", "html"):
-        shown = process("report", out, "--format", form).out.replace("`", "")
+        shown = compactlab("report", out, "--format", form).out.replace("`", "")
         for name in names:
             assert f"Model {name}; window" in shown, form
-    listed = process("report", out, "--format", "csv").out
+    listed = compactlab("report", out, "--format", "csv").out
     assert all(f",{name}," in listed for name in names)
 
 
@@ -238,15 +239,15 @@ def test_a_model_that_is_named_twice_is_run_once(compactlab):
     assert "under claude-opus-4-5:" in done.out
 
 
-def test_recorded_stands_beside_named_models(process, chat, tmp_path):
+def test_recorded_stands_beside_named_models(compactlab, chat, tmp_path):
     talk = tmp_path / "talk.jsonl"
     rows = [json.loads(line) for line in chat(tmp_path / "plain.jsonl").read_text().splitlines()]
     for row in rows:
         if row["role"] == "assistant":
             row["model"] = "claude-opus-4-5"
     talk.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    out = ("--out", tmp_path / "out", "--strategies", "keep_all")
-    done = process(
+    out = ("--out", tmp_path / "out", "--strategies", "keep_all", "--jobs", 1)
+    done = compactlab(
         "run", "--conversations", talk, "--model", "recorded", "--model", "claude-opus-5", *out
     )
     assert done.code == 0, done.said
