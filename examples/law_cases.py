@@ -84,7 +84,7 @@ def digest(results: Results) -> str:
     """The hash of the tables of a store."""
     with tempfile.TemporaryDirectory() as folder:
         results.save(folder)
-        tables = sorted(Path(folder).glob("*.parquet"))
+        tables = sorted(Path(folder).rglob("*.parquet"))
         return hashlib.sha256(b"".join(table.read_bytes() for table in tables)).hexdigest()
 
 

@@ -181,6 +181,7 @@ def test_a_shard_that_kills_its_worker_is_taken_apart(kit: Any, own: Path, tmp_p
     check_deadly(Results.load(store.folder), "Killed", others)
 
 
+@pytest.mark.slow
 def test_who_dies_once_costs_nothing(kit: Any, own: Path) -> None:
     results = experiment(kit, own, "keep_all", "Unlucky").run(Workers(2))
     first, second = results.runs
