@@ -47,12 +47,15 @@ def cluster(address: str) -> Iterator[Cluster]:
     """
     try:
         from distributed import Client
+        from distributed.comm.addressing import get_address_host_port
     except ImportError:
         raise UsageError(
             "for a cluster, dask is needed: pip install 'compactlab[distributed]'"
         ) from None
     connect: Callable[..., Any] = Client
     try:
+        # A client that was made with another address would not go away for a long time.
+        get_address_host_port(address, strict=True)
         client = connect(address, timeout=PATIENCE, set_as_default=False)
     except (OSError, ValueError) as error:
         raise UsageError(f"no dask scheduler at {address!r}: {error}") from None

@@ -7,6 +7,7 @@ of its process there. So a trial knows who is at work on what, without looking a
 from __future__ import annotations
 
 import os
+import random
 import shutil
 import signal
 import subprocess
@@ -64,6 +65,8 @@ from compactlab.__main__ import main
 main()
 """
 
+MOMENTS = range(20)
+
 
 def until(true: Callable[[], object], seconds: float = 60) -> None:
     """Wait until something is true; the limit is for a test that fails."""
@@ -77,6 +80,20 @@ def until(true: Callable[[], object], seconds: float = 60) -> None:
 def gone(pids: list[int]) -> None:
     """Wait until processes have ended."""
     until(lambda: not any(map(alive, pids)))
+
+
+def children(pid: int) -> list[int]:
+    """The processes that one has started, but for the one that tidies up behind the others."""
+    lists = [file.read_text().split() for file in Path(f"/proc/{pid}/task").glob("*/children")]
+    started = [int(child) for found in lists for child in found]
+    return [child for child in started if b"resource_tracker" not in _command(child)]
+
+
+def _command(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
 
 
 def alive(pid: int) -> bool:
@@ -130,6 +147,13 @@ class Field:
     def stored(self, out: Path) -> int:
         """How many shards there are in a store."""
         return len(list(out.glob("runs/[!.]*.parquet")))
+
+    def moment(self, out: Path, seed: str) -> None:
+        """Wait for a moment that is drawn: so many shards are there, and some time has gone."""
+        draw = random.Random(seed)
+        shards = draw.randrange(SHARDS)
+        until(lambda: self.stored(out) >= shards)
+        time.sleep(draw.random())
 
     @contextmanager
     def running(self, out: Path, *options: object) -> Iterator[subprocess.Popen[bytes]]:

@@ -17,7 +17,7 @@ import pytest
 
 from compactlab.sim.cluster import cluster
 from compactlab.sim.errors import UsageError
-from tests.cli.field import Field, content, ended, until
+from tests.cli.field import MOMENTS, Field, content, ended, until
 
 pytest.importorskip("distributed", reason="dask is not installed: the extra `distributed`")
 
@@ -97,6 +97,23 @@ def test_a_worker_that_is_killed_costs_nothing(field, farm, whole, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_a_worker_may_be_killed_at_any_moment(field, farm, whole, tmp_path, moment):
+    out = tmp_path / "out"
+    with (
+        farm.worker() as worker,
+        farm.worker(),
+        field.running(out, "--dask", farm.address) as process,
+    ):
+        until(out.exists)
+        field.moment(out, f"dask {moment}")
+        worker.kill()
+        done = ended(process)
+    assert (done.code, "Traceback" in done.err) == (0, False), done.said
+    assert content(out) == whole
+
+
+@pytest.mark.slow
 def test_when_all_workers_are_killed_the_next_one_goes_on(field, farm, whole, tmp_path):
     out = tmp_path / "out"
     with ExitStack() as first, field.running(out, "--dask", farm.address) as process:
@@ -111,11 +128,14 @@ def test_when_all_workers_are_killed_the_next_one_goes_on(field, farm, whole, tm
     assert content(out) == whole
 
 
-def test_where_there_is_no_scheduler_it_is_said(monkeypatch):
+@pytest.mark.parametrize(
+    "address", ["127.0.0.1:1", "tcp://127.0.0.1", "tcp://127.0.0.1:1", "x://y:1"]
+)
+def test_where_there_is_no_scheduler_it_is_said(address, monkeypatch):
     monkeypatch.setattr("compactlab.sim.cluster.PATIENCE", 0.1)
     with (
-        pytest.raises(UsageError, match="no dask scheduler at 'tcp:"),
-        cluster("tcp://127.0.0.1:1"),
+        pytest.raises(UsageError, match=f"no dask scheduler at '{address}'"),
+        cluster(address),
     ):
         pass
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
+from pathlib import Path
 
 import pytest
 
-from tests.cli.field import EACH, SHARDS, Field, content, ended, gone
+from tests.cli.field import EACH, MOMENTS, SHARDS, Field, children, content, ended, gone, until
+
+pytestmark = pytest.mark.skipif(not Path("/proc").is_dir(), reason="no /proc to see workers in")
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +44,6 @@ def test_a_run_that_is_stopped_in_any_way_is_continued_and_leaves_no_workers(
     stopped = {
         (os.kill, signal.SIGKILL): -signal.SIGKILL,
         (os.kill, signal.SIGTERM): -signal.SIGTERM,
-        (os.kill, signal.SIGINT): 130,
         # In a terminal, Ctrl-C is told to the workers as well.
         (os.killpg, signal.SIGINT): 130,
     }
@@ -57,4 +59,34 @@ def test_a_run_that_is_stopped_in_any_way_is_continued_and_leaves_no_workers(
     done = field.run(out, "--jobs", 2)
     assert done.code == 0, done.said
     assert f"{12 * EACH} of {20 * EACH} cells are there already" in done.err
+    assert content(out) == whole
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_a_worker_may_be_killed_at_any_moment(field, whole, tmp_path, moment):
+    out = tmp_path / "out"
+    with field.running(out, "--jobs", 2) as process:
+        until(lambda: children(process.pid))
+        field.moment(out, f"worker {moment}")
+        for worker in children(process.pid)[:1]:
+            os.kill(worker, signal.SIGKILL)
+        done = ended(process)
+    assert (done.code, "Traceback" in done.err) == (0, False), done.said
+    assert content(out) == whole
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_a_run_may_be_killed_at_any_moment(field, whole, tmp_path, moment):
+    out = tmp_path / "out"
+    with field.running(out, "--jobs", 2) as process:
+        until(lambda: children(process.pid))
+        field.moment(out, f"run {moment}")
+        workers = children(process.pid)
+        process.kill()
+        ended(process)
+    gone(workers)
+    done = field.run(out, "--jobs", 2)
+    assert done.code == 0, done.said
     assert content(out) == whole
