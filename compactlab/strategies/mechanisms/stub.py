@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 import msgspec
 
@@ -97,9 +98,15 @@ class Edits:
     """Remembers edited messages, so that the same edit gives the same object.
 
     A message that is edited anew for every request would be counted and named anew as well.
+
+    Attributes
+    ----------
+    found
+        What else was found out of messages, by their ids; whoever puts it there holds them.
     """
 
     known: dict[tuple[object, ...], tuple[Message, Message]] = field(default_factory=dict)
+    found: dict[tuple[object, ...], Any] = field(default_factory=dict)
 
     def of(self, message: Message, how: tuple[object, ...], edit: Callable[[], Message]) -> Message:
         """The message, edited that way."""

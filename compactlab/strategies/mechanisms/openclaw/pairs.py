@@ -157,15 +157,22 @@ class _Rules:
         self.names = at_least(self.version, _NAMES)
 
     def apply(self, said: list[Message], seen: set[str]) -> _Span:
-        """Put an answer and what follows it right."""
-        caller = said[0]
+        """Put an answer and what follows it right, once: it mostly is what it was last time."""
+        key = self.now, self.version, *map(id, said)
+        known: tuple[_Span, list[str], list[Message]] | None = self.edits.found.get(key)
+        if known is None or not seen.isdisjoint(known[1]):
+            ids = [id for id, _ in self._calls(said[0])]
+            known = self._apply(said[0], said, seen), ids, said
+            if seen.isdisjoint(ids):
+                self.edits.found[key] = known
+        return known[0]
+
+    def _apply(self, caller: Message, said: list[Message], seen: set[str]) -> _Span:
         calls = self._calls(caller)
         if not calls:
             out = [message for message in said if message.role != "tool"]
             orphans = len(said) - len(out)
             return _Span(out, [], [], 0, orphans, orphans > 0)
-        if self._stand(said, calls, seen):
-            return _Span(said, [], [id for id, _ in calls], 0, 0, len(said) > len(calls) + 1)
         results, rest, duplicates, orphans, changed = self._sort(said[1:], dict(calls), seen)
         out, added, answered = [caller], [], list[str]()
         for id, tool in calls:
@@ -185,15 +192,6 @@ class _Rules:
         if message.role != "assistant" or (message.origin in FAILED and self.leaves_failed):
             return []
         return [(p.call_id, p.name) for p in message.parts if p.type == "tool_call" and p.call_id]
-
-    def _stand(self, said: list[Message], calls: _Calls, seen: set[str]) -> bool:
-        """Whether all results stand as they should: nearly always, and quickly seen."""
-        results, rest = said[1 : len(calls) + 1], said[len(calls) + 1 :]
-        ids = [answers(message) for message in results if message.role == "tool"]
-        if ids != [id for id, _ in calls] or len(set(ids)) < len(ids) or not seen.isdisjoint(ids):
-            return False
-        named = map(self._named, results, [tool for _, tool in calls])
-        return all(map(is_, results, named)) and all(message.role != "tool" for message in rest)
 
     def _sort(
         self, said: list[Message], tools: dict[str, str], seen: set[str]
