@@ -6,7 +6,7 @@ BIN := .venv/bin
 READY := .venv/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow check bench bench-peers bars validate clean docs picture
+.PHONY: help demo test test-slow check bench bench-sweep bench-peers bars validate clean docs picture
 
 help: ## say what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
@@ -29,6 +29,9 @@ check: $(READY) ## lint, formatting and types
 # The benchmarks are skipped by pyproject.toml's addopts, which cannot be taken back, only replaced.
 bench: $(READY) ## measure speed
 	$(BIN)/pytest tests/benchmarks -o addopts=--import-mode=importlib --benchmark-only
+
+bench-sweep: $(READY) ## measure a sweep of 1,000 conversations, 2 million calls
+	COMPACTLAB_CONVERSATIONS=1000 $(BIN)/pytest tests/benchmarks/test_sweep_speed.py -o addopts=--import-mode=importlib --benchmark-only --benchmark-json=/dev/stdout
 
 bench-peers: $(READY) ## measure replayed calls a second beside other tools, installed into .peers
 	$(BIN)/python examples/bench_peers.py

@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[1]
 # entry, free inside.
 ORDER = [
     "errors", "files", "spec", "stream", "message", "framing", "memory", "phase", "tokens",
-    "conversation", "scenario", "weight", "buffer", "view", "alignment", "attribution",
+    "conversation", "tally", "scenario", "weight", "buffer", "view", "alignment", "attribution",
     "declaration", "summarize", "extra_turn", "blocks", "prompt", "lineage", "arm", "cache",
     "causes", "prefill", "section", "rates", "model_file", "model", "pricing", "recording",
     "churn", "client", "meter", "trace", "identifiers", "sanity", "needs", "relevance", "facts",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from compactlab.sim.blocks import forget_blocks
@@ -17,6 +17,7 @@ from compactlab.sim.run import Run
 from compactlab.sim.source import Source
 from compactlab.sim.store import Cell
 from compactlab.sim.summarize import Remembering
+from compactlab.sim.tally import Counts, counted, packed, recall, unpacked
 from compactlab.sim.tokens import forget_counts
 
 DEFAULT_MODEL = "claude-sonnet-4-5"
@@ -36,10 +37,13 @@ class Task:
         Where the conversations come from.
     conditions
         Under what they are replayed.
+    counts
+        Token counts of its texts, as far as they are known: see :mod:`compactlab.sim.tally`.
     """
 
     source: Source
     conditions: tuple[Condition, ...]
+    counts: bytes = b""
 
     @property
     def cells(self) -> list[Cell]:
@@ -50,7 +54,7 @@ class Task:
         """Do it, conversation by conversation."""
         place = 0
         try:
-            for conversation in _conversations(self.source):
+            for conversation in _conversations(self.source, self.counts):
                 yield from self._under_all(place, self.source.named(conversation), timeout)
                 place += 1
         except Exception as error:
@@ -144,7 +148,17 @@ class Shard:
 
     def runs(self) -> list[Run]:
         """Do all of it."""
-        return [run for task in self.tasks for run in task.runs(self.timeout)]
+        return self.counting()[0]
+
+    def counting(self) -> tuple[list[Run], dict[str, bytes]]:
+        """Do all of it, and give out what was counted of the sources whose counts are not known."""
+        runs: list[Run] = []
+        counts: dict[str, bytes] = {}
+        for task in self.tasks:
+            runs += task.runs(self.timeout)
+            if not task.counts and (found := _counts.get(task.source.key)):
+                counts[task.source.key] = packed(found)
+        return runs, counts
 
     def apart(self) -> list[Shard]:
         """A shard for each of its cells."""
@@ -191,27 +205,37 @@ def shards(tasks: Iterable[Task], timeout: float | None = None) -> Iterator[Shar
         yield Shard(tuple(held), timeout)
 
 
-_last: dict[str, Sequence[Conversation]] = {}
+_last: dict[str, tuple[Conversation, ...]] = {}
+_counts: dict[str, list[Counts]] = {}
 
 
-def _conversations(source: Source) -> Iterator[Conversation]:
+def _conversations(source: Source, known: bytes) -> Iterator[Conversation]:
     """The conversations of a source; the last one is held, for the next conditions on it."""
     if source.key in _last:
         yield from _last[source.key]
         return
+    before = unpacked(known)
+    held: list[Counts] = []
+    conversation = None
     forget()
-    count = 0
-    for count, conversation in enumerate(source.load(), 1):
-        if count > 1:
-            forget()
+    for place, conversation in enumerate(source.load()):
+        if place < len(before):
+            recall(conversation, before[place])
         yield conversation
-        last = conversation
-    if count == 1:
-        _last[source.key] = (last,)
+        held.append(counted(conversation))
+        forget_counts()
+        forget_blocks()
+    if conversation is not None and len(held) == 1:
+        _last[source.key] = (conversation,)
+        recall(conversation, held[0])
+    # What is made up is counted while it is made: nobody could recall that before.
+    if conversation is not None and conversation.recorded:
+        _counts[source.key] = held
 
 
 def forget() -> None:
     """Drop what is remembered of a conversation, so that it does not grow with every one."""
     _last.clear()
+    _counts.clear()
     forget_counts()
     forget_blocks()

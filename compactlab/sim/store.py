@@ -26,6 +26,7 @@ FORMAT = 4
 RUNS = "runs"
 _MANIFEST = "manifest.json"
 _LOCK = ".lock"
+_COUNTS = ".counts"
 _SUFFIX = ".parquet"
 _BEGUN = ".tmp"
 
@@ -110,6 +111,27 @@ class Store:
             (self.folder / table).mkdir(parents=True, exist_ok=True)
             replace_file(self.path(table, shard), parcel[table])
 
+    def remember(self, source: str, counts: bytes) -> None:
+        """Keep the token counts of a source, for whatever is run on it later.
+
+        They are no result: whoever removes them loses nothing but time.
+
+        Parameters
+        ----------
+        source
+            Its key.
+        counts
+            As :mod:`compactlab.sim.tally` packs them.
+        """
+        (self.folder / _COUNTS).mkdir(parents=True, exist_ok=True)
+        if not (self.folder / _COUNTS / source).is_file():
+            replace_file(self.folder / _COUNTS / source, counts)
+
+    def remembered(self) -> dict[str, bytes]:
+        """The token counts that are kept, by sources' keys."""
+        files = (self.folder / _COUNTS).glob("[!.]*")
+        return {file.name: file.read_bytes() for file in files}
+
     def drop(self, shards: Iterable[str]) -> None:
         """Take shards away, so that what they hold is run again."""
         for shard in shards:
@@ -121,7 +143,9 @@ class Store:
         (self.folder / _MANIFEST).unlink(missing_ok=True)
         self.drop(self.shards())
         (self.folder / _LOCK).unlink(missing_ok=True)
-        for folder in (*(self.folder / table for table in (RUNS, *TABLES)), self.folder):
+        for source in self.remembered():
+            (self.folder / _COUNTS / source).unlink(missing_ok=True)
+        for folder in (*(self.folder / name for name in (RUNS, *TABLES, _COUNTS)), self.folder):
             with suppress(OSError):
                 folder.rmdir()
 

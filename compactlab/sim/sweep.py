@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from types import MappingProxyType
 from typing import Any
 
 from compactlab.sim.condition import Condition, Setting
 from compactlab.sim.results import Results
 from compactlab.sim.run import Run, parcel
-from compactlab.sim.shard import Shard, Task, shards
+from compactlab.sim.shard import Shard, Task, forget, shards
 from compactlab.sim.source import Source
-from compactlab.sim.store import Store
+from compactlab.sim.store import Cell, Store
 from compactlab.sim.strategy import Strategy
 from compactlab.sim.workers import ALONE, Workers
 
@@ -100,13 +101,14 @@ class Experiment:
         found: dict[tuple[int, int, int], Run] = {}
         sources = {source.key: n for n, source in enumerate(self.sources)}
         conditions = {condition.key: n for n, condition in enumerate(self.conditions)}
-        todo = list(shards(self._tasks(set()), timeout))
+        todo = list(shards(self._tasks(), timeout))
         for shard, runs in workers.do(_runs, todo):
             for run in runs:
                 place = sources[run.source_key], run.place, conditions[run.condition]
                 found[place] = run
             if progress is not None:
                 progress(_done(shard, runs))
+        forget()
         return Results([found[place] for place in sorted(found)], self.manifest())
 
     def fill(
@@ -139,12 +141,16 @@ class Experiment:
         store.tidy()
         store.describe(self._manifest_for(store))
         work = partial(_packed, tables=self.setting.tables)
-        for shard, (files, done) in workers.do(work, self.missing(store) if todo is None else todo):
+        todo = self.missing(store) if todo is None else todo
+        for shard, (files, counts, done) in workers.do(work, todo):
             store.put(shard.name, files)
+            for source, counted in counts.items():
+                store.remember(source, counted)
             if progress is not None:
                 progress(done)
             if fail_fast and done.failed:
-                return
+                break
+        forget()
 
     def is_described_by(self, store: Store) -> bool:
         """Whether a store's manifest is of this very experiment."""
@@ -166,13 +172,17 @@ class Experiment:
         timeout
             Seconds that a run may take.
         """
-        return list(shards(self._tasks(set(store.cells())), timeout))
+        done = set(store.cells())
+        known = store.remembered()
+        return list(shards(self._tasks(done, known), timeout))
 
-    def _tasks(self, done: set[tuple[str, str]]) -> Iterator[Task]:
+    def _tasks(
+        self, done: Container[Cell] = (), counts: Mapping[str, bytes] = MappingProxyType({})
+    ) -> Iterator[Task]:
         for source in self.sources:
             left = tuple(c for c in self.conditions if (source.key, c.key) not in done)
             if left:
-                yield Task(source, left)
+                yield Task(source, left, counts.get(source.key, b""))
 
     def manifest(self) -> dict[str, Any]:
         """Where the results come from."""
@@ -199,9 +209,11 @@ def _runs(shard: Shard) -> list[Run]:
     return shard.runs()
 
 
-def _packed(shard: Shard, tables: tuple[str, ...]) -> tuple[dict[str, bytes], Done]:
-    runs = shard.runs()
-    return parcel(runs, tables), _done(shard, runs)
+def _packed(
+    shard: Shard, tables: tuple[str, ...]
+) -> tuple[dict[str, bytes], dict[str, bytes], Done]:
+    runs, counts = shard.counting()
+    return parcel(runs, tables), counts, _done(shard, runs)
 
 
 def _done(shard: Shard, runs: list[Run]) -> Done:

@@ -12,7 +12,7 @@ import gzip
 import hashlib
 import importlib.resources
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from compactlab.sim.errors import CompactlabError, UsageError, unknown
@@ -97,6 +97,11 @@ def forget_counts() -> None:
     """Drop the memory of counted texts, so that it does not grow with every conversation."""
     for known in _loaded.values():
         known.counts.clear()
+
+
+def loaded() -> Iterable[Encoding]:
+    """The encodings that have been asked for."""
+    return tuple(_loaded.values())
 
 
 def encoding(name: str) -> Encoding:

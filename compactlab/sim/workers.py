@@ -88,9 +88,9 @@ def _survived(team: _Team, work: Work, shards: Sequence[Shard]) -> Iterator[Outc
 class _Deadly(Shard):
     """A shard of one cell over which workers die: its run fails without being tried."""
 
-    def runs(self) -> list[Run]:
+    def counting(self) -> tuple[list[Run], dict[str, bytes]]:
         error = "the worker died over it, more than once: killed, or out of memory"
-        return [run for task in self.tasks for run in task.failed("failed", error)]
+        return [run for task in self.tasks for run in task.failed("failed", error)], {}
 
 
 @dataclass(frozen=True)

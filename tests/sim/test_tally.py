@@ -1,0 +1,93 @@
+"""What was counted once is looked up, and who looks up is told the same."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import compactlab
+from compactlab.scenarios.support_chat import SupportChat
+from compactlab.sim import tally
+from compactlab.sim.conversation import Conversation
+from compactlab.sim.message import Message, Part, Source
+from compactlab.sim.tokens import Tokenizer, encoding, forget_counts
+
+TOKENIZER = Tokenizer("o200k_base", 1.1)
+
+
+@pytest.fixture(autouse=True)
+def _forgetful() -> Iterator[None]:
+    forget_counts()
+    yield
+    forget_counts()
+
+
+def talk(*texts: str) -> Conversation:
+    said = (
+        Message(f"m{n}", "user", (Part("text", text, "verbatim", (Source(f"m{n}"),)),))
+        for n, text in enumerate(texts)
+    )
+    return Conversation("talk", "native", tuple(said))
+
+
+def sizes(conversation: Conversation) -> list[int]:
+    return list(map(TOKENIZER.message, conversation.messages))
+
+
+def test_counts_come_back_as_they_were() -> None:
+    story = SupportChat(turns=4).conversation(1)
+    forget_counts()
+    before = sizes(story)
+    (counts,) = tally.unpacked(tally.packed([tally.counted(story)]))
+    forget_counts()
+    tally.recall(story, counts)
+    assert len(encoding("o200k_base").counts) > len(story.messages) / 2
+    assert sizes(story) == before
+
+
+def test_what_is_recalled_is_believed() -> None:
+    tally.recall(talk("hello", "world"), {"o200k_base": [1_000, -1]})
+    assert sizes(talk("hello", "world")) == [1_100, 1]
+
+
+def test_each_text_stands_once_and_what_nobody_counted_is_unknown() -> None:
+    story = talk("hello", "world", "hello")
+    TOKENIZER.text("world")
+    assert tally.counted(story) == {"o200k_base": [-1, 1]}
+
+
+def test_nothing_is_kept_of_what_was_never_counted() -> None:
+    encoding("o200k_base")
+    assert tally.counted(talk("hello")) == {}
+
+
+@pytest.mark.parametrize("counts", [{"o200k_base": [1_000]}, {"nobody_s": [1_000, 1_000]}])
+def test_the_counts_of_something_else_are_passed_over(counts: tally.Counts) -> None:
+    tally.recall(talk("hello", "world"), counts)
+    assert sizes(talk("hello", "world")) == [1, 1]
+
+
+@pytest.mark.parametrize("content", [b"", b"no file of counts", tally.packed([{"a": [1]}])[:-3]])
+def test_what_is_damaged_is_counted_again(content: bytes) -> None:
+    assert tally.unpacked(content) == []
+
+
+def test_a_store_remembers_what_was_counted(tmp_path: Path) -> None:
+    talk = [{"role": "user", "content": "hello"}, {"role": "assistant", "content": "world"}]
+    (tmp_path / "talk.json").write_text(json.dumps(talk))
+
+    def prompt(strategy: str) -> int:
+        compactlab.run(tmp_path / "talk.json", strategy, ["gpt-5"], out=tmp_path / "store")
+        (run,) = compactlab.Results.load(tmp_path / "store").runs
+        return run.calls["uncached"][0]
+
+    assert prompt("keep_all") == 1
+    # So as to see that nobody counts again, what is remembered is made wrong.
+    (file,) = (tmp_path / "store" / ".counts").iterdir()
+    file.write_bytes(tally.packed([{"o200k_base": [1_000, 1]}]))
+    assert prompt("keep_none") == 1_000
+    file.unlink()
+    assert prompt("turn_slice(history_limit=1)") == 1
