@@ -31,7 +31,7 @@ bench: $(READY) ## measure speed
 	$(BIN)/pytest tests/benchmarks -o addopts=--import-mode=importlib --benchmark-only
 
 bench-sweep: $(READY) ## measure a sweep of 1,000 conversations, 2 million calls
-	COMPACTLAB_CONVERSATIONS=1000 $(BIN)/pytest tests/benchmarks/test_sweep_speed.py -o addopts=--import-mode=importlib --benchmark-only --benchmark-json=/dev/stdout
+	COMPACTLAB_CONVERSATIONS=1000 $(BIN)/pytest tests/benchmarks/test_sweep_speed.py -o addopts=--import-mode=importlib --benchmark-only -s
 
 bench-peers: $(READY) ## measure replayed calls a second beside other tools, installed into .peers
 	$(BIN)/python examples/bench_peers.py

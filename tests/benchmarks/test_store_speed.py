@@ -13,7 +13,7 @@ from compactlab.sim.results import ask
 from compactlab.sim.run import Run, parcel
 from compactlab.sim.store import Store
 
-STRATEGIES, CONVERSATIONS = 24, 417  # of 200 calls
+STRATEGIES, CONVERSATIONS = 24, 470  # of about 180 calls
 EACH = 5  # conversations in a shard
 COMPARISON = """
     SELECT strategy, count(*), sum(calls.cost_usd), max(uncached + cache_read + cache_write_5m),

@@ -20,7 +20,9 @@ from compactlab.sim.store import Store
 CONVERSATIONS = int(os.environ.get("COMPACTLAB_CONVERSATIONS", "24"))
 # Sizes as in the recordings; 250,000 tokens over 200 calls grow by 1,250 a call.
 EXPERIMENT = f"""
-conversations = [{{ scenario = "coding_agent", tokens = 250_000, calls = 200, seeds = {CONVERSATIONS} }}]
+conversations = [
+  {{ scenario = "coding_agent", tokens = 250_000, calls = 200, seeds = {CONVERSATIONS} }},
+]
 strategies = [
   "keep_all", "keep_none", "turn_slice(history_limit=4)", "token_budget", "sliding_window",
   "pair_safe_window", "clear_tool_results", "ttl_prune", "random_keep",
@@ -75,6 +77,8 @@ def test_a_sweep(benchmark: Any, folder: Path) -> None:
         parent_mb=round(memory / 1e6),
         seconds_for_2_million=round(seconds * 2e6 / calls),
     )
+    told = (f"{name} {value:,}" for name, value in benchmark.extra_info.items())
+    print(f"\n{CONVERSATIONS:,} conversations, {seconds:,.1f} s:", ", ".join(told))
     assert size / calls <= 40
 
 
