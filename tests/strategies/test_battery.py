@@ -56,7 +56,7 @@ def test_what_is_declared_occurs() -> None:
     missing = declared.copy()
     for spec in (*LINE_UP, *ACTING):
         strategy = find_strategy(spec)
-        never = {each.what for each in checked(spec) if each.rule == "breaks"}
+        never = {each.what for each in checked(spec, 0, 0) if each.rule == "breaks"}
         for part in strategy.parts:
             missing -= {
                 (type(part), rule)
