@@ -23,8 +23,16 @@ from compactlab.strategies.catalogue import find_strategy
 from compactlab.summarizers.catalogue import find_summarizer
 from tests.sim.replayed.rewritten import replays
 
-# They write summaries, cut in the middle, leave parts away, put results aside, forget.
-SPECS = ("auto_compact", "claude_code", "described_results", "openclaw", "sliding_window(keep=40)")
+# They write summaries, cut in the middle, leave parts away, put results aside, forget, keep what
+# nobody can read.
+SPECS = (
+    "auto_compact",
+    "claude_code",
+    "described_results",
+    "openclaw",
+    "server_compaction(trigger=50000, opaque=True)",
+    "sliding_window(keep=40)",
+)
 WINDOW, LOOP = 40_000, Closed()
 
 
