@@ -45,7 +45,7 @@ class Field:
         story = self.kit.Story()
         for turn in range(turns):
             story.user(f"{name} asks {turn}").answer(f"{name} answers {turn}")
-        native.write(story.script(id=name), self.folder / "talks" / f"{name}.jsonl")
+        native.write(story.script(id=name, seed=-1), self.folder / "talks" / f"{name}.jsonl")
 
     def own(self, keep: int) -> None:
         (self.folder / "own.py").write_text(OWN.format(keep=keep))
@@ -263,3 +263,20 @@ def test_the_manifest_is_of_the_last_experiment(field: Field) -> None:
     assert manifest["conditions"] == [condition.key for condition in planned.conditions]
     assert planned.is_described_by(field.store)
     assert not field.planned("keep_all").is_described_by(field.store)
+
+
+# ------------------------------------------------------------------------------- what was counted
+
+
+@pytest.mark.parametrize("kept", ["whole", "damaged", "of something else"])
+def test_what_was_counted_once_changes_nothing(kept: str, field: Field) -> None:
+    """Counts are recalled for another strategy; whatever became of them, figures are the same."""
+    field.filled("keep_all")
+    held = field.store.remembered()
+    assert sorted(held) == sorted(source.key for source in field.planned("keep_all").sources)
+    for n, key in enumerate(held):
+        content = {"whole": held[key], "damaged": held[key][:5], "of something else": b"x"}[kept]
+        (field.store.folder / ".counts" / key).write_bytes(content if n else b"")
+    assert field.filled("keep_all", "Mine") == 3
+    alone = field.planned("keep_all", "Mine").run()
+    assert field.results.frame().equals(alone.frame())
