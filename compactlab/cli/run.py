@@ -132,8 +132,12 @@ def run(experiment: str | None, dry_run: bool, retry: bool, **options: Any) -> N
     if dry_run:
         rehearse(planned, store, settings.jobs)
         return
-    with store.locked():
-        _run(planned, store, settings, retry=retry)
+    try:
+        with store.locked():
+            _run(planned, store, settings, retry=retry)
+    except KeyboardInterrupt:
+        click.echo(f"stopped; what is done is in {store.folder}: run it again to go on", err=True)
+        sys.exit(130)
 
 
 def _run(planned: Experiment, store: Store, settings: Settings, *, retry: bool) -> None:
@@ -146,18 +150,15 @@ def _run(planned: Experiment, store: Store, settings: Settings, *, retry: bool) 
     todo = planned.missing(store, settings.timeout)
     cells = sum(len(shard.cells) for shard in todo)
     every = len(planned.sources) * len(planned.conditions)
-    if not todo and planned.is_described_by(store):
+    page = store.folder / "report.html"
+    if not todo and planned.is_described_by(store) and page.exists():
         _nothing(store, every)
         return
     if cells < every:
         click.echo(f"{every - cells:,} of {counted(every, 'cell')} are there already", err=True)
     workers = Workers(min(settings.jobs, max(1, len(todo))), settings.dask or "")
-    try:
-        with Progress(cells) as progress:
-            planned.fill(store, workers, progress, todo=todo, fail_fast=settings.fail_fast)
-    except KeyboardInterrupt:
-        click.echo(f"stopped; what is done is in {store.folder}: run it again to go on", err=True)
-        sys.exit(130)
+    with Progress(cells) as progress:
+        planned.fill(store, workers, progress, todo=todo, fail_fast=settings.fail_fast)
     _finish(Results.load(store.folder), store)
 
 

@@ -153,7 +153,7 @@ class Field:
         draw = random.Random(seed)
         shards = draw.randrange(SHARDS)
         until(lambda: self.stored(out) >= shards)
-        time.sleep(draw.random())
+        time.sleep(draw.random() / 2)
 
     @contextmanager
     def running(self, out: Path, *options: object) -> Iterator[subprocess.Popen[bytes]]:
@@ -187,5 +187,5 @@ def ended(process: subprocess.Popen[bytes]) -> Outcome:
 
 def content(out: Path) -> dict[str, bytes]:
     """What is in a store, without what is not part of it."""
-    aside = (".lock", "report.html")
-    return {name: held for name, held in files(out).items() if name not in aside}
+    aside = (".lock", ".counts", "report.html")
+    return {name: held for name, held in files(out).items() if not name.startswith(aside)}
