@@ -59,7 +59,7 @@ def run_one(
         Seconds after which it is broken off.
     """
     try:
-        with _uncollected(), deadline(timeout):
+        with uncollected(), deadline(timeout):
             measured, rows = _measured(
                 run,
                 conversation,
@@ -132,7 +132,7 @@ def _misleads(closed: Reading) -> bool:
 
 
 @contextmanager
-def _uncollected() -> Iterator[None]:
+def uncollected() -> Iterator[None]:
     """Pause the cyclic collector: a replay makes many objects that live, and no cycles."""
     was = gc.isenabled()
     gc.disable()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import threading
@@ -9,7 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import count, islice
 from typing import Any, Protocol
 
 from compactlab.sim.cluster import DIED, Outcome, cluster
@@ -17,6 +18,8 @@ from compactlab.sim.run import Run
 from compactlab.sim.shard import Shard
 
 Work = Callable[[Shard], Any]
+# After so many shards a worker looks for cycles in its memory, which takes a tenth of a second.
+_SELDOM = 8
 # So often a worker may die while a shard is under way, before it is tried by itself.
 _DEATHS = 2
 
@@ -128,7 +131,7 @@ class _Processes:
             return_as="generator_unordered",
             batch_size=1,
             pre_dispatch="2 * n_jobs",
-            initializer=_die_with,
+            initializer=_begin,
             initargs=(os.getpid(),),
         )
         # A copy: shards that are done are taken out while others are still handed out.
@@ -139,8 +142,20 @@ class _Processes:
             return
 
 
+_shards = count(1)
+
+
 def _numbered(work: Work, number: int, shard: Shard) -> tuple[int, Any]:
+    if not next(_shards) % _SELDOM:
+        gc.collect()
     return number, work(shard)
+
+
+def _begin(parent: int) -> None:
+    """Begin as a worker: its memory is looked through for cycles between shards, and seldom."""
+    gc.freeze()
+    gc.disable()
+    _die_with(parent)
 
 
 def _die_with(parent: int) -> None:
