@@ -85,7 +85,9 @@ FACTS = Table(
         },
         "needs": Column("count", "calls of the script that needed it"),
         "needs_met": Column("count", "of those, the calls whose prompt held it, or may have"),
-        "first_gone": Column("count", "first call at which it was due and surely not kept; 0 for none"),
+        "first_gone": Column(
+            "count", "first call at which it was due and surely not kept; 0: none"
+        ),
     },
     _of,
 )
