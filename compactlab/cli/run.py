@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -132,12 +135,21 @@ def run(experiment: str | None, dry_run: bool, retry: bool, **options: Any) -> N
     if dry_run:
         rehearse(planned, store, settings.jobs)
         return
+    with _stoppable(store), store.locked():
+        _run(planned, store, settings, retry=retry)
+
+
+@contextmanager
+def _stoppable(store: Store) -> Iterator[None]:
+    """Stop with a word, on Ctrl-C and when a machine or a queue tells its processes to end."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        with store.locked():
-            _run(planned, store, settings, retry=retry)
+        yield
     except KeyboardInterrupt:
         click.echo(f"stopped; what is done is in {store.folder}: run it again to go on", err=True)
         sys.exit(130)
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _run(planned: Experiment, store: Store, settings: Settings, *, retry: bool) -> None:

@@ -45,7 +45,7 @@ def test_a_run_that_is_stopped_in_any_way_is_continued_and_leaves_no_workers(
     out = tmp_path / "out"
     stopped = {
         (os.kill, signal.SIGKILL): -signal.SIGKILL,
-        (os.kill, signal.SIGTERM): -signal.SIGTERM,
+        (os.kill, signal.SIGTERM): 130,
         # In a terminal, Ctrl-C is told to the workers as well.
         (os.killpg, signal.SIGINT): 130,
     }
