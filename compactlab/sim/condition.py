@@ -70,6 +70,12 @@ class Setting:
             "window": self.window or 0,
         }
 
+    @cached_property
+    def counter(self) -> str:
+        """Sixteen hex digits of what counts tokens: other code may count otherwise."""
+        said = f"{self.provenance['engine']} {self.provenance['tokenizer']}"
+        return hashlib.blake2b(said.encode(), digest_size=8).hexdigest()
+
 
 @dataclass(frozen=True)
 class Condition:

@@ -6,7 +6,7 @@ What counts as one is written down in ``docs/metrics.md``.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
@@ -15,6 +15,7 @@ from compactlab.sim.message import Message, Part
 # A run of what paths, symbols, addresses, versions and numbers are made of. Punctuation at its
 # ends is taken off afterwards: a pattern that did both would be slow on a megabyte of dots.
 _RUN = re.compile(r"[\w$~+@#%/.:\-]+")
+_BLANKS = {code: " " for code in range(128) if not _RUN.fullmatch(chr(code))}
 _LEADING, _TRAILING = "+@#%:-", "+@#%:-./~"
 # What makes a word the name of something: a separator or a change of case inside, three digits in
 # a row, a beginning as of a path, or the look of a hash.
@@ -34,8 +35,36 @@ def words(text: str) -> frozenset[str]:
     >>> sorted(words("open src/main.py, then HATHAT."))
     ['HATHAT', 'open', 'src/main.py', 'then']
     """
-    found = [run.lstrip(_LEADING).rstrip(_TRAILING) for run in {*_RUN.findall(text)}]
+    found = [run.lstrip(_LEADING).rstrip(_TRAILING) for run in _runs(text)]
     return frozenset([word for word in found if 1 < len(word) <= _LONGEST])
+
+
+def words_among(text: str, wanted: Mapping[str, object]) -> Iterator[str]:
+    """Those words of a text that are wanted, as :func:`words` would find them, but sooner.
+
+    Parameters
+    ----------
+    text
+        The text.
+    wanted
+        The words to look for: such as :func:`words` gives out.
+
+    Examples
+    --------
+    >>> sorted(words_among("open src/main.py, then HATHAT.", {"src/main.py": 0, "HATHAT": 1}))
+    ['HATHAT', 'src/main.py']
+    """
+    runs = _runs(text)
+    found = runs & wanted.keys()
+    # Most runs have nothing to take off at their ends, and then are wanted as they are or not.
+    ragged = [run for run in runs if run[-1] in _TRAILING or run[0] in _LEADING]
+    stripped = {run.lstrip(_LEADING).rstrip(_TRAILING) for run in ragged}
+    return iter(found | (stripped & wanted.keys()))
+
+
+def _runs(text: str) -> set[str]:
+    """The runs in a text; of plain text without the pattern, which takes five times as long."""
+    return {*text.translate(_BLANKS).split()} if text.isascii() else {*_RUN.findall(text)}
 
 
 def identifiers(text: str) -> frozenset[str]:

@@ -11,7 +11,7 @@ from itertools import accumulate
 from operator import or_
 
 from compactlab.sim.conversation import Conversation, Rewind
-from compactlab.sim.identifiers import used, words
+from compactlab.sim.identifiers import used, words_among
 from compactlab.sim.message import Message, Part
 
 AHEAD = (1, 5, 20)  # actions: project's notes on metrics, section 4, FNC@k
@@ -111,7 +111,7 @@ class ForwardNeeds:
         known = self._held.get(part.text)
         if known is None:
             numbers = self._numbers
-            found = sorted(numbers[w] for w in words(part.text) if w in numbers)
+            found = sorted(numbers[word] for word in words_among(part.text, numbers))
             known = self._held[part.text] = tuple(found)
         return known
 

@@ -111,7 +111,7 @@ class Store:
             (self.folder / table).mkdir(parents=True, exist_ok=True)
             replace_file(self.path(table, shard), parcel[table])
 
-    def remember(self, source: str, counts: bytes) -> None:
+    def remember(self, source: str, counter: str, counts: bytes) -> None:
         """Keep the token counts of a source, for whatever is run on it later.
 
         They are no result: whoever removes them loses nothing but time.
@@ -120,17 +120,20 @@ class Store:
         ----------
         source
             Its key.
+        counter
+            Digest of what has counted: other code may count otherwise.
         counts
             As :mod:`compactlab.sim.tally` packs them.
         """
-        (self.folder / _COUNTS).mkdir(parents=True, exist_ok=True)
-        if not (self.folder / _COUNTS / source).is_file():
-            replace_file(self.folder / _COUNTS / source, counts)
+        file = self.folder / _COUNTS / f"{source}.{counter}"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        if not file.is_file():
+            replace_file(file, counts)
 
-    def remembered(self) -> dict[str, bytes]:
-        """The token counts that are kept, by sources' keys."""
-        files = (self.folder / _COUNTS).glob("[!.]*")
-        return {file.name: file.read_bytes() for file in files}
+    def remembered(self, counter: str) -> dict[str, bytes]:
+        """The token counts that some code has made, by sources' keys."""
+        files = (self.folder / _COUNTS).glob(f"[!.]*.{counter}")
+        return {file.stem: file.read_bytes() for file in files}
 
     def drop(self, shards: Iterable[str]) -> None:
         """Take shards away, so that what they hold is run again."""
@@ -143,8 +146,8 @@ class Store:
         (self.folder / _MANIFEST).unlink(missing_ok=True)
         self.drop(self.shards())
         (self.folder / _LOCK).unlink(missing_ok=True)
-        for source in self.remembered():
-            (self.folder / _COUNTS / source).unlink(missing_ok=True)
+        for file in (self.folder / _COUNTS).glob("*"):
+            file.unlink(missing_ok=True)
         for folder in (*(self.folder / name for name in (RUNS, *TABLES, _COUNTS)), self.folder):
             with suppress(OSError):
                 folder.rmdir()
@@ -166,7 +169,7 @@ class Store:
         where
             Which rows of the table of runs to look at, in SQL.
         """
-        if not self.shards():
+        if not (self.exists and self.shards()):
             return {}
         rows = self.rows(
             f"SELECT DISTINCT source_key, condition, shard FROM all_runs WHERE {where}"  # noqa: S608

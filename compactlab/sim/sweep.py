@@ -138,6 +138,8 @@ class Experiment:
         fail_fast
             Whether to stop once something has failed.
         """
+        if not store.exists:  # nobody knows what its shards, if there are any, are of
+            store.drop(store.shards())
         store.tidy()
         store.describe(self._manifest_for(store))
         work = partial(_packed, tables=self.setting.tables)
@@ -145,7 +147,7 @@ class Experiment:
         for shard, (files, counts, done) in workers.do(work, todo):
             store.put(shard.name, files)
             for source, counted in counts.items():
-                store.remember(source, counted)
+                store.remember(source, self.setting.counter, counted)
             if progress is not None:
                 progress(done)
             if fail_fast and done.failed:
@@ -173,7 +175,7 @@ class Experiment:
             Seconds that a run may take.
         """
         done = set(store.cells())
-        known = store.remembered()
+        known = store.remembered(self.setting.counter)
         return list(shards(self._tasks(done, known), timeout))
 
     def _tasks(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlab.sim.identifiers import identifiers, used, words
+from compactlab.sim.identifiers import identifiers, used, words, words_among
 from compactlab.sim.message import Message, verbatim
 
 NAMES = [
@@ -171,3 +171,17 @@ def test_a_hostile_text_ends(text: str, found: set[str]) -> None:
 def test_many_names_are_all_found() -> None:
     text = " ".join(f"name_{number}" for number in range(100_000))
     assert len(identifiers(text)) == 100_000
+
+
+PIECES = st.sampled_from(["a", "ab", "x_1", "3.5", " ", "\n", "+", "-", "./", "~", "@", "%:", ","])
+
+
+@given(st.lists(PIECES, max_size=30).map("".join), st.lists(PIECES, max_size=30).map("".join))
+def test_words_that_are_wanted_are_those_of_all_words(text: str, other: str) -> None:
+    wanted = dict.fromkeys(words(other))
+    assert set(words_among(text, wanted)) == words(text) & wanted.keys()
+
+
+@given(st.text(st.characters(max_codepoint=127)))
+def test_plain_text_has_the_words_that_it_has_in_other_text(text: str) -> None:
+    assert words(text) == words(f"{text} \N{SNOWMAN}")
