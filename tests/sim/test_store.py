@@ -85,14 +85,15 @@ def test_clearing_leaves_what_is_not_its_own(store: Store) -> None:
 
 
 def test_what_was_counted_is_kept_beside_the_tables(store: Store) -> None:
-    assert store.remembered() == {}
-    store.remember("a" * 16, b"counts")
-    store.remember("a" * 16, b"others come too late")
-    store.remember("b" * 16, b"")
-    assert Store(store.folder).remembered() == {"a" * 16: b"counts", "b" * 16: b""}
+    assert store.remembered("c") == {}
+    store.remember("a" * 16, "c", b"counts")
+    store.remember("a" * 16, "c", b"others come too late")
+    store.remember("b" * 16, "c", b"")
+    assert Store(store.folder).remembered("c") == {"a" * 16: b"counts", "b" * 16: b""}
     assert (store.shards(), len(store.cells())) == (["one", "two"], 3)
     store.tidy()
-    assert len(store.remembered()) == 2
+    assert len(store.remembered("c")) == 2
+    assert store.remembered("another") == {}
     store.clear()
     assert not store.folder.exists()
 

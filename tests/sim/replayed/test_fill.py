@@ -272,11 +272,12 @@ def test_the_manifest_is_of_the_last_experiment(field: Field) -> None:
 def test_what_was_counted_once_changes_nothing(kept: str, field: Field) -> None:
     """Counts are recalled for another strategy; whatever became of them, figures are the same."""
     field.filled("keep_all")
-    held = field.store.remembered()
+    counter = field.planned("keep_all").setting.counter
+    held = field.store.remembered(counter)
     assert sorted(held) == sorted(source.key for source in field.planned("keep_all").sources)
     for n, key in enumerate(held):
         content = {"whole": held[key], "damaged": held[key][:5], "of something else": b"x"}[kept]
-        (field.store.folder / ".counts" / key).write_bytes(content if n else b"")
+        (field.store.folder / ".counts" / f"{key}.{counter}").write_bytes(content if n else b"")
     assert field.filled("keep_all", "Mine") == 3
     alone = field.planned("keep_all", "Mine").run()
     assert field.results.frame().equals(alone.frame())
