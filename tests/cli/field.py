@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,6 +35,8 @@ class Gate(Strategy):
 
     def compact(self, view, host):
         gate = Path(os.environ["GATE"])
+        if gate.with_name("slow").is_dir():
+            time.sleep(0.01)
         if gate.is_dir() and view.messages[0].parts[0].text.startswith("Wait"):
             (gate / str(os.getpid())).touch()
             while gate.is_dir():
@@ -128,13 +130,17 @@ class Field:
         return self.folder / "gate"
 
     @contextmanager
-    def shut(self) -> Iterator[None]:
+    def shut(self, what: str = "gate") -> Iterator[None]:
         """The gate is shut meanwhile."""
-        self.gate.mkdir()
+        (self.folder / what).mkdir()
         try:
             yield
         finally:
-            shutil.rmtree(self.gate)
+            shutil.rmtree(self.folder / what)
+
+    def slow(self) -> AbstractContextManager[None]:
+        """What goes through the gate does so slowly meanwhile."""
+        return self.shut("slow")
 
     def waiting(self, out: Path) -> list[int]:
         """The two processes that wait at the gate, when all else is done and stored."""
@@ -153,7 +159,7 @@ class Field:
         draw = random.Random(seed)
         shards = draw.randrange(SHARDS)
         until(lambda: self.stored(out) >= shards)
-        time.sleep(draw.random() / 2)
+        time.sleep(draw.random() / 3)
 
     @contextmanager
     def running(self, out: Path, *options: object) -> Iterator[subprocess.Popen[bytes]]:

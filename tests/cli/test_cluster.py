@@ -103,6 +103,7 @@ def test_a_worker_may_be_killed_at_any_moment(field, farm, whole, tmp_path, mome
     with (
         farm.worker() as worker,
         farm.worker(),
+        field.slow(),
         field.running(out, "--dask", farm.address) as process,
     ):
         until(out.exists)

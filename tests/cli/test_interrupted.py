@@ -175,7 +175,7 @@ def test_exactly_the_runs_that_kill_their_worker_fail(field, own, tmp_path):
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_a_worker_may_be_killed_at_any_moment(field, whole, tmp_path, moment):
     out = tmp_path / "out"
-    with field.running(out, "--jobs", 2) as process:
+    with field.slow(), field.running(out, "--jobs", 2) as process:
         until(lambda: children(process.pid))
         field.moment(out, f"worker {moment}")
         for worker in children(process.pid)[:1]:
@@ -189,7 +189,7 @@ def test_a_worker_may_be_killed_at_any_moment(field, whole, tmp_path, moment):
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_a_run_may_be_killed_at_any_moment(field, whole, tmp_path, moment):
     out = tmp_path / "out"
-    with field.running(out, "--jobs", 2) as process:
+    with field.slow(), field.running(out, "--jobs", 2) as process:
         until(lambda: children(process.pid))
         field.moment(out, f"run {moment}")
         workers = children(process.pid)
