@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -50,8 +50,8 @@ def rehearse(planned: Experiment, store: Store, jobs: int) -> None:
     todo = [task for shard in planned.missing(store) for task in shard.tasks]
     cells = sum(len(task.conditions) for task in todo)
     every = len(planned.sources) * len(planned.conditions)
-    if cells < every:
-        click.echo(f"{every - cells:,} of {counted(every, 'cell')} are there already")
+    for line in standing(every - cells, every, planned.others(store)):
+        click.echo(line)
     if not todo:
         click.echo("nothing would run")
         return
@@ -66,6 +66,21 @@ def rehearse(planned: Experiment, store: Store, jobs: int) -> None:
         f"{counted(workers, 'worker')}, {_size(tried.bytes * share)}: "
         f"reckoned from {counted(tried.tasks, 'cell')} that were tried"
     )
+
+
+def standing(held: int, every: int, others: int) -> Iterator[str]:
+    r"""What a store holds of an experiment, and what else.
+
+    Examples
+    --------
+    >>> print(*standing(3, 5, 1), sep="\n")
+    3 of 5 cells are there already
+    left out: 1 cell of other strategies, sources, settings or code
+    """
+    if held:
+        yield f"{held:,} of {counted(every, 'cell')} are there already"
+    if others:
+        yield f"left out: {counted(others, 'cell')} of other strategies, sources, settings or code"
 
 
 def _try(todo: Sequence[Task]) -> _Tried:

@@ -154,6 +154,7 @@ def _stoppable(store: Store) -> Iterator[None]:
 
 def _run(planned: Experiment, store: Store, settings: Settings, *, retry: bool) -> None:
     from compactlab.cli.progress import Progress
+    from compactlab.cli.rehearsal import standing
     from compactlab.sim.results import Results
     from compactlab.sim.workers import Workers
 
@@ -166,8 +167,8 @@ def _run(planned: Experiment, store: Store, settings: Settings, *, retry: bool) 
     if not todo and planned.is_described_by(store) and page.exists():
         _nothing(store, every)
         return
-    if cells < every:
-        click.echo(f"{every - cells:,} of {counted(every, 'cell')} are there already", err=True)
+    for line in standing(every - cells, every, planned.others(store)):
+        click.echo(line, err=True)
     workers = Workers(min(settings.jobs, max(1, len(todo))), settings.dask or "")
     with Progress(cells) as progress:
         planned.fill(store, workers, progress, todo=todo, fail_fast=settings.fail_fast)

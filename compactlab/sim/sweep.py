@@ -178,6 +178,16 @@ class Experiment:
         known = store.remembered(self.setting.counter)
         return list(shards(self._tasks(done, known), timeout))
 
+    def others(self, store: Store) -> int:
+        """How many cells a store holds that are none of this experiment's, or were once.
+
+        Of strategies that it names no more, say, and of all whose code, content or settings have
+        changed since.
+        """
+        sources = {source.key for source in self.sources}
+        conditions = {condition.key for condition in self.conditions}
+        return sum(s not in sources or c not in conditions for s, c in store.cells())
+
     def _tasks(
         self, done: Container[Cell] = (), counts: Mapping[str, bytes] = MappingProxyType({})
     ) -> Iterator[Task]:

@@ -11,7 +11,7 @@ from compactlab.sim.results import Results
 
 TINY = "coding_agent(turns=2, tokens=2000)"
 FOLDERS = {"runs", "calls", "compactions", "facts", "messages"}
-FILES = {".lock", "manifest.json", "report.html"}
+FILES = {".counts", ".lock", "manifest.json", "report.html"}
 
 
 @pytest.fixture
@@ -286,5 +286,5 @@ def test_the_number_of_workers_changes_no_byte(process, chat, tmp_path, contents
         out = tmp_path / f"with {jobs}" / "out"
         assert process("run", *options, "--jobs", jobs, "--out", out).code == 0
         written.append(contents(out))
-    assert {Path(name).parts[0] for name in written[0]} == FOLDERS - {"messages"} | FILES
+    assert {Path(name).parts[0] for name in written[0]} == (FOLDERS - {"messages"}) | FILES
     assert written[0] == written[1]
