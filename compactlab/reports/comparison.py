@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from compactlab.reports.aggregate import figures_of, replays
-from compactlab.reports.calls import same_sizes
+from compactlab.reports.calls import models, same_sizes
 from compactlab.reports.text import clean
 from compactlab.sim.model import Catalogue, built_in
 from compactlab.sim.results import Results
@@ -143,6 +145,11 @@ class Comparison:
     left_out: tuple[Case, ...]
     dropped: tuple[str, ...]
     catalogue: Catalogue = field(default_factory=built_in, repr=False)
+
+    @cached_property
+    def models(self) -> Counter[str]:
+        """Calls by the model that they went to, under one of the strategies."""
+        return models(run for row in self.rows[:1] for run in row.runs)
 
     @property
     def conversations(self) -> int:

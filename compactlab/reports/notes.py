@@ -79,7 +79,7 @@ def model_names(comparison: Comparison, name: Name = str) -> str:
 
 def window(comparison: Comparison) -> str:
     """The context window that prompts were held against."""
-    used = models(run for row in comparison.rows[:1] for run in row.runs) or {comparison.model: 0}
+    used = comparison.models or {comparison.model: 0}
     known = comparison.catalogue
     sizes = sorted({size for each in used if (size := window_of(each, 0, known))})
     own = listed([f"{size:,}" for size in sizes])
