@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from compactlab.sim.conversation import Conversation
 from compactlab.sim.message import Message, Part
 from compactlab.sim.metrics.metric import OVER_CALLS, OWN, Metric
 from compactlab.sim.metrics.reading import Reading
@@ -52,9 +53,7 @@ def tokens_added(reading: Reading) -> int:
     sidecar adds blocks that quote its blocks.
     """
     script = reading.conversation
-    messages = {id(message) for message in script.messages}
-    said = {id(part) for message in script.messages for part in message.parts}
-    said |= {id(part) for part in script.system}
+    messages, said = _said(script)
 
     def added(parts: Iterable[Part], model: str) -> int:
         count = reading.model(model).tokenizer.part
@@ -78,6 +77,18 @@ def tokens_added(reading: Reading) -> int:
         blocks = [part for part in step.system if part.kind != "opaque"]
         total += inside + (added(blocks, step.model) if blocks else 0)
     return total
+
+
+_latest: list[tuple[Conversation, tuple[frozenset[int], frozenset[int]]]] = []
+
+
+def _said(script: Conversation) -> tuple[frozenset[int], frozenset[int]]:
+    """The messages and the parts of a script, by identity; those of the last one are kept."""
+    if not _latest or _latest[0][0] is not script:
+        messages = frozenset(map(id, script.messages))
+        parts = frozenset(id(part) for message in script.messages for part in message.parts)
+        _latest[:] = [(script, (messages, parts | frozenset(map(id, script.system))))]
+    return _latest[0][1]
 
 
 METRICS = (
