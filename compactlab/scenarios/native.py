@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import nullcontext
+from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -205,7 +206,7 @@ def _fill_sources(parts: Any, owner: Any) -> None:
 
 
 def _check(fields: dict[str, Any], struct: type[msgspec.Struct]) -> None:
-    known = {field.encode_name for field in msgspec.structs.fields(struct)}
+    known = {field.encode_name for field in _fields(struct)}
     if struct.__struct_config__.tag:
         known.add("type")
     for field, value in fields.items():
@@ -215,6 +216,12 @@ def _check(fields: dict[str, Any], struct: type[msgspec.Struct]) -> None:
         for item in _dicts(value if isinstance(value, list) else [value]):
             if inner:
                 _check(item, inner)
+
+
+@cache
+def _fields(struct: type[msgspec.Struct]) -> tuple[msgspec.structs.FieldInfo, ...]:
+    """The fields of a struct, which are worked out from its annotations: once."""
+    return msgspec.structs.fields(struct)
 
 
 def _dicts(value: Any) -> list[dict[str, Any]]:
@@ -228,7 +235,7 @@ def _plain(struct: msgspec.Struct, owner: str) -> dict[str, Any]:
     if struct.__struct_config__.tag:
         plain["type"] = struct.__struct_config__.tag
     own = isinstance(struct, Part) and struct.kind == "verbatim"
-    for field in msgspec.structs.fields(struct):
+    for field in _fields(type(struct)):
         value = getattr(struct, field.name)
         is_usual = own and (field.name == "kind" or value == (Source(owner),))
         if not is_usual and value != field.default:
