@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, MutableMapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -55,8 +56,10 @@ class Caller:
     def __post_init__(self) -> None:
         if self.churn and self.conversation.recorded:
             self.churn.check(self.conversation.format)
-        self.meter = Meter({} if self.caches is None else self.caches, self.chance)
-        self.client = Client(self.churn, self.chance)
+        # The stream for what happens to every strategy alike.
+        chance = partial(stream, self.seed, self.conversation.id)
+        self.meter = Meter({} if self.caches is None else self.caches, chance)
+        self.client = Client(self.churn, chance)
         self.images = False
         first = next((m.call for m in self.conversation.calls), Call())
         self.ttl = next((m.call.ttl for m in self.conversation.calls if m.call and m.call.ttl), "")
@@ -80,7 +83,7 @@ class Caller:
         self.elsewhere = Elsewhere(self.strategy.parts, self.session, self.side)
         self.actor: Actor | None = None
         if self.loop is not None:
-            self.actor = Actor(self.loop, ledger_of(self.conversation), self.chance)
+            self.actor = Actor(self.loop, ledger_of(self.conversation), chance)
         self.last_model = ""
         self.answered = 0
         if hidden.opening is not None:
@@ -244,7 +247,9 @@ class Caller:
 
     def finish(self, step: Step) -> Step:
         """The last step, with what was caused after it: nobody else will answer for that."""
-        return msgspec.structs.replace(step, side=(*step.side, *self.side.taken()))
+        last = msgspec.structs.replace(step, side=(*step.side, *self.side.taken()))
+        self.host.hang_up()
+        return last
 
     def _output(self, answer: Message, call: Call) -> int:
         """Tokens of an answer: logs of streamed answers undercount, and texts lack thinking."""
@@ -256,10 +261,6 @@ class Caller:
     def later(self) -> Later:
         """What the calls that have not been answered yet need."""
         return Later(self.conversation, self.answered)
-
-    def chance(self, purpose: str) -> random.Random:
-        """The stream for what happens to every strategy alike."""
-        return stream(self.seed, self.conversation.id, purpose)
 
     def rng(self, purpose: str) -> random.Random:
         """The stream of the asking strategy for a purpose."""

@@ -104,6 +104,14 @@ class Host:
     _later: Callable[[], Later] | None = None
     _fetch: Callable[[str], str] | None = None
 
+    def hang_up(self) -> None:
+        """Let go of who answers, when a replay is over.
+
+        They know the host, too: together with all that they hold they would stay in memory until
+        somebody looks for circles.
+        """
+        self._summarize = self._run_turn = self._rng = self._later = self._fetch = None
+
     @property
     def idle(self) -> float:
         """Seconds since the last request started; 0 before the first."""

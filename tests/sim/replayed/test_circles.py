@@ -1,0 +1,38 @@
+"""What a replay leaves behind: nothing that only a search for circles would find."""
+
+from __future__ import annotations
+
+import gc
+
+import pytest
+
+from compactlab.scenarios.coding_agent import CodingAgent
+from compactlab.sim.metrics import measure
+from compactlab.sim.replay import record
+from compactlab.sim.rework import Closed
+from compactlab.strategies.catalogue import find_strategy
+from compactlab.summarizers.catalogue import find_summarizer
+
+SESSION = CodingAgent(turns=3, tokens=12_000).conversation(0)
+
+
+def replayed(spec: str) -> None:
+    writer = find_summarizer("lexrank")
+    strategy, model = find_strategy(spec), "claude-sonnet-4-5"
+    trace = record(SESSION, strategy, model, summarizer=writer, window=9_000, loop=Closed())
+    measure(trace, SESSION)
+
+
+@pytest.mark.parametrize("spec", ["keep_all", "auto_compact", "openclaw", "oracle", "random_keep"])
+def test_memory_is_free_again_when_a_replay_is_over(spec: str) -> None:
+    """Workers of a sweep look for circles seldom, and would hold every session meanwhile."""
+    replayed(spec)  # what is made once and stays has been made
+    gc.collect()
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        replayed(spec)
+        assert gc.collect() == 0
+    finally:
+        if was:
+            gc.enable()
