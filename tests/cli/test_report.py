@@ -60,7 +60,8 @@ def test_so_it_is_with_all_that_is_built_in(process, tmp_path, chat):
     """More strategies than colours: whoever comes first in a run gets the first colour."""
     out, talk = tmp_path / "out", chat(tmp_path / "talk.jsonl")
     what = ("--conversations", "coding_agent(turns=2, tokens=2000)", "--conversations", talk)
-    assert process("run", *what, "--model", "claude-sonnet-4-5", "--out", out).code == 0
+    options = ("--model", "claude-sonnet-4-5", "--loop", "open", "--metrics", "money")
+    assert process("run", *what, *options, "--out", out).code == 0
     again = process("report", out, "--format", "html", hashes=2)
     assert again.out.encode() == (out / "report.html").read_bytes()
 
