@@ -93,7 +93,7 @@ def _write_churn(ledger: Ledger, path: Path) -> None:
 
 
 def _write(path: Path, content: bytes) -> None:
-    from compactlab.sim.store import replace_file
+    from compactlab.sim.whole_file import replace_file
 
     try:
         replace_file(path, content)

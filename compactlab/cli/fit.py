@@ -135,7 +135,7 @@ def _made(scenario: str, recorded: Samples, count: int, profile: Path) -> Iterat
 
 
 def _write(path: Path, text: str) -> None:
-    from compactlab.sim.store import replace_file
+    from compactlab.sim.whole_file import replace_file
 
     try:
         replace_file(path, text.encode())

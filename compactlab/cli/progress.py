@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 import click
 
 from compactlab.cli.bar import Bar
 from compactlab.reports.text import counted
+from compactlab.sim.shard import Shard
 from compactlab.sim.sweep import Done
 
 # Where there is no terminal, a line every so many seconds will do.
@@ -19,13 +21,15 @@ class Progress(Bar):
 
     Parameters
     ----------
-    cells
-        How many cells there are to do.
+    todo
+        What there is to do.
     """
 
-    def __init__(self, cells: int) -> None:
-        super().__init__(cells)
+    def __init__(self, todo: Sequence[Shard]) -> None:
+        super().__init__(sum(len(shard.cells) for shard in todo))
         self._done = self._failed = self._calls = 0
+        self._left = sum(shard.work for shard in todo)
+        self._work = 0
         self._started = time.monotonic()
         self._told = -_PAUSE
 
@@ -35,7 +39,9 @@ class Progress(Bar):
         self._failed += done.failed
         self._calls += done.calls
         gone = max(time.monotonic() - self._started, 1e-9)
-        left = gone / self._done * (self._total - self._done)
+        self._work += done.work
+        self._left -= done.work
+        left = gone / max(self._work, 1) * self._left
         told = [f"{self._calls / gone:,.0f} calls/s"]
         if self._done < self._total:
             told.append(f"about {lasting(left)} left")

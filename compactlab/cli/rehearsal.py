@@ -3,38 +3,43 @@
 from __future__ import annotations
 
 import time
+from bisect import bisect
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import click
 
 from compactlab.cli.progress import lasting
 from compactlab.reports.text import counted
-from compactlab.sim.run import parcel
-from compactlab.sim.shard import DEFAULT_MODEL, Task
+from compactlab.sim.one_run import TOO_LONG
+from compactlab.sim.run import Run, parcel
+from compactlab.sim.shard import DEFAULT_MODEL, Shard
 
 if TYPE_CHECKING:
     from compactlab.sim.store import Store
     from compactlab.sim.sweep import Experiment
 
-# Tasks are tried until so many seconds have gone, three at least and so many at most.
-_SECONDS, _LEAST, _MOST = 2.0, 3, 40
+# Cells are tried until so many seconds have gone, three at least and so many at most; one that
+# takes longer than the last figure is broken off.
+_SECONDS, _LEAST, _MOST, _PATIENCE = 3.0, 3, 40, 10.0
 _LISTED = 50
+_GOLDEN = (5**0.5 - 1) / 2
 
 
 @dataclass
 class _Tried:
-    """What some tasks took."""
+    """What some cells took."""
 
-    tasks: int = 0
+    cells: int = 0
+    work: int = 0
     seconds: float = 0.0
-    calls: int = 0
-    runs: int = 0
-    bytes: int = 0
+    broken_off: int = 0
+    runs: list[Run] = field(default_factory=list)
 
 
-def rehearse(planned: Experiment, store: Store, jobs: int) -> None:
+def rehearse(planned: Experiment, store: Store, jobs: int, timeout: float | None = None) -> None:
     """Tell what an experiment would do; a few of its runs are tried, and nothing is written.
 
     Parameters
@@ -45,27 +50,39 @@ def rehearse(planned: Experiment, store: Store, jobs: int) -> None:
         Where it would go; what is there already is left out.
     jobs
         How many workers it would have.
+    timeout
+        Seconds that a run may take.
     """
     _what(planned, str(store.folder))
-    todo = [task for shard in planned.missing(store) for task in shard.tasks]
-    cells = sum(len(task.conditions) for task in todo)
+    todo = planned.missing(store)
+    cells = sum(len(shard.cells) for shard in todo)
     every = len(planned.sources) * len(planned.conditions)
     for line in standing(every - cells, every, planned.others(store)):
         click.echo(line)
     if not todo:
         click.echo("nothing would run")
         return
-    tried = _try(todo)
-    share = cells / tried.tasks
-    calls, runs = (
-        counted(round(n * share), what) for n, what in ((tried.calls, "call"), (tried.runs, "run"))
+    tried = _try(todo, timeout)
+    click.echo(_reckoned(tried, todo, jobs, planned.setting.tables))
+
+
+def _reckoned(tried: _Tried, todo: Sequence[Shard], jobs: int, tables: Sequence[str]) -> str:
+    """What all of it would be, if it is as what was tried."""
+    cells = sum(len(shard.cells) for shard in todo)
+    share = sum(shard.work for shard in todo) / tried.work
+    calls = round(sum(len(run.calls) for run in tried.runs) * share)
+    runs = round(len(tried.runs) * cells / tried.cells)
+    size = sum(map(len, parcel(tried.runs, tables).values())) * share
+    workers = min(jobs, len(todo))
+    # The longest shard is done by one.
+    seconds = tried.seconds * max(share / workers, todo[0].work / tried.work)
+    at_least = "at least " if tried.broken_off else ""
+    told = (
+        f"about {counted(calls, 'call')} in {counted(runs, 'run')}, {at_least}{lasting(seconds)} "
+        f"on {counted(workers, 'worker')}, {_size(size)}: reckoned from "
+        f"{counted(tried.cells, 'cell')} that were tried"
     )
-    workers = min(jobs, cells)
-    click.echo(
-        f"about {calls} in {runs}, {lasting(tried.seconds * share / workers)} on "
-        f"{counted(workers, 'worker')}, {_size(tried.bytes * share)}: "
-        f"reckoned from {counted(tried.tasks, 'cell')} that were tried"
-    )
+    return f"{told}, {tried.broken_off} of them broken off" if tried.broken_off else told
 
 
 def standing(held: int, every: int, others: int) -> Iterator[str]:
@@ -83,25 +100,36 @@ def standing(held: int, every: int, others: int) -> Iterator[str]:
         yield f"left out: {counted(others, 'cell')} of other strategies, sources, settings or code"
 
 
-def _try(todo: Sequence[Task]) -> _Tried:
-    """Do some of the cells, evenly spread over all, and see what they take."""
-    cells = [(task, n) for task in todo for n in range(len(task.conditions))]
-    step = max(1, len(cells) // _MOST)
-    # Odd steps, so that the same strategy is not tried each time.
-    picked = cells[:: step | 1][:_MOST]
+def _try(todo: Sequence[Shard], timeout: float | None) -> _Tried:
+    """Do some of the cells, evenly spread over all the work, and see what they take."""
+    cells = [shard for each in todo for shard in each.apart()]
+    reached = list(accumulate(shard.work for shard in cells))
     tried = _Tried()
-    for task, n in picked:
+    patience = min(timeout or _PATIENCE, _PATIENCE)
+    for place in _spread(min(_MOST, len(cells))):
+        shard = replace(cells[bisect(reached, place * reached[-1])], timeout=patience)
         began = time.perf_counter()
-        runs = list(Task(task.source, (task.conditions[n],)).runs())
-        files = parcel(runs, task.conditions[n].setting.tables)
+        runs = shard.runs()
         tried.seconds += time.perf_counter() - began
-        tried.tasks += 1
-        tried.calls += sum(len(run.calls) for run in runs)
-        tried.runs += len(runs)
-        tried.bytes += sum(map(len, files.values()))
-        if tried.seconds > _SECONDS and tried.tasks >= _LEAST:
+        tried.cells += 1
+        tried.work += shard.work
+        tried.broken_off += any(run.error.startswith(TOO_LONG) for run in runs)
+        tried.runs += runs
+        if tried.seconds > _SECONDS and tried.cells >= _LEAST:
             break
     return tried
+
+
+def _spread(count: int) -> Iterator[float]:
+    """So many places between 0 and 1, any beginning of which is spread evenly, too.
+
+    Examples
+    --------
+    >>> [round(place, 2) for place in _spread(4)]
+    [0.62, 0.24, 0.85, 0.47]
+    """
+    # Multiples of the golden section lie as evenly as any.
+    return ((n * _GOLDEN) % 1 for n in range(1, count + 1))
 
 
 def _what(planned: Experiment, folder: str) -> None:

@@ -133,7 +133,7 @@ def run(experiment: str | None, dry_run: bool, retry: bool, **options: Any) -> N
     if store.exists:
         store.manifest()
     if dry_run:
-        rehearse(planned, store, settings.jobs)
+        rehearse(planned, store, settings.jobs, settings.timeout)
         return
     with _stoppable(store), store.locked():
         _run(planned, store, settings, retry=retry)
@@ -170,7 +170,7 @@ def _run(planned: Experiment, store: Store, settings: Settings, *, retry: bool) 
     for line in standing(every - cells, every, planned.others(store)):
         click.echo(line, err=True)
     workers = Workers(min(settings.jobs, max(1, len(todo))), settings.dask or "")
-    with Progress(cells) as progress:
+    with Progress(todo) as progress:
         planned.fill(store, workers, progress, todo=todo, fail_fast=settings.fail_fast)
     _finish(Results.load(store.folder), store)
 

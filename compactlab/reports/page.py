@@ -25,7 +25,7 @@ from compactlab.reports.sessions import BINS
 from compactlab.reports.setting import set_page
 from compactlab.sim.metrics import METRICS
 from compactlab.sim.results import Results
-from compactlab.sim.store import replace_file
+from compactlab.sim.whole_file import replace_file
 
 
 def page(results: Results) -> str:

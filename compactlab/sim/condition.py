@@ -51,6 +51,11 @@ class Setting:
     metrics: tuple[str, ...] = tuple(METRICS)
     tables: tuple[str, ...] = USUAL
 
+    @property
+    def effort(self) -> int:
+        """How much more work a run is than in the open loop and without facts, about."""
+        return (4 if self.loop else 1) * (4 if "facts" in self.tables else 1)
+
     @cached_property
     def provenance(self) -> dict[str, Any]:
         """All of it that can change a figure, with the versions of what computes it."""

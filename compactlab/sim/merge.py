@@ -55,6 +55,7 @@ def merge(stores: Sequence[Store], into: Store) -> None:
     for store, manifest in zip(every, manifests, strict=True):
         if any(name not in manifest for name in (*_SAME, *_SOURCES)):
             raise InputError("a store that no experiment has filled", str(store.folder))
+        store.check()
     differences = list(_differences(every, manifests))
     if differences:
         raise UsageError("\n  ".join(["these stores do not go together:", *differences]))
@@ -118,10 +119,24 @@ def _differences(stores: Sequence[Store], manifests: Sequence[Mapping[str, Any]]
     for store, other in zip(stores[1:], manifests[1:], strict=True):
         for name in _SAME:
             if one.get(name) != other.get(name):
-                yield f"{name}: {first} has {one.get(name)!r}, {store.folder} {other.get(name)!r}"
+                has, has_not = _apart(one.get(name), other.get(name))
+                yield f"{name}: {first} has {has}, {store.folder} {has_not}"
         for source, seed, key in _sources(other):
             if sources.setdefault((source, seed), key) != key:
                 yield f"{source} (seed {seed}) holds something else in {store.folder}"
         for spec, code in other.get("strategies_code", {}).items():
             if codes.setdefault(spec, code) != code:
                 yield f"{spec} has other code in {store.folder}"
+
+
+def _apart(one: Any, other: Any) -> tuple[str, str]:
+    """What two stores have of something; of lists, what the other one has not."""
+    if not (isinstance(one, list) and isinstance(other, list)):
+        return repr(one), repr(other)
+    only = ([each for each in a if each not in b] for a, b in ((one, other), (other, one)))
+    return tuple(_short(each) for each in only)  # type: ignore[return-value]
+
+
+def _short(names: Sequence[Any]) -> str:
+    more = f" and {len(names) - 3:,} more" if len(names) > 3 else ""
+    return (", ".join(map(str, names[:3])) or "nothing else") + more

@@ -26,6 +26,8 @@ from compactlab.sim.summarize import Summarizer
 from compactlab.sim.tables import TABLES, Rows
 from compactlab.sim.tokens import forget_counts
 
+TOO_LONG = "it took longer than"
+
 
 def run_one(
     run: Run,
@@ -78,7 +80,7 @@ def run_one(
         # It may have been broken off while it wrote down what the next one relies on.
         forget_counts()
         forget_blocks()
-        return replace(run, status="failed", error=f"it took longer than {timeout:g} s")
+        return replace(run, status="failed", error=f"{TOO_LONG} {timeout:g} s")
     except Exception as error:
         return replace(run, status="failed", error=told(error))
     return replace(run, metrics=measured, rows=rows)

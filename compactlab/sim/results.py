@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _PROVENANCE = ("digest", "summarizer", "own_models", "loop", "labels")
 _OUTCOME = ("status", "error")
+_PLACE = ("source", "place", "skipped", "source_key", "condition")
 
 
 @dataclass
@@ -69,7 +70,7 @@ class Results:
         """One row a run, metrics as columns; ``run`` joins it with the other tables."""
         import pandas as pd
 
-        head = ("run", *IDENTITY, *_PROVENANCE, *_OUTCOME)
+        head = ("run", *IDENTITY, "label", *_PROVENANCE, *_OUTCOME, *_PLACE)
         rows = [
             {"run": run.key, **{name: getattr(run, name) for name in head[1:]}, **run.metrics}
             for run in self.runs
@@ -217,7 +218,9 @@ def _told_apart(runs: Iterable[Run]) -> list[Run]:
         digests.setdefault(run.conversation, set()).update([run.digest] if run.digest else ())
     return [
         replace(run, conversation=f"{run.source}:{run.conversation}")
-        if len(digests[run.conversation]) > 1 and run.source
+        if len(digests[run.conversation]) > 1
+        and run.source
+        and not run.conversation.startswith(f"{run.source}:")
         else run
         for run in runs
     ]

@@ -11,7 +11,7 @@ import numpy as np
 
 from compactlab.sim.metrics import METRICS
 from compactlab.sim.parquet import packed
-from compactlab.sim.store import RUNS
+from compactlab.sim.store import COUNTED, RUNS
 from compactlab.sim.tables import NO_ROWS, TABLES, Column, Rows, joined
 
 IDENTITY = ("conversation", "scenario", "strategy", "model", "window", "seed")
@@ -42,6 +42,8 @@ class Run:
     labels
         Where facts and needs come from: ``declared`` by the conversation, or ``inferred`` from its
         actions.
+    label
+        The strategy's short name, without what is as usual.
     source, place
         Name of the source, and the place of the conversation in it.
     source_key, condition
@@ -64,6 +66,7 @@ class Run:
     own_models: str = ""
     loop: str = ""
     labels: str = ""
+    label: str = ""
     source: str = ""
     place: int = 0
     source_key: str = ""
@@ -96,6 +99,7 @@ HEAD = {
     "conversation": Column("text", "id of the conversation"),
     "scenario": Column("text", "the scenario that made it, or the format of the recording"),
     "strategy": Column("text", "spec of the strategy"),
+    "label": Column("text", "the strategy's short name, without what is as usual"),
     "model": Column("text", "name of the model, or recorded"),
     "window": Column("count", "tokens that the window was narrowed to; 0 if it was not"),
     "seed": Column("count", "seed of the replay"),
@@ -112,7 +116,6 @@ HEAD = {
     "source_key": Column("text", "changes when the source does: its content, seed or name"),
     "condition": Column("text", "changes when strategy, model, setting or code do"),
 }
-COUNTED = "rows_"  # a column a table: how many rows it has for the run
 _RUN = Column("text", "the run, see table runs")
 NUMBER = Column("number", "")
 

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from compactlab.sim.errors import InputError
 from compactlab.sim.metrics import METRICS
-from compactlab.sim.run import COUNTED, HEAD, Run
-from compactlab.sim.store import Store
+from compactlab.sim.run import HEAD, Run
+from compactlab.sim.store import COUNTED, Store
 from compactlab.sim.tables import TABLES, Rows
 
 if TYPE_CHECKING:
@@ -37,7 +37,13 @@ def selected(store: Store, manifest: Mapping[str, Any]) -> Iterator[duckdb.DuckD
         The store.
     manifest
         Its manifest: without conditions, everything is selected.
+
+    Raises
+    ------
+    InputError
+        If the store is damaged, or a query is wrong.
     """
+    store.check()
     with store.connected() as connection:
         held = {
             name
@@ -57,20 +63,34 @@ def _select(connection: duckdb.DuckDBPyConnection, manifest: Mapping[str, Any]) 
     chosen = "true"
     if "conditions" in manifest:
         for name, column in (("source_key", "source_keys"), ("condition", "conditions")):
-            connection.execute(
-                f"CREATE TABLE _{name} AS SELECT unnest(?) AS key", [manifest[column]]
-            )
+            sql = f"CREATE TABLE _{name} AS SELECT unnest(?) AS key"
+            connection.execute(sql, [manifest[column]])
         chosen = " AND ".join(
             f"{name} IN (SELECT key FROM _{name})"  # noqa: S608
             for name in ("source_key", "condition")
         )
     sql = f"SELECT count(*) FROM all_runs WHERE NOT ({chosen})"  # noqa: S608
-    if connection.execute(sql).fetchall() == [(0,)]:
-        # What need not be chosen is not looked at, so that questions are answered at once.
-        connection.execute("CREATE VIEW runs AS SELECT * FROM all_runs")
-        return ""
-    connection.execute(f"CREATE VIEW runs AS SELECT * FROM all_runs WHERE {chosen}")  # noqa: S608
-    return " WHERE run IN (SELECT run FROM runs)"
+    whole = connection.execute(sql).fetchall() == [(0,)]
+    # What need not be chosen is not looked at, so that questions are answered at once.
+    where = "" if whole else f" WHERE {chosen}"
+    columns = _told_apart(connection)
+    connection.execute(f"CREATE VIEW runs AS SELECT {columns} FROM all_runs{where}")  # noqa: S608
+    return "" if whole else " WHERE run IN (SELECT run FROM runs)"
+
+
+def _told_apart(connection: duckdb.DuckDBPyConnection) -> str:
+    """The columns of the runs: different conversations of one id have the names of sources."""
+    connection.execute(
+        "CREATE TABLE _ambiguous AS SELECT conversation FROM all_runs "
+        "WHERE digest <> '' AND source <> '' GROUP BY conversation "
+        "HAVING min(digest) <> max(digest)"
+    )
+    if connection.execute("SELECT count(*) FROM _ambiguous").fetchall() == [(0,)]:
+        return "*"
+    return (
+        "* REPLACE (CASE WHEN conversation IN (SELECT conversation FROM _ambiguous) "
+        "THEN source || ':' || conversation ELSE conversation END AS conversation)"
+    )
 
 
 def read_runs(store: Store, manifest: Mapping[str, Any]) -> list[Run]:

@@ -50,6 +50,11 @@ class Task:
         """The keys of what it does."""
         return [(self.source.key, condition.key) for condition in self.conditions]
 
+    @property
+    def weight(self) -> int:
+        """How much work each of its cells is, about."""
+        return (1 + self.source.size // _BYTES) * self.conditions[0].setting.effort
+
     def runs(self, timeout: float | None = None) -> Iterator[Run]:
         """Do it, conversation by conversation."""
         place = 0
@@ -74,6 +79,7 @@ class Task:
                 self.source.seed,
                 status=status,
                 error=error,
+                label="" if unread else condition.strategy.label,
                 source=self.source.name,
                 place=place,
                 source_key=self.source.key,
@@ -100,6 +106,7 @@ class Task:
                 skipped=conversation.skipped,
                 own_models=setting.catalogue.digest,
                 loop=setting.loop.spec if setting.loop else "",
+                label=condition.strategy.label,
                 labels="declared" if conversation.facts else "inferred",
                 source=self.source.name,
                 place=place,
@@ -140,6 +147,11 @@ class Shard:
     def cells(self) -> list[Cell]:
         """The keys of what it does."""
         return [cell for task in self.tasks for cell in task.cells]
+
+    @property
+    def work(self) -> int:
+        """How much work it is, about."""
+        return sum(task.weight * len(task.conditions) for task in self.tasks)
 
     @property
     def name(self) -> str:
@@ -194,12 +206,11 @@ def shards(tasks: Iterable[Task], timeout: float | None = None) -> Iterator[Shar
     held: list[Task] = []
     work = 0
     for task in tasks:
-        weight = 1 + task.source.size // _BYTES
-        at_once = max(1, FULL // weight)
+        at_once = max(1, FULL // task.weight)
         for start in range(0, len(task.conditions), at_once):
             piece = replace(task, conditions=task.conditions[start : start + at_once])
             held.append(piece)
-            work += weight * len(piece.conditions)
+            work += task.weight * len(piece.conditions)
             if work >= FULL // 2:
                 yield Shard(tuple(held), timeout)
                 held, work = [], 0

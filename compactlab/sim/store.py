@@ -18,17 +18,18 @@ from typing import TYPE_CHECKING, Any
 
 from compactlab.sim.errors import InputError, UsageError
 from compactlab.sim.tables import TABLES
+from compactlab.sim.whole_file import begun, replace_file
 
 if TYPE_CHECKING:
     import duckdb
 
 FORMAT = 4
 RUNS = "runs"
+COUNTED = "rows_"  # in the table of runs, a column a table: how many rows it has for the run
 _MANIFEST = "manifest.json"
 _LOCK = ".lock"
 _COUNTS = ".counts"
 _SUFFIX = ".parquet"
-_BEGUN = ".tmp"
 
 Cell = tuple[str, str]
 """The keys of a source and of a condition."""
@@ -95,6 +96,22 @@ class Store:
         """The file of a shard."""
         return self.folder / table / f"{shard}{_SUFFIX}"
 
+    def _files(self, table: str) -> set[str]:
+        folder = self.folder / table
+        return set(os.listdir(folder)) if folder.is_dir() else set()
+
+    def check(self) -> None:
+        """See that no file is gone.
+
+        Raises
+        ------
+        InputError
+            If one is.
+        """
+        for file in self.lost():
+            told = f"{file.relative_to(self.folder)} is gone; to run the experiment again mends it"
+            raise InputError(f"a damaged store of results: {told}", str(self.folder))
+
     def put(self, shard: str, parcel: Mapping[str, bytes]) -> None:
         """Store a shard.
 
@@ -156,7 +173,10 @@ class Store:
         """Remove what a run that was killed left behind: half of a shard, files half written."""
         whole = set(self.shards())
         for table in (RUNS, *TABLES):
-            left = [*(self.folder / table).glob(f"*{_SUFFIX}"), *_begun(self.folder / table)]
+            left = [
+                *(self.folder / table).glob(f"*{_SUFFIX}"),
+                *begun(self.folder / table, _SUFFIX),
+            ]
             for file in left:
                 if file.name.removesuffix(_SUFFIX) not in whole:
                     file.unlink(missing_ok=True)
@@ -169,12 +189,29 @@ class Store:
         where
             Which rows of the table of runs to look at, in SQL.
         """
-        if not (self.exists and self.shards()):
+        if not self.shards() or not self.exists:
             return {}
         rows = self.rows(
             f"SELECT DISTINCT source_key, condition, shard FROM all_runs WHERE {where}"  # noqa: S608
         )
-        return {(source, condition): shard for source, condition, shard in rows}
+        lost = {file.stem for file in self.lost()}
+        return {
+            (source, condition): shard for source, condition, shard in rows if shard not in lost
+        }
+
+    def lost(self) -> list[Path]:
+        """Files that are gone, though the table of runs tells of rows in them."""
+        if not self.shards():
+            return []
+        counts = ", ".join(f"sum({COUNTED}{name})" for name in TABLES)
+        rows = self.rows(f"SELECT shard, {counts} FROM all_runs GROUP BY shard ORDER BY shard")  # noqa: S608
+        held = {name: self._files(name) for name in TABLES}
+        return [
+            self.path(name, shard)
+            for shard, *sums in rows
+            for name, count in zip(TABLES, sums, strict=True)
+            if count and f"{shard}{_SUFFIX}" not in held[name]
+        ]
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """The answer to a query over the table of runs."""
@@ -214,7 +251,7 @@ class Store:
 
     def _view(self, connection: duckdb.DuckDBPyConnection, table: str, *, mixed: bool) -> None:
         # Only where versions with other columns have written do all files have to be looked at.
-        held = set(os.listdir(self.folder / table)) if (self.folder / table).is_dir() else set()
+        held = self._files(table)
         shards = [shard for shard in self.shards() if f"{shard}{_SUFFIX}" in held]
         files = [str(self.path(table, shard)) for shard in shards]
         if not files:
@@ -250,25 +287,6 @@ class Store:
         finally:
             # The file stays: who removes it may remove it under the next one's hands.
             lock.release()
-
-
-def replace_file(path: Path, content: bytes) -> None:
-    """Write a file under a temporary name and rename it, so that it is whole or not there."""
-    temporary = path.with_name(f".{path.name}{_BEGUN}")
-    try:
-        with temporary.open("wb") as file:
-            file.write(content)
-            file.flush()
-            # Renamed before its content is on the disk, it might be there and empty after a crash.
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _begun(folder: Path) -> Iterator[Path]:
-    """Files that were not written to their end; what others put there is left alone."""
-    return folder.glob(f".*{_SUFFIX}{_BEGUN}")
 
 
 def _is_shard(name: str) -> bool:

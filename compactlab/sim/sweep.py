@@ -32,12 +32,15 @@ class Done:
         How many runs failed, or sources could not be read.
     name
         The name of its last source.
+    work
+        How much work it was, as :attr:`compactlab.sim.shard.Shard.work` had it.
     """
 
     cells: int
     calls: int
     failed: int
     name: str
+    work: int = 0
 
 
 @dataclass(frozen=True)
@@ -140,10 +143,14 @@ class Experiment:
         """
         if not store.exists:  # nobody knows what its shards, if there are any, are of
             store.drop(store.shards())
+        else:
+            store.drop({file.stem for file in store.lost()})
         store.tidy()
         store.describe(self._manifest_for(store))
         work = partial(_packed, tables=self.setting.tables)
         todo = self.missing(store) if todo is None else todo
+        if fail_fast:  # nobody shall have to wait for the rest of a shard
+            todo = [cell for shard in todo for cell in shard.apart()]
         for shard, (files, counts, done) in workers.do(work, todo):
             store.put(shard.name, files)
             for source, counted in counts.items():
@@ -165,7 +172,7 @@ class Experiment:
         return {**manifest, "engines": list(dict.fromkeys([*before, manifest["engine"]]))}
 
     def missing(self, store: Store, timeout: float | None = None) -> list[Shard]:
-        """What a store does not hold, as shards.
+        """What a store does not hold, as shards; what takes longest comes first.
 
         Parameters
         ----------
@@ -176,7 +183,8 @@ class Experiment:
         """
         done = set(store.cells())
         known = store.remembered(self.setting.counter)
-        return list(shards(self._tasks(done, known), timeout))
+        todo = shards(self._tasks(done, known), timeout)
+        return sorted(todo, key=lambda shard: -shard.work)
 
     def others(self, store: Store) -> int:
         """How many cells a store holds that are none of this experiment's, or were once.
@@ -234,4 +242,5 @@ def _done(shard: Shard, runs: list[Run]) -> Done:
         sum(len(run.calls) for run in runs),
         sum(run.status != "ok" for run in runs),
         shard.tasks[-1].source.name,
+        shard.work,
     )

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from compactlab.sim.cluster import DIED, Outcome, cluster
 from compactlab.sim.run import Run
 from compactlab.sim.shard import Shard
+from compactlab.sim.tokens import encoding
 
 Work = Callable[[Shard], Any]
 # After so many shards a worker looks for cycles in its memory, which takes a tenth of a second.
@@ -152,10 +153,11 @@ def _numbered(work: Work, number: int, shard: Shard) -> tuple[int, Any]:
 
 
 def _begin(parent: int) -> None:
-    """Begin as a worker: its memory is looked through for cycles between shards, and seldom."""
+    """Begin as a worker, whose memory is looked through for circles between shards, and seldom."""
+    _die_with(parent)
+    encoding("o200k_base")  # else the first run would take the time, and might have a limit
     gc.freeze()
     gc.disable()
-    _die_with(parent)
 
 
 def _die_with(parent: int) -> None:

@@ -128,6 +128,22 @@ def test_a_dry_run_of_everything_that_is_built_in_names_it(compactlab):
     assert "claude-sonnet-4-5 for made-up conversations" in done.out
 
 
+def test_a_dry_run_does_not_wait_for_what_has_no_end(run, tmp_path):
+    own = tmp_path / "own.py"
+    own.write_text(
+        "from dataclasses import dataclass\n"
+        "from compactlab import Strategy\n"
+        "@dataclass(frozen=True)\n"
+        "class Loops(Strategy):\n"
+        "    def compact(self, view, host):\n"
+        "        while True:\n"
+        "            pass\n"
+    )
+    done = run("--dry-run", "--timeout", 0.1, strategies=("keep_all", f"{own}:Loops"))
+    assert done.code == 0
+    assert "1 of them broken off" in done.out.splitlines()[-1]
+
+
 # ------------------------------------------------------------------------------- what is not known
 
 
@@ -270,6 +286,36 @@ def test_a_folder_that_cannot_be_written_ends_with_2_before_the_work(run, tmp_pa
     done = run(out=tmp_path / "file" / "below")
     assert done.code == 2
     assert "cannot write to" in done.err
+
+
+# ------------------------------------------------------------------------- what the folder holds
+
+
+def test_a_file_that_is_gone_is_named_and_made_again(run, compactlab, tmp_path, contents):
+    out = tmp_path / "out"
+    assert run().code == 0
+    before = contents(out)
+    (file,) = (out / "calls").iterdir()
+    file.unlink()
+    for ask in (("query", out, "SELECT 1"), ("report", out), ("merge", out, "-o", tmp_path / "b")):
+        done = compactlab(*ask)
+        assert done.code == 2
+        assert f"calls/{file.name} is gone; to run the experiment again mends it" in done.err
+    assert run().code == 0
+    assert contents(out) == before
+
+
+def test_conversations_of_one_name_are_told_apart_wherever_one_looks(compactlab, tmp_path):
+    sizes = ("coding_agent(turns=2, tokens=2000)", "coding_agent(turns=2, tokens=3000)")
+    what = [option for size in sizes for option in ("--conversations", size)]
+    out = tmp_path / "out"
+    assert compactlab("run", *what, "--strategies", "keep_all", "--out", out).code == 0
+    named = [f"{size}-0:coding_agent-0" for size in sizes]
+    results = Results.load(out)
+    assert results.frame()["conversation"].tolist() == named
+    asked = results.query("SELECT conversation, label FROM runs ORDER BY 1")
+    assert asked["conversation"].tolist() == named
+    assert asked["label"].tolist() == ["keep_all"] * 2
 
 
 # ------------------------------------------------------------------------------------ the workers

@@ -13,7 +13,7 @@ from compactlab.sim.shard import FULL, Shard, Task, shards
 from compactlab.sim.source import Source
 from compactlab.strategies.sliding_window import SlidingWindow
 
-SETTING = Setting()
+SETTING = Setting(tables=("calls",))
 CONDITIONS = [Condition(SlidingWindow(keep=n), "", SETTING) for n in range(1, 3 * FULL)]
 SIZES = st.sampled_from([0, 1_000, 400_000, 600_000, 5_000_000, 20_000_000, 10**9])
 COUNTS = st.one_of(

@@ -143,7 +143,7 @@ def test_each_kind_has_its_own_model(kit: Any) -> None:
 def test_progress_is_told_of_every_shard(kit: Any) -> None:
     told: list[Done] = []
     Experiment(held(small(kit, "a"), small(kit, "b")), (KeepAll(),)).run(progress=told.append)
-    assert told == [Done(cells=2, calls=2, failed=0, name="b")]
+    assert told == [Done(cells=2, calls=2, failed=0, name="b", work=8)]
 
 
 def test_the_manifest_says_where_results_come_from(kit: Any) -> None:

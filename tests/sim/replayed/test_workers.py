@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from compactlab.sim import workers
+from compactlab.sim.condition import Setting
 from compactlab.sim.results import Results
 from compactlab.sim.run import Run
 from compactlab.sim.source import Source
@@ -98,7 +99,8 @@ def experiment(kit: Any, own: Path, *specs: str, talks: int = 1) -> Experiment:
         script = story.script(id=f"talk-{n}")
         sources.append(Source(script.id, lambda script=script: [script]))
     found = [find_strategy(s if s.islower() else f"{own}:{s}") for s in specs]
-    return Experiment(tuple(sources), tuple(found), (kit.model,))
+    calls = Setting(tables=("calls",))
+    return Experiment(tuple(sources), tuple(found), (kit.model,), calls)
 
 
 def outcomes(results: Results) -> list[tuple[str, str, str]]:
