@@ -140,7 +140,8 @@ def test_a_changed_strategy_is_run_again_and_no_other(field: Field) -> None:
 
 
 @pytest.mark.parametrize(
-    "other", [{"window": 4_000}, {"metrics": ("calls", "cost_usd")}, {"tables": ("calls", "facts")}],
+    "other",
+    [{"window": 4_000}, {"metrics": ("calls", "cost_usd")}, {"tables": ("calls", "facts")}],
     ids=lambda other: next(iter(other)),
 )  # fmt: skip
 def test_another_setting_is_another_experiment(other: dict[str, Any], field: Field) -> None:
