@@ -27,8 +27,8 @@ ORDER = [
     "churn", "client", "meter", "trace", "identifiers", "sanity", "needs", "relevance", "facts",
     "host", "strategy", "session", "side_calls", "elsewhere", "rework", "caller", "replay",
     "contract", "anatomy", "metrics", "score", "account", "audit", "tables", "parquet",
-    "whole_file", "store", "run", "selection", "results", "deadline", "one_run", "code", "source",
-    "condition", "shard", "merge", "cluster", "workers", "sweep",
+    "whole_file", "database", "store", "run", "selection", "results", "deadline", "one_run",
+    "code", "source", "condition", "shard", "merge", "cluster", "workers", "sweep",
 ]  # fmt: skip
 
 # Each may import sim and itself, and never another.

@@ -54,7 +54,7 @@ def selected(store: Store, manifest: Mapping[str, Any]) -> Iterator[duckdb.DuckD
             for name in TABLES:
                 if f"all_{name}" in held:
                     rows = f"SELECT * FROM all_{name}{own}"  # noqa: S608
-                    connection.execute(f"CREATE VIEW {name} AS {rows}")
+                    connection.execute(f"CREATE TEMP VIEW {name} AS {rows}")
         yield connection
 
 
@@ -63,7 +63,7 @@ def _select(connection: duckdb.DuckDBPyConnection, manifest: Mapping[str, Any]) 
     chosen = "true"
     if "conditions" in manifest:
         for name, column in (("source_key", "source_keys"), ("condition", "conditions")):
-            sql = f"CREATE TABLE _{name} AS SELECT unnest(?) AS key"
+            sql = f"CREATE TEMP TABLE _{name} AS SELECT unnest(?) AS key"
             connection.execute(sql, [manifest[column]])
         chosen = " AND ".join(
             f"{name} IN (SELECT key FROM _{name})"  # noqa: S608
@@ -74,14 +74,14 @@ def _select(connection: duckdb.DuckDBPyConnection, manifest: Mapping[str, Any]) 
     # What need not be chosen is not looked at, so that questions are answered at once.
     where = "" if whole else f" WHERE {chosen}"
     columns = _told_apart(connection)
-    connection.execute(f"CREATE VIEW runs AS SELECT {columns} FROM all_runs{where}")  # noqa: S608
+    connection.execute(f"CREATE TEMP VIEW runs AS SELECT {columns} FROM all_runs{where}")  # noqa: S608
     return "" if whole else " WHERE run IN (SELECT run FROM runs)"
 
 
 def _told_apart(connection: duckdb.DuckDBPyConnection) -> str:
     """The columns of the runs: different conversations of one id have the names of sources."""
     connection.execute(
-        "CREATE TABLE _ambiguous AS SELECT conversation FROM all_runs "
+        "CREATE TEMP TABLE _ambiguous AS SELECT conversation FROM all_runs "
         "WHERE digest <> '' AND source <> '' GROUP BY conversation "
         "HAVING min(digest) <> max(digest)"
     )

@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from compactlab.sim.database import cursor, quoted
 from compactlab.sim.errors import InputError, UsageError
 from compactlab.sim.tables import TABLES
 from compactlab.sim.whole_file import begun, replace_file
@@ -237,7 +238,7 @@ class Store:
         """
         import duckdb
 
-        connection = duckdb.connect(config={"preserve_insertion_order": True})
+        connection = cursor()
         try:
             mixed = len(self.manifest().get("engines", ())) > 1
             for table in tables:
@@ -257,9 +258,9 @@ class Store:
         if not files:
             return
         connection.execute(
-            f"CREATE VIEW all_{table} AS SELECT * EXCLUDE (filename, file_row_number), "  # noqa: S608
+            f"CREATE TEMP VIEW all_{table} AS SELECT * EXCLUDE (filename, file_row_number), "  # noqa: S608
             "file_row_number AS row, parse_filename(filename, true) AS shard FROM read_parquet("
-            f"[{', '.join(map(_quoted, files))}], filename=true, file_row_number=true, "
+            f"[{', '.join(map(quoted, files))}], filename=true, file_row_number=true, "
             f"union_by_name={mixed})"
         )
 
@@ -291,7 +292,3 @@ class Store:
 
 def _is_shard(name: str) -> bool:
     return name.endswith(_SUFFIX) and not name.startswith(".")
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"

@@ -39,6 +39,10 @@ def _code(error: SystemExit) -> int:
 def compactlab(monkeypatch) -> Callable[..., Outcome]:
     """Call the command line's own `main` in this process, under click's runner."""
 
+    # A dry run tries a few cells; here one will do.
+    monkeypatch.setattr("compactlab.cli.rehearsal._LEAST", 1)
+    monkeypatch.setattr("compactlab.cli.rehearsal._SECONDS", 0.0)
+
     def call(*arguments: object) -> Outcome:
         with CliRunner().isolation() as (out, err, _):
             monkeypatch.setattr(sys, "argv", ["compactlab", *map(str, arguments)])
