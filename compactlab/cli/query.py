@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from compactlab.reports.figures import plain
 from compactlab.reports.text import clean
 
 
@@ -72,7 +73,9 @@ def _csv(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
 
 
 def _json(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    told = [dict(zip(names, row, strict=True)) for row in rows]
+    # JSON knows no infinity, which a break-even that never comes is.
+    finite = ([plain(v) if isinstance(v, float) else v for v in row] for row in rows)
+    told = [dict(zip(names, row, strict=True)) for row in finite]
     return json.dumps(told, indent=2, default=str)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -117,7 +117,7 @@ HEAD = {
     "condition": Column("text", "changes when strategy, model, setting or code do"),
 }
 _RUN = Column("text", "the run, see table runs")
-NUMBER = Column("number", "")
+_NUMBER = Column("number", "")
 
 
 def parcel(runs: Sequence[Run], tables: Sequence[str] = tuple(TABLES)) -> dict[str, bytes]:
@@ -154,12 +154,6 @@ def _runs_file(runs: Sequence[Run], keys: Sequence[str]) -> bytes:
         values[COUNTED + name] = [len(run.rows.get(name, NO_ROWS)) for run in runs]
     arrays = {name: columns[name].array(values[name]) for name in columns}
     for name in METRICS:
-        columns[name] = NUMBER
+        columns[name] = _NUMBER
         arrays[name] = np.array([run.metrics.get(name) for run in runs], object)
     return packed(columns, arrays)
-
-
-def read_run(row: Mapping[str, Any], metrics: Sequence[str]) -> Run:
-    """A run of a row of the table of runs, without its rows in other tables."""
-    named = {name: row[name] for name in HEAD if name != "run"}
-    return Run(**named, metrics={name: row[name] for name in metrics})

@@ -73,18 +73,16 @@ def _select(connection: duckdb.DuckDBPyConnection, manifest: Mapping[str, Any]) 
     whole = connection.execute(sql).fetchall() == [(0,)]
     # What need not be chosen is not looked at, so that questions are answered at once.
     where = "" if whole else f" WHERE {chosen}"
-    columns = _told_apart(connection)
+    columns = _told_apart(connection, chosen)
     connection.execute(f"CREATE TEMP VIEW runs AS SELECT {columns} FROM all_runs{where}")  # noqa: S608
     return "" if whole else " WHERE run IN (SELECT run FROM runs)"
 
 
-def _told_apart(connection: duckdb.DuckDBPyConnection) -> str:
+def _told_apart(connection: duckdb.DuckDBPyConnection, chosen: str) -> str:
     """The columns of the runs: different conversations of one id have the names of sources."""
-    connection.execute(
-        "CREATE TEMP TABLE _ambiguous AS SELECT conversation FROM all_runs "
-        "WHERE digest <> '' AND source <> '' GROUP BY conversation "
-        "HAVING min(digest) <> max(digest)"
-    )
+    named = f"SELECT conversation FROM all_runs WHERE ({chosen}) AND digest <> '' AND source <> ''"  # noqa: S608
+    apart = "GROUP BY conversation HAVING min(digest) <> max(digest)"
+    connection.execute(f"CREATE TEMP TABLE _ambiguous AS {named} {apart}")
     if connection.execute("SELECT count(*) FROM _ambiguous").fetchall() == [(0,)]:
         return "*"
     return (

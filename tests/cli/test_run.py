@@ -318,6 +318,29 @@ def test_conversations_of_one_name_are_told_apart_wherever_one_looks(compactlab,
     assert asked["label"].tolist() == ["keep_all"] * 2
 
 
+def test_a_query_gives_json_that_can_be_read(run, compactlab, tmp_path):
+    assert run().code == 0
+    sql = "SELECT 'inf'::DOUBLE AS never, 2.5 AS half, strategy FROM runs"
+    done = compactlab("query", tmp_path / "out", sql, "--format", "json")
+
+    def refuse(word):
+        raise AssertionError(f"{word} is no JSON")
+
+    (row,) = json.loads(done.out, parse_constant=refuse)
+    assert (row["never"], row["strategy"]) == (None, "keep_all()")
+
+
+def test_a_conversation_that_has_changed_keeps_its_name(run, chat, tmp_path):
+    """What the store still holds of its former content is none of the experiment's."""
+    for turns in (3, 4):
+        talk = chat(tmp_path / "talk.jsonl", turns)
+        assert run("--model", "claude-sonnet-4-5", what=talk).code == 0
+        results = Results.load(tmp_path / "out")
+        assert [each.conversation for each in results.runs] == ["talk"]
+        assert results.query("SELECT conversation FROM runs")["conversation"].tolist() == ["talk"]
+    assert results.query("SELECT count(*) AS n FROM all_runs")["n"].tolist() == [2]
+
+
 # ------------------------------------------------------------------------------------ the workers
 
 
