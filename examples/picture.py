@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 import compactlab
+from compactlab.reports.charts.palette import COLOURS, strategy_colours
+from compactlab.reports.charts.scatter import scatter
 from compactlab.reports.comparison import comparisons
-from compactlab.reports.palette import COLOURS, strategy_colours
-from compactlab.reports.scatter import scatter
 
 OUT = Path(sys.argv[1] if len(sys.argv) > 1 else "picture.svg")
 HEAD = '<svg xmlns="http://www.w3.org/2000/svg" font-family="sans-serif" '

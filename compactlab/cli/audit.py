@@ -13,7 +13,7 @@ from compactlab.cli.options import own_models
 from compactlab.sim.errors import UsageError
 
 if TYPE_CHECKING:
-    from compactlab.reports.audit_ledger import Ledger
+    from compactlab.reports.audit.ledger import Ledger
 
 
 @click.command()
@@ -54,8 +54,8 @@ def audit(
     """
     from compactlab.cli.auditor import Auditor
     from compactlab.naming import known_models
-    from compactlab.reports.audit_machine import audit_machine
-    from compactlab.reports.audit_table import audit_table
+    from compactlab.reports.audit.machine import audit_machine
+    from compactlab.reports.audit.table import audit_table
 
     for name in filter(None, (html, churn_out)):
         _check(Path(name))
@@ -63,7 +63,7 @@ def audit(
     ledger = auditor.ledger(paths)
     click.echo(audit_machine(ledger, worst) if as_json else audit_table(ledger, worst))
     if html:
-        from compactlab.reports.audit_page import audit_page
+        from compactlab.reports.audit.page import audit_page
 
         _write(Path(html), audit_page(ledger, worst).encode())
     if churn_out:

@@ -11,7 +11,7 @@ from compactlab.reports.text import clean, enumerated
 from compactlab.sim.errors import CompactlabError, InputError, UsageError
 
 if TYPE_CHECKING:
-    from compactlab.reports.audit_ledger import Entry, Ledger
+    from compactlab.reports.audit.ledger import Entry, Ledger
     from compactlab.sim.audit import Audited, Key
     from compactlab.sim.conversation import Conversation
     from compactlab.sim.model import Catalogue
@@ -51,7 +51,7 @@ class Auditor:
             If nothing of it can be audited; the text says why.
         """
         from compactlab.cli.bar import Bar
-        from compactlab.reports.audit_ledger import Ledger
+        from compactlab.reports.audit.ledger import Ledger
 
         sources = self._sources(paths)
         entries: list[Entry] = []
@@ -86,7 +86,7 @@ class Auditor:
 
     def _entries(self, source: Source) -> list[Entry]:
         """The audits of a file; what is wrong with it costs itself alone."""
-        from compactlab.reports.audit_ledger import Entry
+        from compactlab.reports.audit.ledger import Entry
         from compactlab.sim.blocks import forget_blocks
         from compactlab.sim.one_run import told
         from compactlab.sim.tokens import forget_counts
@@ -130,7 +130,7 @@ class Auditor:
         return "unknown_model"
 
     def _reasons(self) -> list[str]:
-        from compactlab.reports.audit_headline import passed_over
+        from compactlab.reports.audit.headline import passed_over
 
         reasons = passed_over(self._passed)
         if self._unknown:

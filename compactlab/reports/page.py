@@ -8,6 +8,8 @@ from typing import Any
 
 from compactlab.reports import provenance
 from compactlab.reports.aggregate import together
+from compactlab.reports.charts.palette import COLOURS, strategy_colours
+from compactlab.reports.charts.sessions import BINS
 from compactlab.reports.columns import ARROWS
 from compactlab.reports.comparison import Comparison, comparisons
 from compactlab.reports.notes import (
@@ -19,9 +21,7 @@ from compactlab.reports.notes import (
     unfinished,
     window,
 )
-from compactlab.reports.palette import COLOURS, strategy_colours
 from compactlab.reports.sections import CHARTS, TABLES, charts, groups, section, tables
-from compactlab.reports.sessions import BINS
 from compactlab.reports.setting import set_page
 from compactlab.sim.metrics import METRICS
 from compactlab.sim.results import Results

@@ -6,15 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from compactlab.reports.aggregate import causes_of
-from compactlab.reports.breakdown import breakdown, ordered
 from compactlab.reports.calls import models
+from compactlab.reports.charts.breakdown import breakdown, ordered
+from compactlab.reports.charts.palette import cause_colours
+from compactlab.reports.charts.scatter import scatter
+from compactlab.reports.charts.sessions import Panel, session
 from compactlab.reports.columns import COLUMNS, MEMORY, Column, columns, marks
 from compactlab.reports.comparison import Case, Comparison, Row, case_of, compare, label
 from compactlab.reports.figures import exact, show
 from compactlab.reports.notes import notes, scope, window
-from compactlab.reports.palette import cause_colours
-from compactlab.reports.scatter import scatter
-from compactlab.reports.sessions import Panel, session
 from compactlab.reports.text import capitalised, clean, counted, listed
 from compactlab.reports.verdict import verdict
 from compactlab.sim.causes import CAUSES

@@ -11,14 +11,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from compactlab.reports.audit_causes import GROUNDS, WORDS, charged, read_cost, shares
-from compactlab.reports.audit_columns import signed
-from compactlab.reports.audit_course import course, furthest_off
-from compactlab.reports.audit_headline import headline
-from compactlab.reports.audit_ledger import Entry, Ledger, together
-from compactlab.reports.audit_page import audit_page
-from compactlab.reports.audit_table import audit_table, moment
-from compactlab.reports.audit_worst import worst
+from compactlab.reports.audit.causes import GROUNDS, WORDS, charged, read_cost, shares
+from compactlab.reports.audit.columns import signed
+from compactlab.reports.audit.course import course, furthest_off
+from compactlab.reports.audit.headline import headline
+from compactlab.reports.audit.ledger import Entry, Ledger, together
+from compactlab.reports.audit.page import audit_page
+from compactlab.reports.audit.table import audit_table, moment
+from compactlab.reports.audit.worst import worst
 from compactlab.reports.figures import NONE
 from compactlab.scenarios.transcript import read
 from compactlab.sim.audit import Audited, audit, input_costs

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from compactlab.reports.drawing import canvas, figure, in_tokens, svg
-from compactlab.reports.palette import cause_colours, light
+from compactlab.reports.charts.drawing import canvas, figure, in_tokens, svg
+from compactlab.reports.charts.palette import cause_colours, light
 from compactlab.reports.text import shorten
 
 _WIDTH, _LEFT = 9.2, 2.55

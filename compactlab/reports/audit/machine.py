@@ -9,10 +9,10 @@ from typing import Any
 
 import msgspec
 
-from compactlab.reports.audit_causes import charged, read_cost, shares
-from compactlab.reports.audit_headline import headline, remarks
-from compactlab.reports.audit_ledger import Entry, Ledger, cost_errors, together
-from compactlab.reports.audit_worst import Miss, worst
+from compactlab.reports.audit.causes import charged, read_cost, shares
+from compactlab.reports.audit.headline import headline, remarks
+from compactlab.reports.audit.ledger import Entry, Ledger, cost_errors, together
+from compactlab.reports.audit.worst import Miss, worst
 from compactlab.reports.figures import plain
 from compactlab.sim.audit import Finding, Pair, Tally, input_costs
 

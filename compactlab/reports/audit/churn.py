@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from compactlab.reports.audit_ledger import Ledger, client_name
+from compactlab.reports.audit.ledger import Ledger, client_name
 from compactlab.reports.figures import NONE, show
 from compactlab.sim.churn import Rate
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from compactlab.reports.calls import binned, column, fresh, sizes
-from compactlab.reports.drawing import canvas, figure, in_tokens, svg
+from compactlab.reports.charts.drawing import canvas, figure, in_tokens, svg
+from compactlab.reports.charts.palette import light
 from compactlab.reports.figures import show
 from compactlab.reports.notes import window_of
-from compactlab.reports.palette import light
 from compactlab.reports.text import counted, shorten
 from compactlab.sim.model import Catalogue
 from compactlab.sim.run import Run

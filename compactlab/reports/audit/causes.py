@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from compactlab.reports.audit_ledger import Entry
+from compactlab.reports.audit.ledger import Entry
 from compactlab.sim.audit import Charge, Finding
 from compactlab.sim.message import Usage
 from compactlab.sim.metrics.price import ORDINARY, read_instead

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from compactlab.reports.audit_causes import Share, by_cause, in_words, read_cost, shares
-from compactlab.reports.audit_ledger import Entry, Ledger
+from compactlab.reports.audit.causes import Share, by_cause, in_words, read_cost, shares
+from compactlab.reports.audit.ledger import Entry, Ledger
 from compactlab.reports.figures import dollars, show
 from compactlab.reports.text import clean, counted, enumerated, listed
 

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from compactlab.reports.audit_churn import CHURN_HEADS, CHURN_MEANING, CHURN_RANKS, churn_rows
-from compactlab.reports.audit_columns import MEANING, REBUILDS, SIZES, Column, Line, line, totals
-from compactlab.reports.audit_grid import Grid
-from compactlab.reports.audit_headline import headline, remarks
-from compactlab.reports.audit_ledger import Entry, Ledger
-from compactlab.reports.audit_why import WHY_HEADS, WHY_MEANING, WHY_RANKS, cause_rows
-from compactlab.reports.audit_worst import Miss, worst
+from compactlab.reports.audit.churn import CHURN_HEADS, CHURN_MEANING, CHURN_RANKS, churn_rows
+from compactlab.reports.audit.columns import MEANING, REBUILDS, SIZES, Column, Line, line, totals
+from compactlab.reports.audit.grid import Grid
+from compactlab.reports.audit.headline import headline, remarks
+from compactlab.reports.audit.ledger import Entry, Ledger
+from compactlab.reports.audit.why import WHY_HEADS, WHY_MEANING, WHY_RANKS, cause_rows
+from compactlab.reports.audit.worst import Miss, worst
 from compactlab.reports.figures import dollars
 from compactlab.reports.setting import open_console
 from compactlab.reports.text import clean, counted, shorten

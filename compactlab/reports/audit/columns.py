@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from compactlab.reports.audit_ledger import Entry, Ledger, client_name, together
+from compactlab.reports.audit.ledger import Entry, Ledger, client_name, together
 from compactlab.reports.figures import NONE, dollars, show
 from compactlab.sim.audit import Pair, Tally
 

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from io import StringIO
 from typing import TYPE_CHECKING
 
+from compactlab.reports.charts.palette import COLOURS, light
 from compactlab.reports.figures import show
-from compactlab.reports.palette import COLOURS, light
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from compactlab.reports.audit_ledger import Entry
-from compactlab.reports.drawing import canvas, figure, in_tokens, svg
-from compactlab.reports.palette import light
+from compactlab.reports.audit.ledger import Entry
+from compactlab.reports.charts.drawing import canvas, figure, in_tokens, svg
+from compactlab.reports.charts.palette import light
 from compactlab.sim.audit import input_costs
 
 if TYPE_CHECKING:

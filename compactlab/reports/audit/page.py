@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from compactlab.reports.audit_bars import BARS, READ, bars, look
-from compactlab.reports.audit_causes import read_cost
-from compactlab.reports.audit_churn import CHURN_HEADS, CHURN_MEANING, churn_rows
-from compactlab.reports.audit_columns import MEANING, REBUILDS, SIZES, Column, Line, line, totals
-from compactlab.reports.audit_course import course, furthest_off
-from compactlab.reports.audit_headline import headline, remarks
-from compactlab.reports.audit_ledger import Entry, Ledger, client_name
-from compactlab.reports.audit_table import told
-from compactlab.reports.audit_why import WHY_HEADS, WHY_MEANING, cause_rows
-from compactlab.reports.audit_worst import worst
+from compactlab.reports.audit.bars import BARS, READ, bars, look
+from compactlab.reports.audit.causes import read_cost
+from compactlab.reports.audit.churn import CHURN_HEADS, CHURN_MEANING, churn_rows
+from compactlab.reports.audit.columns import MEANING, REBUILDS, SIZES, Column, Line, line, totals
+from compactlab.reports.audit.course import course, furthest_off
+from compactlab.reports.audit.headline import headline, remarks
+from compactlab.reports.audit.ledger import Entry, Ledger, client_name
+from compactlab.reports.audit.table import told
+from compactlab.reports.audit.why import WHY_HEADS, WHY_MEANING, cause_rows
+from compactlab.reports.audit.worst import worst
+from compactlab.reports.charts.palette import COLOURS
 from compactlab.reports.figures import show
-from compactlab.reports.palette import COLOURS
 from compactlab.reports.setting import set_page
 from compactlab.reports.text import clean, counted
 from compactlab.sim.causes import CAUSES

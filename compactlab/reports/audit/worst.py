@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from heapq import nlargest
 
-from compactlab.reports.audit_causes import GROUNDS
-from compactlab.reports.audit_ledger import Entry
+from compactlab.reports.audit.causes import GROUNDS
+from compactlab.reports.audit.ledger import Entry
 from compactlab.sim.audit import Finding, input_costs
 
 

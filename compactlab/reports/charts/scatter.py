@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
+from compactlab.reports.charts.drawing import canvas, figure, svg
+from compactlab.reports.charts.palette import light
+from compactlab.reports.charts.placement import nearest, place
 from compactlab.reports.comparison import Comparison, Row
-from compactlab.reports.drawing import canvas, figure, svg
 from compactlab.reports.figures import dollars
-from compactlab.reports.palette import light
-from compactlab.reports.placement import nearest, place
 from compactlab.reports.text import shorten
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from compactlab.reports.audit_causes import GROUNDS, Share, read_cost, shares
-from compactlab.reports.audit_ledger import Entry
+from compactlab.reports.audit.causes import GROUNDS, Share, read_cost, shares
+from compactlab.reports.audit.ledger import Entry
 from compactlab.reports.figures import NONE, show
 
 WHY_HEADS = ("cause", "tokens", "of fresh", "cost, $", "of input", "above\nreading, $", "because")

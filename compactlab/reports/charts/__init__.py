@@ -1,0 +1,1 @@
+"""Charts: drawn by matplotlib, as SVG that stands in a page and as files."""
