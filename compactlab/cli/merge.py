@@ -16,7 +16,7 @@ def merge(folders: tuple[str, ...], out: str) -> None:
     They must be of the same settings and the same version; sources and strategies may differ. What
     OUT holds already stays and comes first.
     """
-    from compactlab.reports.page import write
+    from compactlab.reports.page.page import write
     from compactlab.sim.merge import merge as join
     from compactlab.sim.results import Results
     from compactlab.sim.store import Store

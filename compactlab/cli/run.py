@@ -198,7 +198,7 @@ def _finish(results: Results, store: Store) -> None:
         store.clear()
         sys.exit(2)
     from compactlab.reports.catalogue import render
-    from compactlab.reports.page import write
+    from compactlab.reports.page.page import write
 
     page = store.folder / "report.html"
     write(results, page)

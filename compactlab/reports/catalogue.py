@@ -7,7 +7,7 @@ from collections.abc import Callable
 from compactlab.reports.comma import comma
 from compactlab.reports.machine import machine
 from compactlab.reports.markdown import markdown
-from compactlab.reports.page import page
+from compactlab.reports.page.page import page
 from compactlab.reports.table import table
 from compactlab.sim.errors import UsageError, unknown
 from compactlab.sim.results import Results

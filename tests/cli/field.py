@@ -60,8 +60,8 @@ TALK = """{"role": "user", "content": "%s: what is number %d?"}
 # long as all else, and is no part of the store.
 START = """
 import signal
-import compactlab.reports.page
-compactlab.reports.page.write = lambda results, path: None
+import compactlab.reports.page.page
+compactlab.reports.page.page.write = lambda results, path: None
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from compactlab.__main__ import main
 main()

@@ -75,7 +75,7 @@ def test_a_run_that_was_stopped_before_its_page_was_written_writes_it(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("compactlab.reports.page.write", stopped)
+        patch.setattr("compactlab.reports.page.page.write", stopped)
         done = compactlab(*command)
     assert (done.code, "stopped; what is done is in" in done.err) == (130, True)
     done = compactlab(*command)

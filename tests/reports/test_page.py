@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from compactlab.reports.page import page, write
+from compactlab.reports.page.page import page, write
 from compactlab.reports.provenance import command
 from compactlab.sim.metrics import METRICS
 from compactlab.sim.results import Results

@@ -21,7 +21,7 @@ from compactlab.reports.notes import (
     unfinished,
     window,
 )
-from compactlab.reports.sections import CHARTS, TABLES, charts, groups, section, tables
+from compactlab.reports.page.sections import CHARTS, TABLES, charts, groups, section, tables
 from compactlab.reports.setting import set_page
 from compactlab.sim.metrics import METRICS
 from compactlab.sim.results import Results
