@@ -5,16 +5,24 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from compactlab.reports.charts.drawing import canvas, figure, in_tokens, svg
+from compactlab.reports.charts.chart import Chart
+from compactlab.reports.charts.drawing import canvas, figure, in_tokens
 from compactlab.reports.charts.palette import cause_colours, light
 from compactlab.reports.text import shorten
 
+_CAPTION = (
+    "Fresh tokens are prompt tokens that were not read from the cache, whether billed as a cache "
+    "write or as plain input. Every one has exactly one cause. Requests that a strategy caused, "
+    "for summaries and extra turns, are among them."
+)
 _WIDTH, _LEFT = 9.2, 2.55
 _ROW = 0.27
 HATCHES = {"": None, "striped": "////", "dotted": "...."}
 
 
-def breakdown(labels: Sequence[str], causes: Sequence[Mapping[str, int]], name: str) -> str:
+def breakdown(
+    labels: Sequence[str], causes: Sequence[Mapping[str, int]], name: str
+) -> Chart | None:
     """Draw stacked bars.
 
     Parameters
@@ -28,11 +36,11 @@ def breakdown(labels: Sequence[str], causes: Sequence[Mapping[str, int]], name: 
 
     Returns
     -------
-    str
-        SVG markup; "" if nothing was fresh.
+    Chart or None
+        None if nothing was fresh.
     """
     if not any(any(each.values()) for each in causes):
-        return ""
+        return None
     height = 0.6 + _ROW * len(labels)
     with canvas():
         drawn = figure(_WIDTH, height)
@@ -67,7 +75,7 @@ def breakdown(labels: Sequence[str], causes: Sequence[Mapping[str, int]], name: 
         axes.set_ylim(len(labels) - 0.5, -0.5)
         in_tokens(axes, "x")
         axes.set_xlabel("fresh tokens, all conversations together")
-        return svg(drawn, name, "fresh tokens by cause, a bar a strategy")
+    return Chart(name, "Why tokens were fresh", _CAPTION, drawn, "causes")
 
 
 def ordered(causes: Sequence[Mapping[str, int]]) -> list[str]:

@@ -50,6 +50,12 @@ _NUMBERS = re.compile(r'(?<= )(?:d|x|y|points|transform|width|height)="[^"]*"')
 _LONG = re.compile(r"\d+\.\d\d+")
 _FONT = re.compile(r"font-family: [^;\"]*;? ?|font: ([\d.]+px) [^;\"]*")
 
+_VARIABLE = re.compile(r"var\(--(\w+)\)")
+# The first of these is what letters were measured in; each system has one of them.
+_FONTS = "DejaVu Sans, Verdana, Arial, Helvetica, sans-serif"
+_HEAD = f'<svg xmlns="http://www.w3.org/2000/svg" font-family="{_FONTS}" '
+_PAPER = f'<rect width="100%" height="100%" fill="{light("paper")}"/>'
+
 
 @contextmanager
 def canvas() -> Iterator[None]:
@@ -97,6 +103,13 @@ def svg(drawn: Figure, name: str, description: str) -> str:
     text = _TAG.sub(_tidied, _DROPPED.sub("", text[text.index("<svg") :])).strip()
     head = f'<svg role="img" aria-label="{html.escape(description)}"'
     return re.sub(r'<svg(?: (?:width|height)="[^"]*")*', head, text, count=1)
+
+
+def free_standing(markup: str) -> str:
+    """Make an element of a page a file: with its name space, fonts, light colours and paper."""
+    text = _VARIABLE.sub(lambda found: light(found[1]), markup)
+    head, rest = text.replace("<svg ", _HEAD, 1).split(">", 1)
+    return f"{head}>{_PAPER}{rest}\n"
 
 
 def _tidied(tag: re.Match[str]) -> str:

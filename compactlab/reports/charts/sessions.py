@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from compactlab.reports.calls import binned, column, fresh, sizes
-from compactlab.reports.charts.drawing import canvas, figure, in_tokens, svg
+from compactlab.reports.charts.chart import Chart
+from compactlab.reports.charts.drawing import canvas, figure, in_tokens
 from compactlab.reports.charts.palette import light
 from compactlab.reports.figures import show
 from compactlab.reports.notes import window_of
@@ -20,6 +21,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 BINS = 240
+_CAPTION = (
+    "Pale area: the size of the prompt, in tokens. Solid bars: the fresh tokens of it, written to "
+    "the cache or billed as plain input. The ticks right above a panel are compactions, the red "
+    "ones over those are calls over the window; the dashed red line is the window, where it lies "
+    "within the panel. All panels have the same axes. Of sessions with more than "
+    f"{BINS} calls, neighbours share a bar, which shows the largest of them."
+)
 _COLUMNS = 3
 _WIDTH, _HEIGHT = 3.5, 1.5
 _LEFT, _BOTTOM, _TOP, _GAP = 0.55, 0.5, 0.7, 0.9
@@ -45,7 +53,7 @@ class Panel:
     catalogue: Catalogue
 
 
-def session(panels: Sequence[Panel], name: str) -> str:
+def session(panels: Sequence[Panel], name: str, subject: str) -> Chart | None:
     """Draw small multiples that share their axes.
 
     Parameters
@@ -54,15 +62,17 @@ def session(panels: Sequence[Panel], name: str) -> str:
         What is drawn, in order.
     name
         Of the drawing, unique in the page.
+    subject
+        The conversation, as it is told to readers.
 
     Returns
     -------
-    str
-        SVG markup; "" if no run has calls.
+    Chart or None
+        None if no run has calls.
     """
     panels = [panel for panel in panels if panel.run.calls]
     if not panels:
-        return ""
+        return None
     peak = max(max(sizes(panel.run)) for panel in panels)
     longest = max(len(panel.run.calls) for panel in panels)
     rows = math.ceil(len(panels) / _COLUMNS)
@@ -79,7 +89,7 @@ def session(panels: Sequence[Panel], name: str) -> str:
             axes.set_ylim(0, peak * 1.05)
             _draw(axes, panel, longest)
             _label(axes, first=place == 0, last=number + _COLUMNS >= len(panels))
-        return svg(drawn, name, "size of the context and fresh tokens at every call, by strategy")
+    return Chart(name, "The context over the session", _CAPTION, drawn, "session", subject)
 
 
 def _draw(axes: Axes, panel: Panel, longest: int) -> None:

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from compactlab.reports.aggregate import causes_of
 from compactlab.reports.calls import models
 from compactlab.reports.charts.breakdown import breakdown, ordered
+from compactlab.reports.charts.chart import Chart
 from compactlab.reports.charts.palette import cause_colours
-from compactlab.reports.charts.scatter import scatter
+from compactlab.reports.charts.pareto import pareto
 from compactlab.reports.charts.sessions import Panel, session
 from compactlab.reports.columns import COLUMNS, MEMORY, Column, columns, marks
 from compactlab.reports.comparison import Case, Comparison, Row, case_of, compare, label
@@ -103,8 +104,8 @@ def section(comparison: Comparison, colours: Colours, name: str) -> Section:
         _grid(comparison, colours, columns(comparison)),
         _grid(comparison, colours, columns(comparison, MEMORY)),
         tuple(notes(comparison)),
-        scatter(comparison, colours, f"{name}-scatter"),
-        breakdown(labels, found, f"{name}-causes"),
+        _markup(pareto(comparison, colours, f"{name}-pareto")),
+        _markup(breakdown(labels, found, f"{name}-causes")),
         tuple(
             CauseLine(
                 cause,
@@ -115,6 +116,10 @@ def section(comparison: Comparison, colours: Colours, name: str) -> Section:
             for cause in shown
         ),
     )
+
+
+def _markup(chart: Chart | None) -> str:
+    return chart.markup() if chart else ""
 
 
 def _grid(comparison: Comparison, colours: Colours, shown: Sequence[Column]) -> Grid:
@@ -178,7 +183,8 @@ def charts(results: Results, listing: Sequence[Group], colours: Colours) -> Iter
         told = [_told(comparison, runs)]
         if len(runs) > len(done):
             told.append(f"{len(done)} of {counted(len(runs), 'strategy')} drawn")
-        yield Session(_title(case), "; ".join(told), session(panels, f"session-{number}"))
+        drawn = session(panels, f"session-{number}", _title(case))
+        yield Session(_title(case), "; ".join(told), _markup(drawn))
 
 
 def tables(results: Results, listing: Sequence[Group], colours: Colours) -> Iterator[Session]:

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
-from compactlab.reports.charts.drawing import canvas, figure, svg
+from compactlab.reports.charts.chart import Chart
+from compactlab.reports.charts.drawing import canvas, figure
 from compactlab.reports.charts.palette import light
 from compactlab.reports.charts.placement import nearest, place
 from compactlab.reports.comparison import Comparison, Row
@@ -17,6 +18,13 @@ from compactlab.reports.text import shorten
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+_CAPTION = (
+    "One mark a strategy, over all conversations of this comparison; up and to the left is better. "
+    "● usable; ○ hollow: over the window on some calls; ■ faulty prompts; ◆ a yardstick; black: "
+    "what was run. The dashed line joins the strategies that one might choose and that no other of "
+    "them beats in both; yardsticks, what was run, and what is over the window or faulty or never "
+    "acted are off it."
+)
 _SIZE = (9.2, 5.2)
 _MARGIN = {"left": 0.075, "right": 0.985, "bottom": 0.115, "top": 0.975}
 _FONT = 9.0
@@ -33,7 +41,7 @@ _CLOSE = 4.0
 Names = dict[tuple[float, float], list[str]]
 
 
-def scatter(comparison: Comparison, colours: Mapping[str, str], name: str) -> str:
+def pareto(comparison: Comparison, colours: Mapping[str, str], name: str) -> Chart | None:
     """Draw cost against the share of needs that are met.
 
     Parameters
@@ -47,12 +55,12 @@ def scatter(comparison: Comparison, colours: Mapping[str, str], name: str) -> st
 
     Returns
     -------
-    str
-        SVG markup; "" if nothing is needed.
+    Chart or None
+        None if nothing is needed.
     """
     rows = [row for row in comparison.rows if row.remembered is not None]
     if not rows:
-        return ""
+        return None
     with canvas():
         drawn = figure(*_SIZE)
         axes = drawn.add_axes(
@@ -77,7 +85,7 @@ def scatter(comparison: Comparison, colours: Mapping[str, str], name: str) -> st
         for row in rows:
             _dot(axes, row, light(colours[row.spec]))
         _names(axes, rows, _stepped(axes, front))
-        return svg(drawn, name, "cost in USD against needs met in percent, a dot a strategy")
+    return Chart(name, "What it costs against what is remembered", _CAPTION, drawn, "pareto")
 
 
 def _frame(axes: Axes, rows: list[Row]) -> None:

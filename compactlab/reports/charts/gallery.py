@@ -1,0 +1,118 @@
+"""All charts of a comparison, in the order in which they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from compactlab.reports.aggregate import causes_of
+from compactlab.reports.charts.breakdown import breakdown
+from compactlab.reports.charts.chart import Chart
+from compactlab.reports.charts.palette import strategy_colours
+from compactlab.reports.charts.pareto import pareto
+from compactlab.reports.charts.sessions import Panel, session
+from compactlab.reports.comparison import Case, Comparison, case_of, comparisons
+from compactlab.reports.text import clean
+from compactlab.sim.results import Results
+from compactlab.sim.run import Run
+
+# So many conversations have charts of their own: the largest.
+SESSIONS = 6
+
+
+def gallery(
+    results: Results, comparison: Comparison, colours: Mapping[str, str], name: str
+) -> list[Chart]:
+    """Draw everything that there is to draw about a comparison.
+
+    Parameters
+    ----------
+    results
+        Where the comparison comes from.
+    comparison
+        What is drawn.
+    colours
+        Name of the colour by spec, see :func:`~compactlab.reports.charts.palette.strategy_colours`.
+    name
+        What the names of the charts begin with: small letters, digits and hyphens.
+
+    Returns
+    -------
+    list of Chart
+        Charts for which there are no figures are left out. Those of single conversations come
+        last, the largest conversation first, and have a ``subject``.
+    """
+    return list(_drawn(results, comparison, colours, name))
+
+
+def save_charts(
+    results: Results, folder: Path, progress: Callable[[Path], None] | None = None
+) -> list[Path]:
+    """Write all charts of all comparisons as files.
+
+    Parameters
+    ----------
+    results
+        What to show.
+    folder
+        Where to; made if it is not there. Other files in it are left alone.
+    progress
+        Is told of each file that has been written.
+
+    Returns
+    -------
+    list of Path
+        The files, in reading order.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    colours = strategy_colours(results)
+    written: list[Path] = []
+    for number, comparison in enumerate(comparisons(results), 1):
+        for chart in _drawn(results, comparison, colours, f"comparison-{number}"):
+            for path in chart.save(folder):
+                written.append(path)
+                if progress:
+                    progress(path)
+    return written
+
+
+def _drawn(
+    results: Results, comparison: Comparison, colours: Mapping[str, str], name: str
+) -> Iterator[Chart]:
+    labels = [row.label for row in comparison.rows]
+    causes = [causes_of(row.runs) for row in comparison.rows]
+    charts = [
+        pareto(comparison, colours, f"{name}-pareto"),
+        breakdown(labels, causes, f"{name}-causes"),
+    ]
+    yield from filter(None, charts)
+    for number, (case, runs) in enumerate(_largest(comparison), 1):
+        panels = [
+            Panel(row.label, colours[row.spec], runs[row.spec], results.catalogue)
+            for row in comparison.rows
+        ]
+        if chart := session(panels, f"{name}-session-{number}", _subject(case)):
+            yield chart
+
+
+def _largest(comparison: Comparison) -> list[tuple[Case, dict[str, Run]]]:
+    """The runs by spec of the conversations with the largest prompts, in their first replay."""
+    found: dict[tuple[str, str], tuple[Case, dict[str, Run]]] = {}
+    for row in comparison.rows:
+        for run in row.runs:
+            case = case_of(run)
+            first, runs = found.setdefault(case[:2], (case, {}))
+            if first == case:
+                runs[row.spec] = run
+    listing = sorted(found.values(), key=lambda each: -_peak(each[1]))
+    return listing[:SESSIONS]
+
+
+def _peak(runs: Mapping[str, Run]) -> float:
+    return max((run.metrics.get("prompt_tokens_peak") or 0 for run in runs.values()), default=0)
+
+
+def _subject(case: Case) -> str:
+    scenario, conversation, seed = case
+    name = clean(conversation) or "(no name)"
+    return f"{name} ({clean(scenario)}{f', seed {seed}' if seed else ''})"
