@@ -37,6 +37,10 @@ FAULT_MARGIN = 0.01
 _MOST_TORN = 0.5
 
 Case = tuple[str, str, int]
+"""Scenario, conversation and seed."""
+
+Kind = tuple[str, int, str]
+"""Model, window and summariser."""
 
 
 @dataclass(frozen=True)
@@ -119,11 +123,11 @@ class Row:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What may be compared: strategies under the same model and window on the same conversations.
+    """What may be compared: strategies under one model, window and summariser, on the same cases.
 
     Parameters
     ----------
-    model, window
+    model, window, summarizer
         As in the runs.
     rows
         A row a strategy, the cheapest first.
@@ -134,6 +138,8 @@ class Comparison:
     dropped
         Labels of strategies that succeeded too seldom to be compared: in less than half of the
         conversations where any did.
+    writers
+        How many summarisers the results hold: of several, a title names this one's.
     catalogue
         The models that the runs name.
     """
@@ -144,7 +150,14 @@ class Comparison:
     cases: tuple[Case, ...]
     left_out: tuple[Case, ...]
     dropped: tuple[str, ...]
+    summarizer: str = ""
+    writers: int = 1
     catalogue: Catalogue = field(default_factory=built_in, repr=False)
+
+    @property
+    def kind(self) -> Kind:
+        """Under what its runs were."""
+        return self.model, self.window, self.summarizer
 
     @cached_property
     def models(self) -> Counter[str]:
@@ -181,12 +194,12 @@ class Comparison:
 
 
 def comparisons(results: Results) -> list[Comparison]:
-    """Sort runs by model and window, and put those of each strategy together."""
-    groups: dict[tuple[str, int], list[Run]] = {}
+    """Sort runs by model, window and summariser, and put those of each strategy together."""
+    groups: dict[Kind, list[Run]] = {}
     for run in results.runs:
         if run.status != "unreadable":
-            groups.setdefault((run.model, run.window), []).append(run)
-    return [compare(results, model, window, runs) for (model, window), runs in groups.items()]
+            groups.setdefault(kind_of(run), []).append(run)
+    return [compare(results, kind, runs) for kind, runs in groups.items()]
 
 
 def label(results: Results, spec: str) -> str:
@@ -194,8 +207,8 @@ def label(results: Results, spec: str) -> str:
     return clean(results.manifest.get("strategies", {}).get(spec, spec))
 
 
-def compare(results: Results, model: str, window: int, runs: Sequence[Run]) -> Comparison:
-    """Put the runs under one model and window together."""
+def compare(results: Results, kind: Kind, runs: Sequence[Run]) -> Comparison:
+    """Put the runs under one model, window and summariser together."""
     cases = list(dict.fromkeys(case_of(run) for run in runs))
     done: dict[str, dict[Case, Run]] = {run.strategy: {} for run in runs}
     for run in runs:
@@ -216,6 +229,7 @@ def compare(results: Results, model: str, window: int, runs: Sequence[Run]) -> C
         _row(results, spec, tuple(done[spec][c] for c in common), figures, kept)
         for spec in compared
     ]
+    model, window, summarizer = kind
     return Comparison(
         model,
         window,
@@ -223,6 +237,8 @@ def compare(results: Results, model: str, window: int, runs: Sequence[Run]) -> C
         tuple(common),
         tuple(case for case in cases if case not in within),
         tuple(label(results, spec) for spec in done if spec not in compared),
+        summarizer,
+        max(1, len(results.manifest.get("summarizers", ()))),
         results.catalogue,
     )
 
@@ -230,6 +246,11 @@ def compare(results: Results, model: str, window: int, runs: Sequence[Run]) -> C
 def case_of(run: Run) -> Case:
     """What a run was over: the unit that strategies are compared on."""
     return run.scenario, run.conversation, run.seed
+
+
+def kind_of(run: Run) -> Kind:
+    """Under what a run was: only what is under the same may be compared."""
+    return run.model, run.window, run.summarizer
 
 
 def _common(

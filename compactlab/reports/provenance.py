@@ -19,8 +19,7 @@ _DEFAULTS = {
     "window": "not narrowed",
     "own_models": "none",
     "loop": "open",
-    "summarizer_code": "none",
-    "simulated": "lines are copied as they were said",
+    "summarizers": "none",
     "churn": "none: the client changes its prompt only where the recording says so",
 }
 _OTHERWISE_SHOWN = frozenset(
@@ -96,9 +95,9 @@ def command(results: Results) -> str:
         words.append("--models FILE_OF_OWN_MODELS")
     if manifest.get("churn"):
         words.append("--churn FILE_OF_CHURN")
-    for option in ("window", "summarizer"):
-        if manifest.get(option):
-            words.append(f"--{option} {_quoted(manifest[option])}")
+    if manifest.get("window"):
+        words.append(f"--window {_quoted(manifest['window'])}")
+    words += [f"--summarizer {_quoted(spec)}" for spec in manifest.get("summarizers", ())]
     words.append(f"--loop {_quoted(manifest.get('loop') or 'open')}")
     computed = manifest.get("metrics", ())
     if len(computed) < len(METRICS):

@@ -13,7 +13,16 @@ from compactlab.reports.charts.palette import cause_colours
 from compactlab.reports.charts.pareto import pareto
 from compactlab.reports.charts.sessions import Panel, session
 from compactlab.reports.columns import COLUMNS, MEMORY, Column, columns, marks
-from compactlab.reports.comparison import Case, Comparison, Row, case_of, compare, label
+from compactlab.reports.comparison import (
+    Case,
+    Comparison,
+    Kind,
+    Row,
+    case_of,
+    compare,
+    kind_of,
+    label,
+)
 from compactlab.reports.figures import exact, show
 from compactlab.reports.notes import notes, scope, window
 from compactlab.reports.text import capitalised, clean, counted, listed
@@ -159,12 +168,12 @@ Group = tuple[Comparison, Case, list[Run]]
 
 def groups(results: Results, compared: Sequence[Comparison]) -> list[Group]:
     """The runs of each conversation under each model, the largest conversation first."""
-    found: dict[tuple[str, int, Case], list[Run]] = {}
+    found: dict[tuple[Kind, Case], list[Run]] = {}
     for run in results.runs:
         if run.status != "unreadable":
-            found.setdefault((run.model, run.window, case_of(run)), []).append(run)
-    by_kind = {(each.model, each.window): each for each in compared}
-    listing = [(by_kind[key[:2]], key[2], runs) for key, runs in found.items()]
+            found.setdefault((kind_of(run), case_of(run)), []).append(run)
+    by_kind = {each.kind: each for each in compared}
+    listing = [(by_kind[kind], case, runs) for (kind, case), runs in found.items()]
     return sorted(listing, key=lambda group: (-_peak(group[2]), group[1], group[0].model))
 
 
@@ -194,8 +203,7 @@ def tables(results: Results, listing: Sequence[Group], colours: Colours) -> Iter
 
 
 def _of_case(results: Results, runs: Sequence[Run], colours: Colours) -> Grid:
-    first = runs[0]
-    rows = {row.spec: row for row in compare(results, first.model, first.window, runs).rows}
+    rows = {row.spec: row for row in compare(results, kind_of(runs[0]), runs).rows}
     shown = [each for each in COLUMNS if each.key != "of_as_recorded"]
     lines = []
     for run in sorted(runs, key=lambda run: (run.status, run.metrics.get("cost_usd") or 0.0)):
