@@ -29,7 +29,7 @@ def markdown(results: Results) -> str:
     if not results.runs:
         return "No runs: there is nothing to compare."
     compared = comparisons(results)
-    lines = [line for each in compared for line in _comparison(each)]
+    lines = [text for each in compared for text in _comparison(each)]
     lines += [f"- {sentence}" for sentence in legend(compared, code)]
     lines += [f"- {capitalised(summaries(results, code))}."] if compared else []
     said = (unfinished(results), passed_over(results, code))
@@ -54,11 +54,11 @@ def _comparison(comparison: Comparison) -> Iterator[str]:
     yield ""
     if comparison.rows:
         shown = columns(comparison)
-        yield _line(["strategy", *(column.heading for column in shown)])
-        yield _line([":--", *("--:" for _ in shown)])
+        yield line(["strategy", *(column.heading for column in shown)])
+        yield line([":--", *("--:" for _ in shown)])
         for row in comparison.rows:
             name = f"{code(row.label)} {marks(row)}".strip()
-            yield _line([name, *(column.cell(row.figures) for column in shown)])
+            yield line([name, *(column.cell(row.figures) for column in shown)])
         yield ""
     for sentence in (*verdict(comparison, code), *notes(comparison, code)):
         yield f"- {sentence}"
@@ -72,11 +72,12 @@ def _failed(results: Results) -> Iterator[str]:
     yield ""
     yield f"### {counted(len(failed), 'run')} failed"
     yield ""
-    yield _line(["conversation", "strategy", "model", "error"])
-    yield _line([":--"] * 4)
+    yield line(["conversation", "strategy", "model", "error"])
+    yield line([":--"] * 4)
     for each in failed:
-        yield _line(map(code, (each.conversation, each.strategy, each.model, each.error)))
+        yield line(map(code, (each.conversation, each.strategy, each.model, each.error)))
 
 
-def _line(cells: Iterable[str]) -> str:
+def line(cells: Iterable[str]) -> str:
+    """A line of a table."""
     return f"| {' | '.join(cells)} |"
