@@ -1,0 +1,294 @@
+"""Rules as text: how far a figure may move from a baseline, or where it must stand.
+
+::
+
+    +2%   +0.02     may rise by at most so much (of what it was, or in its own unit)
+    -5%   -0.05     may fall by at most so much
+    == 0  <= 6  >= 0.9  < 1  > 0    must stand so, whatever it was
+    exact           must be what it was, conversation by conversation
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+from compactlab.sim.errors import UsageError, unknown
+from compactlab.sim.metrics import METRICS
+
+_EXACT = "exact"
+_NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_CHANGE = re.compile(r"([+-])\s*((?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(%?)")
+_PLACE = re.compile(rf"(==|<=|>=|<|>)\s*({_NUMBER})")
+_SLIP = re.compile(
+    rf"(=|=<|=>|\N{{LESS-THAN OR EQUAL TO}}|\N{{GREATER-THAN OR EQUAL TO}}|)\s*({_NUMBER})\s*(%?)"
+)
+_MEANT = {"=<": "<=", "=>": ">=", "\N{LESS-THAN OR EQUAL TO}": "<=",
+          "\N{GREATER-THAN OR EQUAL TO}": ">="}  # fmt: skip
+_FORMS = "'+2%', '+0.02', '-5%', '== 0', '<= 6', '>= 0.9', '< 1', '> 0' or 'exact'"
+# Digits that sums in another order may change; what decides may not hang on them.
+_RELATIVE, _ABSOLUTE = 1e-9, 1e-12
+
+
+class Outcome(StrEnum):
+    """What came of a rule; whatever is not ``HOLDS`` is no pass."""
+
+    HOLDS = "holds"
+    REGRESSED = "regressed"
+    INCONCLUSIVE = "inconclusive"
+    UNJUDGED = "cannot judge"
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What came of a rule, and in a few words why.
+
+    Parameters
+    ----------
+    outcome
+        Whether it holds.
+    reason
+        "" where the figures say it all.
+    """
+
+    outcome: Outcome
+    reason: str = ""
+
+    @property
+    def holds(self) -> bool:
+        """Whether it is a pass."""
+        return self.outcome is Outcome.HOLDS
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What one metric may do.
+
+    Parameters
+    ----------
+    metric
+        Its name.
+    sign
+        ``+`` and ``-`` for a change, a comparison, or ``exact``.
+    amount
+        By how much it may change, or with what it is compared; in the metric's unit, or a share of
+        what it was where ``percent``.
+    percent
+        Whether the amount is a share of what it was.
+    """
+
+    metric: str
+    sign: str
+    amount: float = 0.0
+    percent: bool = False
+
+    @classmethod
+    def parse(cls, metric: str, text: str) -> Rule:
+        """Read a rule.
+
+        Parameters
+        ----------
+        metric
+            Name of a metric, see ``compactlab list metrics``.
+        text
+            The rule.
+
+        Raises
+        ------
+        UsageError
+            If there is no such metric, or the text is no rule; it says what was probably meant.
+
+        Examples
+        --------
+        >>> Rule.parse("cost_usd", "+2%").limit(10.0)
+        10.2
+        >>> Rule.parse("write_spike_ratio", "<=6").text
+        '<= 6'
+        """
+        if metric not in METRICS:
+            raise UsageError(unknown("metric", metric, METRICS))
+        written = text.strip()
+        if written == _EXACT:
+            return cls(metric, _EXACT)
+        if found := _CHANGE.fullmatch(written):
+            sign, number, percent = found.groups()
+            amount = float(number) / 100 if percent else float(number)
+        elif found := _PLACE.fullmatch(written):
+            sign, number = found.groups()
+            amount, percent = float(number), ""
+        else:
+            raise UsageError(_no_rule(written))
+        if not math.isfinite(amount):
+            raise UsageError(f"{written[:40]!r} is no rule: the number is too large")
+        return cls(metric, sign, amount, bool(percent))
+
+    @property
+    def text(self) -> str:
+        """The rule, as it is written.
+
+        Examples
+        --------
+        >>> Rule.parse("amnesia_need", "+.02").text, Rule.parse("cost_usd", "- 5 %").text
+        ('+0.02', '-5%')
+        """
+        if self.sign == _EXACT:
+            return _EXACT
+        # Of what was a percentage no more digits than it had.
+        number = round(self.amount * 100, 9) if self.percent else self.amount
+        whole = number.is_integer() and abs(number) < 1e15
+        shown = f"{int(number)}" if whole else repr(number)
+        between = "" if self.relative else " "
+        return f"{self.sign}{between}{shown}{'%' if self.percent else ''}"
+
+    @property
+    def exact(self) -> bool:
+        """Whether nothing at all may change."""
+        return self.sign == _EXACT
+
+    @property
+    def relative(self) -> bool:
+        """Whether it says how far a figure may move: then a baseline is needed."""
+        return self.sign in ("+", "-", _EXACT)
+
+    @property
+    def upper(self) -> bool:
+        """Whether it is a ceiling: what lies above the limit breaks it."""
+        return self.sign in ("+", "<=", "<", "==")
+
+    @property
+    def lower(self) -> bool:
+        """Whether it is a floor."""
+        return self.sign in ("-", ">=", ">", "==")
+
+    @property
+    def lopsided(self) -> bool:
+        """Whether it only limits how far the figure may become better, so that it guards nothing.
+
+        Examples
+        --------
+        >>> Rule.parse("cost_usd", "-5%").lopsided, Rule.parse("cost_usd", "+5%").lopsided
+        (True, False)
+        """
+        better = METRICS[self.metric].better
+        return (self.sign, better) in (("-", "lower"), ("+", "higher"))
+
+    def limit(self, before: float | None = None) -> float:
+        """Up to where, or down to where, a figure may go.
+
+        Parameters
+        ----------
+        before
+            What it was; only looked at by rules that limit a change.
+
+        Returns
+        -------
+        float
+            In the metric's unit.
+        """
+        if not self.relative:
+            return self.amount
+        assert before is not None, "a rule on a change needs what was before"
+        if self.exact:
+            return before
+        step = self.amount * abs(before) if self.percent else self.amount
+        return before + step if self.sign == "+" else before - step
+
+    def judge(self, before: float | None, after: float | None) -> Judgement:
+        """Judge a figure that has no noise.
+
+        Parameters
+        ----------
+        before
+            What it was; None for no value.
+        after
+            What it is.
+
+        Examples
+        --------
+        >>> Rule.parse("cost_usd", "+2%").judge(10.0, 10.3).outcome
+        <Outcome.REGRESSED: 'regressed'>
+        >>> Rule.parse("overflows", "== 0").judge(None, 0).holds
+        True
+        """
+        if missing := self._valueless(before, after):
+            return missing
+        assert after is not None
+        within = self._allows(after, self.limit(before))
+        return Judgement(Outcome.HOLDS if within else Outcome.REGRESSED)
+
+    def judge_between(self, before: float | None, low: float, high: float) -> Judgement:
+        """Judge a figure of which only an interval is known.
+
+        Parameters
+        ----------
+        before
+            What it was.
+        low, high
+            Between which it lies now.
+
+        Returns
+        -------
+        Judgement
+            It holds if the whole interval is within the rule, has regressed if nothing of it is,
+            and is inconclusive otherwise.
+        """
+        if missing := self._valueless(before, high):
+            return missing
+        limit = self.limit(before)
+        allowed = [self._allows(low, limit), self._allows(high, limit)]
+        if all(allowed):
+            return Judgement(Outcome.HOLDS)
+        astride = self.sign in ("==", _EXACT) and low <= limit <= high
+        if any(allowed) or astride:
+            return Judgement(Outcome.INCONCLUSIVE, "the interval reaches over the limit")
+        return Judgement(Outcome.REGRESSED)
+
+    def _valueless(self, before: float | None, after: float | None) -> Judgement | None:
+        """What is said where a figure has no value, as a spike has none without compactions."""
+        was, is_ = (value is not None and not math.isnan(value) for value in (before, after))
+        if is_ and (was or not self.relative):
+            return None
+        if not self.relative:
+            return Judgement(Outcome.UNJUDGED, "it has no value")
+        if not was and not is_:
+            return Judgement(Outcome.HOLDS, "no value before, and none now")
+        if is_:
+            return Judgement(Outcome.UNJUDGED, "no value before, and one now")
+        return Judgement(Outcome.UNJUDGED, "a value before, and none now")
+
+    def _allows(self, value: float, limit: float) -> bool:
+        if math.isclose(value, limit, rel_tol=_RELATIVE, abs_tol=_ABSOLUTE):
+            return self.sign not in ("<", ">")
+        if (self.upper and self.lower) or self.exact:
+            return False
+        return value < limit if self.upper else value > limit
+
+
+def same(before: float | None, after: float | None) -> bool:
+    """Whether two figures are equal but for the digits that the order of a sum may change.
+
+    Examples
+    --------
+    >>> same(0.1 + 0.2, 0.3), same(1000, 1001), same(None, 0.0), same(None, None)
+    (True, False, False, True)
+    """
+    if before is None or after is None:
+        return before is after
+    return math.isclose(before, after, rel_tol=_RELATIVE, abs_tol=_ABSOLUTE)
+
+
+def _no_rule(text: str) -> str:
+    """Say that a text is no rule, and which one is probably meant."""
+    shown = repr(text if len(text) <= 40 else f"{text[:40]}...")
+    found = _SLIP.fullmatch(text)
+    place = re.fullmatch(rf"{_PLACE.pattern}\s*%", text)
+    if place:
+        share = float(place[2]) / 100
+        return f"{shown} is no rule: shares are written out; did you mean '{place[1]} {share:g}'?"
+    if found and found[3]:
+        return f"{shown} is no rule; did you mean '+{found[2]}%' or '-{found[2]}%'?"
+    if found:
+        return f"{shown} is no rule; did you mean '{_MEANT.get(found[1], '==')} {found[2]}'?"
+    return f"{shown} is no rule; write {_FORMS}"
