@@ -21,6 +21,7 @@ from dataclasses import dataclass, fields
 from functools import partial
 
 from compactlab.sim.message import Usage
+from compactlab.sim.rates import Bill
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +125,24 @@ class Prefill:
 
     def cost(self, usage: Usage) -> float:
         """Dollars for a request."""
-        return self.seconds(usage) * self.gpus * self.dollars / 3600
+        return self._dollars(self.seconds(usage))
+
+    def bill(self, usage: Usage) -> Bill:
+        """The same by class: prefill is shared out among fresh tokens, and reading costs nothing.
+
+        Examples
+        --------
+        >>> PRESETS["8b"].bill(Usage(uncached=1000, cache_read=100_000)).read
+        0.0
+        """
+        fresh = usage.prompt - usage.cache_read
+        prefill = self._dollars(self.prefill_seconds(fresh, usage.cache_read))
+        written = prefill * usage.cache_write / fresh if fresh else 0.0
+        output = self._dollars(self.decode_seconds(usage.output, usage.prompt))
+        return Bill(prefill - written, 0.0, written, output)
+
+    def _dollars(self, seconds: float) -> float:
+        return seconds * self.gpus * self.dollars / 3600
 
     def rates(self, time: float, prompt: int) -> Prefill:
         """What holds for a request, as a price sheet would say: always the same."""

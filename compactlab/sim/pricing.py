@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from compactlab.sim.errors import ModelError
 from compactlab.sim.message import Usage
 from compactlab.sim.model import Model
-from compactlab.sim.rates import MILLION, Rates, step_of
+from compactlab.sim.rates import MILLION, Bill, Rates, step_of
 
 __all__ = [
     "Charge",
@@ -42,6 +42,9 @@ class Charge(Protocol):
 
     def cost(self, usage: Usage) -> float:
         """Dollars for a request."""
+
+    def bill(self, usage: Usage) -> Bill:
+        """The same by class of tokens."""
 
 
 class Sheet(Protocol):

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from compactlab.sim.message import Usage
 
 MILLION = 1_000_000
 HOUR = 3600.0
+
+
+class Bill(NamedTuple):
+    """Dollars of a request by class: plain input, reads, writes with storage, and the answer."""
+
+    input: float
+    read: float
+    write: float
+    output: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +47,23 @@ class Rates:
             + usage.cache_write_1h * self.cache_write_1h
             + usage.output * self.output
             + usage.storage * self.storage
+        )
+
+    def bill(self, usage: Usage) -> Bill:
+        """The same by class: together, but for rounding, what :meth:`cost` says.
+
+        Examples
+        --------
+        >>> Rates(2.0, 0.2, 2.5, 4.0, 10.0).bill(Usage(uncached=1, cache_read=10, output=1))
+        Bill(input=2.0, read=2.0, write=0.0, output=10.0)
+        """
+        return Bill(
+            usage.uncached * self.uncached,
+            usage.cache_read * self.cache_read,
+            usage.cache_write_5m * self.cache_write_5m
+            + usage.cache_write_1h * self.cache_write_1h
+            + usage.storage * self.storage,
+            usage.output * self.output,
         )
 
     def times(self, factor: float) -> Rates:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ UPDATE = "COMPACTLAB_UPDATE_GOLDEN"
 
 WINDOW = 2_000
 _READ, _WRITE, _OUTPUT = 0.3e-6, 3.75e-6, 15e-6
+
+WRITER = "lexrank(units=1000)"
 
 # A prompt as (tokens read, tokens written); whoever reads less than was there has compacted.
 Prompts = Sequence[tuple[int, int]]
@@ -71,10 +74,14 @@ def make(
         WINDOW,
         seed,
         digest="d" * 16,
-        summarizer="lexrank(units=1000)",
+        summarizer=WRITER,
         metrics={
             "cost_usd": sum(call["cost_usd"] for call in calls) + side,
             "side_cost_usd": side,
+            "cost_input_usd": 0.0,
+            "cost_read_usd": reads * _READ,
+            "cost_write_usd": writes * _WRITE,
+            "cost_output_usd": 10 * len(prompts) * _OUTPUT,
             "premium_usd": sum(call["premium_usd"] for call in calls),
             "tokens_uncached": 0,
             "tokens_cache_read": reads,
@@ -104,9 +111,8 @@ def make(
 
 def fail(strategy: str, conversation: str = "one", error: str = "ValueError: no") -> Run:
     """A run that did not go well."""
-    return Run(
-        conversation, "claude-code", strategy, "recorded", WINDOW, 0, status="failed", error=error
-    )
+    found = Run(conversation, "claude-code", strategy, "recorded", WINDOW, 0, summarizer=WRITER)
+    return replace(found, status="failed", error=error)
 
 
 def store(*runs: Run, **manifest: Any) -> Results:
@@ -116,7 +122,7 @@ def store(*runs: Run, **manifest: Any) -> Results:
         "compactlab": "0.1.0",
         "prices": "genai-prices 0.2.3",
         "tokenizer": "tiktoken 0.14.0",
-        "summarizer": "lexrank(units=1000)",
+        "summarizers": {WRITER: {"label": "lexrank", "simulated": "", "code": ""}},
         "strategies": {spec: spec.replace("()", "") for spec in specs},
         "sources": list(dict.fromkeys(run.conversation for run in runs)),
         "seeds": [0],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -18,6 +19,7 @@ from compactlab.sim.metrics.payback import Payback, paybacks
 from compactlab.sim.metrics.price import above_reading
 from compactlab.sim.model import Model
 from compactlab.sim.pricing import Charge, Sheet, prices_of
+from compactlab.sim.rates import Bill
 from compactlab.sim.trace import SideCall, Step, Trace
 from compactlab.sim.view import Messages
 
@@ -92,6 +94,14 @@ class Reading:
     def costs(self) -> list[float]:
         """Dollars of each call, without its side calls."""
         return list(map(self.cost, self.trace.steps))
+
+    @cached_property
+    def bill(self) -> Bill:
+        """Dollars of all calls by class of tokens, without side calls."""
+        bills = [self.rates(step).bill(step.usage) for step in self.trace.steps]
+        return (
+            Bill(*map(math.fsum, zip(*bills, strict=True))) if bills else Bill(0.0, 0.0, 0.0, 0.0)
+        )
 
     def cost(self, call: Step | SideCall) -> float:
         """Dollars for a request, at the prices of its date and size."""

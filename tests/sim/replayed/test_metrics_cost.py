@@ -33,6 +33,24 @@ def test_every_class_of_tokens_has_its_price(kit: Any) -> None:
     assert figure("side_cost_usd", trace) == 0
 
 
+CLASSES = ("cost_input_usd", "cost_read_usd", "cost_write_usd", "cost_output_usd")
+
+
+def test_the_bill_is_told_by_class(kit: Any) -> None:
+    trace = kit.trace_of(Usage(1000, 2000, 3000, 4000, 500), model="claude-sonnet-4-5")
+    dollars = [1000 * 3e-6, 2000 * 0.3e-6, 3000 * 3.75e-6 + 4000 * 6e-6, 500 * 15e-6]
+    assert [figure(name, trace) for name in CLASSES] == pytest.approx(dollars)
+
+
+@pytest.mark.parametrize("model", ["claude-sonnet-4-5", "gemini-2.5-pro", "self-hosted-70b"])
+def test_classes_and_side_calls_add_up_to_the_bill(model: str, kit: Any) -> None:
+    usages = [Usage(900, 2000, 300, 0, 50, 7), Usage(0, 210_000, 0, 40, 9), Usage()]
+    extra = side(model, Usage(uncached=1000, output=100))
+    trace = kit.trace_of(*usages, model=model, side=[(), extra, ()])
+    parts = [figure(name, trace) or 0.0 for name in (*CLASSES, "side_cost_usd")]
+    assert sum(parts) == pytest.approx(figure("cost_usd", trace), rel=1e-12)
+
+
 def test_side_calls_are_part_of_the_bill(kit: Any) -> None:
     none, some = (), side("claude-sonnet-4-5", Usage(uncached=1000, output=100))
     trace = kit.trace_of(Usage(output=10), Usage(), model="claude-sonnet-4-5", side=[none, some])
