@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from compactlab.reports.aggregate import causes_of
@@ -21,7 +21,11 @@ SESSIONS = 6
 
 
 def gallery(
-    results: Results, comparison: Comparison, colours: Mapping[str, str], name: str
+    results: Results,
+    comparison: Comparison,
+    colours: Mapping[str, str],
+    name: str,
+    cases: Sequence[Case] | None = None,
 ) -> list[Chart]:
     """Draw everything that there is to draw about a comparison.
 
@@ -35,6 +39,8 @@ def gallery(
         Name of the colour by spec, see :func:`~compactlab.reports.charts.palette.strategy_colours`.
     name
         What the names of the charts begin with: small letters, digits and hyphens.
+    cases
+        The conversations with charts of their own; None for the largest.
 
     Returns
     -------
@@ -42,7 +48,7 @@ def gallery(
         Charts for which there are no figures are left out. Those of single conversations come
         last, the largest conversation first, and have a ``subject``.
     """
-    return list(_drawn(results, comparison, colours, name))
+    return list(_drawn(results, comparison, colours, name, cases))
 
 
 def save_charts(
@@ -77,7 +83,11 @@ def save_charts(
 
 
 def _drawn(
-    results: Results, comparison: Comparison, colours: Mapping[str, str], name: str
+    results: Results,
+    comparison: Comparison,
+    colours: Mapping[str, str],
+    name: str,
+    cases: Sequence[Case] | None = None,
 ) -> Iterator[Chart]:
     labels = [row.label for row in comparison.rows]
     causes = [causes_of(row.runs) for row in comparison.rows]
@@ -86,7 +96,7 @@ def _drawn(
         breakdown(labels, causes, f"{name}-causes"),
     ]
     yield from filter(None, charts)
-    for number, (case, runs) in enumerate(_largest(comparison), 1):
+    for number, (case, runs) in enumerate(_largest(comparison, cases), 1):
         panels = [
             Panel(row.label, colours[row.spec], runs[row.spec], results.catalogue)
             for row in comparison.rows
@@ -95,12 +105,16 @@ def _drawn(
             yield chart
 
 
-def _largest(comparison: Comparison) -> list[tuple[Case, dict[str, Run]]]:
+def _largest(
+    comparison: Comparison, cases: Sequence[Case] | None
+) -> list[tuple[Case, dict[str, Run]]]:
     """The runs by spec of the conversations with the largest prompts, in their first replay."""
     found: dict[tuple[str, str], tuple[Case, dict[str, Run]]] = {}
     for row in comparison.rows:
         for run in row.runs:
             case = case_of(run)
+            if cases is not None and case not in cases:
+                continue
             first, runs = found.setdefault(case[:2], (case, {}))
             if first == case:
                 runs[row.spec] = run
