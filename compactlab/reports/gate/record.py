@@ -1,0 +1,137 @@
+"""A record: of one run, the figures that a gate looks at, and what it needed and held."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from compactlab.reports.calls import total
+from compactlab.sim.metrics import METRICS
+from compactlab.sim.run import Run
+from compactlab.sim.tables import CALLS
+
+Case = tuple[str, str, int]
+"""Scenario, conversation and seed."""
+
+Needs = Mapping[str, tuple[int, int]]
+"""Needs, and needs met, by type of fact."""
+
+NEED = "amnesia_need"
+REUSE = "prefix_reuse"
+
+
+@dataclass(frozen=True, order=True)
+class Subject:
+    """What is judged: a strategy under a model and a summariser.
+
+    Parameters
+    ----------
+    label, strategy
+        The strategy's short name and its full one.
+    model, summarizer
+        As in the runs.
+    """
+
+    label: str
+    strategy: str
+    model: str
+    summarizer: str
+
+
+@dataclass(frozen=True)
+class Record:
+    """What is kept of a run.
+
+    Parameters
+    ----------
+    scenario, conversation, seed
+        What was replayed.
+    figures
+        Value by metric; None where it has none.
+    needs
+        Needs and needs met, by type of fact; without the types that nothing needed.
+    prompt
+        Prompt tokens that were read from the cache, and those that were not: by them the share of
+        what was read is put together over runs.
+    failed
+        What went wrong; "" if nothing did. Then there are no figures.
+    """
+
+    scenario: str
+    conversation: str
+    seed: int
+    figures: Mapping[str, float | None] = field(default_factory=dict)
+    needs: Needs = field(default_factory=dict)
+    prompt: tuple[int, int] = (0, 0)
+    failed: str = ""
+
+    @property
+    def case(self) -> Case:
+        """What it was over."""
+        return self.scenario, self.conversation, self.seed
+
+    def run(self, type: str = "") -> Run:
+        """The record as a run, so that figures are put together as reports do it.
+
+        Parameters
+        ----------
+        type
+            Of which type of fact need-weighted amnesia is to be; "" for all.
+        """
+        figures = dict(self.figures)
+        if type:
+            needs, met = self.needs.get(type, (0, 0))
+            figures = {NEED: (needs - met) / needs if needs else None}
+        read, fresh = self.prompt
+        rows = CALLS.filled({"cache_read": [read], "uncached": [fresh]})
+        return Run(
+            self.conversation,
+            self.scenario,
+            "",
+            "",
+            0,
+            self.seed,
+            metrics=figures,
+            rows={"calls": rows},
+        )
+
+
+def record_of(run: Run, metrics: Iterable[str]) -> Record:
+    """What a gate keeps of a run.
+
+    Parameters
+    ----------
+    run
+        The run.
+    metrics
+        Names of the metrics to keep.
+    """
+    if run.status != "ok":
+        return Record(run.scenario, run.conversation, run.seed, failed=run.error or run.status)
+    figures = {name: _figure(name, run.metrics.get(name)) for name in metrics}
+    prompt = (0, 0)
+    if REUSE in figures:
+        fresh = total(run, "uncached", "cache_write_5m", "cache_write_1h")
+        prompt = total(run, "cache_read"), fresh
+    return Record(run.scenario, run.conversation, run.seed, figures, _needs(run), prompt)
+
+
+def _figure(name: str, value: float | None) -> float | None:
+    """A figure in the form that it has in a file: counts are whole, whoever has measured them."""
+    if value is None or math.isnan(value):
+        return None
+    counted = METRICS[name].unit in ("tokens", "calls", "compactions", "summaries", "messages")
+    return int(value) if counted and float(value).is_integer() else float(value)
+
+
+def _needs(run: Run) -> Needs:
+    facts = run.rows.get("facts")
+    if facts is None or not len(facts):
+        return {}
+    found: dict[str, tuple[int, int]] = {}
+    for type, needs, met in zip(facts["type"], facts["needs"], facts["needs_met"], strict=True):
+        if needs:
+            before = found.get(type, (0, 0))
+            found[type] = before[0] + int(needs), before[1] + int(met)
+    return found
