@@ -17,6 +17,7 @@ from compactlab.naming import (
     several,
     strategy_of,
     summarizer_of,
+    summarizers_of,
     tables_of,
 )
 from compactlab.scenarios.catalogue import DEFAULT, Seeded, find_conversation, sources
@@ -113,7 +114,7 @@ def run(
     strategies: Iterable[Strategy | str] | Strategy | str = LINE_UP,
     models: Iterable[str] = (),
     *,
-    summarizer: Summarizer | str = "lexrank",
+    summarizer: Summarizer | str | Iterable[Summarizer | str] = "lexrank",
     window: int | None = None,
     seeds: int = 1,
     jobs: int = 1,
@@ -140,7 +141,8 @@ def run(
     models
         Names of models; ``recorded`` is the one that each recorded call went to.
     summarizer
-        Makes the summaries that strategies ask for.
+        Makes the summaries that strategies ask for: one or several, each with every strategy, so
+        that one sees how a ranking depends on it.
     window
         Narrows every model's context window to so many tokens.
     seeds
@@ -258,7 +260,7 @@ def plan(
     strategies: Iterable[Strategy | str] | Strategy | str = LINE_UP,
     models: Iterable[str] = (),
     *,
-    summarizer: Summarizer | str = "lexrank",
+    summarizer: Summarizer | str | Iterable[Summarizer | str] = "lexrank",
     window: int | None = None,
     seeds: int = 1,
     lenient: bool = False,
@@ -284,9 +286,9 @@ def plan(
     ]
     compared = tuple(map(strategy_of, several(strategies, (Strategy, str))))
     check_specs(compared)
+    writers = summarizers_of(summarizer)
     computed = metrics_of(several(metrics, (str,)))
     setting = Setting(
-        summarizer_of(summarizer),
         window,
         catalogue,
         churn_of(churn),
@@ -295,4 +297,4 @@ def plan(
         tables_of(several(tables, (str,)), computed),
     )
     each = {source.key: source for source in (*held, *found)}  # who is given twice runs once
-    return Experiment(tuple(each.values()), compared, names, setting, skipped)
+    return Experiment(tuple(each.values()), compared, names, setting, skipped, writers)

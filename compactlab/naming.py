@@ -90,6 +90,32 @@ def summarizer_of(summarizer: Summarizer | str) -> Summarizer:
     return find_summarizer(summarizer) if isinstance(summarizer, str) else summarizer
 
 
+def summarizers_of(
+    summarizer: Summarizer | str | Iterable[Summarizer | str],
+) -> tuple[Summarizer, ...]:
+    """Summarisers, or those that specs name, each once: one alone, or several.
+
+    Raises
+    ------
+    UsageError
+        If there is none, one is not known, or two different ones have the same spec.
+
+    Examples
+    --------
+    >>> [each.label for each in summarizers_of(["lexrank", "lead", "lexrank"])]
+    ['lexrank', 'lead']
+    """
+    found: dict[str, Summarizer] = {}
+    for each in map(summarizer_of, several(summarizer, (Summarizer, str))):
+        if type(found.setdefault(each.spec, each)) is not type(each):
+            raise UsageError(
+                f"two different summarisers are called {each.spec}: rename the class of one"
+            )
+    if not found:
+        raise UsageError("an experiment needs a summariser: name at least one")
+    return tuple(found.values())
+
+
 def churn_of(churn: Churn | str | Path | None) -> Churn | None:
     """What an audit measured, or what it wrote into a file."""
     return read_churn(Path(churn)) if isinstance(churn, str | Path) else churn
@@ -155,8 +181,8 @@ def tables_of(names: Iterable[str], metrics: Iterable[str]) -> tuple[str, ...]:
     Parameters
     ----------
     names
-        Of tables; none stands for those that are usually written: not the trace, and facts only
-        if a figure of memory is computed, for which they must be followed.
+        Of tables; none stands for those that are usually written: not the trace, and facts
+        and views only if a figure of memory is computed, for which facts must be followed.
     metrics
         Names of the metrics that are computed.
 
@@ -178,4 +204,5 @@ def tables_of(names: Iterable[str], metrics: Iterable[str]) -> tuple[str, ...]:
     if named:
         return tuple(name for name in TABLES if name in named)
     followed = {m.name for family in FAMILIES if family.name in _FOLLOWED for m in family.metrics}
-    return tuple(n for n in USUAL if n != "facts" or not followed.isdisjoint(metrics))
+    wanted = not followed.isdisjoint(metrics)
+    return tuple(name for name in USUAL if wanted or name not in ("facts", "views"))

@@ -173,24 +173,32 @@ class Expansion:
         )
         return ()
 
-    def summarizer(self, given: Any) -> str:
-        """The spec of the summariser, of which there is one: no lists of values."""
-        place: Place = ("summarizer",)
+    def summarizers(self, given: Any) -> list[str]:
+        """The specs of the summarisers, each once; one may stand without a list."""
+        items: list[tuple[Place, Any]] = [(("summarizer",), given)]
+        if isinstance(given, list):
+            items = list(self._items("summarizer", given))
+        choices = [self._summarizer(each, place) for place, each in items]
+        known: dict[str, str] = {}
+        if self._within_limit("summarizers", choices):
+            for choice in filter(None, choices):
+                for text, made in choice.points(self.faults):
+                    known.setdefault(made.spec, text)
+        return list(known.values())
+
+    def _summarizer(self, given: Any, place: Place) -> Choice | None:
         before = len(self.faults)
         if isinstance(given, str):
             with self.faults.at(place):
-                summarizers.find_summarizer(given)
-            return given
-        if not self._is_table(given, place, ("name",)):
-            return ""
-        name, fields = self._named(given, place, "name")
-        if name:
+                return Fixed(given, summarizers.find_summarizer(given))
+        elif self._is_table(given, place, ("name",)):
+            name, fields = self._named(given, place, "name")
             with self.faults.at((*place, "name")):
-                cls = summarizers.find_class(name)
-                read = read_grid(name, cls, fields, place, self.faults, lists=False)
-                if len(self.faults) == before:
-                    return "".join(text for text, _ in read.points(self.faults))
-        return ""
+                cls = summarizers.find_class(name) if name else None
+                if cls is not None:
+                    read = read_grid(name, cls, fields, place, self.faults)
+                    return read if len(self.faults) == before else None
+        return None
 
     def _items(self, key: str, given: Any) -> Iterator[tuple[Place, Any]]:
         if not isinstance(given, list) or not given:
@@ -226,7 +234,3 @@ class Expansion:
                 (key,), f"the grids make {size:,} {key}; more than {LIMIT:,} are not run"
             )
         return size <= LIMIT
-
-
-def _seeded(name: str, seeds: Sequence[int] | None) -> str | Seeded:
-    return name if seeds is None else Seeded(name, seeds)

@@ -9,9 +9,9 @@ import tomllib
 from collections.abc import Callable, Iterator
 from datetime import date, datetime, time
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from compactlab.cli.expansion import Expansion
 from compactlab.cli.faults import Faults, Place, shown
@@ -22,6 +22,11 @@ from compactlab.strategies.catalogue import LINE_UP
 
 # TOML has whole numbers of 64 bits.
 _LARGEST = 2**63
+
+
+def _in_list(given: Any) -> Any:
+    """What may also stand alone."""
+    return [given] if isinstance(given, str) else given
 
 
 class Settings(BaseModel):
@@ -58,9 +63,11 @@ class Settings(BaseModel):
         description="How often the client changes its prompt unasked: a file that compactlab "
         "audit has written.",
     )
-    summarizer: str = Field(
-        default="lexrank",
-        description="Who makes the summaries: a spec, or a table with its 'name' and fields.",
+    summarizer: Annotated[list[str], BeforeValidator(_in_list)] = Field(
+        default=["lexrank"],
+        min_length=1,
+        description="Who makes the summaries: a spec, a table with a 'name' and fields, each with "
+        "a value or a list of them, or a list of such; each is replayed with every strategy.",
     )
     loop: str = Field(
         default="closed",
@@ -172,7 +179,7 @@ def _written_out(folder: Path, data: dict[str, Any], faults: Faults) -> dict[str
     expand: dict[str, Callable[[Any], Any]] = {
         "conversations": expansion.conversations,
         "strategies": expansion.strategies,
-        "summarizer": expansion.summarizer,
+        "summarizer": expansion.summarizers,
     }
     for key in (key for key in expand if key in data):
         before = len(faults)

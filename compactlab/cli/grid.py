@@ -117,8 +117,6 @@ def read_grid(
     table: Mapping[str, Any],
     place: Place,
     faults: Faults,
-    *,
-    lists: bool = True,
 ) -> Grid:
     """Read the values of a class's fields; those that do not fit are faults.
 
@@ -134,8 +132,6 @@ def read_grid(
         Of the table.
     faults
         Collects what is wrong.
-    lists
-        Whether a field may have a list of values.
     """
     fields = [field.name for field in dataclasses.fields(cls) if field.init]
     axes = {}
@@ -143,16 +139,16 @@ def read_grid(
         hints = hints_of(cls)
         for field, value in table.items():
             if field in fields:
-                axes[field] = _axis(value, hints[field], (*place, field), faults, lists)
+                axes[field] = _axis(value, hints[field], (*place, field), faults)
             else:
                 faults.add((*place, field), unknown("field", field, fields))
     return Grid(place, name, cls, axes)
 
 
-def _axis(value: Any, hint: Any, place: Place, faults: Faults, lists: bool) -> dict[Place, Any]:
+def _axis(value: Any, hint: Any, place: Place, faults: Faults) -> dict[Place, Any]:
     """The values of a field, by their places: one, or those of a list."""
     values = {place: value}
-    if lists and _is_grid(value, hint):
+    if _is_grid(value, hint):
         values = {(*place, number): each for number, each in enumerate(value)}
     if not values:
         faults.add(place, "an empty list leaves nothing to run")

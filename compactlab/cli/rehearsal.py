@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from compactlab.cli.progress import lasting
-from compactlab.reports.text import counted
+from compactlab.reports.text import counted, listed
 from compactlab.sim.one_run import TOO_LONG
 from compactlab.sim.run import Run, parcel
 from compactlab.sim.shard import DEFAULT_MODEL, Shard
@@ -145,10 +145,10 @@ def _what(planned: Experiment, folder: str) -> None:
             click.echo(f"  {name}")
         if len(names) > _LISTED:
             click.echo(f"  and {len(names) - _LISTED:,} more")
-    writer = setting.summarizer.spec if setting.summarizer else "nobody"
+    writers = listed([writer.spec for writer in planned.summarizers]) or "nobody"
     loop = f"open and {setting.loop.spec}" if setting.loop else "open"
     narrowed = f"{setting.window:,} tokens" if setting.window else "the model's own"
-    click.echo(f"window {narrowed}; summaries by {writer}")
+    click.echo(f"window {narrowed}; summaries by {writers}")
     click.echo(f"loop {loop}; {counted(len(setting.metrics), 'metric')}")
     click.echo(f"tables: runs, {', '.join(setting.tables)}")
     if planned.skipped:

@@ -58,8 +58,10 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--summarizer",
+    multiple=True,
     metavar="SPEC",
-    help="Who makes the summaries, see list summarizers.  [default: lexrank]",
+    help="Who makes the summaries, see list summarizers. Repeatable: each with every strategy.  "
+    "[default: lexrank]",
 )
 @click.option(
     "--loop",

@@ -63,11 +63,10 @@ def experiment_schema() -> Schema:
     }
     properties["metrics"]["items"] = {"enum": [*(family.name for family in FAMILIES), *METRICS]}
     properties["tables"]["items"] = {"enum": list(TABLES)}
-    del properties["summarizer"]["type"]
-    properties["summarizer"]["anyOf"] = [
-        {"anyOf": [{"enum": sorted(written)}, _TEXT]},
-        {"$ref": "#/$defs/summarizer"},
-    ]
+    writer: Schema = {"anyOf": [{"enum": sorted(written)}, _TEXT, {"$ref": "#/$defs/summarizer"}]}
+    for key in ("type", "items", "minItems"):
+        del properties["summarizer"][key]
+    properties["summarizer"]["anyOf"] = [*writer["anyOf"], _listed(writer)]
     return {
         "$schema": _DIALECT,
         "title": "compactlab experiment",
@@ -80,7 +79,7 @@ def experiment_schema() -> Schema:
             "pipeline": _pipeline({"anyOf": [named, one]}),
             "files": _files(seeds),
             "scenario": _tables("scenario", suite, {"seeds": seeds}),
-            "summarizer": _tables("name", written, lists=False),
+            "summarizer": _tables("name", written),
         },
     }
 
@@ -125,7 +124,6 @@ def _tables(
     more: Mapping[str, Schema] | None = None,
     *,
     own: bool = False,
-    lists: bool = True,
 ) -> Schema:
     """Tables that name one of some classes and give it fields; perhaps one of somebody's own."""
     names: Schema = {"title": key.capitalize(), "enum": sorted(classes)}
@@ -138,7 +136,7 @@ def _tables(
     for name, cls in sorted(classes.items()):
         then = {
             "description": (inspect.getdoc(cls) or "").partition("\n")[0],
-            "properties": {key: True, **fields_schema(cls, lists=lists), **(more or {})},
+            "properties": {key: True, **fields_schema(cls), **(more or {})},
             "additionalProperties": False,
         }
         chosen = {"properties": {key: {"const": name}}, "required": [key]}
@@ -146,7 +144,7 @@ def _tables(
     return {"type": "object", "properties": {key: names}, "required": [key], "allOf": cases}
 
 
-def fields_schema(cls: type, *, lists: bool = True) -> dict[str, Schema]:
+def fields_schema(cls: type) -> dict[str, Schema]:
     """What the fields of a class take, by name: a value, or in a grid also a list of them."""
     from compactlab.cli.hint import hints_of, schema_of
 
@@ -160,7 +158,7 @@ def fields_schema(cls: type, *, lists: bool = True) -> dict[str, Schema]:
         said["description"] = told.get(field.name, "")
         if field.default is not dataclasses.MISSING:
             said["default"] = field.default
-        found[field.name] = {**said, **({"anyOf": [value, _listed(value)]} if lists else value)}
+        found[field.name] = {**said, "anyOf": [value, _listed(value)]}
     return found
 
 

@@ -81,3 +81,18 @@ def binned(values: list[Any], bins: int) -> list[Any]:
     """
     step = -(-len(values) // bins) or 1
     return [max(values[at : at + step]) for at in range(0, len(values), step)]
+
+
+def acted(run: Run, kept: Run | None) -> bool:
+    """Whether a run sent anything else than keeping everything does, or asked for something.
+
+    Parameters
+    ----------
+    run
+        The run.
+    kept
+        That of ``keep_all`` over the same case; None where it was not replayed.
+    """
+    if any(map(run.metrics.get, ("rewrites", "side_cost_usd", "tokens_added"))):
+        return True
+    return kept is not None and not same_sizes(run, kept)

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from compactlab.reports.aggregate import figures_of, replays
-from compactlab.reports.calls import models, same_sizes
+from compactlab.reports.calls import acted, models
+from compactlab.reports.refusal import refused, usual
 from compactlab.reports.text import clean
 from compactlab.sim.model import Catalogue, built_in
 from compactlab.sim.results import Results
@@ -32,9 +33,6 @@ NULLS = frozenset({"keep_all", "keep_none", "random_keep"})
 # Recordings have torn calls of their own, and where one stands, cuts may tear a few more prompts;
 # a strategy that tears calls from their results does so on many of them.
 FAULT_MARGIN = 0.01
-
-# Without keep_all nobody knows how many calls of a recording are torn: surely not more than this.
-_MOST_TORN = 0.5
 
 Case = tuple[str, str, int]
 """Scenario, conversation and seed."""
@@ -138,8 +136,8 @@ class Comparison:
     dropped
         Labels of strategies that succeeded too seldom to be compared: in less than half of the
         conversations where any did.
-    writers
-        How many summarisers the results hold: of several, a title names this one's.
+    written_by
+        The summariser's short name, where the results hold several: a title names it then.
     catalogue
         The models that the runs name.
     """
@@ -151,7 +149,7 @@ class Comparison:
     left_out: tuple[Case, ...]
     dropped: tuple[str, ...]
     summarizer: str = ""
-    writers: int = 1
+    written_by: str = ""
     catalogue: Catalogue = field(default_factory=built_in, repr=False)
 
     @property
@@ -238,9 +236,16 @@ def compare(results: Results, kind: Kind, runs: Sequence[Run]) -> Comparison:
         tuple(case for case in cases if case not in within),
         tuple(label(results, spec) for spec in done if spec not in compared),
         summarizer,
-        max(1, len(results.manifest.get("summarizers", ()))),
+        _written_by(results, summarizer),
         results.catalogue,
     )
+
+
+def _written_by(results: Results, summarizer: str) -> str:
+    writers = results.manifest.get("summarizers", {})
+    if len(writers) < 2:
+        return ""
+    return clean(writers.get(summarizer, {}).get("label", summarizer))
 
 
 def case_of(run: Run) -> Case:
@@ -275,29 +280,9 @@ def _row(
         own,
         spec in results.manifest.get("sees_future", ()),
         results.manifest.get("breaks", {}).get(spec, {}),
-        _refused(own) > _usual(figures) + FAULT_MARGIN,
-        sum(any(_acted(run, kept) for run in group) for group in replays(runs)),
+        refused(own) > usual({_name(spec): each for spec, each in figures.items()}) + FAULT_MARGIN,
+        sum(any(acted(run, kept.get(case_of(run))) for run in group) for group in replays(runs)),
     )
-
-
-def _refused(own: Mapping[str, float | None]) -> float:
-    """The share of calls that a provider would refuse, for a call without its result, say."""
-    calls = own["calls"]
-    return (own["rejected_calls"] or 0.0) / calls if calls else 0.0
-
-
-def _usual(figures: Mapping[str, Mapping[str, float | None]]) -> float:
-    """How many are refused where nobody touches a prompt: keep_all's, else the least there are."""
-    refused = {_name(spec): _refused(own) for spec, own in figures.items()}
-    return refused.get("keep_all", min(_MOST_TORN, *refused.values()))
-
-
-def _acted(run: Run, kept: Mapping[Case, Run]) -> bool:
-    """Whether a run sent anything else than keeping everything does, or asked for something."""
-    if any(map(run.metrics.get, ("rewrites", "side_cost_usd", "tokens_added"))):
-        return True
-    all_of_it = kept.get(case_of(run))
-    return all_of_it is not None and not same_sizes(run, all_of_it)
 
 
 def _relate(figures: dict[str, dict[str, float | None]]) -> None:

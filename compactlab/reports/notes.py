@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from compactlab.reports.aggregate import figures_of, replays
@@ -65,7 +65,10 @@ def scope(comparison: Comparison, name: Name = str) -> str:
     if len(comparison.cases) > comparison.conversations:
         over += f" in {counted(len(comparison.cases), 'replay')}"
     strategies = counted(len(comparison.rows), "strategy")
-    return f"model {model_names(comparison, name)}; {window(comparison)}; {strategies} over {over}"
+    under = f"model {model_names(comparison, name)}; {window(comparison)}"
+    if comparison.written_by:
+        under += f"; summaries by {name(comparison.written_by)}"
+    return f"{under}; {strategies} over {over}"
 
 
 def model_names(comparison: Comparison, name: Name = str) -> str:
@@ -103,14 +106,23 @@ def window_of(model: str, narrowed: int, catalogue: Catalogue) -> int:
 
 def summaries(results: Results, name: Name = str) -> str:
     """Who made the summaries, and that it was no model."""
-    spec = clean(results.manifest.get("summarizer", ""))
-    if not spec:
+    writers = results.manifest.get("summarizers", {})
+    if not writers:
         return "no summariser"
-    told = clean(results.manifest.get("simulated", ""))
-    told = f"SIMULATED, {told}" if told else _COPIED if spec.startswith(_EXTRACTIVE) else ""
-    if told and results.manifest.get("flushes"):
-        told += "; what agents put into their memory is picked and simulated so, too"
-    return f"summaries by {name(spec)}{': ' if told else ''}{told}"
+    simulated = {spec: _simulated(spec, writer) for spec, writer in writers.items()}
+    said = [
+        f"by {name(clean(spec))}{': ' if told else ''}{told}" for spec, told in simulated.items()
+    ]
+    if any(simulated.values()) and results.manifest.get("flushes"):
+        said.append("what agents put into their memory is picked and simulated so, too")
+    return f"summaries {'; '.join(said)}"
+
+
+def _simulated(spec: str, writer: Mapping[str, str]) -> str:
+    """What of a summariser is no model's writing."""
+    if told := clean(writer.get("simulated", "")):
+        return f"SIMULATED, {told}"
+    return _COPIED if spec.startswith(_EXTRACTIVE) else ""
 
 
 def unfinished(results: Results) -> str:

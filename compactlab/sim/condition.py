@@ -1,4 +1,4 @@
-"""Under what conversations are replayed: a strategy, a model, and what is the same for all."""
+"""Under what conversations are replayed: strategy, model, summariser, and what all share."""
 
 from __future__ import annotations
 
@@ -27,8 +27,6 @@ class Setting:
 
     Parameters
     ----------
-    summarizer
-        Makes the summaries that strategies ask for.
     window
         Narrows every model's window to so many tokens.
     catalogue
@@ -41,15 +39,17 @@ class Setting:
         Names of those that are computed; all by default.
     tables
         Names of the tables that are written, beside that of the runs.
+    redact
+        Whether what looks like a secret is hidden in all that is written.
     """
 
-    summarizer: Summarizer | None = None
     window: int | None = None
     catalogue: Catalogue = field(default_factory=built_in)
     churn: Churn | None = None
     loop: Closed | None = None
     metrics: tuple[str, ...] = tuple(METRICS)
     tables: tuple[str, ...] = USUAL
+    redact: bool = False
 
     @property
     def effort(self) -> int:
@@ -59,20 +59,18 @@ class Setting:
     @cached_property
     def provenance(self) -> dict[str, Any]:
         """All of it that can change a figure, with the versions of what computes it."""
-        writer = self.summarizer
         return {
             "compactlab": version("compactlab"),
             "engine": digest_of_folder("sim"),
             "prices": price_list(),
             "tokenizer": f"tiktoken {version('tiktoken')}",
-            "summarizer": writer.spec if writer else "",
-            "summarizer_code": digest_of_classes([type(writer)]) if writer else "",
             "own_models": dict(self.catalogue.own),
             "churn": msgspec.to_builtins(self.churn) if self.churn else {},
             "loop": self.loop.spec if self.loop else "",
             "metrics": list(self.metrics),
             "tables": list(self.tables),
             "window": self.window or 0,
+            "redact": self.redact,
         }
 
     @cached_property
@@ -84,7 +82,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Condition:
-    """A strategy under a model, in a setting.
+    """A strategy under a model and a summariser, in a setting.
 
     Parameters
     ----------
@@ -94,11 +92,14 @@ class Condition:
         The model's name; "" for the recorded one, or a current one where nothing was recorded.
     setting
         What is the same for all runs.
+    summarizer
+        Makes the summaries that the strategy asks for; None for nobody.
     """
 
     strategy: Strategy
     model: str
     setting: Setting
+    summarizer: Summarizer | None = None
 
     @cached_property
     def code(self) -> str:
@@ -106,8 +107,25 @@ class Condition:
         return digest_of_classes({type(part) for part in (self.strategy, *self.strategy.parts)})
 
     @cached_property
+    def written_by(self) -> str:
+        """The summariser's spec; "" for nobody."""
+        return self.summarizer.spec if self.summarizer else ""
+
+    @cached_property
+    def writer(self) -> dict[str, str]:
+        """The summariser's short name, what of it is simulated, and the digest of its code."""
+        if self.summarizer is None:
+            return {}
+        return {
+            "label": self.summarizer.label,
+            "simulated": self.summarizer.simulated,
+            "code": digest_of_classes([type(self.summarizer)]),
+        }
+
+    @cached_property
     def key(self) -> str:
         """Sixteen hex digits that change when anything about it changes."""
         what = [self.strategy.spec, self.code, self.model, self.setting.provenance]
+        what += [self.written_by, self.writer]
         said = msgspec.json.encode(what, order="deterministic")
         return hashlib.blake2b(said, digest_size=8).hexdigest()

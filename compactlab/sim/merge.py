@@ -18,18 +18,17 @@ _SAME = (
     "engine",
     "prices",
     "tokenizer",
-    "summarizer",
-    "summarizer_code",
     "own_models",
     "churn",
     "loop",
     "metrics",
     "tables",
     "window",
+    "redact",
 )
 _LISTS = ("sees_future", "flushes", "models", "conditions", "seeds", "engines")
 _SOURCES = ("sources", "source_seeds", "source_keys")
-_NAMED = ("strategies", "strategies_code", "breaks")
+_NAMED = ("strategies", "strategies_code", "breaks", "summarizers")
 
 
 def merge(stores: Sequence[Store], into: Store) -> None:
@@ -115,7 +114,7 @@ def _sources(manifest: Mapping[str, Any]) -> Iterator[tuple[str, int, str]]:
 def _differences(stores: Sequence[Store], manifests: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     first, one = stores[0].folder, manifests[0]
     sources = {(name, seed): key for name, seed, key in _sources(one)}
-    codes = dict(one.get("strategies_code", {}))
+    codes = _codes(one)
     for store, other in zip(stores[1:], manifests[1:], strict=True):
         for name in _SAME:
             if one.get(name) != other.get(name):
@@ -124,9 +123,16 @@ def _differences(stores: Sequence[Store], manifests: Sequence[Mapping[str, Any]]
         for source, seed, key in _sources(other):
             if sources.setdefault((source, seed), key) != key:
                 yield f"{source} (seed {seed}) holds something else in {store.folder}"
-        for spec, code in other.get("strategies_code", {}).items():
+        for spec, code in _codes(other).items():
             if codes.setdefault(spec, code) != code:
                 yield f"{spec} has other code in {store.folder}"
+
+
+def _codes(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Digests of code, by the specs of strategies and of summarisers."""
+    writers = manifest.get("summarizers", {})
+    written = {f"summariser {spec}": told["code"] for spec, told in writers.items()}
+    return {**manifest.get("strategies_code", {}), **written}
 
 
 def _apart(one: Any, other: Any) -> tuple[str, str]:

@@ -21,7 +21,7 @@ from compactlab.sim.tables import NO_ROWS, TABLES
 if TYPE_CHECKING:
     import pandas as pd
 
-_PROVENANCE = ("digest", "summarizer", "own_models", "loop", "labels")
+_PROVENANCE = ("digest", "own_models", "loop", "labels")
 _OUTCOME = ("status", "error")
 _PLACE = ("source", "place", "skipped", "source_key", "condition")
 

@@ -14,7 +14,7 @@ from compactlab.sim.parquet import packed
 from compactlab.sim.store import COUNTED, RUNS
 from compactlab.sim.tables import NO_ROWS, TABLES, Column, Rows, joined
 
-IDENTITY = ("conversation", "scenario", "strategy", "model", "window", "seed")
+IDENTITY = ("conversation", "scenario", "strategy", "model", "window", "seed", "summarizer")
 
 
 @dataclass

@@ -10,6 +10,7 @@ from compactlab.sim.blocks import forget_blocks
 from compactlab.sim.caller import RECORDED
 from compactlab.sim.condition import Condition
 from compactlab.sim.conversation import Conversation
+from compactlab.sim.disclosure import Disclosure
 from compactlab.sim.errors import CompactlabError
 from compactlab.sim.one_run import run_one, told, uncollected
 from compactlab.sim.recording import unseen
@@ -57,10 +58,14 @@ class Task:
 
     def runs(self, timeout: float | None = None) -> Iterator[Run]:
         """Do it, conversation by conversation."""
-        place = 0
+        place, disclosure = 0, self._disclosure()
         try:
             for conversation in _conversations(self.source, self.counts):
-                yield from self._under_all(place, self.source.named(conversation), timeout)
+                named = self.source.named(conversation)
+                if disclosure is not None:
+                    disclosure.turn_to(named)
+                for run in self._under_all(place, named, timeout):
+                    yield disclosure.of(run) if disclosure is not None else run
                 place += 1
         except Exception as error:
             said = str(error) if isinstance(error, CompactlabError) else told(error)
@@ -68,9 +73,10 @@ class Task:
 
     def failed(self, status: str, error: str, place: int = 0) -> Iterator[Run]:
         """Its rows where there is no conversation to name in them."""
+        disclosure = self._disclosure()
         for condition in self.conditions:
             unread = status == "unreadable"
-            yield Run(
+            run = Run(
                 self.source.name,
                 "",
                 "" if unread else condition.strategy.spec,
@@ -79,18 +85,24 @@ class Task:
                 self.source.seed,
                 status=status,
                 error=error,
+                summarizer="" if unread else condition.written_by,
                 label="" if unread else condition.strategy.label,
                 source=self.source.name,
                 place=place,
                 source_key=self.source.key,
                 condition=condition.key,
             )
+            yield disclosure.of(run) if disclosure is not None else run
+
+    def _disclosure(self) -> Disclosure | None:
+        return Disclosure(self.source) if self.conditions[0].setting.redact else None
 
     def _under_all(
         self, place: int, conversation: Conversation, timeout: float | None
     ) -> Iterator[Run]:
         setting = self.conditions[0].setting
-        summarizer = Remembering(setting.summarizer) if setting.summarizer else None
+        every = {id(c.summarizer): c.summarizer for c in self.conditions if c.summarizer}
+        writers = {key: Remembering(each) for key, each in every.items()}
         fallback = RECORDED if conversation.recorded else DEFAULT_MODEL
         overhead = unseen(conversation, setting.catalogue)
         for condition in self.conditions:
@@ -102,7 +114,7 @@ class Task:
                 window=setting.window or 0,
                 seed=self.source.seed,
                 digest=conversation.digest,
-                summarizer=summarizer.spec if summarizer else "",
+                summarizer=condition.written_by,
                 skipped=conversation.skipped,
                 own_models=setting.catalogue.digest,
                 loop=setting.loop.spec if setting.loop else "",
@@ -117,7 +129,7 @@ class Task:
                 run,
                 conversation,
                 condition.strategy,
-                summarizer,
+                writers.get(id(condition.summarizer)),
                 overhead,
                 catalogue=setting.catalogue,
                 churn=setting.churn,

@@ -24,7 +24,7 @@ from compactlab.sim.whole_file import begun, replace_file
 if TYPE_CHECKING:
     import duckdb
 
-FORMAT = 4
+FORMAT = 5
 RUNS = "runs"
 COUNTED = "rows_"  # in the table of runs, a column a table: how many rows it has for the run
 _MANIFEST = "manifest.json"
@@ -82,9 +82,10 @@ class Store:
         return dict(found)
 
     def describe(self, manifest: Mapping[str, Any]) -> None:
-        """Write the manifest."""
+        """Write the manifest, key by key; what stands in a value keeps its order."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        text = json.dumps({"store": FORMAT, **manifest}, indent=2, sort_keys=True)
+        held = {key: manifest[key] for key in sorted(manifest)}
+        text = json.dumps({"store": FORMAT, **held}, indent=2)
         replace_file(self.folder / _MANIFEST, f"{text}\n".encode())
 
     def shards(self) -> list[str]:

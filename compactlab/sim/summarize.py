@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 from compactlab.sim.conversation import Conversation
 from compactlab.sim.memory import Remembered
 from compactlab.sim.message import Message, Part
-from compactlab.sim.spec import spec_of
+from compactlab.sim.spec import label_of, spec_of
 
 
 @dataclass(frozen=True)
@@ -106,6 +106,11 @@ class Summarizer(ABC):
         """The summariser's name with its parameters."""
         return spec_of(self)
 
+    @property
+    def label(self) -> str:
+        """The spec without what stands at its default: for titles, where room is scarce."""
+        return label_of(self)
+
     def bound(self, conversation: Conversation, seed: int) -> Summarizer:
         """Get to know what is replayed; asked for once before each replay.
 
@@ -191,6 +196,11 @@ class Remembering(Summarizer):
     def spec(self) -> str:
         """The inner summariser's spec: remembering changes no result."""
         return self.inner.spec
+
+    @property
+    def label(self) -> str:
+        """The inner summariser's short name."""
+        return self.inner.label
 
     @property
     def simulated(self) -> str:  # type: ignore[override]

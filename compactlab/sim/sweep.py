@@ -1,4 +1,4 @@
-"""An experiment: every strategy, under every model, over every conversation."""
+"""An experiment: every strategy, under every model and summariser, over every conversation."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from compactlab.sim.shard import Shard, Task, forget, shards
 from compactlab.sim.source import Source
 from compactlab.sim.store import Cell, Store
 from compactlab.sim.strategy import Strategy
+from compactlab.sim.summarize import Summarizer
 from compactlab.sim.workers import ALONE, Workers
 
 
@@ -45,7 +46,7 @@ class Done:
 
 @dataclass(frozen=True)
 class Experiment:
-    """What is to be run: every strategy, under every model, over every source.
+    """What is to be run: every strategy, under every model and summariser, over every source.
 
     Parameters
     ----------
@@ -60,6 +61,9 @@ class Experiment:
         What is the same for all runs.
     skipped
         Files that were passed over because they are no transcripts.
+    summarizers
+        Who makes the summaries: each in turn, also where a strategy asks for none, so that every
+        summariser is held against the same strategies. Empty: nobody.
     """
 
     sources: tuple[Source, ...]
@@ -67,13 +71,15 @@ class Experiment:
     models: tuple[str, ...] = ()
     setting: Setting = field(default_factory=Setting)
     skipped: int = 0
+    summarizers: tuple[Summarizer, ...] = ()
 
     @cached_property
     def conditions(self) -> tuple[Condition, ...]:
-        """Every strategy under every model, each once."""
+        """Every strategy under every model and summariser, each once."""
         every = (
-            Condition(strategy, model, self.setting)
+            Condition(strategy, model, self.setting, summarizer)
             for model in self.models or ("",)
+            for summarizer in self.summarizers or (None,)
             for strategy in self.strategies
         )
         return tuple({condition.key: condition for condition in every}.values())
@@ -99,7 +105,7 @@ class Experiment:
         Returns
         -------
         Results
-            All runs, in the order of sources, conversations, models and strategies.
+            All runs, in the order of sources, conversations, models, summarisers and strategies.
         """
         found: dict[tuple[int, int, int], Run] = {}
         sources = {source.key: n for n, source in enumerate(self.sources)}
@@ -206,10 +212,10 @@ class Experiment:
 
     def manifest(self) -> dict[str, Any]:
         """Where the results come from."""
-        strategies, writer = self.strategies, self.setting.summarizer
+        strategies = self.strategies
         return {
             **self.setting.provenance,
-            "simulated": writer.simulated if writer else "",
+            "summarizers": {c.written_by: c.writer for c in self.conditions if c.summarizer},
             "strategies": {strategy.spec: strategy.label for strategy in strategies},
             "strategies_code": {c.strategy.spec: c.code for c in self.conditions},
             "sees_future": [s.spec for s in strategies if s.sees_future],
@@ -217,7 +223,7 @@ class Experiment:
             "breaks": {s.spec: dict(s.breaks) for s in strategies if s.breaks},
             "models": list(self.models),
             "skipped_files": self.skipped,
-            "sources": [source.name for source in self.sources],
+            "sources": [source.alias or source.name for source in self.sources],
             "source_seeds": [source.seed for source in self.sources],
             "source_keys": [source.key for source in self.sources],
             "conditions": [condition.key for condition in self.conditions],
@@ -241,6 +247,6 @@ def _done(shard: Shard, runs: list[Run]) -> Done:
         len(shard.cells),
         sum(len(run.calls) for run in runs),
         sum(run.status != "ok" for run in runs),
-        shard.tasks[-1].source.name,
+        shard.tasks[-1].source.alias or shard.tasks[-1].source.name,
         shard.work,
     )

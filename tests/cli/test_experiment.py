@@ -9,6 +9,7 @@ import pytest
 from compactlab.cli.experiment import Settings
 from compactlab.scenarios.catalogue import sources
 from compactlab.sim.errors import InputError
+from compactlab.summarizers.catalogue import find_summarizer
 
 TINY = "coding_agent(turns=2, tokens=2000)"
 SETTINGS = f"""
@@ -210,9 +211,40 @@ def test_the_same_conversation_named_twice_is_replayed_once(toml, chat, tmp_path
     ]
 
 
-def test_a_summariser_may_be_a_table(toml):
-    table = '{ name = "lexrank", tokens = 900 }'
-    assert Settings.load(toml(f"summarizer = {table}"), {}).summarizer == "lexrank(tokens=900)"
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ('"lead"', ["lead"]),
+        ('{ name = "lexrank", tokens = 900 }', ["lexrank(tokens=900)"]),
+        ('["lead", { name = "lexrank", tokens = 900 }]', ["lead", "lexrank(tokens=900)"]),
+        (
+            '{ name = "lexrank", tokens = [900, 950], units = [10, 20] }',
+            [
+                f"lexrank(tokens={tokens}, units={units})"
+                for tokens in (900, 950)
+                for units in (10, 20)
+            ],
+        ),
+        ('["lead", { name = "lead" }, "lead()"]', ["lead"]),
+    ],
+    ids=["text", "table", "list", "grid", "each once"],
+)
+def test_summarisers_may_be_several(toml, said, meant):
+    assert Settings.load(toml(f"summarizer = {said}"), {}).summarizer == meant
+
+
+def test_a_dry_run_names_all_summarisers_and_counts_under_each(compactlab, toml):
+    file = toml('strategies = ["keep_all", "keep_none"]\nsummarizer = ["lead", "tail", "oracle"]')
+    done = compactlab("run", file, "--dry-run", "--conversations", TINY)
+    lead, tail, oracle = (find_summarizer(name).spec for name in ("lead", "tail", "oracle"))
+    assert f"summaries by {lead}, {tail} and {oracle}" in done.out
+    assert "6 runs, if every source holds one conversation" in done.out
+
+
+def test_options_win_over_the_summarisers_of_a_file(toml):
+    file = toml('summarizer = ["lead", "tail"]')
+    assert Settings.load(file, {"summarizer": ("oracle",)}).summarizer == ["oracle"]
+    assert Settings.load(None, {}).summarizer == ["lexrank"]
 
 
 def test_the_keys_of_a_run_are_read(toml):
@@ -232,7 +264,7 @@ strategies = ["keep_all", { name = "recency_buffer", keep_messages = [5, "x"], k
 models = ["claude-sonet-4-5"]
 models_file = "gone.toml"
 churn = "gone.json"
-summarizer = { name = "lexrank", tokens = [1, 2] }
+summarizer = ["lexrnk", { name = "lexrank", tokens = ["x", 2] }]
 loop = "clsed"
 metrics = ["money", "mone"]
 window = inf
@@ -253,7 +285,8 @@ PLACES = [
     "strategies[1].keep: unknown field 'keep'; did you mean keep_",
     "models_file: ",
     "churn: ",
-    "summarizer.tokens: must be a whole number, not [1, 2]",
+    "summarizer[0]: unknown summariser 'lexrnk'; did you mean lexrank",
+    "summarizer[1].tokens[0]: must be a whole number, not 'x'",
     "loop: a loop is 'open' or 'closed', not 'clsed'",
     "metrics[1]: unknown metric 'mone'; did you mean money",
     "window: must be a number, not inf",

@@ -20,6 +20,13 @@ from compactlab.strategies.catalogue import strategies
 from compactlab.summarizers.catalogue import SUMMARIZERS
 
 SCHEMA = experiment_schema()
+WRITERS = st.one_of(
+    st.sampled_from([*sorted(SUMMARIZERS), "lexrank(tokens=9)"]),
+    st.fixed_dictionaries(
+        {"name": st.sampled_from(["lexrank", "lead"])},
+        optional={"tokens": st.one_of(st.integers(0, 9), st.lists(st.integers(1, 9), max_size=2))},
+    ),
+)
 KINDS: dict[str, Any] = {
     "object": dict,
     "array": list,
@@ -184,7 +191,10 @@ def test_a_field_has_its_default_and_the_values_that_it_may_have():
         {"strategies": [{"pipeline": []}]},
         {"conversations": [{"scenario": "rewinds", "seeds": []}]},
         {"conversations": [{"files": []}]},
-        {"summarizer": {"name": "lexrank", "tokens": [1, 2]}},
+        {"summarizer": []},
+        {"summarizer": 5},
+        {"summarizer": {"name": "lexrank", "tokens": ["x"]}},
+        {"summarizer": [{"name": "lexrank", "tokns": 1}]},
     ],
     ids=str,
 )
@@ -237,7 +247,7 @@ def files(draw: st.DrawFn) -> dict[str, Any]:
                 "window": st.integers(0, 3),
                 "timeout": st.integers(0, 3),
                 "fail_fast": st.booleans(),
-                "summarizer": st.sampled_from(sorted(SUMMARIZERS)),
+                "summarizer": st.one_of(WRITERS, st.lists(WRITERS, max_size=2)),
                 "metrics": st.lists(st.sampled_from(["money", "cost_usd", "mone"])),
                 "loop": st.just("open"),
             },

@@ -166,9 +166,25 @@ def test_no_runs_are_no_comparison() -> None:
 
 def test_a_simulated_summary_says_so(small: Results, make: Make, store: Store) -> None:
     assert "a simulation" in summaries(small)
-    assert (
-        summaries(store(make("keep_all()"), summarizer="house(x=1)")) == "summaries by house(x=1)"
-    )
+    house = store(make("keep_all()"), summarizers={"house(x=1)": {}})
+    assert summaries(house) == "summaries by house(x=1)"
+
+
+def test_each_summariser_is_compared_alone_and_named(make: Make, store: Store) -> None:
+    writers = {
+        "lossy(level=2)": {"label": "lossy\x1b", "simulated": "all of it", "code": "a"},
+        "house()": {"label": "house", "simulated": "", "code": "b"},
+    }
+    runs = [make("turn_slice()", cut=[n]) for n in (1, 2)]
+    for run, spec in zip(runs, writers, strict=True):
+        run.summarizer = spec
+    results = store(*runs, summarizers=writers)
+    one, other = comparisons(results)
+    assert (one.summarizer, other.summarizer) == tuple(writers)
+    assert [each.rows[0].runs for each in (one, other)] == [(runs[0],), (runs[1],)]
+    assert "summaries by lossy\ufffd; 1 strategy" in scope(one)
+    assert "summaries by house; 1 strategy" in scope(other)
+    assert summaries(results) == ("summaries by lossy(level=2): SIMULATED, all of it; by house()")
 
 
 @pytest.mark.parametrize("metric", METRICS)

@@ -23,15 +23,13 @@ from compactlab.strategies.catalogue import find_strategy
 from compactlab.strategies.keep_all import KeepAll
 from compactlab.strategies.sliding_window import SlidingWindow
 from compactlab.summarizers.catalogue import find_summarizer
+from compactlab.summarizers.lexrank import Lexrank
 
 OWN = {
     "models": {"gpt-55": {"window": 10_000, "cache": "none", "prices": {"input": 1, "output": 2}}}
 }
 SETTINGS: dict[str, Setting] = {
     "none": Setting(),
-    "summarizer": Setting(find_summarizer("lexrank")),
-    "its field": Setting(find_summarizer("lexrank(tokens=900)")),
-    "another summarizer": Setting(find_summarizer("oracle")),
     "window": Setting(window=64_000),
     "another window": Setting(window=64_001),
     "models": Setting(catalogue=Catalogue.of(OWN)),
@@ -61,11 +59,16 @@ def test_each_setting_makes_another_condition() -> None:
         Condition(find_strategy("sliding_window(keep=5) + keep_all"), "", Setting()),
         Condition(KEEP, "gpt-5", Setting()),
         Condition(KEEP, "recorded", Setting()),
+        Condition(KEEP, "", Setting(), find_summarizer("lexrank")),
+        Condition(KEEP, "", Setting(), find_summarizer("lexrank(tokens=900)")),
+        Condition(KEEP, "", Setting(), find_summarizer("oracle")),
     ],
-    ids=lambda other: f"{other.strategy.spec} {other.model}",
+    ids=lambda other: f"{other.strategy.spec} {other.model} {other.written_by}",
 )
-def test_so_does_another_strategy_or_model(other: Condition) -> None:
+def test_so_does_another_strategy_model_or_summariser(other: Condition) -> None:
     assert other.key != Condition(KEEP, "", Setting()).key
+    lexrank = find_summarizer("lexrank(tokens=901)")
+    assert other.key != Condition(KEEP, "", Setting(), lexrank).key
 
 
 @pytest.mark.parametrize("part", ["version", "price_list", "digest_of_folder", "digest_of_classes"])
@@ -75,6 +78,16 @@ def test_so_does_other_code_another_price_list_or_version(
     before = Condition(KEEP, "", Setting()).key
     monkeypatch.setattr(condition, part, lambda *given: "another")
     assert Condition(KEEP, "", Setting()).key != before
+
+
+def test_so_does_other_code_of_the_summariser(monkeypatch: pytest.MonkeyPatch) -> None:
+    lexrank = find_summarizer("lexrank")
+    before = Condition(KEEP, "", Setting(), lexrank)
+    key, codes = before.key, {Lexrank: "another", SlidingWindow: before.code}
+    monkeypatch.setattr(condition, "digest_of_classes", lambda classes: codes[next(iter(classes))])
+    after = Condition(KEEP, "", Setting(), lexrank)
+    assert after.code == before.code
+    assert after.key != key
 
 
 def test_a_pipeline_changes_with_the_code_of_any_of_its_parts(
@@ -125,6 +138,19 @@ def test_every_strategy_meets_every_model_once() -> None:
         ("gpt-5@none", "keep_all()"),
         ("gpt-5@none", "sliding_window(keep=5)"),
     ]
+
+
+def test_and_every_summariser_once_also_where_it_is_not_asked() -> None:
+    lead, tail = find_summarizer("lead"), find_summarizer("tail")
+    planned = Experiment((), (KeepAll(), KEEP), ("gpt-5", "o3"), summarizers=(lead, tail, lead))
+    met = [(c.model, c.written_by, c.strategy.label) for c in planned.conditions]
+    assert met == [
+        (model, writer.spec, label)
+        for model in ("gpt-5", "o3")
+        for writer in (lead, tail)
+        for label in ("keep_all", "sliding_window(keep=5)")
+    ]
+    assert list(planned.manifest()["summarizers"]) == [lead.spec, tail.spec]
 
 
 def test_keys_travel() -> None:

@@ -105,7 +105,9 @@ def test_a_pipeline_that_flushes_says_so_in_its_trace(kit: Any, long: Any) -> No
 def test_an_experiment_names_who_flushes_and_has_the_figures(kit: Any, long: Any) -> None:
     both = find_strategy(SPEC), find_strategy("keep_all")
     source = Source("story", lambda: [long])
-    results = Experiment((source,), both, (kit.model,), Setting(kit.Echo(), 4000)).run()
+    results = Experiment(
+        (source,), both, (kit.model,), Setting(4000), summarizers=(kit.Echo(),)
+    ).run()
     assert results.manifest["flushes"] == [both[0].spec]
     flushed, kept = (run.metrics for run in results.runs)
     assert flushed["flushed_compactions"] is not None
