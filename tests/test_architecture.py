@@ -26,9 +26,10 @@ ORDER = [
     "causes", "prefill", "section", "rates", "model_file", "model", "pricing", "recording",
     "churn", "client", "meter", "trace", "identifiers", "sanity", "needs", "relevance", "facts",
     "host", "strategy", "session", "side_calls", "elsewhere", "rework", "caller", "replay",
-    "contract", "anatomy", "metrics", "score", "account", "audit", "tables", "parquet",
+    "contract", "anatomy", "metrics", "diff", "score", "account", "audit", "tables", "parquet",
     "whole_file", "database", "store", "run", "selection", "results", "deadline", "one_run",
-    "code", "source", "condition", "shard", "merge", "cluster", "workers", "sweep",
+    "code", "source", "redaction", "disclosure", "condition", "shard", "merge", "cluster",
+    "workers", "sweep",
 ]  # fmt: skip
 
 # Each may import sim and itself, and never another.
@@ -44,6 +45,7 @@ INDEX = {"", "catalogue", "agents"}
 # their top, because they are themselves imported in a function.
 HEAVY: Mapping[str, set[str]] = {
     "dask": set(),
+    "detect_secrets": set(),
     "distributed": set(),
     "duckdb": set(),
     "filelock": set(),

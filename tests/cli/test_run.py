@@ -10,7 +10,7 @@ import pytest
 from compactlab.sim.results import Results
 
 TINY = "coding_agent(turns=2, tokens=2000)"
-FOLDERS = {"runs", "calls", "compactions", "facts", "messages"}
+FOLDERS = {"runs", "calls", "compactions", "facts", "messages", "views"}
 FILES = {".counts", ".lock", "manifest.json", "report.html"}
 
 

@@ -56,12 +56,12 @@ def _of(reading: Reading) -> Columns:
         "message": list(named),
         "role": [message.role for message in messages],
         "kinds": [list(map(attrgetter("kind"), message.parts)) for message in messages],
-        "text": ["\n".join(_told(part.text) for part in m.parts) for m in messages],
+        "text": ["\n".join(told(part.text) for part in m.parts) for m in messages],
     }
 
 
-def _told(text: str) -> str:
-    # No table can hold half a character.
+def told(text: str) -> str:
+    """A text as a table can hold it: half a character is none."""
     return text.encode("utf-8", "replace").decode()
 
 
