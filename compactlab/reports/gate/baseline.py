@@ -84,7 +84,7 @@ class Baseline:
         found: dict[Subject, dict[tuple[str, str, int], Record]] = {}
         labels = _labels(results, runs)
         for run in runs:
-            subject = Subject(labels[run.strategy], run.strategy, run.model, run.summarizer)
+            subject = Subject(run.strategy, run.model, run.summarizer, labels[run.strategy])
             record = record_of(run, names)
             known = found.setdefault(subject, {})
             # As reports do: of two runs over the same, the first one that went well counts.

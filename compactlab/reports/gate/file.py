@@ -171,7 +171,7 @@ def parsed(content: bytes) -> Baseline:
         if row.strategy not in file.strategies:
             raise ValueError(f"{where}: strategy {row.strategy!r} is not among the strategies")
         spec = file.strategies[row.strategy]
-        subject = Subject(row.strategy, spec, row.model, row.summarizer or alone)
+        subject = Subject(spec, row.model, row.summarizer or alone, row.strategy)
         record = _record(row, file.metrics)
         if record.case in found.setdefault(subject, {}):
             raise ValueError(f"{where}: the same run stands there twice")

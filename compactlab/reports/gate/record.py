@@ -27,16 +27,18 @@ class Subject:
 
     Parameters
     ----------
-    label, strategy
-        The strategy's short name and its full one.
+    strategy
+        The strategy's full name.
     model, summarizer
         As in the runs.
+    label
+        Its short name, by which nothing is told apart.
     """
 
-    label: str
     strategy: str
     model: str
     summarizer: str
+    label: str = field(compare=False)
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,13 @@ class Record:
         """What it was over."""
         return self.scenario, self.conversation, self.seed
 
+    def value(self, metric: str, type: str = "") -> float | None:
+        """One of its figures; of a type of fact, the share of its needs that is not met."""
+        if not type:
+            return self.figures.get(metric)
+        needs, met = self.needs.get(type, (0, 0))
+        return (needs - met) / needs if needs else None
+
     def run(self, type: str = "") -> Run:
         """The record as a run, so that figures are put together as reports do it.
 
@@ -79,10 +88,7 @@ class Record:
         type
             Of which type of fact need-weighted amnesia is to be; "" for all.
         """
-        figures = dict(self.figures)
-        if type:
-            needs, met = self.needs.get(type, (0, 0))
-            figures = {NEED: (needs - met) / needs if needs else None}
+        figures = {NEED: self.value(NEED, type)} if type else dict(self.figures)
         read, fresh = self.prompt
         rows = CALLS.filled({"cache_read": [read], "uncached": [fresh]})
         return Run(

@@ -259,7 +259,7 @@ class Rule:
         return Judgement(Outcome.UNJUDGED, "a value before, and none now")
 
     def _allows(self, value: float, limit: float) -> bool:
-        if math.isclose(value, limit, rel_tol=_RELATIVE, abs_tol=_ABSOLUTE):
+        if same(value, limit):
             return self.sign not in ("<", ">")
         if (self.upper and self.lower) or self.exact:
             return False
@@ -271,11 +271,13 @@ def same(before: float | None, after: float | None) -> bool:
 
     Examples
     --------
-    >>> same(0.1 + 0.2, 0.3), same(1000, 1001), same(None, 0.0), same(None, None)
+    >>> same(0.1 + 0.2, 0.3), same(10**10, 10**10 + 1), same(None, 0.0), same(None, None)
     (True, False, False, True)
     """
     if before is None or after is None:
         return before is after
+    if float(before).is_integer() and float(after).is_integer():
+        return before == after  # counts have no digits that a sum could change
     return math.isclose(before, after, rel_tol=_RELATIVE, abs_tol=_ABSOLUTE)
 
 

@@ -1,0 +1,104 @@
+"""A demand: a rule, and of which runs it is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from compactlab.reports.gate.record import NEED, Record, Subject
+from compactlab.reports.gate.rules import Rule
+
+ANY = ("*",)
+
+
+@dataclass(frozen=True)
+class Demand:
+    """A rule with its selectors; each of these is a list of patterns, of which one must fit.
+
+    Parameters
+    ----------
+    rule
+        What is asked.
+    strategy
+        Of which strategies: their short names, full specs, or names without fields. Each one that
+        fits is judged apart.
+    model, summarizer
+        Under which models and summarisers; each that fits is judged apart.
+    scenario
+        Over the conversations of which scenarios; all of them are put together.
+    type
+        Of which types of fact; each one that fits is judged apart. Empty: of all facts together.
+    place
+        Where it stands in the file of rules; "" if there is none.
+    """
+
+    rule: Rule
+    strategy: tuple[str, ...] = ANY
+    model: tuple[str, ...] = ANY
+    summarizer: tuple[str, ...] = ANY
+    scenario: tuple[str, ...] = ANY
+    type: tuple[str, ...] = ()
+    place: str = ""
+
+    def fits(self, subject: Subject) -> bool:
+        """Whether it is asked of a strategy under its model and summariser.
+
+        Examples
+        --------
+        >>> demand = Demand(Rule.parse("overflows", "== 0"), strategy=("auto_compact",))
+        >>> demand.fits(Subject("auto_compact(reserve_tokens=1)", "", "", "mine"))
+        True
+        """
+        names = (subject.label, subject.strategy, bare(subject.strategy))
+        return (
+            any(fitting(name, self.strategy) for name in names)
+            and fitting(subject.model, self.model)
+            and fitting(subject.summarizer, self.summarizer)
+        )
+
+    def covers(self, record: Record) -> bool:
+        """Whether it is asked of a run of such a subject."""
+        return fitting(record.scenario, self.scenario)
+
+    def types(self, known: Iterable[str]) -> tuple[str, ...]:
+        """The types of fact that it is asked of apart; "" alone for all together."""
+        return tuple(name for name in known if fitting(name, self.type)) if self.type else ("",)
+
+    @property
+    def narrowed(self) -> str:
+        """Of what it is asked, in words; "" for everything."""
+        asked = {
+            "strategy": self.strategy,
+            "scenario": self.scenario,
+            "model": self.model,
+            "summarizer": self.summarizer,
+            "type": self.type or ANY,
+        }
+        return ", ".join(
+            f"{name} {' or '.join(patterns)}" for name, patterns in asked.items() if patterns != ANY
+        )
+
+
+def fitting(name: str, patterns: Iterable[str]) -> bool:
+    """Whether one of some patterns fits a name, or is the name: specs hold brackets."""
+    return any(name == pattern or fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def bare(spec: str) -> str:
+    """The name of a strategy without its fields; a pipeline has only its whole spec."""
+    return spec if " + " in spec else spec.partition("(")[0]
+
+
+def unchanged(metrics: Iterable[str], types: Iterable[str]) -> list[Demand]:
+    """What is asked without a file of rules: every figure is what it was.
+
+    Parameters
+    ----------
+    metrics
+        Names of the metrics of the baseline.
+    types
+        Types of fact, of each of which the needs are looked at.
+    """
+    whole = [Demand(Rule(name, "exact")) for name in metrics]
+    return [*whole, *(Demand(Rule(NEED, "exact"), type=(type,)) for type in types)]

@@ -1,0 +1,74 @@
+"""A gate: whether results still are what a reviewed baseline says, by rules or exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from compactlab.reports.gate.baseline import Baseline
+from compactlab.reports.gate.demand import Demand, unchanged
+from compactlab.reports.gate.judging import Judge
+from compactlab.reports.gate.obstacles import elsewhere, news, obstacles
+from compactlab.reports.gate.rules import Outcome
+from compactlab.reports.gate.side import Side
+from compactlab.reports.gate.verdict import Finding, Verdict
+from compactlab.sim.results import Results
+
+
+def gate(
+    results: Results,
+    before: Baseline | None,
+    demands: Sequence[Demand] | None = None,
+    absence: str = "there is no baseline",
+) -> Verdict:
+    """Judge results by a baseline.
+
+    Parameters
+    ----------
+    results
+        What is.
+    before
+        What was; None if there is none: then nothing passes, and rules on where a figure must
+        stand are judged all the same.
+    demands
+        The rules; None for none: every figure must be what it was.
+    absence
+        Why there is no baseline.
+
+    Returns
+    -------
+    Verdict
+        What came of each rule for each strategy, and of all together.
+    """
+    exact = demands is None
+    metrics = {*(before.metrics if before else ()), *(d.rule.metric for d in demands or ())}
+    after = Baseline.of(results, metrics)
+    other = elsewhere(before, after) if before else []
+    stopped = [*other, *obstacles(results, before, after, exact=exact)]
+    refusal = "the baseline is of another provenance" if other else ""
+    if before is None:
+        refusal = absence
+        stopped = [absence, *stopped]
+    if demands is None:
+        types = sorted({*before.types, *after.types}) if before and before.typed else []
+        demands = unchanged(before.metrics, types) if before else []
+    judge = Judge(Side(before), Side(after), refusal)
+    findings = tuple(
+        finding for demand in demands for finding in _asked(judge, demand, after, exact)
+    )
+    return Verdict(findings, tuple(stopped), tuple(news(before, after, exact=exact)))
+
+
+def _asked(judge: Judge, demand: Demand, after: Baseline, exact: bool) -> Iterator[Finding]:
+    """What comes of a rule for everything that it is asked of."""
+    subjects = [subject for subject in after.records if demand.fits(subject)]
+    subjects = [s for s in subjects if any(map(demand.covers, after.records[s].values()))]
+    known = {*after.types, *(judge.before.held.types if judge.before.held else ())}
+    types = demand.types(sorted(known))
+    if not subjects or not types:
+        told = f"no run fits: {demand.narrowed}" if demand.narrowed else "there are no runs"
+        if not exact:
+            yield Finding(demand, None, Outcome.UNJUDGED, told)
+        return
+    for subject in subjects:
+        for type in types:
+            yield judge.finding(demand, subject, type)
