@@ -6,18 +6,21 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from statistics import fmean, median
+from typing import Literal
 
 from compactlab.reports.calls import causes, total
 from compactlab.sim.metrics import METRICS
 from compactlab.sim.run import Run
 
-_RULES: dict[str, Callable[[list[float]], float]] = {
+Rule = Literal["sum", "mean", "median", "maximum"]
+
+_RULES: dict[Rule, Callable[[list[float]], float]] = {
     "sum": math.fsum,
     "mean": fmean,
     "median": median,
     "maximum": max,
 }
-_HOW = {
+_HOW: dict[Rule, str] = {
     "sum": "sum over conversations",
     "mean": "mean over the conversations that have a value",
     "median": "median over the conversations that have a value",
@@ -36,7 +39,8 @@ _MEDIANS = {
 }
 # What adds up over conversations; everything else is a mean of them.
 _AMOUNTS = ("USD", "tokens", "calls", "compactions", "summaries")
-_POOLED = {
+# What is not put together from the runs' own values, but from what those are shares of.
+POOLED = {
     "prefix_reuse": "tokens read over prompt tokens, each summed over all calls",
     "over_window": "overflows over calls, each summed over conversations",
 }
@@ -62,7 +66,7 @@ def figures_of(runs: Sequence[Run]) -> dict[str, float | None]:
         if metric not in computed:
             figures[metric] = None
             continue
-        rule = _rule(metric)
+        rule = rule_of(metric)
         inner = max if rule == "maximum" else fmean
         found = [[v for run in group if (v := run.metrics.get(metric)) is not None]
                  for group in groups]  # fmt: skip
@@ -85,20 +89,25 @@ def causes_of(runs: Sequence[Run]) -> Counter[str]:
 
 def together(metric: str) -> str:
     """How the figure of a strategy is put together from its runs, in words."""
-    return _POOLED[metric] if metric in _POOLED else _HOW[_rule(metric)]
+    return POOLED[metric] if metric in POOLED else _HOW[rule_of(metric)]
 
 
 def _reuse(groups: Iterable[Sequence[Run]]) -> float | None:
     """Share of all prompt tokens that were read: a long conversation weighs as on the bill."""
     read = fresh = 0.0
     for group in groups:
-        read += fmean(total(run, "cache_read") for run in group)
-        written = (total(run, "uncached", "cache_write_5m", "cache_write_1h") for run in group)
-        fresh += fmean(written)
+        own = read_and_fresh(group)
+        read, fresh = read + own[0], fresh + own[1]
     return read / (read + fresh) if read + fresh else None
 
 
-def _rule(metric: str) -> str:
+def read_and_fresh(group: Sequence[Run]) -> tuple[float, float]:
+    """Prompt tokens of a conversation that were read from the cache, and that were not."""
+    written = (total(run, "uncached", "cache_write_5m", "cache_write_1h") for run in group)
+    return fmean(total(run, "cache_read") for run in group), fmean(written)
+
+
+def rule_of(metric: str) -> Rule:
     """By which rule conversations are put together: amounts add up, shares do not."""
     if metric in ("prompt_tokens_peak", "write_spike_max", "write_spike_ratio_max"):
         return "maximum"

@@ -1,0 +1,1 @@
+"""What chance leaves of a difference: intervals, tests and corrections, by conversation."""

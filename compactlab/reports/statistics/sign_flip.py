@@ -1,0 +1,129 @@
+"""The sign-flip permutation test: in each pair, a coin may swap the two names."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from compactlab.reports.statistics.quotient import blocks
+from compactlab.reports.statistics.sample import SAME, Flags, Floats
+from compactlab.sim.stream import stream
+
+# All ways to flip so many pairs are tried; of more, as many are drawn as FLIPS says.
+EXACT = 14
+FLIPS = 9_999
+
+
+def two_sided(differences: Floats) -> Floats:
+    """How often flipped differences would sum up to as much as these, either way.
+
+    Under the hypothesis that it is chance which of the two names stands where in each pair, all
+    flips are equally likely (Fisher 1935, The Design of Experiments, section 21). Sums are as good
+    as means and as ratios of sums: each grows with the other, as what both spend stays the same.
+
+    Parameters
+    ----------
+    differences
+        Strategies by conversations; 0 where there is no difference or no value.
+
+    Returns
+    -------
+    numpy.ndarray
+        A p by strategy: exact up to 14 pairs that differ; of more, 9,999 flips are drawn and what
+        was seen counts as one more of them (Phipson and Smyth 2010, Statistical Applications in
+        Genetics and Molecular Biology 9:39).
+
+    Examples
+    --------
+    >>> two_sided(np.array([[1.0, 2.0, 3.0], [1.0, -1.0, 0.0]])).tolist()
+    [0.25, 1.0]
+    """
+    return _shares(differences, both=True)
+
+
+def one_sided(differences: Floats) -> Floats:
+    """How often flipped differences would sum up to as little as these.
+
+    Examples
+    --------
+    >>> one_sided(np.array([[-1.0, -2.0, -3.0], [1.0, 2.0, 3.0]])).tolist()
+    [0.125, 1.0]
+    """
+    return _shares(differences, both=False)
+
+
+def signed_ranks(differences: Floats) -> Floats:
+    """Ranks of the differences by size, from 1 on, with their signs; 0 where there is none.
+
+    With them the test is that of Wilcoxon (1945, Biometrics Bulletin 1:80): it can do with
+    infinite values.
+
+    Examples
+    --------
+    >>> signed_ranks(np.array([[0.0, -0.5, np.inf, 0.5]])).tolist()
+    [[0.0, -1.5, 3.0, 1.5]]
+    """
+    ranks = np.zeros_like(differences)
+    for row, own in zip(ranks, differences, strict=True):
+        kept = np.flatnonzero(own)
+        # Sizes that differ by rounding alone have one rank.
+        sizes = np.array([float(f"{abs(size):.9g}") for size in own[kept]])
+        ordered = np.sort(sizes)
+        first, last = (np.searchsorted(ordered, sizes, side) for side in ("left", "right"))
+        row[kept] = np.sign(own[kept]) * (first + last + 1) / 2
+    return ranks
+
+
+def _shares(differences: Floats, both: bool) -> Floats:
+    found = np.ones(len(differences))
+    pairs = np.count_nonzero(differences, axis=1)
+    few, many = (np.flatnonzero(flags) for flags in ((pairs > 0) & (pairs <= EXACT), pairs > EXACT))
+    if len(few):
+        found[few] = _enumerated(differences[few], int(pairs[few].max()), both)
+    if len(many):
+        found[many] = _drawn(differences[many], both)
+    return found
+
+
+def _enumerated(differences: Floats, pairs: int, both: bool) -> Floats:
+    # Pairs without a difference are the same flipped, and those that differ come to the front.
+    front = np.argsort(differences == 0, axis=1, kind="stable")[:, :pairs]
+    own = np.take_along_axis(differences, front, axis=1)
+    share: Floats = _as_far(own, own @ every_flip(pairs).T, both).mean(axis=1)
+    return share
+
+
+def _drawn(differences: Floats, both: bool) -> Floats:
+    count = np.ones(len(differences))
+    for _, signs in blocks(drawn_flips(differences.shape[1])):
+        count += _as_far(differences, differences @ signs.T, both).sum(axis=1)
+    return count / (FLIPS + 1)
+
+
+def _as_far(differences: Floats, sums: Floats, both: bool) -> Flags:
+    """Which of the flipped sums are at least as far out as what was seen, or as low."""
+    seen = differences.sum(axis=1, keepdims=True)
+    # A sum that differs by rounding alone is as far out.
+    margin = SAME * np.abs(differences).sum(axis=1, keepdims=True)
+    far: Flags = np.abs(sums) >= np.abs(seen) - margin if both else sums <= seen + margin
+    return far
+
+
+@lru_cache(maxsize=EXACT)
+def every_flip(pairs: int) -> Floats:
+    """All ways to flip so many pairs; ways by pairs, 1 or -1."""
+    ways = np.arange(2**pairs)[:, None] >> np.arange(pairs)
+    signs: Floats = np.where(ways & 1, -1.0, 1.0)
+    return signs
+
+
+@lru_cache(maxsize=8)
+def drawn_flips(pairs: int) -> NDArray[np.int8]:
+    """Flips of so many pairs, as they are drawn; draws by pairs, 1 or -1."""
+    source = np.random.PCG64(stream(0, "flips", pairs).getrandbits(128))
+    words = -(-FLIPS * pairs // 64)
+    raw = np.atleast_1d(source.random_raw(words)).astype("<u8").view(np.uint8)
+    bits = np.unpackbits(raw)[: FLIPS * pairs].reshape(FLIPS, pairs)
+    return (1 - 2 * bits.astype(np.int8)).astype(np.int8)
