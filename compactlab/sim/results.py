@@ -85,7 +85,7 @@ class Results:
         Parameters
         ----------
         name
-            ``calls``, ``compactions``, ``facts``, ``messages`` or ``prompts``.
+            ``calls``, ``compactions``, ``facts``, ``messages``, ``views`` or ``prompts``.
 
         Raises
         ------
@@ -115,8 +115,8 @@ class Results:
         Parameters
         ----------
         sql
-            A query over ``runs``, ``calls``, ``compactions``, ``facts``, ``messages`` and
-            ``prompts``, as far as they were written.
+            A query over ``runs``, ``calls``, ``compactions``, ``facts``, ``messages``, ``views``
+            and ``prompts``, as far as they were written.
 
         Raises
         ------
