@@ -14,7 +14,7 @@ from compactlab.sim.diff.line import STILL, TOLD, Forgotten, Line, together
 from compactlab.sim.diff.losses import Loss, losses
 from compactlab.sim.diff.sides import Pair, paired, sides
 from compactlab.sim.facts.ledger import numbers
-from compactlab.sim.message import Message, Part
+from compactlab.sim.message import Message
 from compactlab.sim.metrics import Reading
 from compactlab.sim.trace import Step
 
@@ -72,11 +72,12 @@ def diff_of(reading: Reading, index: int, found: Mapping[int, Loss] | None = Non
     blocks = blocks_of(reading.model(steps[index].model).tokenizer)
     script = {message.id: message for message in reading.conversation.messages}
     new = set(map(id, both.new))
-    lines = [*_system(steps[index - 1], steps[index], blocks)]
-    lines += (_line(pair, new, script, blocks) for pair in pairs)
+    system = _system(steps[index - 1], steps[index], blocks)
+    lines = [*system, *(_line(pair, new, script, blocks) for pair in pairs)]
     if lines and index in found:
         _forget(lines, reading, index, found[index])
-    return Diff(index + 1, tuple(_folded(lines)), script)
+    size = len(system)
+    return Diff(index + 1, (*lines[:size], *_folded(lines[size:])), script)
 
 
 def _system(last: Step, step: Step, blocks: Blocks) -> list[Line]:
@@ -139,7 +140,7 @@ def _folded(lines: Sequence[Line]) -> list[Line]:
     folded: list[Line] = []
     for alone, group in groupby(range(len(lines)), chosen.__contains__):
         if alone:
-            folded += (replace(lines[place], shown=_parts(lines[place])) for place in group)
+            folded += (_shown(lines[place]) for place in group)
         else:
             folded += together(lines[place] for place in group)
     return folded
@@ -153,12 +154,10 @@ def _rank(line: Line) -> int:
     """What was written comes first, then what was missed, lost, cut; what stayed comes last."""
     if line.fate in STILL:
         return 4
-    if line.fate in _PUT_BACK or line.system:
+    if line.fate in _PUT_BACK:
         return 0
     return 1 if line.missed else 2 if line.lost else 3
 
 
-def _parts(line: Line) -> tuple[Part, ...]:
-    if line.message is None:
-        return line.shown
-    return line.message.parts
+def _shown(line: Line) -> Line:
+    return line if line.message is None else replace(line, shown=line.message.parts)

@@ -1,0 +1,214 @@
+"""A compaction as it is shown: rows with two sides, and what they come to in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
+
+from compactlab.reports.figures import show
+from compactlab.reports.text import counted, listed
+from compactlab.reports.views.piece import Fact, Piece, Said, after, before, with_facts
+from compactlab.sim.diff.line import STILL
+from compactlab.sim.run import Run
+from compactlab.sim.tables import NO_ROWS, Rows
+
+_CUT = ("gone", "written", "back")
+# Facts that are told by name in the sentence on what was missed.
+_NAMED = 4
+
+
+@dataclass(frozen=True)
+class Sum:
+    """What became of the messages of a fate: how many, and their tokens on either side."""
+
+    count: int = 0
+    before: int = 0
+    after: int = 0
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A row of the view: what stood there before, and what stands there after.
+
+    Parameters
+    ----------
+    fate
+        That of its messages; of several, that of what is gone.
+    left, right
+        The messages on either side; of what has not changed, only the left ones are filled in.
+    """
+
+    fate: str
+    left: tuple[Piece, ...] = ()
+    right: tuple[Piece, ...] = ()
+
+    @property
+    def still(self) -> bool:
+        """Whether nothing has changed."""
+        return self.fate in STILL
+
+
+@dataclass(frozen=True)
+class View:
+    """One compaction, before and after.
+
+    Parameters
+    ----------
+    call
+        The number of the call before which it happened.
+    pairs
+        The rows.
+    sums
+        What became of the messages, by fate; the system blocks are left out.
+    tokens
+        Tokens that would have been sent, and that were sent, with the system blocks.
+    lost, missed
+        Facts that were lost, and of those the ones that were needed later and not found.
+    facts
+        The facts that are told by name, those that were missed first.
+    """
+
+    call: int
+    pairs: tuple[Pair, ...]
+    sums: Mapping[str, Sum]
+    tokens: tuple[int, int]
+    lost: int
+    missed: int
+    facts: tuple[Fact, ...]
+
+    def _of(self, *fates: str) -> Sum:
+        found = [self.sums[fate] for fate in fates if fate in self.sums]
+        return Sum(
+            sum(each.count for each in found),
+            sum(each.before for each in found),
+            sum(each.after for each in found),
+        )
+
+    @cached_property
+    def head(self) -> str:
+        """What it did to the prompt, in words."""
+        kept, other = self._of(*STILL), self._of("shortened", "changed", "gone")
+        come = self._of("written", "back").count
+        was = kept.count + other.count
+        now = was - self._of("gone").count + come
+        one, two = (show(tokens, "tokens") for tokens in self.tokens)
+        return (
+            f"Before call {self.call:,}: {counted(was, 'message')} with {one} tokens became "
+            f"{now:,} with {two}"
+        )
+
+    @cached_property
+    def deeds(self) -> str:
+        """What became of the messages, in words."""
+        told = []
+        kept, gone = self._of(*STILL), self._of("gone")
+        if kept.count:
+            told.append(f"{counted(kept.count, 'message')} stayed ({_size(kept.before)})")
+        if gone.count:
+            told.append(f"{counted(gone.count, 'message')} left ({_size(gone.before)})")
+        for fate, deed in (("shortened", "cut short"), ("changed", "changed")):
+            if (each := self._of(fate)).count:
+                told.append(f"{each.count:,} {deed} ({_from(each)})")
+        for fate, deed in (("written", "written"), ("back", "put back")):
+            if (each := self._of(fate)).count:
+                told.append(f"{each.count:,} {deed} ({_size(each.after)})")
+        return listed(told)
+
+    @cached_property
+    def losses(self) -> str:
+        """What was forgotten, in words."""
+        if not self.lost:
+            return "No fact was lost"
+        told = f"{counted(self.lost, 'fact')} {'was' if self.lost == 1 else 'were'} lost"
+        if not self.missed:
+            return f"{told}; no later call needed {'it' if self.lost == 1 else 'them'}"
+        if self.missed == self.lost:
+            return f"{told} and needed later: {self._names()}"
+        return f"{told}, {self.missed:,} of them needed later: {self._names()}"
+
+    def _names(self) -> str:
+        missed = [fact for fact in self.facts if fact.missed]
+        told = [f"{fact.said} (call {fact.missed:,})" for fact in missed[:_NAMED]]
+        more = self.missed - len(told)
+        return listed([*told, *([f"{more:,} more"] if more > 0 else [])])
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What happened, in sentences."""
+        sentences = filter(None, (self.head, self.deeds, self.losses))
+        return tuple(f"{sentence}." for sentence in sentences)
+
+
+def _size(tokens: int) -> str:
+    return f"{show(tokens, 'tokens')} {'token' if tokens == 1 else 'tokens'}"
+
+
+def _from(each: Sum) -> str:
+    return f"from {show(each.before, 'tokens')} to {_size(each.after)}"
+
+
+def view_of(rows: Rows, said: Said) -> View | None:
+    """Make a view of rows of the table of views.
+
+    Parameters
+    ----------
+    rows
+        Those of one compaction.
+    said
+        What the messages say that stand in the table of messages.
+
+    Returns
+    -------
+    View or None
+        None if there are no rows.
+    """
+    if not len(rows):
+        return None
+    sums: dict[str, Sum] = {}
+    told = zip(
+        *(rows[name] for name in ("fate", "count", "tokens_before", "tokens_after", "role")),
+        strict=True,
+    )
+    for fate, count, one, two, role in told:
+        if role != "system":
+            last = sums.get(fate, Sum())
+            sums[fate] = Sum(last.count + count, last.before + one, last.after + two)
+    pairs = tuple(_pairs(rows, said))
+    facts = [fact for pair in pairs for piece in pair.left + pair.right for fact in piece.facts]
+    return View(
+        rows["call"][0],
+        pairs,
+        sums,
+        (sum(rows["tokens_before"]), sum(rows["tokens_after"])),
+        sum(rows["facts_lost"]),
+        sum(rows["facts_missed"]),
+        tuple(sorted(facts, key=lambda fact: (not fact.missed, fact.missed))),
+    )
+
+
+def said_in(run: Run) -> Said:
+    """What the messages of a run say that stand in its table of messages."""
+    rows = run.rows.get("messages", NO_ROWS)
+    return dict(zip(rows["message"], rows["text"], strict=True)) if len(rows) else {}
+
+
+def _pairs(rows: Rows, said: Said) -> Iterator[Pair]:
+    """The rows with their sides; what left stands beside what was written where it stood."""
+    fates = rows["fate"]
+    for cut, group in groupby(range(len(fates)), lambda place: fates[place] in _CUT):
+        places = list(group)
+        if cut:
+            left = tuple(_side(before, rows, n, said) for n in places if fates[n] == "gone")
+            right = tuple(_side(after, rows, n, said) for n in places if fates[n] != "gone")
+            yield Pair("gone" if left else right[0].fate, left, right)
+            continue
+        for place in places:
+            one = _side(before, rows, place, said)
+            right = () if one.fate in STILL else (after(rows, place, said),)
+            yield Pair(one.fate, (one,), right)
+
+
+def _side(side: Callable[[Rows, int, Said], Piece], rows: Rows, place: int, said: Said) -> Piece:
+    return with_facts(side(rows, place, said), rows, place)
