@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol
@@ -10,12 +9,13 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from compactlab.reports.statistics.product import products
 from compactlab.reports.statistics.sample import Flags, Floats
 from compactlab.sim.stream import stream
 
 RESAMPLES = 10_000
 
-# Resamples that are multiplied at once: what they need stays in the processor's cache.
+# Resamples that are drawn at once.
 _BLOCK = 1_000
 
 
@@ -126,16 +126,9 @@ def resampled_sums(values: Floats) -> Floats:
         # A resample has as many conversations as there are.
         return np.repeat(values.sum(axis=1, keepdims=True), RESAMPLES, axis=1)
     sums = np.empty((len(values), RESAMPLES))
-    for block, counts in blocks(resamples(values.shape[1])):
-        sums[:, block] = values @ counts.T
+    for block, some in products(values, resamples(values.shape[1])):
+        sums[:, block] = some
     return sums
-
-
-def blocks(matrix: NDArray[np.generic]) -> Iterator[tuple[slice, Floats]]:
-    """A matrix of small numbers in blocks of rows, as floats to multiply with."""
-    for start in range(0, len(matrix), _BLOCK):
-        block = slice(start, start + _BLOCK)
-        yield block, matrix[block].astype(np.float64)
 
 
 @lru_cache(maxsize=8)

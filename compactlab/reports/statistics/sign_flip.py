@@ -7,8 +7,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from compactlab.reports.statistics.quotient import blocks
-from compactlab.reports.statistics.sample import SAME, Flags, Floats
+from compactlab.reports.statistics.product import products
+from compactlab.reports.statistics.sample import SAME, Floats
 from compactlab.sim.stream import stream
 
 # All ways to flip so many pairs are tried; of more, as many are drawn as FLIPS says.
@@ -68,11 +68,13 @@ def signed_ranks(differences: Floats) -> Floats:
     ranks = np.zeros_like(differences)
     for row, own in zip(ranks, differences, strict=True):
         kept = np.flatnonzero(own)
-        # Sizes that differ by rounding alone have one rank.
-        sizes = np.array([float(f"{abs(size):.9g}") for size in own[kept]])
-        ordered = np.sort(sizes)
-        first, last = (np.searchsorted(ordered, sizes, side) for side in ("left", "right"))
-        row[kept] = np.sign(own[kept]) * (first + last + 1) / 2
+        if len(kept):
+            kept = kept[np.argsort(np.abs(own[kept]), kind="stable")]
+            sizes = np.abs(own[kept])
+            # Sizes that differ by rounding alone have one rank, the middle of theirs.
+            group = np.cumsum([0, *(sizes[1:] > sizes[:-1] * (1 + SAME))])
+            members = np.bincount(group)
+            row[kept] = np.sign(own[kept]) * (np.cumsum(members) - (members - 1) / 2)[group]
     return ranks
 
 
@@ -83,7 +85,7 @@ def _shares(differences: Floats, both: bool) -> Floats:
     if len(few):
         found[few] = _enumerated(differences[few], int(pairs[few].max()), both)
     if len(many):
-        found[many] = _drawn(differences[many], both)
+        found[many] = _as_far(differences[many], drawn_flips(differences.shape[1]), both)
     return found
 
 
@@ -91,39 +93,34 @@ def _enumerated(differences: Floats, pairs: int, both: bool) -> Floats:
     # Pairs without a difference are the same flipped, and those that differ come to the front.
     front = np.argsort(differences == 0, axis=1, kind="stable")[:, :pairs]
     own = np.take_along_axis(differences, front, axis=1)
-    share: Floats = _as_far(own, own @ every_flip(pairs).T, both).mean(axis=1)
-    return share
+    return _as_far(own, every_flip(pairs), both)
 
 
-def _drawn(differences: Floats, both: bool) -> Floats:
-    count = np.ones(len(differences))
-    for _, signs in blocks(drawn_flips(differences.shape[1])):
-        count += _as_far(differences, differences @ signs.T, both).sum(axis=1)
-    return count / (FLIPS + 1)
-
-
-def _as_far(differences: Floats, sums: Floats, both: bool) -> Flags:
-    """Which of the flipped sums are at least as far out as what was seen, or as low."""
+def _as_far(differences: Floats, flips: NDArray[np.int8], both: bool) -> Floats:
+    """The share of flips whose sums are at least as far out as what was seen, or as low."""
     seen = differences.sum(axis=1, keepdims=True)
     # A sum that differs by rounding alone is as far out.
     margin = SAME * np.abs(differences).sum(axis=1, keepdims=True)
-    far: Flags = np.abs(sums) >= np.abs(seen) - margin if both else sums <= seen + margin
-    return far
+    count = np.zeros(len(differences))
+    for _, sums in products(differences, flips):
+        far = np.abs(sums) >= np.abs(seen) - margin if both else sums <= seen + margin
+        count += far.sum(axis=1)
+    return count / len(flips)
 
 
 @lru_cache(maxsize=EXACT)
-def every_flip(pairs: int) -> Floats:
+def every_flip(pairs: int) -> NDArray[np.int8]:
     """All ways to flip so many pairs; ways by pairs, 1 or -1."""
     ways = np.arange(2**pairs)[:, None] >> np.arange(pairs)
-    signs: Floats = np.where(ways & 1, -1.0, 1.0)
-    return signs
+    return np.where(ways & 1, -1, 1).astype(np.int8)
 
 
 @lru_cache(maxsize=8)
 def drawn_flips(pairs: int) -> NDArray[np.int8]:
-    """Flips of so many pairs, as they are drawn; draws by pairs, 1 or -1."""
+    """What was seen, and flips of so many pairs as they are drawn; ways by pairs, 1 or -1."""
     source = np.random.PCG64(stream(0, "flips", pairs).getrandbits(128))
     words = -(-FLIPS * pairs // 64)
     raw = np.atleast_1d(source.random_raw(words)).astype("<u8").view(np.uint8)
     bits = np.unpackbits(raw)[: FLIPS * pairs].reshape(FLIPS, pairs)
-    return (1 - 2 * bits.astype(np.int8)).astype(np.int8)
+    seen = np.ones((1, pairs), np.int8)
+    return np.concatenate([seen, np.where(bits, -1, 1).astype(np.int8)])
