@@ -50,7 +50,7 @@ class Judge:
         elif _noisy(demand, type, theirs if paired else {}, mine):
             judgement, span = _by_interval(demand, type, theirs if paired else {}, mine, was)
         else:
-            judgement = demand.rule.judge(was, is_)
+            judgement = _by_figure(demand, was, is_)
         moved: tuple[Move, ...] = ()
         if judgement.outcome in (Outcome.REGRESSED, Outcome.INCONCLUSIVE):
             old = theirs.values() if paired else ()
@@ -105,6 +105,14 @@ def _exactly(demand: Demand, type: str, theirs: Records, mine: Records) -> Judge
     if not moved:
         return Judgement(Outcome.HOLDS)
     return Judgement(Outcome.REGRESSED, f"it moved in {moved:,} of {counted(len(mine), 'run')}")
+
+
+def _by_figure(demand: Demand, was: float | None, is_: float | None) -> Judgement:
+    judgement = demand.rule.judge(was, is_)
+    broken = judgement.outcome is Outcome.REGRESSED and not demand.rule.relative
+    if broken and was is not None and not demand.rule.judge(None, was).holds:
+        return Judgement(judgement.outcome, "it did not stand so in the baseline either")
+    return judgement
 
 
 def _noisy(demand: Demand, type: str, theirs: Records, mine: Records) -> bool:

@@ -7,22 +7,23 @@ from collections.abc import Iterable, Iterator, Mapping
 from compactlab.reports.gate.baseline import Baseline
 from compactlab.reports.gate.provenance import ENGINE, differences
 from compactlab.reports.gate.record import Record, Subject
-from compactlab.reports.text import counted, enumerated
+from compactlab.reports.text import clean, counted, enumerated, shorten
 from compactlab.sim.results import Results
 
 _NAMED = 3
+_LONGEST = 80
 
 
 def elsewhere(before: Baseline, after: Baseline) -> list[str]:
     """In what a baseline is of another provenance, so that nothing is compared with it."""
     said = [
-        f"other provenance: {words}: was {was!r}, is {is_!r}"
+        f"other provenance: {words}: was {_shown(was)}, is {_shown(is_)}"
         for words, was, is_ in differences(before.provenance, after.provenance)
     ]
     shared = before.digests.keys() & after.digests.keys()
     moved = sorted(key for key in shared if before.digests[key] != after.digests[key])
     if moved:
-        names = enumerated([name for _, name in moved], _NAMED)
+        names = _names([name for _, name in moved])
         said.append(f"other provenance: {counted(len(moved), 'conversation')} changed: {names}")
     return said
 
@@ -55,7 +56,7 @@ def obstacles(
         yield f"{counted(len(failed), 'run')} failed: {_runs(failed)}"
     unread = sorted({*after.unreadable} - {*(before.unreadable if before else ())})
     if unread:
-        yield f"{counted(len(unread), 'source')} not readable: {enumerated(unread, _NAMED)}"
+        yield f"{counted(len(unread), 'source')} not readable: {_names(unread)}"
     if before is None:
         return
     yield from _gone(before, after)
@@ -106,7 +107,7 @@ def news(before: Baseline | None, after: Baseline, *, exact: bool) -> Iterator[s
         return
     was, is_ = before.provenance.get(ENGINE), after.provenance.get(ENGINE)
     if was != is_:
-        yield f"the engine is another one: was {was!r}, is {is_!r}"
+        yield f"the engine is another one: was {_shown(was)}, is {_shown(is_)}"
     if not exact:
         yield from _new(before, after)
     still = [each for each in before.failed if each[0] in after.records]
@@ -120,13 +121,17 @@ def news(before: Baseline | None, after: Baseline, *, exact: bool) -> Iterator[s
 
 
 def _subjects(subjects: Iterable[Subject]) -> str:
-    return enumerated([named(subject) for subject in subjects], _NAMED)
-
-
-def named(subject: Subject) -> str:
-    """A subject as one says it."""
-    return f"{subject.label} ({subject.model})"
+    return _names([f"{subject.label} ({subject.model})" for subject in subjects])
 
 
 def _runs(runs: Iterable[tuple[Subject, Record]]) -> str:
-    return enumerated([f"{r.conversation} under {s.label}" for s, r in runs], _NAMED)
+    return _names([f"{record.conversation} under {subject.label}" for subject, record in runs])
+
+
+def _names(names: list[str]) -> str:
+    """The first names of a list, which strangers may have given, and how many more there are."""
+    return enumerated([shorten(clean(name), _LONGEST) for name in names], _NAMED)
+
+
+def _shown(value: object) -> str:
+    return shorten(clean(repr(value)), _LONGEST)

@@ -1,0 +1,81 @@
+"""``compactlab baseline``: keep the figures that one has agreed on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from compactlab.sim.errors import UsageError
+
+
+@click.command()
+@click.argument("folder", metavar="DIR", type=click.Path(file_okay=False))
+@click.option(
+    "-o",
+    "--out",
+    type=click.Path(dir_okay=False, allow_dash=True),
+    default="baseline.json",
+    show_default=True,
+    metavar="FILE",
+    help="Where to; - is standard output.",
+)
+@click.option(
+    "--metrics",
+    multiple=True,
+    metavar="NAME",
+    help="A metric, or a family of them, to keep instead of the usual ones; may be repeated. "
+    "See compactlab list metrics.",
+)
+@click.option("--allow-failed", is_flag=True, help="Record runs that failed as failed.")
+def baseline(folder: str, out: str, metrics: tuple[str, ...], allow_failed: bool) -> None:
+    """Write the figures of the store in DIR as a baseline, for compactlab gate.
+
+    It is JSON with a line a run, made to be kept in git and reviewed. A store that is not whole is
+    refused.
+    """
+    from compactlab.reports.gate.baseline import GATED, Baseline, fit_to_keep, metrics_named
+    from compactlab.reports.gate.file import written
+    from compactlab.sim.metrics import METRICS
+    from compactlab.sim.results import Results
+
+    wanted = metrics_named(metrics) if metrics else GATED
+    results = Results.load(Path(folder))
+    fit_to_keep(results, [name for name in metrics if name in METRICS], allow_failed=allow_failed)
+    kept = Baseline.of(results, wanted)
+    lacking = [name for name in wanted if name not in kept.metrics]
+    if not kept.metrics:
+        raise UsageError("no baseline was written: the store has none of these metrics")
+    text = written(kept)
+    if out == "-":
+        click.echo(text, nl=False)
+    else:
+        _write(Path(out), text)
+    told = _told(kept.size, len(kept.records), len(kept.digests), len(kept.metrics))
+    failed = len(kept.failed) + len(kept.unreadable)
+    if failed:
+        told += f"; {failed:,} of them recorded as failed"
+    if lacking:
+        told += f"; the store has no figures of {', '.join(lacking)}"
+    click.echo(f"{'a baseline' if out == '-' else f'wrote {out}'}: {told}", err=out == "-")
+
+
+def _told(runs: int, subjects: int, conversations: int, metrics: int) -> str:
+    from compactlab.reports.text import counted
+
+    parts = [
+        counted(runs, "run"),
+        f"{counted(subjects, 'strategy')} under a model",
+        counted(conversations, "conversation"),
+        counted(metrics, "metric"),
+    ]
+    return ", ".join(parts)
+
+
+def _write(path: Path, text: str) -> None:
+    from compactlab.sim.whole_file import replace_file
+
+    try:
+        replace_file(path, text.encode())
+    except (OSError, ValueError) as error:
+        raise UsageError(f"cannot write {str(path)!r}: {error}") from None

@@ -1,0 +1,125 @@
+"""``compactlab gate``: hold a store against a baseline."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from compactlab.sim.errors import CompactlabError, InputError, UsageError
+
+if TYPE_CHECKING:
+    from compactlab.reports.gate.verdict import Verdict
+
+_FILE = click.Path(dir_okay=False)
+
+
+@click.command()
+@click.argument("folder", metavar="DIR", type=click.Path(file_okay=False))
+@click.option(
+    "--baseline",
+    type=_FILE,
+    default="baseline.json",
+    show_default=True,
+    metavar="FILE",
+    help="What compactlab baseline has written.",
+)
+@click.option(
+    "--rules",
+    type=_FILE,
+    metavar="FILE",
+    help="Rules in TOML; without them every figure must be what it was. compactlab new gate "
+    "writes some to begin with.",
+)
+@click.option("--junit", type=_FILE, metavar="FILE", help="Write JUnit's XML there.")
+@click.option("--markdown", type=_FILE, metavar="FILE", help="Write Markdown there.")
+@click.option("--json", type=_FILE, metavar="FILE", help="Write JSON there.")
+@click.option(
+    "--github/--no-github",
+    default=None,
+    help="Annotations and a step's summary for GitHub Actions.  [default: if GITHUB_ACTIONS=true]",
+)
+def gate(
+    folder: str, baseline: str, rules: str | None, github: bool | None, **files: str | None
+) -> None:
+    """Judge the store in DIR by a baseline, with rules or exactly.
+
+    Exit codes: 0 all holds, 1 something regressed, 2 something cannot be judged: no baseline, one
+    of another provenance, runs that are missing, an interval that reaches over a limit.
+    """
+    named = {form: Path(file) for form, file in files.items() if file is not None}
+    told = github if github is not None else os.environ.get("GITHUB_ACTIONS") == "true"
+    try:
+        verdict = _judged(Path(folder), Path(baseline), Path(rules) if rules else None)
+    except CompactlabError as error:
+        # What an earlier run has written must not be taken for this one's.
+        from compactlab.reports.gate.verdict import Verdict
+
+        unjudged = Verdict(obstacles=(str(error),))
+        _publish(unjudged, named, github=told)
+        raise
+    _say(verdict, github=told)
+    _publish(verdict, named, github=told)
+    sys.exit(verdict.code)
+
+
+def _judged(folder: Path, baseline: Path, rules: Path | None) -> Verdict:
+    from compactlab.cli.gate_rules import read_rules
+    from compactlab.reports.gate.file import read
+    from compactlab.reports.gate.gate import gate as judge
+    from compactlab.sim.results import Results
+
+    demands = None if rules is None else read_rules(rules)
+    results = Results.load(folder)
+    try:
+        before, absence = read(baseline), ""
+    except InputError as error:
+        before, absence = None, str(error)
+    return judge(results, before, demands, absence)
+
+
+def _say(verdict: Verdict, *, github: bool) -> None:
+    from compactlab.reports.gate.annotations import harmless
+    from compactlab.reports.gate.terminal import terminal
+
+    text = terminal(verdict)
+    click.echo(harmless(text) if github else text)
+
+
+def _publish(verdict: Verdict, files: dict[str, Path], *, github: bool) -> None:
+    """Write what was asked for: each file whole or not at all."""
+    from compactlab.reports.gate.junit import junit
+    from compactlab.reports.gate.machine import machine
+    from compactlab.reports.gate.markdown import markdown
+    from compactlab.sim.whole_file import replace_file
+
+    if github:
+        _annotate(verdict)
+    for form, path in files.items():
+        if form == "junit":
+            content = junit(verdict)
+        else:
+            content = (markdown if form == "markdown" else machine)(verdict).encode()
+        try:
+            replace_file(path, content)
+        except (OSError, ValueError) as error:
+            raise UsageError(f"cannot write {str(path)!r}: {error}") from None
+
+
+def _annotate(verdict: Verdict) -> None:
+    """Tell GitHub: commands on standard output, and the summary at the end of its file."""
+    from compactlab.reports.gate.annotations import commands, summary
+    from compactlab.reports.gate.markdown import markdown
+
+    for command in commands(verdict):
+        click.echo(command)
+    file = os.environ.get("GITHUB_STEP_SUMMARY")
+    if file:
+        try:
+            with Path(file).open("ab") as end:
+                end.write(f"{summary(markdown(verdict))}\n".encode())
+        except (OSError, ValueError) as error:
+            raise UsageError(f"cannot write {file!r}: {error}") from None

@@ -1,0 +1,131 @@
+"""Files of rules: what a gate asks, in TOML."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any, get_args
+
+from compactlab.cli.faults import Faults, Place, shown
+from compactlab.reports.gate.demand import Demand
+from compactlab.reports.gate.record import NEED
+from compactlab.reports.gate.rules import Rule
+from compactlab.sim.conversation import FactType
+from compactlab.sim.errors import InputError, unknown
+from compactlab.sim.metrics import METRICS
+
+SELECTORS = ("strategy", "scenario", "model", "summarizer", "type")
+_TYPES = get_args(FactType)
+_PATTERN = re.compile(r"[*?\[]")
+
+
+def read_rules(path: Path) -> list[Demand]:
+    """The rules of a file.
+
+    Parameters
+    ----------
+    path
+        The file, in TOML: a table ``rules`` for everything, and tables ``rule`` with selectors.
+
+    Raises
+    ------
+    InputError
+        If it is no TOML, or anything in it is wrong; all of it is told, with its place.
+    """
+    data = _parsed(path)
+    faults = Faults()
+    for key in data:
+        if key not in ("rules", "rule"):
+            faults.add((key,), unknown("key", key, ("rules", "rule")))
+    demands = _table(data.get("rules", {}), ("rules",), faults, ())
+    tables = data.get("rule", [])
+    if isinstance(tables, list):
+        for number, table in enumerate(tables):
+            demands += _table(table, ("rule", number), faults, SELECTORS)
+    else:
+        faults.add(("rule",), "must be tables: write [[rule]] in two brackets")
+    if not demands and not faults:
+        faults.add((), "there is no rule in it")
+    if faults:
+        raise faults.error(str(path))
+    return demands
+
+
+def _parsed(path: Path) -> dict[str, Any]:
+    try:
+        text = path.read_text("utf-8")
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        where = re.search(r"\(at line (\d+), column \d+\)$", str(error))
+        line = int(where[1]) if where else len(text.splitlines())
+        raise InputError(f"no rules: {error}", str(path), line) from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f"no rules: {error}", str(path)) from None
+
+
+def _table(table: Any, place: Place, faults: Faults, selectors: tuple[str, ...]) -> list[Demand]:
+    """The demands of a table: one for each rule on each metric."""
+    if not isinstance(table, dict):
+        faults.add(place, f"must be a table, not {shown(table)}")
+        return []
+    before = len(faults)
+    chosen = {
+        key: _patterns(table[key], (*place, key), faults) for key in selectors if key in table
+    }
+    for number, name in enumerate(chosen.get("type", ())):
+        if not _PATTERN.search(name) and name not in _TYPES:
+            at = (*place, "type", number) if isinstance(table["type"], list) else (*place, "type")
+            faults.add(at, unknown("type of fact", name, _TYPES))
+    asked = [key for key in table if key not in selectors]
+    if not asked:
+        faults.add(place, "it asks nothing: name a metric, such as cost_usd = '+2%'")
+    demands = []
+    for metric in asked:
+        at = (*place, metric)
+        if metric not in METRICS:
+            faults.add(at, unknown("metric", metric, (*METRICS, *selectors)))
+        elif "type" in chosen and metric != NEED:
+            faults.add(at, _of_type(metric, chosen["type"]))
+        else:
+            told = ".".join(map(str, at)).replace(f"rule.{place[-1]}", f"rule[{place[-1]}]")
+            rules = _rules(metric, table[metric], at, faults)
+            demands += [Demand(rule, **chosen, place=told) for rule in rules]
+    return demands if len(faults) == before else []
+
+
+def _patterns(given: Any, place: Place, faults: Faults) -> tuple[str, ...]:
+    listed = given if isinstance(given, list) else [given]
+    if not listed or not all(isinstance(each, str) and each for each in listed):
+        faults.add(place, f"must be a pattern or a list of patterns, not {shown(given)}")
+        return ()
+    return tuple(listed)
+
+
+def _rules(metric: str, given: Any, place: Place, faults: Faults) -> list[Rule]:
+    listed = given if isinstance(given, list) else [given]
+    if not listed or not all(isinstance(each, str) for each in listed):
+        faults.add(place, f"must be text, such as '+2%' or '== 0', not {shown(given)}")
+        return []
+    rules = []
+    for number, text in enumerate(listed):
+        with faults.at((*place, number) if isinstance(given, list) else place):
+            rules.append(Rule.parse(metric, text))
+    if rules and len(rules) == len(listed) and all(rule.lopsided for rule in rules):
+        better, other = METRICS[metric].better, "-" if rules[0].sign == "+" else "+"
+        meant = f"{other}{rules[0].text[1:]}"
+        faults.add(
+            place,
+            f"{better} is better, so {rules[0].text!r} only limits gains; did you mean {meant!r}? "
+            f"To limit both, write ['{meant}', '{rules[0].text}']",
+        )
+    return rules
+
+
+def _of_type(metric: str, types: tuple[str, ...]) -> str:
+    """Say that a metric cannot be asked of a type, and which other one there is."""
+    own = [f"amnesia_{name}" for name in types if f"amnesia_{name}" in METRICS]
+    hint = (
+        f"; did you mean {own[0]}, without a type?" if metric.startswith("amnesia") and own else ""
+    )
+    return f"of a type of fact only {NEED} is known{hint}"
