@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from compactlab.cli.disclosing import complain
 from compactlab.cli.group import cli
 from compactlab.sim.errors import CompactlabError
 
@@ -18,7 +19,7 @@ def main() -> None:
     try:
         cli(prog_name="compactlab")
     except CompactlabError as error:
-        print(f"compactlab: {error}", file=sys.stderr)
+        complain(error)
         sys.exit(2)
 
 

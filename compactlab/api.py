@@ -124,6 +124,7 @@ def run(
     loop: Closed | str = "open",
     metrics: Iterable[str] = (),
     tables: Iterable[str] = (),
+    redact: bool = False,
     out: str | Path | None = None,
     dask: str = "",
     timeout: float | None = None,
@@ -145,31 +146,27 @@ def run(
         that one sees how a ranking depends on it.
     window
         Narrows every model's context window to so many tokens.
-    seeds
-        How many conversations of each scenario, how many replays of each recording.
-    jobs
-        Number of workers; the results do not depend on it.
+    seeds, jobs
+        How many conversations of each scenario, how many replays of each recording; and the number
+        of workers, on which the results do not depend.
     lenient
         Whether lines of transcripts that cannot be read are passed over.
-    models_file
-        A TOML file with models of one's own, which win over built-in ones.
-    churn
-        How often the client changes its prompt unasked, as an audit measured it; or its file.
+    models_file, churn
+        A TOML file with models of one's own, which win over built-in ones; and how often the client
+        changes its prompt unasked, as an audit measured it, or its file.
     loop
         ``closed`` also replays with consequences, at best and at worst; see :func:`replay`.
-    metrics
-        Names of metrics or of their families; by default all are computed.
-    tables
-        Names of the tables that are filled, beside that of the runs; by default all but the trace.
-    out
+    metrics, tables
+        Names of metrics or of their families, by default all; and of the tables that are filled,
+        beside that of the runs, by default all but the trace.
+    redact
+        Whether what looks like a key, a token or a mail address is hidden in what is found.
+    out, dask
         Folder of a store: what it holds is not run again, and what is found is put there at once,
-        so that one may stop and go on. By default all is kept in memory.
-    dask
-        Address of the scheduler of a dask cluster, whose workers then do it.
-    timeout
-        Seconds after which a run has failed.
-    fail_fast
-        Whether to stop at the first that fails; with a store.
+        so that one may stop and go on; by default all is kept in memory. And the address of the
+        scheduler of a dask cluster, whose workers then do it.
+    timeout, fail_fast
+        Seconds after which a run has failed; whether to stop at the first that fails, with a store.
     progress
         Told of every shard that is done.
 
@@ -198,6 +195,7 @@ def run(
         loop=loop,
         metrics=metrics,
         tables=tables,
+        redact=redact,
     )
     workers = Workers(jobs, dask)
     if out is None:
@@ -269,6 +267,7 @@ def plan(
     loop: Closed | str = "open",
     metrics: Iterable[str] = (),
     tables: Iterable[str] = (),
+    redact: bool = False,
 ) -> Experiment:
     """Put an experiment together without running it; the parameters are those of :func:`run`."""
     if seeds < 1 or (window is not None and window < 1):
@@ -295,6 +294,7 @@ def plan(
         loop_of(loop),
         computed,
         tables_of(several(tables, (str,)), computed),
+        redact,
     )
     each = {source.key: source for source in (*held, *found)}  # who is given twice runs once
     return Experiment(tuple(each.values()), compared, names, setting, skipped, writers)

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from compactlab.cli.options import own_models
+from compactlab.cli.disclosing import complain, say, shown
+from compactlab.cli.options import own_models, redact
+from compactlab.cli.writing import write_file
 from compactlab.sim.errors import UsageError
 
 if TYPE_CHECKING:
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @own_models
+@redact
 @click.option("--json", "as_json", is_flag=True, help="All figures, of every call, as JSON.")
 @click.option("--html", type=click.Path(dir_okay=False), metavar="FILE", help="Write a page.")
 @click.option(
@@ -60,8 +63,11 @@ def audit(
     for name in filter(None, (html, churn_out)):
         _check(Path(name))
     auditor = Auditor(known_models(models_file), lenient)
-    ledger = auditor.ledger(paths)
-    click.echo(audit_machine(ledger, worst) if as_json else audit_table(ledger, worst))
+    ledger = shown(auditor.ledger(paths))
+    if as_json:
+        click.echo(audit_machine(ledger, worst))
+    else:
+        say(audit_table(ledger, worst))
     if html:
         from compactlab.reports.audit.page import audit_page
 
@@ -69,7 +75,7 @@ def audit(
     if churn_out:
         _write_churn(ledger, Path(churn_out))
     for failure in ledger.failures:
-        click.echo(f"compactlab: {failure}", err=True)
+        complain(failure)
     if ledger.failures:
         sys.exit(2 if auditor.misnamed else 1)
 
@@ -93,10 +99,5 @@ def _write_churn(ledger: Ledger, path: Path) -> None:
 
 
 def _write(path: Path, content: bytes) -> None:
-    from compactlab.sim.whole_file import replace_file
-
-    try:
-        replace_file(path, content)
-    except OSError as error:
-        raise UsageError(f"cannot write {str(path)!r}: {error.strerror or error}") from None
+    write_file(path, content)
     click.echo(f"wrote {path}", err=True)

@@ -107,6 +107,10 @@ class Settings(BaseModel):
         description="What is stored beside the runs: calls, compactions, facts, messages, or "
         "prompts, which is the whole trace. Without any: all but prompts.",
     )
+    redact: bool = Field(
+        default=False,
+        description="Hide what looks like keys, tokens and mail addresses in all that is written.",
+    )
     dask: str | None = Field(
         default=None,
         pattern=r"^[a-z]+://\S+$",

@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from compactlab.cli.options import own_models
+from compactlab.cli.disclosing import say, shown
+from compactlab.cli.options import own_models, redact
 from compactlab.sim.errors import UsageError
 
 
@@ -44,6 +45,7 @@ from compactlab.sim.errors import UsageError
     help="How often the client changes its prompt unasked, as compactlab audit measured it.",
 )
 @click.option("--lenient", is_flag=True, help="Pass over lines that cannot be read.")
+@redact
 @click.option("--json", "form", flag_value="json", help="All requests and figures, as JSON.")
 @click.option("--csv", "form", flag_value="csv", help="A row a request, as CSV.")
 def explain(
@@ -69,7 +71,7 @@ def explain(
     from compactlab.reports.explanation import explanation, one_call
     from compactlab.reports.requests import account_as_json, entries_as_csv
 
-    account = api.explain(path, strategy, model, id=conversation, **options)
+    account = shown(api.explain(path, strategy, model, id=conversation, **options))
     calls = len({entry.call for entry in account.entries})
     if call is not None and call > calls:
         raise UsageError(f"there is no call {call:,}: the session has {calls:,}")
@@ -78,6 +80,6 @@ def explain(
     elif form == "csv":
         click.echo(entries_as_csv(account, call), nl=False)
     elif call is not None:
-        click.echo(one_call(account, call))
+        say(one_call(account, call))
     else:
-        click.echo(explanation(account, everything=everything))
+        say(explanation(account, everything=everything))

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from compactlab.cli.disclosing import complain
+from compactlab.cli.writing import write_file
 from compactlab.reports.text import counted, listed
 from compactlab.sim.errors import InputError, UsageError
 
@@ -96,7 +98,7 @@ def fit(
     if skipped:
         click.echo(f"passed over: {counted(skipped, 'file')} of no known format", err=True)
     for error in errors:
-        click.echo(f"compactlab: {error}", err=True)
+        complain(error)
     if errors:
         # What was named must be good; in a folder a bad file costs itself alone.
         sys.exit(2 if any(error.path in paths for error in errors) else 1)
@@ -135,10 +137,5 @@ def _made(scenario: str, recorded: Samples, count: int, profile: Path) -> Iterat
 
 
 def _write(path: Path, text: str) -> None:
-    from compactlab.sim.whole_file import replace_file
-
-    try:
-        replace_file(path, text.encode())
-    except OSError as error:
-        raise UsageError(f"cannot write {str(path)!r}: {error.strerror or error}") from None
+    write_file(path, text)
     click.echo(f"wrote {path}", err=True)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from compactlab import __version__
 from compactlab.cli.audit import audit
+from compactlab.cli.baseline import baseline
+from compactlab.cli.disclosing import shown
 from compactlab.cli.explain import explain
 from compactlab.cli.fit import fit
+from compactlab.cli.gate import gate
 from compactlab.cli.inspect import inspect
 from compactlab.cli.list import list_
 from compactlab.cli.merge import merge
@@ -17,9 +22,23 @@ from compactlab.cli.report import report
 from compactlab.cli.run import run
 from compactlab.cli.schema import schema
 from compactlab.cli.score import score
+from compactlab.sim.errors import CompactlabError, UsageError
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class Commands(click.Group):
+    """Commands whose errors hide what the rest of them hides."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command."""
+        try:
+            return super().invoke(ctx)
+        except CompactlabError as error:
+            if (said := shown(str(error))) == str(error):
+                raise
+            raise UsageError(said) from None
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="compactlab", message="%(prog)s %(version)s")
 def cli() -> None:
     """Replay context-compaction strategies of LLM agents over conversations, and measure what each
@@ -29,5 +48,20 @@ def cli() -> None:
     """  # noqa: D205
 
 
-for command in (run, report, explain, audit, score, inspect, fit, list_, new, schema, merge, query):
+for command in (
+    run,
+    report,
+    explain,
+    baseline,
+    gate,
+    audit,
+    score,
+    inspect,
+    fit,
+    list_,
+    new,
+    schema,
+    merge,
+    query,
+):
     cli.add_command(command)

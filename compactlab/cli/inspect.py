@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from compactlab.cli.options import own_models
+from compactlab.cli.disclosing import complain, say, shown
+from compactlab.cli.options import own_models, redact
 from compactlab.reports.text import counted
 from compactlab.sim.errors import CompactlabError, InputError, UsageError
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="All figures, as JSON.")
 @click.option("--lenient", is_flag=True, help="Pass over lines that cannot be read.")
 @own_models
+@redact
 def inspect(paths: tuple[str, ...], as_json: bool, lenient: bool, models_file: str | None) -> None:
     """Say what transcripts are: format, calls, turns, tokens by role and tool, gaps, compactions,
     recorded usage and cost. A scenario's spec may stand for a path.
@@ -41,15 +43,16 @@ def inspect(paths: tuple[str, ...], as_json: bool, lenient: bool, models_file: s
             anatomies += (anatomy(source.named(each), catalogue) for each in source.load())
         except InputError as fault:
             errors.append(fault)
+    anatomies = shown(anatomies)
     if as_json:
         click.echo(json.dumps([_plain(each) for each in anatomies], indent=2))
     elif anatomies:
-        click.echo("\n\n".join(map(_text, anatomies)))
+        say("\n\n".join(map(_text, anatomies)))
     if skipped:
         told = f"{counted(skipped, 'file')} of no known format"
         click.echo(f"passed over: {told}", err=True)
     for error in errors:
-        click.echo(f"compactlab: {error}", err=True)
+        complain(error)
     if errors:
         # What was named must be good; in a folder a bad file costs itself alone.
         named = any(not isinstance(e, InputError) or e.path in ("", *paths) for e in errors)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from compactlab.cli.writing import write_file
 from compactlab.sim.errors import UsageError
 
 
@@ -80,7 +81,7 @@ def _write(files: Mapping[Path, str], **words: str) -> None:
         text = templates.get_template(template).render(words)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
         except OSError as error:
             raise UsageError(f"cannot write {str(path)!r}: {error}") from None
+        write_file(path, text)
         click.echo(f"wrote {path}")

@@ -5,10 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-import click
-
 from compactlab.cli.bar import Bar
-from compactlab.reports.text import counted
+from compactlab.cli.disclosing import say
+from compactlab.reports.text import clean, counted
 from compactlab.sim.shard import Shard
 from compactlab.sim.sweep import Done
 
@@ -52,7 +51,7 @@ class Progress(Bar):
         if not self.shown and (last or gone - self._told >= _PAUSE):
             self._told = gone
             said = f"[{self._done:,}/{counted(self._total, 'cell')}] {done.name}"
-            click.echo(f"{said}: {', '.join(told)}", err=True)
+            say(clean(f"{said}: {', '.join(told)}"), err=True)
 
 
 def lasting(seconds: float) -> str:

@@ -10,6 +10,8 @@ from typing import Any
 
 import click
 
+from compactlab.cli.disclosing import say, shown
+from compactlab.cli.options import redact
 from compactlab.reports.figures import plain
 from compactlab.reports.text import clean
 
@@ -24,6 +26,7 @@ from compactlab.reports.text import clean
     default="table",
     show_default=True,
 )
+@redact
 def query(folder: str, sql: str, form: str) -> None:
     """Ask the store in FOLDER in SQL, of DuckDB.
 
@@ -37,8 +40,12 @@ def query(folder: str, sql: str, form: str) -> None:
     from compactlab.sim.results import ask
     from compactlab.sim.store import Store
 
-    names, rows = ask(Store(folder), sql)
-    click.echo(_FORMS[form](names, rows), nl=form != "csv")
+    names, rows = shown(ask(Store(folder), sql))
+    text = _FORMS[form](names, rows)
+    if form == "table":
+        say(text)
+    else:
+        click.echo(text, nl=form != "csv")
 
 
 def _table(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
@@ -67,8 +74,11 @@ def _shown(value: Any) -> str:
 
 
 def _csv(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    from compactlab.reports.comma import harmless
+
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([names, *rows])
+    cells = [[harmless(v) if isinstance(v, str) else v for v in row] for row in [names, *rows]]
+    csv.writer(text, lineterminator="\n").writerows(cells)
     return text.getvalue()
 
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from compactlab.cli.options import own_models
+from compactlab.cli.disclosing import complain, redact_from_here, redactor, say
+from compactlab.cli.options import own_models, redact
 from compactlab.reports.text import counted
 from compactlab.sim.errors import UsageError
 
@@ -99,6 +100,7 @@ if TYPE_CHECKING:
 )
 @click.option("--fail-fast", is_flag=True, default=None, help="Stop at the first that fails.")
 @click.option("--retry", is_flag=True, help="Run again what failed or could not be read.")
+@redact
 @click.option("--dask", metavar="ADDRESS", help="Have the workers of a dask cluster do it.")
 @click.option("--dry-run", is_flag=True, help="Say what would run and how long it takes, and stop.")
 def run(experiment: str | None, dry_run: bool, retry: bool, **options: Any) -> None:
@@ -115,6 +117,8 @@ def run(experiment: str | None, dry_run: bool, retry: bool, **options: Any) -> N
 
     given = {name: value for name, value in options.items() if value not in (None, ())}
     settings = Settings.load(Path(experiment) if experiment else None, given)
+    if settings.redact:
+        redact_from_here()
     planned = plan(
         settings.conversations,
         settings.strategies,
@@ -128,6 +132,7 @@ def run(experiment: str | None, dry_run: bool, retry: bool, **options: Any) -> N
         loop=settings.loop,
         metrics=settings.metrics,
         tables=settings.tables,
+        redact=redactor() is not None,
     )
     if not planned.sources:
         raise UsageError("there is nothing to replay: no transcript was found")
@@ -195,7 +200,7 @@ def _finish(results: Results, store: Store) -> None:
     """Report; exit with 1 if something failed, with 2 if nothing could be read."""
     unreadable = [run for run in results.runs if run.status == "unreadable"]
     for bad in unreadable:
-        click.echo(f"compactlab: {bad.error}", err=True)
+        complain(bad.error)
     if unreadable and len(unreadable) == len(results.runs):
         store.clear()
         sys.exit(2)
@@ -204,7 +209,7 @@ def _finish(results: Results, store: Store) -> None:
 
     page = store.folder / "report.html"
     write(results, page)
-    click.echo(render(results, "table"))
+    say(render(results, "table"))
     click.echo(f"report: {page}")
     failed = results.failed
     if failed:

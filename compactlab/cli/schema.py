@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from compactlab.sim.errors import UsageError
+from compactlab.cli.writing import write_file
 
 Schema = dict[str, Any]
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -29,10 +29,7 @@ def schema(out: str | None) -> None:
     if out is None:
         click.echo(text, nl=False)
         return
-    try:
-        Path(out).write_text(text, encoding="utf-8")
-    except (OSError, ValueError) as error:
-        raise UsageError(f"cannot write {out!r}: {error}") from None
+    write_file(Path(out), text)
     click.echo(f"wrote {out}")
 
 

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import click
 
-from compactlab.cli.options import own_models
-from compactlab.sim.errors import UsageError
+from compactlab.cli.disclosing import say, shown, shown_json
+from compactlab.cli.options import own_models, redact
+from compactlab.cli.writing import write_file
 
 
 @click.command()
@@ -31,6 +32,7 @@ from compactlab.sim.errors import UsageError
     default="table",
     show_default=True,
 )
+@redact
 @click.option(
     "--facts-out",
     type=click.Path(),
@@ -74,8 +76,8 @@ def score(
     }
     text = show[form](found)
     if facts_out is not None:
-        try:
-            Path(facts_out).write_text(scored.found_as_csv(found.found), encoding="utf-8")
-        except (OSError, ValueError) as error:
-            raise UsageError(f"{facts_out!r} cannot be written: {error}") from None
-    click.echo(text)
+        write_file(Path(facts_out), scored.found_as_csv(shown(found.found)))
+    if form == "json":
+        click.echo(shown_json(text))
+    else:
+        say(text)

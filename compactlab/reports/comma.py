@@ -15,8 +15,9 @@ from compactlab.sim.run import IDENTITY, Run
 _TEXTS = ("status", "error")
 
 # Where a spreadsheet would begin a formula: at the start of a cell, and after the semicolon that
-# separates cells where the comma is the decimal sign. The wide forms count as well.
-_FORMULA = re.compile(r"(^|;)(\s*[=+\-@\uff1d\uff0b\uff0d\uff20])")
+# separates cells where the comma is the decimal sign. The wide forms count as well. And where a line
+# begins with two colons, the runner of a pipeline would begin a command.
+_FORMULA = re.compile(r"(^|;)(\s*(?:[=+\-@\uff1d\uff0b\uff0d\uff20]|::))")
 
 
 def comma(results: Results) -> str:

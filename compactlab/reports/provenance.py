@@ -20,6 +20,7 @@ _DEFAULTS = {
     "own_models": "none",
     "loop": "open",
     "summarizers": "none",
+    "redact": "nothing",
     "churn": "none: the client changes its prompt only where the recording says so",
 }
 _OTHERWISE_SHOWN = frozenset(
@@ -104,6 +105,8 @@ def command(results: Results) -> str:
         words += [f"--metrics {name}" for name in computed]
     if len(manifest.get("seeds", ())) > 1:
         words.append(f"--seeds {len(manifest['seeds'])}")
+    if manifest.get("redact"):
+        words.append("--redact")
     return " \\\n  ".join(["compactlab run", *words])
 
 

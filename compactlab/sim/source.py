@@ -29,6 +29,8 @@ class Source:
         too. By default all is loaded and the conversations' digests tell.
     size
         Bytes of text in it, about; 0 where nobody knows.
+    alias
+        Under what name it is written where its own is not to be seen; "" for its own.
     """
 
     name: str
@@ -37,11 +39,13 @@ class Source:
     stem: str = ""
     content: Callable[[], str] | None = None
     size: int = 0
+    alias: str = ""
 
     @cached_property
     def key(self) -> str:
         """Sixteen hex digits that change when anything about it changes."""
-        what = (self.name, self.stem, str(self.seed), (self.content or self._digests)())
+        what = [self.name, self.stem, str(self.seed), (self.content or self._digests)()]
+        what += [self.alias] if self.alias else []
         said = "".join(f"{len(part)}:{part}" for part in what)
         return hashlib.blake2b(said.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 

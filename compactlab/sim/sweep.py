@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from compactlab.sim.condition import Condition, Setting
+from compactlab.sim.disclosure import check_names, under_aliases
 from compactlab.sim.results import Results
 from compactlab.sim.run import Run, parcel
 from compactlab.sim.shard import Shard, Task, forget, shards
@@ -72,6 +73,11 @@ class Experiment:
     setting: Setting = field(default_factory=Setting)
     skipped: int = 0
     summarizers: tuple[Summarizer, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.setting.redact:
+            object.__setattr__(self, "sources", under_aliases(self.sources))
+            check_names({key: v for key, v in self.manifest().items() if key != "sources"})
 
     @cached_property
     def conditions(self) -> tuple[Condition, ...]:

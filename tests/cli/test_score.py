@@ -140,7 +140,7 @@ def test_a_scenario_can_be_scored_too(files: list[Path], compactlab: Run) -> Non
         (("original.jsonl", "compacted.jsonl", "--model", "claude-sonet-4-5"), "did you mean"),
         (
             ("original.jsonl", "compacted.jsonl", "--facts-out", "no/such/folder.csv"),
-            "cannot be written",
+            "cannot write",
         ),
         (
             ("original.jsonl", "compacted.jsonl", "--conversation", "other"),

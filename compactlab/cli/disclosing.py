@@ -1,0 +1,95 @@
+"""What a command lets out: without secrets if it is told so, and never with power over a log.
+
+Commands say what they have found through :func:`say`, and pass what they render through
+:func:`shown`; both do nothing but for what must not be seen.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, TypeVar
+
+import click
+
+from compactlab.reports.text import clean
+
+if TYPE_CHECKING:
+    from compactlab.sim.redaction import Redactor
+    from compactlab.sim.results import Results
+
+T = TypeVar("T")
+
+_KEY = "compactlab.redactor"
+# A runner takes such a line of a log for its own command, also behind blanks.
+_COMMAND = re.compile(r"^(\s*:)(?=:)", re.MULTILINE)
+_OLD_COMMAND = "##["
+
+
+def redact_from_here() -> None:
+    """Hide secrets in all that this command writes from now on."""
+    from compactlab.sim.redaction import Redactor
+
+    click.get_current_context().meta.setdefault(_KEY, Redactor())
+
+
+def redactor() -> Redactor | None:
+    """What hides secrets, if this command is to hide them."""
+    context = click.get_current_context(silent=True)
+    found: Redactor | None = context.meta.get(_KEY) if context else None
+    return found
+
+
+def shown(value: T) -> T:
+    """What is to be rendered: a text, or anything that holds texts."""
+    hider = redactor()
+    return hider.within(value) if hider else value
+
+
+def shown_results(results: Results) -> Results:
+    """The results of a store that are to be rendered."""
+    hider = redactor()
+    if hider is None:
+        return results
+    from compactlab.sim.disclosure import disclosed
+
+    return disclosed(results, hider)
+
+
+def shown_json(text: str) -> str:
+    """JSON that holds texts."""
+    hider = redactor()
+    return json.dumps(hider.within(json.loads(text)), indent=2) if hider else text
+
+
+def say(text: str, *, err: bool = False, nl: bool = True) -> None:
+    """Say what is no data: tables, sentences, Markdown.
+
+    Nothing of it can be taken for a command of the machine that runs the command line.
+    """
+    click.echo(without_commands(shown(text)), err=err, nl=nl)
+
+
+def complain(error: object) -> None:
+    """Say what is wrong: nothing of what is quoted moves the cursor, and breaks are what they are.
+
+    Lines behind the first stand under it.
+    """
+    say(f"compactlab: {harmless_lines(str(error))}", err=True)
+
+
+def harmless_lines(text: str) -> str:
+    """Lines of which each is harmless on a terminal."""
+    return without_commands("\n".join(map(clean, text.split("\n"))))
+
+
+def without_commands(text: str) -> str:
+    r"""A text that no runner of a pipeline takes for commands, as far as it is read line by line.
+
+    Examples
+    --------
+    >>> print(without_commands("::error::no\n  ::stop-commands::x"))
+    : :error::no
+      : :stop-commands::x
+    """
+    return _COMMAND.sub(r"\1 ", text).replace(_OLD_COMMAND, "## [")
