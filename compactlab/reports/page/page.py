@@ -9,7 +9,6 @@ from typing import Any
 from compactlab.reports import provenance
 from compactlab.reports.aggregate import together
 from compactlab.reports.charts.palette import COLOURS, strategy_colours
-from compactlab.reports.charts.sessions import BINS
 from compactlab.reports.columns import ARROWS
 from compactlab.reports.comparison import Comparison, comparisons
 from compactlab.reports.notes import (
@@ -21,28 +20,39 @@ from compactlab.reports.notes import (
     unfinished,
     window,
 )
-from compactlab.reports.page.sections import CHARTS, TABLES, charts, groups, section, tables
+from compactlab.reports.page.block import BUDGET
+from compactlab.reports.page.conversations import must_be_there
+from compactlab.reports.page.script import policy, script
+from compactlab.reports.page.sections import section
 from compactlab.reports.setting import set_page
 from compactlab.sim.metrics import METRICS
 from compactlab.sim.results import Results
 from compactlab.sim.whole_file import replace_file
 
 
-def page(results: Results) -> str:
+def page(results: Results, conversation: str | None = None) -> str:
     """Set the page.
 
     Parameters
     ----------
     results
         What to show.
+    conversation
+        The id of the conversation that is shown at first and on paper; None for the largest.
 
     Returns
     -------
     str
-        HTML that refers to nothing outside itself and runs no script; the same results give the
-        same bytes.
+        HTML that refers to nothing outside itself and runs one script, its own; the same results
+        give the same bytes.
+
+    Raises
+    ------
+    UsageError
+        If there is no such conversation.
     """
-    return set_page("report.html.j2", _content(results))
+    must_be_there(results, conversation)
+    return set_page("report.html.j2", _content(results, conversation))
 
 
 def write(results: Results, path: Path) -> None:
@@ -73,24 +83,21 @@ def _facts(results: Results, compared: Sequence[Comparison]) -> list[tuple[str, 
     ]
 
 
-def _content(results: Results) -> dict[str, Any]:
+def _content(results: Results, wanted: str | None) -> dict[str, Any]:
     compared = comparisons(results)
     colours = strategy_colours(results)
-    listing = groups(results, compared)
+    budget = BUDGET // max(1, len(compared))
     return {
+        "policy": policy(),
+        "script": script(),
         "colours": COLOURS,
         "arrows": ARROWS,
         "facts": _facts(results, compared),
         "sections": [
-            section(comparison, colours, f"part-{number}")
+            section(results, comparison, colours, f"part-{number}", wanted=wanted, budget=budget)
             for number, comparison in enumerate(compared, 1)
         ],
         "legend": legend(compared),
-        "charts": list(charts(results, listing, colours)),
-        "tables": list(tables(results, listing, colours)),
-        "without_chart": max(0, len(listing) - CHARTS),
-        "without_table": max(0, len(listing) - TABLES),
-        "bins": BINS,
         "failures": failures(results),
         "metrics": [(name, metric, together(name)) for name, metric in METRICS.items()],
         "manifest": provenance.provenance(results),

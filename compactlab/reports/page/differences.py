@@ -1,0 +1,176 @@
+"""Strategies against the reference: how they differ, and what of it may be chance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from compactlab.reports.columns import COLUMNS, MEMORY
+from compactlab.reports.comparison import Comparison, Row
+from compactlab.reports.figures import NONE, exact, plain, show
+from compactlab.reports.page.grid import Cell, Grid, Head, Line, line_of
+from compactlab.reports.statistics.contrast import (
+    MARGINS,
+    PRIMARY,
+    Contrast,
+    contrasts,
+    reference_of,
+)
+from compactlab.sim.metrics import METRICS
+
+_MINUS = "\N{MINUS SIGN}"
+_UNDETERMINED = "not determined"
+# Of each: what is found where a strategy is better and where it is worse, and to be no worse.
+_WORDS = {
+    "cost_usd": ("cheaper", "dearer", "no dearer"),
+    "amnesia_need": ("forgets less", "forgets more", "forgets no more"),
+}
+_TITLES = {"cost_usd": "cost", "amnesia_need": "needs forgotten"}
+
+
+@dataclass(frozen=True)
+class Differences:
+    """What chance leaves of the differences to the reference.
+
+    Parameters
+    ----------
+    reference
+        The label of the strategy that the others are held against.
+    grid
+        The two declared metrics: cost, and needs forgotten.
+    explored
+        All other metrics that the tables show, which nobody had declared beforehand.
+    """
+
+    reference: str
+    grid: Grid
+    explored: Grid
+
+
+def differences(comparison: Comparison, colours: Mapping[str, str]) -> Differences | None:
+    """Set the differences; None where there are no two strategies.
+
+    Parameters
+    ----------
+    comparison
+        Whose rows are held against its reference.
+    colours
+        Name of the colour by spec.
+    """
+    reference = reference_of(comparison)
+    if reference is None or len(comparison.rows) < 2:
+        return None
+    explored = [
+        name
+        for name in dict.fromkeys(column.key for column in (*COLUMNS, *MEMORY))
+        if name in METRICS and name not in PRIMARY and _known(comparison, name)
+    ]
+    declared = [name for name in _TITLES if _known(comparison, name)]
+    found = contrasts(comparison, reference, [*declared, *explored])
+    rows = [row for row in comparison.rows if row is not reference]
+    heads = [head for name in declared for head in _heads(name)]
+    lines = [_line(row, colours, found, declared, _cells) for row in rows]
+    groups = [(f"{_TITLES[name]}, against {reference.label}", 6) for name in declared]
+    others = [Head(_title(name), name, METRICS[name].better) for name in explored]
+    beside = [_line(row, colours, found, explored, _brief) for row in rows]
+    return Differences(
+        reference.label,
+        Grid(tuple(heads), tuple(lines), tuple(groups)),
+        Grid(tuple(others), tuple(beside)),
+    )
+
+
+def _known(comparison: Comparison, metric: str) -> bool:
+    return any(row.figures[metric] is not None for row in comparison.rows)
+
+
+def _title(metric: str) -> str:
+    return next(each.title for each in (*MEMORY, *COLUMNS) if each.key == metric)
+
+
+def _line(
+    row: Row,
+    colours: Mapping[str, str],
+    found: Mapping[tuple[str, str], Contrast],
+    metrics: list[str],
+    write: Callable[[Contrast], Iterator[Cell]],
+) -> Line:
+    cells = [cell for name in metrics for cell in write(found[row.spec, name])]
+    return line_of(row, colours, cells)
+
+
+def _heads(metric: str) -> Iterator[Head]:
+    margin = f"{100 * MARGINS[metric]:.0f}"
+    within = f"{margin}%" if metric == "cost_usd" else f"{margin} points"
+    unit = "%" if metric == "cost_usd" else "points"
+    yield Head(f"difference, {unit} (95% interval)", metric)
+    yield Head("p, Holm", f"{metric}: adjusted p")
+    yield Head("better / same / worse", f"{metric}: conversations", "higher")
+    yield Head("finding", f"{metric}: finding")
+    yield Head(f"{_WORDS[metric][2]}, within {within}", f"{metric}: non-inferiority", "higher")
+    yield Head(f"could have seen, {unit}", f"{metric}: smallest detectable difference")
+
+
+def _cells(contrast: Contrast) -> Iterator[Cell]:
+    yield _difference(contrast)
+    chance = contrast.adjusted
+    yield Cell(_probability(chance), exact(chance), plain(chance))
+    counts = (contrast.wins, contrast.ties, contrast.losses)
+    yield Cell(" / ".join(map(str, counts)), value=contrast.wins - contrast.losses)
+    better, worse, _ = _WORDS[contrast.metric]
+    found = better if contrast.better else worse if contrast.worse else _UNDETERMINED
+    yield Cell("the same" if _same(contrast) else found, value=_rank(contrast))
+    told = {True: "yes", False: "not shown", None: NONE}[contrast.no_worse]
+    yield Cell(told, value=None if contrast.no_worse is None else int(contrast.no_worse))
+    seen = contrast.detectable
+    yield Cell(NONE if seen is None else f"{100 * seen:.1f}", exact(seen), plain(seen))
+
+
+def _difference(contrast: Contrast) -> Cell:
+    if contrast.estimate is None:
+        return Cell(NONE)
+    write = _writer(contrast)
+    aside = ""
+    if contrast.low is not None and contrast.high is not None:
+        aside = f"({write(contrast.low)} to {write(contrast.high)})"
+    return Cell(write(contrast.estimate), exact(contrast.estimate), plain(contrast.estimate),
+                aside=aside)  # fmt: skip
+
+
+def _brief(contrast: Contrast) -> Iterator[Cell]:
+    """A difference of a metric that was not declared: bold where it is told from chance."""
+    cell = _difference(contrast)
+    chance = f"p {_probability(contrast.adjusted)} (Benjamini-Hochberg)"
+    told = f"{cell.text} {cell.aside}; {chance}" if cell.aside else f"{cell.text}; {chance}"
+    yield Cell(cell.text, told, cell.value, best=contrast.determined)
+
+
+def _writer(contrast: Contrast) -> Callable[[float], str]:
+    unit = METRICS[contrast.metric].unit
+    if contrast.kind == "ratio":
+        return lambda value: _signed(100 * (value - 1), lambda size: f"{size:.0f}%")
+    if unit == "share":
+        return lambda value: _signed(100 * value, lambda size: f"{size:.1f}")
+    return lambda value: _signed(value, lambda size: show(size, unit))
+
+
+def _signed(value: float, write: Callable[[float], str]) -> str:
+    """A difference with its sign; what rounds to nothing has none."""
+    text = write(abs(value))
+    if not any(digit in text for digit in "123456789"):
+        return text
+    return f"{_MINUS if value < 0 else '+'}{text}"
+
+
+def _probability(value: float | None) -> str:
+    if value is None:
+        return NONE
+    return "<0.001" if value < 0.001 else f"{value:.2g}" if value < 0.1 else f"{value:.2f}"
+
+
+def _same(contrast: Contrast) -> bool:
+    return contrast.estimate == contrast.same and not contrast.wins and not contrast.losses
+
+
+def _rank(contrast: Contrast) -> int:
+    return -1 if contrast.better else int(contrast.worse)

@@ -1,0 +1,151 @@
+"""Tables of the page: figures as they are shown, and as they are sorted by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from compactlab.reports.columns import Column, marks
+from compactlab.reports.comparison import Comparison, Row
+from compactlab.reports.figures import exact, plain
+from compactlab.reports.text import clean
+
+_NO_BREAK = "\N{NO-BREAK SPACE}"
+
+
+@dataclass(frozen=True)
+class Head:
+    """What stands above a column.
+
+    Parameters
+    ----------
+    title, key
+        In words, and the name under which its meaning is found.
+    better
+        ``lower``, ``higher`` or ``neither``: what comes first when a reader sorts.
+    meaning
+        What the column shows, in a line; "" if the title says it.
+    """
+
+    title: str
+    key: str
+    better: str = "lower"
+    meaning: str = ""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A figure.
+
+    Parameters
+    ----------
+    text, exact
+        As it is shown, and in full.
+    value
+        What rows are sorted by; None where there is none, which comes last.
+    best
+        Whether no usable strategy has a better one.
+    aside
+        What stands behind it in small print.
+    """
+
+    text: str
+    exact: str = ""
+    value: int | float | None = None
+    best: bool = False
+    aside: str = ""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A row: a strategy, with the marks that it carries; a quiet one is no choice."""
+
+    label: str
+    spec: str
+    marks: str
+    colour: str
+    quiet: bool
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table.
+
+    Parameters
+    ----------
+    heads, lines
+        Its columns and its rows.
+    groups
+        What stands above several columns at once, and above how many; may be empty.
+    ordered
+        By which column, and in which direction, its rows come; "" for another order.
+    """
+
+    heads: tuple[Head, ...]
+    lines: tuple[Line, ...]
+    groups: tuple[tuple[str, int], ...] = ()
+    ordered: str = ""
+
+    def where(self, *keys: str) -> list[Head]:
+        """The columns whose meaning is to be told: all, or those that are named."""
+        return [head for head in self.heads if head.meaning and (not keys or head.key in keys)]
+
+
+def head_of(column: Column, meaning: str = "") -> Head:
+    """The head of a column of figures; its arrow stays with the last word."""
+    title = column.heading
+    for arrow in "↓↑":
+        title = title.replace(f" {arrow}", f"{_NO_BREAK}{arrow}")
+    return Head(title, column.key, column.better, meaning)
+
+
+def line_of(row: Row, colours: Mapping[str, str], cells: Sequence[Cell]) -> Line:
+    """The row of a strategy."""
+    quiet = row.null or not row.usable
+    return Line(row.label, clean(row.spec), marks(row), colours[row.spec], quiet, tuple(cells))
+
+
+def figures(
+    comparison: Comparison,
+    colours: Mapping[str, str],
+    shown: Sequence[Column],
+    meanings: Mapping[str, str],
+) -> Grid:
+    """Set the figures of the strategies of a comparison.
+
+    Parameters
+    ----------
+    comparison
+        Whose rows are set, in their order: the cheapest first.
+    colours
+        Name of the colour by spec.
+    shown
+        The columns.
+    meanings
+        What they show, by key.
+    """
+    choices = [row for row in comparison.rows if row.choice]
+    best = {column.key: best_of(column, choices) for column in shown}
+    lines = []
+    for row in comparison.rows:
+        own = best if row.choice else {}
+        cells = [cell_of(column, row, own.get(column.key)) for column in shown]
+        lines.append(line_of(row, colours, cells))
+    heads = [head_of(column, meanings.get(column.key, "")) for column in shown]
+    return Grid(tuple(heads), tuple(lines), ordered="cost_usd")
+
+
+def best_of(column: Column, rows: Sequence[Row]) -> float | None:
+    """The best figure of a column; None where nothing is better or all are equal."""
+    values = {value for row in rows if (value := row.figures[column.key]) is not None}
+    if len(values) < 2 or column.better == "neither":
+        return None
+    return min(values) if column.better == "lower" else max(values)
+
+
+def cell_of(column: Column, row: Row, best: float | None = None) -> Cell:
+    """A figure of a strategy; the best one, if it is that."""
+    value = row.figures[column.key]
+    text = column.cell(row.figures)
+    return Cell(text, exact(value), plain(value), value is not None and value == best)

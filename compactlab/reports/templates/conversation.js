@@ -1,0 +1,159 @@
+// One conversation, of the reader's choice: its drawings, its figures, and what a call was like.
+
+const FEW = 12;
+
+// A panel with its heading, and a line below that tells the call that is pointed at.
+const panelFor = (run, shown, point) => {
+  const { drawn, place } = panelOf(run, shown);
+  const cuts = `${run.compactions} compaction${run.compactions === 1 ? "" : "s"}`;
+  const whole = `${dollars(run.cost)} USD, ${cuts}`;
+  const told = make("p", { className: "told" }, whole);
+  const swatch = make("span", { className: "swatch" });
+  swatch.style.backgroundColor = tint(run.colour);
+  const head = make("p", { className: "name" }, swatch, run.label);
+  const made = make("div", { className: "panel", tabIndex: 0 }, head, drawn, told);
+  made.setAttribute("role", "group");
+  made.setAttribute("aria-label", `${run.label}: arrow keys go from call to call`);
+  const bins = run.sizes.length;
+  const show = (n) => {
+    const known = n >= 0 && n < bins;
+    place(known ? n : -1);
+    const [first, last] = [n * run.step + 1, Math.min((n + 1) * run.step, run.calls)];
+    const calls = first === last ? `call ${first}` : `calls ${first} to ${last}, at most`;
+    told.textContent = known
+      ? `${calls}: ${tokens(run.sizes[n])} prompt tokens, ${tokens(run.fresh[n])} fresh; ${dollars(run.costs[n])} USD so far`
+      : whole;
+  };
+  const binAt = (event) => {
+    const { left, width } = drawn.getBoundingClientRect();
+    const x = (((event.clientX - left) / width) * 340 - PANEL.left) / (PANEL.right - PANEL.left);
+    return Math.min(bins - 1, Math.max(0, Math.floor((x * shown.calls) / run.step)));
+  };
+  drawn.addEventListener("pointermove", (event) => point(binAt(event) * run.step));
+  drawn.addEventListener("pointerleave", () => point(-1));
+  made.addEventListener("focus", () => { told.setAttribute("aria-live", "polite"); point((bins - 1) * run.step); });
+  made.addEventListener("blur", () => { told.removeAttribute("aria-live"); point(-1); });
+  made.addEventListener("keydown", (event) => {
+    const way = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (!way) return;
+    event.preventDefault();
+    point(Math.min(bins - 1, Math.max(0, Math.floor(shown.call / run.step) + way)) * run.step);
+  });
+  return { made, tell: (call) => show(call < 0 ? -1 : Math.floor(call / run.step)) };
+};
+
+const nameOf = (run) => {
+  const swatch = make("span", { className: "swatch" });
+  swatch.style.backgroundColor = tint(run.colour);
+  const mark = make("span", { className: "mark" }, ` ${run.marks}`);
+  const name = make("th", { scope: "row" }, swatch, run.label, mark);
+  name.dataset.name = run.label;
+  return name;
+};
+
+const cellOf = ([words, value, best]) => {
+  const cell = make("td", { className: best ? "best" : "" }, words);
+  if (value !== null) cell.dataset.value = value;
+  return cell;
+};
+
+// The figures of all runs, the cheapest first, as the table without this script has them.
+const tableOf = (heads, runs) => {
+  const row = make("tr", {}, make("th", { scope: "col" }, "strategy"));
+  for (const [title, key, better] of heads) {
+    const head = make("th", { scope: "col", title: key }, title);
+    head.dataset.better = better;
+    if (key === "cost_usd") head.setAttribute("aria-sort", "ascending");
+    row.append(head);
+  }
+  const lines = runs.map((run) =>
+    make("tr", { className: run.quiet ? "muted" : "" }, nameOf(run), ...run.cells.map(cellOf)));
+  const table = make("table", { className: "figures" }, make("thead", {}, row), make("tbody", {}, ...lines));
+  sortable(table);
+  return make("div", { className: "wide" }, table);
+};
+
+const numbersOf = (data, wanted) => [...data.strategies.keys()].filter((n) => wanted(data.strategies[n]));
+
+// The controls: which conversation, and which strategies.
+const choices = (data, state, changed) => {
+  const select = make("select", { ariaLabel: "conversation" });
+  const listed = () => data.conversations.map((each, n) => [each.title, n]).filter(([title]) =>
+    title.toLowerCase().includes(state.filter));
+  const fill = () => select.replaceChildren(...listed().map(([title, n]) =>
+    make("option", { value: n, selected: n === state.conversation }, title)));
+  const go = (n) => { state.conversation = n; select.value = n; changed(); };
+  select.addEventListener("change", () => go(Number(select.value)));
+  const step = (way) => () => {
+    const order = listed().map(([, n]) => n);
+    if (order.length) go(order[(order.indexOf(state.conversation) + way + order.length) % order.length]);
+  };
+  const button = (words, does) => {
+    const made = make("button", { type: "button" }, words);
+    made.addEventListener("click", does);
+    return made;
+  };
+  const search = make("input", { type: "search", placeholder: "find a name", ariaLabel: "find a conversation" });
+  search.addEventListener("input", () => {
+    state.filter = search.value.toLowerCase();
+    fill();
+    const order = listed().map(([, n]) => n);
+    if (order.length && !order.includes(state.conversation)) go(order[0]);
+  });
+  const boxes = data.strategies.map((each, n) => {
+    const box = make("input", { type: "checkbox", checked: state.strategies.has(n) });
+    box.addEventListener("change", () => { state.strategies[box.checked ? "add" : "delete"](n); changed(); });
+    return box;
+  });
+  const only = (wanted) => () => {
+    state.strategies = new Set(numbersOf(data, wanted));
+    boxes.forEach((box, n) => { box.checked = state.strategies.has(n); });
+    changed();
+  };
+  fill();
+  const many = data.conversations.length > FEW;
+  const labels = data.strategies.map((each, n) => make("label", {}, boxes[n], ` ${each.label} ${each.marks}`));
+  return make("div", { className: "controls" },
+    make("p", {}, "Conversation: ", ...(many ? [search, " "] : []), select, " ",
+      button("Previous", step(-1)), " ", button("Next", step(1))),
+    make("p", {}, "Strategies: ", button("Those worth a look", only((each) => each.chief)), " ",
+      button("All", only(() => true)), " ", button("None", only(() => false))),
+    make("details", {}, make("summary", {}, "Choose strategies one by one"), make("div", { className: "boxes" }, ...labels)));
+};
+
+const conversation = (place) => {
+  const data = JSON.parse(document.getElementById(place.dataset.block).textContent);
+  const state = { conversation: 0, filter: "", strategies: new Set(numbersOf(data, (each) => each.chief)) };
+  const shownPart = make("div");
+  const changed = () => {
+    const chosen = data.conversations[state.conversation];
+    const runs = chosen.runs.map((each) => runOf(data, each));
+    const drawn = runs.filter((run) => run.sizes.length && state.strategies.has(run.strategy));
+    drawn.sort((a, b) => a.strategy - b.strategy);
+    const shown = {
+      calls: Math.max(...drawn.map((run) => run.calls), 1),
+      peak: Math.max(...drawn.flatMap((run) => run.sizes), 0),
+      windows: chosen.windows,
+      call: -1,
+    };
+    const panels = drawn.map((run) => panelFor(run, shown, (call) => {
+      shown.call = call;
+      for (const panel of panels) panel.tell(call);
+    }));
+    const figure = (title, ...parts) => make("figure", {}, make("h4", {}, title), ...parts);
+    shownPart.replaceChildren(
+      make("p", { className: "chosen" }, make("strong", {}, chosen.title), ` ${chosen.told}`),
+      ...(drawn.length ? [
+        figure("The context at every call", make("div", { className: "panels" }, ...panels.map((panel) => panel.made))),
+        figure("Dollars so far, at every call", billOf(drawn, shown)),
+      ] : [make("p", {}, "No strategy that ran here is chosen.")]),
+      make("h4", {}, "Its figures, under all strategies"),
+      tableOf(data.heads, runs),
+    );
+  };
+  place.querySelector(".still").hidden = true;
+  place.append(choices(data, state, changed), shownPart);
+  changed();
+};
+
+for (const place of document.querySelectorAll(".conversation")) conversation(place);
