@@ -1,28 +1,34 @@
-"""The comparison in plain words, from its figures alone."""
+"""The comparison in plain words, as far as its statistics carry them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from statistics import fmean
 
+from compactlab.reports.advice import FORGOTTEN, Advice
 from compactlab.reports.aggregate import replays
 from compactlab.reports.calls import prompt_tokens
 from compactlab.reports.comparison import Comparison, Row
+from compactlab.reports.difference import bill, forgets, spread, times
 from compactlab.reports.figures import dollars, show
 from compactlab.reports.notes import Name
-from compactlab.reports.text import counted, listed
+from compactlab.reports.statistics.contrast import MARGINS
+from compactlab.reports.strength import strength
+from compactlab.reports.text import counted, enumerated, listed
 from compactlab.sim.run import Run
 
-# A figure that differs by less is called the same.
-_SAME = 0.005
+# So many are told one by one.
+_LISTED = 4
 _REFERENCES = ("keep_all", "as_recorded")
 
 
 def verdict(comparison: Comparison, name: Name = str) -> list[str]:
     """Say what a comparison shows, sentence by sentence.
 
-    There are no statistics in it yet, so it speaks of these conversations and of no others.
+    It speaks of other conversations only as far as the statistics carry it, and says so where they
+    do not.
 
     Parameters
     ----------
@@ -41,21 +47,17 @@ class _Verdict:
     comparison: Comparison
     name: Name
 
+    @cached_property
+    def advice(self) -> Advice:
+        """Whom the sentences are about."""
+        return Advice(self.comparison)
+
     def sentences(self) -> Iterator[str]:
-        choices = [row for row in self.comparison.rows if row.choice]
-        if choices:
-            still = self.nothing_needed(choices[0])
-            if still is None:
-                yield f"In {self.these}, the cheapest usable strategy is {self.offer(choices[0])}."
-            else:
-                yield (
-                    f"In {self.these}, nothing need be done: {self.name(still.label)} stays within "
-                    f"the window for {dollars(still.value('cost_usd'))} USD, and every strategy "
-                    f"that acts costs more. The cheapest of them is {self.offer(choices[0])}."
-                )
-            yield from self.cheaper_on_paper(choices[0])
+        if cheapest := self.advice.cheapest:
+            yield from self.choice(cheapest)
+            yield from self.cheaper_on_paper(cheapest)
             yield from self.line()
-            yield from self.closed_loop(choices)
+            yield from self.closed_loop(self.advice.choices)
         elif not self.proposals:
             yield self.nothing_to_choose()
         elif idle := [row for row in self.proposals if row.usable]:
@@ -67,10 +69,68 @@ class _Verdict:
             yield self.nearest()
         yield from self.window_against_all()
         yield from self.beaten_by_chance()
-        yield (
-            f"These are figures of {self.these}, without intervals: small differences may be "
-            "chance, and other conversations may turn out otherwise."
+        yield from strength(self.advice, self.these)
+
+    def choice(self, cheapest: Row) -> Iterator[str]:
+        """What to take, what is cheaper, and what forgets less."""
+        still = self.nothing_needed(cheapest)
+        if still is not None:
+            yield (
+                f"In {self.these}, nothing need be done: {self.name(still.label)} stays within "
+                f"the window for {dollars(still.value('cost_usd'))} USD, and every strategy "
+                f"that acts costs more. The cheapest of them is {self.offer(cheapest)}."
+            )
+            return
+        advised, keenest = self.advice.advised, self.advice.keenest
+        yield self.advised(advised)
+        yield from self.alike()
+        if cheapest is not advised:
+            yield f"The cheapest usable strategy is {self.offer(cheapest)}."
+        if keenest is not None and keenest not in (advised, cheapest):
+            yield f"The one that forgets least is {self.offer(keenest)}."
+
+    def advised(self, advised: Row | None) -> str:
+        """The strategy to take, and how surely."""
+        if advised is None:
+            return (
+                f"In {self.these}, money and memory must be weighed: every usable strategy has "
+                f"forgotten over {self.margin} more of what calls need than {self.than}."
+            )
+        best = f"the cheapest usable strategy that {self.limit}"
+        if self.advice.shown:
+            return f"Choose {self.offer(advised)}. It is {best}, which is shown."
+        if self.comparison.conversations == 1:
+            return f"In {self.these}, choose {self.offer(advised)}. It is {best}."
+        return (
+            f"Not determined; in {self.these}, it would be {self.offer(advised)}. It is {best}; "
+            "that it holds for others is not shown."
         )
+
+    @property
+    def limit(self) -> str:
+        """What a strategy that is advised keeps to."""
+        return f"has forgotten at most {self.margin} more of what calls need than {self.than}"
+
+    def alike(self) -> Iterator[str]:
+        """Who may be as cheap as the one that is advised, for all that is known."""
+        best, found = self.advice.advised, self.advice.alike
+        if best is None or not found or self.comparison.conversations == 1:
+            return
+        told = [f"{self.name(row.label)} ({spread(contrast)})" for row, contrast in found]
+        yield (
+            f"Not determined whether {enumerated(told, _LISTED)} cost more or less than "
+            f"{self.name(best.label)}."
+        )
+
+    @property
+    def than(self) -> str:
+        """What all are held against."""
+        return self.name(self.advice.reference.label) if self.advice.reference else "the others"
+
+    @property
+    def margin(self) -> str:
+        """How much more forgetting still counts as none."""
+        return f"{100 * MARGINS[FORGOTTEN]:.0f} points"
 
     def nothing_needed(self, best: Row) -> Row | None:
         """Who never acted, or kept everything, and costs no more than the best choice."""
@@ -96,14 +156,17 @@ class _Verdict:
     def offer(self, row: Row) -> str:
         """A strategy with its price and what one gets."""
         words = f"{self.name(row.label)}: {dollars(row.value('cost_usd'))} USD"
-        for reference in _REFERENCES:
-            share = row.figures[f"of_{reference}"]
-            if share is not None and (reference == "keep_all" or self.comparison.recorded):
-                words += f", {_times(share)} {reference}"
+        if told := bill(self.advice.cost(row), self.than):
+            words += f", {told}"
+        share = row.figures["of_as_recorded"]
+        if share is not None and self.comparison.recorded and self.than != "as_recorded":
+            words += f", {times(share)} as_recorded"
         forgotten = row.figures["amnesia_need"]
         if forgotten is None:
             return words
-        return f"{words}; of what its calls need, it has forgotten {show(forgotten, 'share')}"
+        words += f"; of what its calls need, it has forgotten {show(forgotten, 'share')}"
+        more = forgets(self.advice.forgotten(row), self.than)
+        return f"{words}, {more}" if more else words
 
     def names(self, rows: list[Row]) -> str:
         """Several strategies, as one says them."""
@@ -161,12 +224,16 @@ class _Verdict:
         best = min(known, key=lambda row: (row.value("cost_with_rework_usd"), row.label))
         offer = f"{self.name(best.label)} ({dollars(best.value('cost_with_rework_usd'))} USD)"
         told = "Where what is forgotten must be got back (closed loop, simulated), the cheapest is"
-        if best is choices[0]:
+        first = self.advice.advised or choices[0]
+        if best is first:
             yield f"{told} the same: {offer}."
         else:
-            first = choices[0]
             now, was = first.value("cost_with_rework_usd"), first.value("cost_usd")
-            yield f"{told} {offer}: {self.name(first.label)} costs {_times(now / was)} before."
+            share = now / was if was else 1.0
+            yield (
+                f"{told} {offer}; {self.name(first.label)} then costs {dollars(now)} USD, "
+                f"{times(share)} without."
+            )
 
     def window_against_all(self) -> Iterator[str]:
         """The point of it all: fewer tokens are not less money."""
@@ -183,8 +250,8 @@ class _Verdict:
         word, number = ("more", more) if money < 1 else ("less", less)
         where = f" (but {word} in {number} of {len(costs)})" if number else ""
         yield (
-            f"{self.name(slid.label)} sent {_times(tokens)} keep_all in prompt tokens and cost "
-            f"{_times(money)} it{where}: the cache held "
+            f"{self.name(slid.label)} sent {times(tokens)} keep_all in prompt tokens and cost "
+            f"{times(money)} it{where}: the cache held "
             f"{show(slid.figures['prefix_reuse'], 'share')} of its prompt tokens, and "
             f"{show(kept.figures['prefix_reuse'], 'share')} of keep_all's."
         )
@@ -204,12 +271,6 @@ class _Verdict:
                 "Dearer than keeping a random part, and more forgetful of what is needed: "
                 f"{listed(beaten)}."
             )
-
-
-def _times(share: float) -> str:
-    if abs(share - 1) < _SAME:
-        return "as much as"
-    return f"{abs(share - 1):.0%} {'less' if share < 1 else 'more'} than"
 
 
 def _fault(row: Row) -> str:

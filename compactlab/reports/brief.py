@@ -1,0 +1,152 @@
+"""The verdict in twenty lines: for a terminal, and for the comment on a pull request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from compactlab.reports.advice import Advice
+from compactlab.reports.agreement import agreement
+from compactlab.reports.columns import marks
+from compactlab.reports.comparison import Comparison, Row, comparisons
+from compactlab.reports.difference import signed, signed_points
+from compactlab.reports.figures import NONE, show
+from compactlab.reports.markdown import code, line
+from compactlab.reports.notes import Name, scope, unfinished
+from compactlab.reports.setting import open_console
+from compactlab.reports.text import capitalised, counted
+from compactlab.reports.verdict import verdict
+from compactlab.sim.results import Results
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+LINES = 20
+# What is no terminal has no width; this is one that mail and logs have.
+_WIDTH = 110
+_HEADS = ("strategy", "", "USD", "against {}", "needs forgotten", "with rework USD")
+_LEFT = 2
+
+
+def brief(results: Results) -> str:
+    """Say on a terminal what is decided: at most twenty lines.
+
+    Parameters
+    ----------
+    results
+        What to show. Of several comparisons the first is told, and whether the others agree.
+
+    Returns
+    -------
+    str
+        Plain text; with colours if standard output is a terminal.
+    """
+    compared = comparisons(results)
+    if not compared:
+        return "No runs: there is nothing to compare."
+    console = open_console()
+    console.width = min(console.width, _WIDTH)
+    with console.capture() as capture:
+        _draw(console, compared[0])
+    lines = [each.rstrip() for each in capture.get().splitlines()]
+    for sentence in _sentences(results, compared):
+        with console.capture() as capture:
+            console.print(sentence)
+        more = [each.rstrip() for each in capture.get().splitlines()]
+        if len(lines) + len(more) <= LINES:
+            lines += more
+    return "\n".join(lines)
+
+
+def brief_markdown(results: Results) -> str:
+    """The same as GitHub's Markdown, with names in code spans.
+
+    Parameters
+    ----------
+    results
+        What to show.
+    """
+    compared = comparisons(results)
+    if not compared:
+        return "No runs: there is nothing to compare."
+    first = compared[0]
+    lines = [f"**{capitalised(scope(first, code))}**", ""]
+    if first.rows:
+        lines += [line(_heads(first, code)), line([":--", ":--", *["--:"] * 4])]
+        for row, role in picks(Advice(first)):
+            name, *cells = _cells(first, row, role)
+            lines.append(line([code(name), *cells]))
+        lines.append("")
+    lines += [f"- {sentence}" for sentence in _sentences(results, compared, code)]
+    return "\n".join(lines)
+
+
+def picks(advice: Advice) -> list[tuple[Row, str]]:
+    """The strategies that decide, each with what it is; the cheapest first."""
+    comparison = advice.comparison
+    roles: dict[str, list[str]] = {}
+    advised = "choose" if advice.shown else "best guess"
+    for row, role in (
+        (advice.advised, advised),
+        (advice.cheapest, "cheapest"),
+        (advice.keenest, "forgets least"),
+        (advice.reference, "held against"),
+        (comparison.row("as_recorded"), "what was run"),
+        (comparison.row("keep_none"), "yardstick"),
+        (comparison.row("random_keep"), "yardstick"),
+    ):
+        if row is not None and (role != "yardstick" or row.spec not in roles):
+            roles.setdefault(row.spec, []).append(role)
+    return [(row, ", ".join(roles[row.spec])) for row in comparison.rows if row.spec in roles]
+
+
+def _sentences(results: Results, compared: Sequence[Comparison], name: Name = str) -> Iterator[str]:
+    """What is said below the table, what matters most first."""
+    if lacking := unfinished(results):
+        yield lacking
+    if failed := len(results.failed):
+        yield f"{counted(failed, 'run')} failed; compactlab report names them."
+    yield from agreement(compared, name)
+    told = verdict(compared[0], name)
+    # How far it carries is told last, and must not be what falls off the end.
+    yield from dict.fromkeys([told[0], told[-1], *told[1:-1]])
+
+
+def _heads(comparison: Comparison, name: Name = str) -> list[str]:
+    reference = Advice(comparison).reference
+    return [head.format(name(reference.label) if reference else "all") for head in _HEADS]
+
+
+def _cells(comparison: Comparison, row: Row, role: str) -> list[str]:
+    advice = Advice(comparison)
+    cost, lost = advice.cost(row), advice.forgotten(row)
+    figures = row.figures
+    forgotten = show(figures["amnesia_need"], "share")
+    if lost is not None and (span := signed_points(lost)):
+        forgotten += f" ({span})"
+    return [
+        f"{row.label} {marks(row)}".strip(),
+        role,
+        show(figures["cost_usd"], "USD"),
+        (signed(cost) if cost else "") or NONE,
+        forgotten,
+        show(figures["cost_with_rework_usd"], "USD"),
+    ]
+
+
+def _draw(console: Console, comparison: Comparison) -> None:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    console.print(Text(capitalised(scope(comparison)), style="bold"))
+    if not comparison.rows:
+        return
+    grid = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0))
+    for number, head in enumerate(_heads(comparison)):
+        grid.add_column(Text(head), justify="left" if number < _LEFT else "right", overflow="fold")
+    for row, role in picks(Advice(comparison)):
+        name, *cells = _cells(comparison, row, role)
+        style = "bold" if role.startswith(("choose", "best")) else "dim" if row.null else ""
+        grid.add_row(Text(name, style=style), *map(Text, cells))
+    console.print(grid)

@@ -1,0 +1,75 @@
+"""How far the figures of a comparison carry: intervals, tests, and what could have been seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from compactlab.reports.advice import COST, FORGOTTEN, Advice
+from compactlab.reports.statistics.contrast import Contrast
+from compactlab.reports.text import counted
+
+# Under so many conversations there are no intervals, only an exact test.
+_FEW = 10
+
+
+def strength(advice: Advice, these: str) -> Iterator[str]:
+    """Say what the figures tell of other conversations.
+
+    Parameters
+    ----------
+    advice
+        Of the comparison.
+    these
+        What its conversations are called.
+    """
+    number = advice.comparison.conversations
+    others = [row for row in advice.comparison.rows if row is not advice.reference]
+    if not others or number == 1:
+        yield f"These are figures of {these}: they tell nothing of others."
+    elif number < _FEW:
+        least = min(1.0, len(others) * 2.0 / 2**number)
+        within = "below" if least <= 0.05 else "above"
+        yield (
+            f"These are figures of {these}, too few for intervals. An exact sign-flip test of "
+            f"{counted(len(others), 'strategy')} on so few can give no smaller p than {least:.2g} "
+            f"(Holm), {within} the 0.05 that counts as told from chance."
+        )
+    else:
+        yield _told(advice, number)
+
+
+def _told(advice: Advice, number: int) -> str:
+    spent = [c for row in advice.comparison.rows if (c := advice.cost(row))]
+    lost = [c for row in advice.comparison.rows if (c := advice.forgotten(row))]
+    reference = advice.reference
+    assert reference is not None  # Else there were no contrasts, and fewer than two rows.
+    method = next((c.method for c in spent if c.method), "")
+    words = (
+        f"In brackets are 95% intervals (bootstrap over {number:,} conversations, {method}). Held "
+        f"against {reference.label}, {_share(spent)} bills"
+    )
+    if lost:
+        words += f" and {_share(lost)} shares of forgotten needs"
+    words += " are told from chance (sign-flip tests, Holm over strategies, 5%)."
+    return f"{words}{_detectable(advice)}"
+
+
+def _share(found: list[Contrast]) -> str:
+    return f"{sum(c.determined for c in found):,} of {len(found):,}"
+
+
+def _detectable(advice: Advice) -> str:
+    """The smallest differences that would have been seen, for the strategy that is advised."""
+    best = advice.advised or advice.cheapest
+    if best is None:
+        return ""
+    contrasts = {COST: advice.cost(best), FORGOTTEN: advice.forgotten(best)}
+    seen = {name: c.detectable for name, c in contrasts.items() if c and c.detectable is not None}
+    told = []
+    if COST in seen:
+        told.append(f"{seen[COST]:.1%} of the bill")
+    if FORGOTTEN in seen:
+        told.append(f"{100 * seen[FORGOTTEN]:.1f} points of needs")
+    if not told:
+        return ""
+    return f" The smallest difference that would have been seen at 80% power: {', '.join(told)}."

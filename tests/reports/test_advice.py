@@ -1,0 +1,133 @@
+"""Who is advised, and how surely: one rule, told in words that the statistics carry."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+
+from compactlab.reports.advice import Advice
+from compactlab.reports.brief import LINES, brief, brief_markdown, picks
+from compactlab.reports.comparison import Comparison, comparisons
+from compactlab.reports.verdict import verdict
+from compactlab.sim.results import Results
+from compactlab.sim.run import Run
+
+Make = Callable[..., Run]
+Store = Callable[..., Results]
+
+KEPT = [(0, 600), (600, 300), (900, 100)]
+SHORT = [(0, 600), (0, 200), (0, 100)]
+TINY = [(0, 300), (0, 90), (0, 20)]
+
+
+def scaled(prompts: list[tuple[int, int]], size: float) -> list[tuple[int, int]]:
+    return [(round(read * size), round(written * size)) for read, written in prompts]
+
+
+@pytest.fixture
+def many(make: Make, store: Store) -> Callable[..., Results]:
+    """So many conversations of several sizes; what `careful` forgets can be set."""
+
+    def made(number: int, careful: float = 0.02, keen: float = 0.01) -> Results:
+        runs = []
+        for place in range(number):
+            size, shift = 0.5 + 0.13 * (place % 7), 0.002 * (place % 5)
+            name = f"talk-{place}"
+            runs += [
+                make("keep_all()", scaled(KEPT, size), name),
+                make("careful()", scaled(SHORT, size * (1 + shift)), name, cut=[1],
+                     need=1 - careful - shift),
+                make("keen()", scaled(SHORT, size * 1.05), name, cut=[1], need=1 - keen - shift),
+                make("forgetful()", scaled(TINY, size), name, cut=[1], need=0.8 - shift),
+            ]  # fmt: skip
+        return store(*runs)
+
+    return made
+
+
+def only(results: Results) -> Comparison:
+    (comparison,) = comparisons(results)
+    return comparison
+
+
+def test_the_cheapest_that_is_shown_to_forget_no_more_is_advised(
+    many: Callable[..., Results],
+) -> None:
+    advice = Advice(only(many(40)))
+    assert advice.shown
+    assert [row.label for row in (advice.advised, advice.cheapest, advice.keenest) if row] == [
+        "careful", "forgetful", "keen",
+    ]  # fmt: skip
+    first, *_, last = verdict(only(many(40)))
+    assert first.startswith("Choose careful: ")
+    assert first.endswith("3 points more of what calls need than keep_all, which is shown.")
+    assert "2.4 points more than keep_all (2.3 to 2.5 more)" in first
+    assert "3 of 3 bills and 3 of 3 shares of forgotten needs are told from chance" in last
+
+
+@pytest.mark.parametrize(("forgotten", "shown"), [(0.025, True), (0.027, False)])
+def test_a_margin_that_the_interval_touches_is_not_kept(
+    many: Callable[..., Results], forgotten: float, shown: bool
+) -> None:
+    """The mean is 0.004 above: within three points in both, but not up to the interval's end."""
+    advice = Advice(only(many(40, careful=forgotten, keen=0.05)))
+    assert advice.shown == shown
+
+
+def test_what_is_not_shown_is_not_determined(many: Callable[..., Results]) -> None:
+    first, *_, last = verdict(only(many(5)))
+    assert first.startswith("Not determined; in these 5 conversations, it would be careful")
+    assert first.endswith("that it holds for others is not shown.")
+    assert "too few for intervals" in last
+    assert "no smaller p than 0.19 (Holm), above the 0.05" in last
+
+
+def test_one_conversation_tells_nothing_of_others(many: Callable[..., Results]) -> None:
+    first, *_, last = verdict(only(many(1)))
+    assert first.startswith("In this one conversation, choose careful")
+    assert last == "These are figures of this one conversation: they tell nothing of others."
+
+
+def test_where_all_forget_too_much_the_trade_is_said(many: Callable[..., Results]) -> None:
+    told = verdict(only(many(12, careful=0.1, keen=0.08)))
+    assert "money and memory must be weighed" in told[0]
+    assert told[1].startswith("The cheapest usable strategy is forgetful")
+    assert told[2].startswith("The one that forgets least is keen")
+
+
+def test_bills_that_cannot_be_told_apart_are_named(make: Make, store: Store) -> None:
+    runs = []
+    for place in range(12):
+        name, other = f"talk-{place}", 1.0 + 0.06 * (-1) ** place
+        runs += [
+            make("keep_all()", scaled(KEPT, 2), name),
+            make("one()", SHORT, name, cut=[1], need=0.99),
+            make("two()", scaled(SHORT, other), name, cut=[1], need=0.99),
+        ]
+    told = verdict(only(store(*runs)))
+    best, other = ("one", "two") if told[0].startswith("Choose one") else ("two", "one")
+    (said,) = [sentence for sentence in told if sentence.startswith("Not determined whether")]
+    assert said.startswith(f"Not determined whether {other} (")
+    assert said.endswith(f"cost more or less than {best}.")
+
+
+def test_the_verdict_has_twenty_lines(many: Callable[..., Results]) -> None:
+    text = brief(many(40))
+    lines = text.splitlines()
+    assert len(lines) <= LINES
+    assert max(map(len, lines)) <= 110
+    assert re.search(r"careful +choose +0.14 +-1\d% \(-1\d", text)
+    assert any(line.startswith("Choose careful") for line in lines)
+    shown = brief_markdown(many(40))
+    assert "| `careful` | choose | " in shown
+    assert "- Choose `careful`: " in shown
+
+
+def test_those_who_decide_are_picked_with_their_parts(many: Callable[..., Results]) -> None:
+    found = {row.label: role for row, role in picks(Advice(only(many(40))))}
+    assert found == {
+        "forgetful": "cheapest",
+        "careful": "choose",
+        "keen": "forgets least",
+        "keep_all": "held against",
+    }

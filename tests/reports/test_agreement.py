@@ -1,0 +1,81 @@
+"""What is advised under one model or summariser may turn round under another, and then is said."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from compactlab.reports.agreement import agreement, flips
+from compactlab.reports.brief import brief
+from compactlab.reports.comparison import comparisons
+from compactlab.sim.results import Results
+from compactlab.sim.run import Run
+
+Make = Callable[..., Run]
+Store = Callable[..., Results]
+
+FULL = [(0, 1_000), (1_000, 500), (1_500, 900)]
+SHORT = [(0, 600), (0, 200), (0, 100)]
+SHORTER = [(0, 600), (0, 200), (0, 50)]
+
+
+def runs(make: Make, *, turned: bool, summarizer: str = "", model: str = "recorded") -> list[Run]:
+    one, other = (SHORTER, SHORT) if turned else (SHORT, SHORTER)
+    made = [
+        make("keep_all()", FULL, model=model),
+        make("one()", one, cut=[1], need=0.99, model=model),
+        make("other()", other, cut=[1], need=0.99, model=model),
+    ]
+    return [replace(run, summarizer=summarizer or run.summarizer) for run in made]
+
+
+def told(store: Store, *groups: list[Run]) -> list[str]:
+    return list(agreement(comparisons(store(*(run for group in groups for run in group)))))
+
+
+def test_a_ranking_that_turns_round_with_the_summariser_is_not_determined(
+    make: Make, store: Store
+) -> None:
+    low = runs(make, turned=False, summarizer="lossy(level='low')")
+    high = runs(make, turned=True, summarizer="lossy(level='high')")
+    first, second = told(store, low, high)
+    assert first == (
+        "Not determined, for it depends on who writes the summaries: other under "
+        "lossy(level='low') and one under lossy(level='high') would be advised."
+    )
+    assert second == (
+        "Not determined which has the smaller bill, because it turns round between the "
+        "2 summarisers: other or one."
+    )
+    assert first.split(":")[0] in brief(store(*low, *high)).replace("\n", " ")
+
+
+def test_where_all_agree_it_is_said(make: Make, store: Store) -> None:
+    low, high = (runs(make, turned=False, summarizer=name) for name in ("low()", "high()"))
+    assert told(store, low, high) == ["Under each of 2 summarisers, the same is advised: other."]
+
+
+def test_a_model_is_a_choice_and_no_assumption(make: Make, store: Store) -> None:
+    one, other = (
+        runs(make, turned=turned, model=name) for turned, name in ((False, "a"), (True, "b"))
+    )
+    first, second = told(store, one, other)
+    assert first == "It depends on the model: other under a and one under b would be advised."
+    assert second == "Which has the smaller bill depends on the model for other or one."
+
+
+def test_other_conversations_cannot_agree(make: Make, store: Store) -> None:
+    one = runs(make, turned=False, summarizer="low()")
+    other = [
+        replace(run, conversation="other") for run in runs(make, turned=True, summarizer="high()")
+    ]
+    assert told(store, one, other) == []
+
+
+def test_equal_figures_do_not_flip(make: Make, store: Store) -> None:
+    same = [
+        [
+            replace(run, summarizer=name)
+            for run in (make("one()", SHORT, cut=[1]), make("other()", SHORT, cut=[1]))
+        ]
+        for name in ("low()", "high()")
+    ]
+    assert flips(comparisons(store(*(run for group in same for run in group))), "cost_usd") == []
