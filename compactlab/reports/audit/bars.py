@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from compactlab.reports.audit.causes import by_cause, read_cost, shares
 from compactlab.reports.audit.ledger import Entry
-from compactlab.reports.charts.breakdown import HATCHES
 from compactlab.reports.charts.drawing import canvas, figure, svg
-from compactlab.reports.charts.palette import PATTERNS, cause_colours, light
+from compactlab.reports.charts.palette import HATCHES, PATTERNS, cause_colours, light
 from compactlab.reports.text import clean, shorten
 
 # Sessions that get a bar.

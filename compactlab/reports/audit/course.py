@@ -8,7 +8,8 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from compactlab.reports.audit.ledger import Entry
-from compactlab.reports.charts.drawing import canvas, figure, in_tokens, svg
+from compactlab.reports.charts.axis import in_tokens
+from compactlab.reports.charts.drawing import canvas, figure, svg
 from compactlab.reports.charts.palette import light
 from compactlab.sim.audit import input_costs
 

@@ -7,15 +7,15 @@ import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from io import StringIO
 from typing import TYPE_CHECKING
 
 from compactlab.reports.charts.palette import COLOURS, light
-from compactlab.reports.figures import show
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.transforms import Transform
 
 _STYLE = {
     "svg.fonttype": "none",  # text stays text: it can be searched, and takes the page's font
@@ -77,6 +77,25 @@ def figure(width: float, height: float) -> Figure:
     return Figure(figsize=(width, height), dpi=72, facecolor="none")
 
 
+def in_points(drawn: Figure) -> Transform:
+    """Places in a figure in points from its lower left corner, whatever it is drawn on."""
+    from matplotlib.transforms import Affine2D
+
+    return Affine2D().scale(1 / 72) + drawn.dpi_scale_trans
+
+
+@cache
+def width_of(text: str, size: float) -> float:
+    """How wide a text is, in points, in the font that charts are drawn in."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import text_to_path
+
+    font = FontProperties(family="DejaVu Sans", size=size)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # as on the canvas
+        return float(text_to_path.get_text_width_height_descent(text, font, ismath=False)[0])
+
+
 def svg(drawn: Figure, name: str, description: str) -> str:
     """Write a figure as an element of a page.
 
@@ -125,16 +144,3 @@ def _tidied(tag: re.Match[str]) -> str:
 
 def _rounded(found: re.Match[str]) -> str:
     return f"{float(found[0]):.1f}".removesuffix(".0")
-
-
-def in_tokens(axes: Axes, axis: str) -> None:
-    """Write the ticks of an axis in tokens."""
-    from matplotlib.ticker import FuncFormatter, MaxNLocator
-
-    chosen = axes.xaxis if axis == "x" else axes.yaxis
-    chosen.set_major_locator(MaxNLocator(4 if axis == "y" else 6, steps=[1, 2, 5, 10]))
-    chosen.set_major_formatter(FuncFormatter(lambda value, _: _tick(value)))
-
-
-def _tick(value: float) -> str:
-    return re.sub(r"\.0+(?=\D)|(?<=\.\d)0+(?=\D)", "", show(value, "tokens"))

@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from compactlab.reports.aggregate import causes_of
 from compactlab.reports.charts.breakdown import breakdown
 from compactlab.reports.charts.chart import Chart
+from compactlab.reports.charts.classes import classes
+from compactlab.reports.charts.cumulative import cumulative
+from compactlab.reports.charts.loops import loops
+from compactlab.reports.charts.occupancy import occupancy
 from compactlab.reports.charts.palette import strategy_colours
 from compactlab.reports.charts.pareto import pareto
+from compactlab.reports.charts.profile import by_type, continuity
+from compactlab.reports.charts.recall import by_age, by_round
 from compactlab.reports.charts.sessions import Panel, session
+from compactlab.reports.charts.spikes import spikes
 from compactlab.reports.comparison import Case, Comparison, case_of, comparisons
 from compactlab.reports.text import clean
 from compactlab.sim.results import Results
@@ -89,20 +95,31 @@ def _drawn(
     name: str,
     cases: Sequence[Case] | None = None,
 ) -> Iterator[Chart]:
-    labels = [row.label for row in comparison.rows]
-    causes = [causes_of(row.runs) for row in comparison.rows]
-    charts = [
+    yield from filter(None, (
         pareto(comparison, colours, f"{name}-pareto"),
-        breakdown(labels, causes, f"{name}-causes"),
-    ]
-    yield from filter(None, charts)
+        classes(comparison, f"{name}-classes"),
+        breakdown(comparison, f"{name}-causes"),
+        spikes(comparison, f"{name}-spikes"),
+        by_age(comparison, colours, f"{name}-age"),
+        by_type(comparison, f"{name}-type"),
+        by_round(comparison, colours, f"{name}-survival"),
+        occupancy(comparison, f"{name}-states"),
+        continuity(comparison, f"{name}-continuity"),
+        loops(comparison, f"{name}-loops"),
+    ))  # fmt: skip
     for number, (case, runs) in enumerate(_largest(comparison, cases), 1):
         panels = [
             Panel(row.label, colours[row.spec], runs[row.spec], results.catalogue)
             for row in comparison.rows
+            if row.spec in runs
         ]
         if chart := session(panels, f"{name}-session-{number}", _subject(case)):
             yield chart
+        paid = cumulative(
+            comparison.rows, runs, colours, f"{name}-cumulative-{number}", _subject(case)
+        )
+        if paid:
+            yield paid
 
 
 def _largest(

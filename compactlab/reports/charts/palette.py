@@ -6,9 +6,12 @@ that one drawing serves both. The hues are those of Okabe and Ito, "Color Univer
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
 
-from compactlab.reports.comparison import NULLS
+from compactlab.reports.comparison import NULLS, Comparison, comparisons
 from compactlab.sim.causes import CAUSES
 from compactlab.sim.results import Results
 
@@ -18,6 +21,7 @@ COLOURS = {
     "muted": ("#5b6470", "#a3acb8"),
     "grid": ("#dfe3e8", "#353c45"),
     "paper": ("#ffffff", "#14171b"),
+    "slate": ("#56606c", "#b9c1cb"),
     "alarm": ("#b3261e", "#ff8a80"),
     "grey": ("#868e99", "#8b939e"),
     "blue": ("#0072b2", "#3b9bdc"),
@@ -28,7 +32,43 @@ COLOURS = {
     "sky": ("#56b4e9", "#8fd0f5"),
     "olive": ("#8a7a00", "#f0e442"),
 }
-_HUES = ("blue", "vermillion", "green", "purple", "orange", "sky", "olive")
+HUES = ("blue", "vermillion", "green", "purple", "orange", "sky")
+_OWN = {"as_recorded": "ink", "keep_all": "slate"}
+
+
+@dataclass(frozen=True)
+class Line:
+    """How lines of a colour are drawn, so that nobody needs to see the colour.
+
+    Parameters
+    ----------
+    marker
+        As matplotlib calls it; "" for none.
+    dashes
+        The first point, and the lengths of dashes and gaps in widths of the line; or its name.
+    width
+        In points.
+    """
+
+    marker: str
+    dashes: Literal["-"] | tuple[float, tuple[float, ...]] = "-"
+    width: float = 1.6
+
+
+LINES = {
+    "ink": Line("d", "-", 1.8),
+    "slate": Line("|", (0, (4, 1.5)), 1.8),
+    "blue": Line("o"),
+    "vermillion": Line("s", (0, (5, 1.2))),
+    "green": Line("^", (0, (3, 1, 1, 1))),
+    "purple": Line("D", (0, (1.5, 1))),
+    "orange": Line("v", (0, (7, 1.5, 1.5, 1.5))),
+    "sky": Line("P", (0, (2.5, 1, 2.5, 3))),
+    "grey": Line("", "-", 0.7),
+    "olive": Line("X"),
+    "alarm": Line("", (0, (4, 3)), 0.8),
+    "muted": Line("", (0, (4, 3)), 1.0),
+}
 
 # The causes that are seen most get the hues that differ most; the next have stripes as well, and
 # the rest dots.
@@ -45,7 +85,8 @@ _SEEN_FIRST = (
     "compaction_call",
     "extra_turn",
 )
-PATTERNS = ("", "striped", "dotted")
+HATCHES = {"": None, "striped": "////", "dotted": "...."}
+PATTERNS = tuple(HATCHES)
 
 
 def light(name: str) -> str:
@@ -53,21 +94,53 @@ def light(name: str) -> str:
     return COLOURS[name][0]
 
 
-def strategy_colours(results: Results) -> dict[str, str]:
-    """A colour for each strategy, the same in all charts: hues for proposals, grey for nulls."""
+def strategy_colours(
+    results: Results, compared: Sequence[Comparison] | None = None
+) -> dict[str, str]:
+    """A colour for each strategy, the same in all charts, and no hue for two of them.
+
+    What was run and ``keep_all`` have colours of their own. The strategies on the fronts have
+    hues, and if there are hues enough, all the others that are no yardsticks; else these are grey.
+
+    Parameters
+    ----------
+    results
+        All runs.
+    compared
+        The comparisons of them, if one has them already.
+
+    Returns
+    -------
+    dict
+        Name of the colour by spec.
+    """
     # The runs first: a manifest that was stored and read again has another order.
     specs = dict.fromkeys([*_run_specs(results), *results.manifest.get("strategies", ())])
-    found: dict[str, str] = {}
-    hues = 0
-    for spec in specs:
-        if spec.partition("(")[0] in NULLS and " + " not in spec:
-            found[spec] = "grey"
-        elif spec == "as_recorded()":
-            found[spec] = "ink"
-        else:
-            found[spec] = _HUES[hues % len(_HUES)]
-            hues += 1
-    return found
+    found = {spec: _OWN[name] for spec in specs if (name := _name(spec)) in _OWN}
+    proposals = [spec for spec in specs if spec not in found and _name(spec) not in NULLS]
+    if len(proposals) > len(HUES):
+        proposals = _spread(_on_front(comparisons(results) if compared is None else compared))
+    found |= zip(proposals, HUES, strict=False)
+    return {spec: found.get(spec, "grey") for spec in specs}
+
+
+def _on_front(compared: Sequence[Comparison]) -> list[str]:
+    """The specs that are on a front, those of most fronts first, then by cost."""
+    times = Counter(row.spec for comparison in compared for row in comparison.front)
+    # Those that are seen equally often stay in the order in which they were seen.
+    return [spec for spec, _ in times.most_common()]
+
+
+def _spread(specs: list[str]) -> list[str]:
+    """As many as there are hues, from the first to the last."""
+    last = len(HUES) - 1
+    if len(specs) <= last + 1:
+        return specs
+    return [specs[round(n * (len(specs) - 1) / last)] for n in range(last + 1)]
+
+
+def _name(spec: str) -> str:
+    return "" if " + " in spec else spec.partition("(")[0]
 
 
 def cause_colours() -> Mapping[str, tuple[str, str]]:

@@ -1,44 +1,51 @@
-"""Cost against memory: one dot a strategy, and the line that none of them beats."""
+"""Cost against memory: a mark a strategy, and the line that none of them beats."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any
 
+from compactlab.reports.charts.axis import in_dollars, in_percent
+from compactlab.reports.charts.bars import WIDTH
 from compactlab.reports.charts.chart import Chart
 from compactlab.reports.charts.drawing import canvas, figure
+from compactlab.reports.charts.key import Entry, draw_key, height_of
+from compactlab.reports.charts.naming import write_names
 from compactlab.reports.charts.palette import light
-from compactlab.reports.charts.placement import nearest, place
 from compactlab.reports.comparison import Comparison, Row
-from compactlab.reports.figures import dollars
-from compactlab.reports.text import shorten
+from compactlab.reports.statistics.contrast import Contrast, contrasts, reference_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_CAPTION = (
-    "One mark a strategy, over all conversations of this comparison; up and to the left is better. "
-    "● usable; ○ hollow: over the window on some calls; ■ faulty prompts; ◆ a yardstick; black: "
-    "what was run. The dashed line joins the strategies that one might choose and that no other of "
-    "them beats in both; yardsticks, what was run, and what is over the window or faulty or never "
-    "acted are off it."
-)
-_SIZE = (9.2, 5.2)
-_MARGIN = {"left": 0.075, "right": 0.985, "bottom": 0.115, "top": 0.975}
-_FONT = 9.0
-_LINE = 11.0
-# Mean width of a letter over its height: pages set names in a narrower font, so there is room.
-_LETTER = 0.58
-# A name farther away than this gets a line to its dot.
-_LEAD = 9.0
-# Dots nearer than this lie on each other.
-_SAME = 2.0
+_HEIGHT = 350.0
+_LEFT, _RIGHT, _BELOW = 50.0, 10.0, 36.0
+_LETTERS = 44
 # So far apart are the points of a line that names keep off.
 _CLOSE = 4.0
+_KEY = (
+    Entry("usable", "muted", "mark", mark="o"),
+    Entry("over the window on some calls", "muted", "mark", mark="o-"),
+    Entry("faulty prompts", "muted", "mark", mark="s"),
+    Entry("a yardstick", "muted", "mark", mark="D"),
+    Entry("front of the strategies to choose from", "muted", "line"),
+)
+_CAPTION = (
+    "One mark a strategy, over all conversations of this comparison; up and to the left is better. "
+    "Needs met is 100 % less the share of needs that are forgotten. The dashed line joins the "
+    "strategies that one might choose and that no other of them beats in both; yardsticks, what "
+    "was run, and what is over the window or faulty or never acted are off it. "
+)
+_BARS = (
+    "Bars are 95 % intervals, paired by conversation with {reference}: across, of the ratio of "
+    "costs times the cost of {reference}; upright, of the difference in needs met. They say "
+    "how a strategy differs from {reference}, and nothing of how two others differ."
+)
+_NO_BARS = "There are no intervals: for these, ten conversations are needed."
 
-Names = dict[tuple[float, float], list[str]]
+Point = tuple[float, float]
 
 
 def pareto(comparison: Comparison, colours: Mapping[str, str], name: str) -> Chart | None:
@@ -51,7 +58,7 @@ def pareto(comparison: Comparison, colours: Mapping[str, str], name: str) -> Cha
     colours
         Name of the colour by spec.
     name
-        Of the drawing, unique in the page.
+        Of the chart.
 
     Returns
     -------
@@ -61,17 +68,17 @@ def pareto(comparison: Comparison, colours: Mapping[str, str], name: str) -> Cha
     rows = [row for row in comparison.rows if row.remembered is not None]
     if not rows:
         return None
+    intervals, reference = _intervals(comparison, rows)
+    told = _BARS.format(reference=reference) if intervals else _NO_BARS
     with canvas():
-        drawn = figure(*_SIZE)
+        key = height_of(_KEY, WIDTH - 8)
+        height = _BELOW + _HEIGHT + key + 8
+        drawn = figure(WIDTH / 72, height / 72)
+        draw_key(drawn, _KEY, 4, height - 2, WIDTH - 8)
         axes = drawn.add_axes(
-            (
-                _MARGIN["left"],
-                _MARGIN["bottom"],
-                _MARGIN["right"] - _MARGIN["left"],
-                _MARGIN["top"] - _MARGIN["bottom"],
-            )
+            (_LEFT / WIDTH, _BELOW / height, (WIDTH - _LEFT - _RIGHT) / WIDTH, _HEIGHT / height)
         )
-        _frame(axes, rows)
+        _frame(axes, rows, intervals)
         front = comparison.front
         axes.step(
             [row.value("cost_usd") for row in front],
@@ -83,105 +90,94 @@ def pareto(comparison: Comparison, colours: Mapping[str, str], name: str) -> Cha
             zorder=1,
         )
         for row in rows:
+            _bars(axes, row, intervals.get(row.spec), light(colours[row.spec]))
             _dot(axes, row, light(colours[row.spec]))
-        _names(axes, rows, _stepped(axes, front))
-    return Chart(name, "What it costs against what is remembered", _CAPTION, drawn, "pareto")
+        # The dearest first: to their right there is nothing yet, so lines seldom cross.
+        named = {row.label: _place(row) for row in reversed(rows)}
+        loud = {row.label for row in rows if colours[row.spec] != "grey"}
+        write_names(axes, named, loud, _stepped(axes, front), _LETTERS)
+    return Chart(name, "What it costs against what is remembered", _CAPTION + told, drawn, "pareto")
 
 
-def _frame(axes: Axes, rows: list[Row]) -> None:
-    from matplotlib.ticker import FuncFormatter, MaxNLocator
+def _intervals(comparison: Comparison, rows: Sequence[Row]) -> tuple[dict[str, _Bar], str]:
+    """By spec the ends of the bars, and the label of what they are paired with."""
+    reference = reference_of(comparison)
+    if reference is None or reference.remembered is None:
+        return {}, ""
+    found = contrasts(comparison, reference)
+    bars = {}
+    for row in rows:
+        cost, need = (found.get((row.spec, metric)) for metric in ("cost_usd", "amnesia_need"))
+        if cost and need and (bar := _bar(cost, need, reference)):
+            bars[row.spec] = bar
+    return bars, reference.label
 
-    dearest = max(row.value("cost_usd") for row in rows) or 1.0
-    least = min(row.remembered or 0.0 for row in rows)
+
+_Bar = tuple[Point | None, Point | None]
+
+
+def _bar(cost: Contrast, need: Contrast, reference: Row) -> _Bar | None:
+    """From left to right and from bottom to top; None where there is no interval."""
+    dollars, kept = reference.value("cost_usd"), reference.remembered or 0.0
+    across = upright = None
+    if cost.low is not None and cost.high is not None and cost.kind == "ratio":
+        across = cost.low * dollars, cost.high * dollars
+    if need.low is not None and need.high is not None:
+        upright = kept - need.high, kept - need.low
+    return (across, upright) if across or upright else None
+
+
+def _place(row: Row) -> Point:
+    return row.value("cost_usd"), row.remembered or 0.0
+
+
+def _frame(axes: Axes, rows: Sequence[Row], intervals: Mapping[str, _Bar]) -> None:
+    ends = [bar for bars in intervals.values() for bar in bars[:1] if bar]
+    lows = [upright[0] for _, upright in intervals.values() if upright]
+    dearest = max([row.value("cost_usd") for row in rows] + [high for _, high in ends]) or 1.0
+    least = max(0.0, min([row.remembered or 0.0 for row in rows] + lows))
     spread = max(1 - least, 0.02)
     axes.set_xlim(0, dearest * 1.06)
-    axes.set_ylim(max(least - 0.12 * spread, -0.03), 1 + 0.16 * spread)
+    axes.set_ylim(max(least - 0.1 * spread, -0.03), 1 + 0.14 * spread)
     axes.set_xlabel("cost of all conversations, USD (less is better)")
-    axes.set_ylabel("needs met, % (100 less amnesia by need; more is better)")
-    axes.xaxis.set_major_locator(MaxNLocator(7, steps=[1, 2, 5, 10]))
-    axes.yaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _dollar_tick(value)))
-    axes.yaxis.set_major_formatter(
-        FuncFormatter(lambda value, _: f"{100 * value:.4g}" if value <= 1 + 1e-9 else "")
-    )
+    axes.set_ylabel("needs met, % (100 less needs forgotten; more is better)")
+    in_dollars(axes, "x")
+    in_percent(axes, "y")
 
 
-def _dollar_tick(value: float) -> str:
-    return f"{value:,.0f}" if float(value).is_integer() else dollars(value)
+def _bars(axes: Axes, row: Row, bar: _Bar | None, colour: str) -> None:
+    across, upright = bar or (None, None)
+    x, y = _place(row)
+    look: dict[str, Any] = {"color": colour, "linewidth": 1.0, "alpha": 0.55, "zorder": 2}
+    if across:
+        axes.plot(across, [y, y], **look)
+    if upright:
+        axes.plot([x, x], upright, **look)
 
 
 def _dot(axes: Axes, row: Row, colour: str) -> None:
+    x, y = _place(row)
     axes.plot(
-        [row.value("cost_usd")],
-        [row.remembered or 0.0],
+        [x],
+        [y],
         marker="D" if row.null else "s" if row.faulty else "o",
-        markersize=6.5 if row.null or row.faulty else 8,
+        markersize=5.5 if row.null or row.faulty else 7,
         markerfacecolor=light("paper") if row.hollow else colour,
         markeredgecolor=colour,
-        markeredgewidth=1.6,
+        markeredgewidth=1.5,
         linestyle="none",
         zorder=3,
         clip_on=False,
     )
 
 
-def _stepped(axes: Axes, front: Sequence[Row]) -> list[tuple[float, float]]:
+def _stepped(axes: Axes, front: Sequence[Row]) -> list[Point]:
     """Points on the line of the front, as close as a name is high."""
-    corners = [(row.value("cost_usd"), row.remembered or 0.0) for row in front]
-    found: list[tuple[float, float]] = []
+    corners = [_place(row) for row in front]
+    found: list[Point] = []
     dots = [(float(x), float(y)) for x, y in axes.transData.transform(corners)] if corners else []
     for (left, low), (right, high) in pairwise(dots):
         across, up = math.ceil((right - left) / _CLOSE), math.ceil((high - low) / _CLOSE)
         found += [(left + (right - left) * n / (across + 1), low) for n in range(1, across + 1)]
         found += [(right, low + (high - low) * n / (up + 1)) for n in range(up + 1)]
     return found
-
-
-def _names(axes: Axes, rows: list[Row], drawn: Sequence[tuple[float, float]]) -> None:
-    # The dearest first: to their right there is nothing yet, so lines seldom cross.
-    rows = sorted(rows, key=lambda row: -row.value("cost_usd"))
-    values = [(row.value("cost_usd"), row.remembered or 0.0) for row in rows]
-    dots = [(float(x), float(y)) for x, y in axes.transData.transform(values)]
-    named = _together(dots, [shorten(row.label, 48) for row in rows])
-    (left, low), (right, high) = axes.transAxes.transform([(0, 0), (1, 1)])
-    sizes = [_size(names) for names in named.values()]
-    places = place(list(named), sizes, (left + 2, low + 2, right, high), drawn)
-    for (dot, names), (width, height), (x, y) in zip(named.items(), sizes, places, strict=True):
-        end = nearest((x, y + 1, x + width, y + height - 1), dot)
-        if math.dist(dot, end) > _LEAD:
-            xs, ys = zip(dot, end, strict=True)
-            axes.plot(xs, ys, transform=None, color=light("muted"), linewidth=0.6, zorder=2)
-        # Anchored where it is next to its dot, because the page's font may be narrower than ours.
-        share, anchor = _anchor(dot[0], x, width)
-        for line, name in enumerate(reversed(names)):
-            axes.text(
-                x + width * share,
-                y + line * _LINE,
-                name,
-                transform=None,
-                ha=anchor,
-                va="bottom",
-                fontsize=_FONT,
-                zorder=4,
-            )
-
-
-def _together(dots: list[tuple[float, float]], names: list[str]) -> Names:
-    """Names by dot; strategies that cannot be told apart share one, in as many lines."""
-    found: Names = {}
-    for dot, name in zip(dots, names, strict=True):
-        same = next((other for other in found if math.dist(dot, other) < _SAME), dot)
-        found.setdefault(same, []).append(name)
-    return found
-
-
-def _size(names: list[str]) -> tuple[float, float]:
-    return max(map(len, names)) * _FONT * _LETTER, len(names) * _LINE
-
-
-def _anchor(
-    dot: float, left: float, width: float
-) -> tuple[float, Literal["left", "center", "right"]]:
-    if left + width < dot:
-        return 1.0, "right"
-    return (0.5, "center") if abs(left + width / 2 - dot) < 1 else (0.0, "left")

@@ -5,32 +5,41 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 from compactlab.reports.calls import binned, column, fresh, sizes
+from compactlab.reports.charts.axis import tokens_tick
 from compactlab.reports.charts.chart import Chart
-from compactlab.reports.charts.drawing import canvas, figure, in_tokens
-from compactlab.reports.charts.palette import light
+from compactlab.reports.charts.drawing import canvas, figure
+from compactlab.reports.charts.key import Entry, draw_key
+from compactlab.reports.charts.labels import told_apart
+from compactlab.reports.charts.panel import Frame, Sheet
 from compactlab.reports.figures import show
 from compactlab.reports.notes import window_of
-from compactlab.reports.text import counted, shorten
+from compactlab.reports.text import counted
 from compactlab.sim.model import Catalogue
 from compactlab.sim.run import Run
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-BINS = 240
+# Bars of a panel.
+BINS = 120
+_COLUMNS = 3
+_WIDTH = 662.0
+_LEFT, _RIGHT, _BOTTOM, _TOP = 42.0, 6.0, 34.0, 26.0
+_HIGH, _ACROSS, _OVER, _UNDER = 62.0, 12.0, 32.0, 10.0
+_LETTERS = 40
+_KEY = (
+    Entry("size of the prompt", "grey", "pale"),
+    Entry("fresh of it", "grey"),
+    Entry("compaction", "ink", "mark", mark="|"),
+    Entry("call over the window", "alarm", "mark", mark="|"),
+    Entry("window", "alarm", "line"),
+)
 _CAPTION = (
     "Pale area: the size of the prompt, in tokens. Solid bars: the fresh tokens of it, written to "
-    "the cache or billed as plain input. The ticks right above a panel are compactions, the red "
-    "ones over those are calls over the window; the dashed red line is the window, where it lies "
-    "within the panel. All panels have the same axes. Of sessions with more than "
-    f"{BINS} calls, neighbours share a bar, which shows the largest of them."
+    "the cache or billed as plain input; a high one is a spike. The ticks right above a panel are "
+    "compactions, the red ones over those are calls over the window; the dashed red line is the "
+    "window, where it lies within the panel. All panels have the same axes. Of sessions with more "
+    f"than {BINS} calls, neighbours share a bar, which shows the largest of them."
 )
-_COLUMNS = 3
-_WIDTH, _HEIGHT = 3.5, 1.5
-_LEFT, _BOTTOM, _TOP, _GAP = 0.55, 0.5, 0.7, 0.9
 
 
 @dataclass(frozen=True)
@@ -61,7 +70,7 @@ def session(panels: Sequence[Panel], name: str, subject: str) -> Chart | None:
     panels
         What is drawn, in order.
     name
-        Of the drawing, unique in the page.
+        Of the chart.
     subject
         The conversation, as it is told to readers.
 
@@ -73,94 +82,82 @@ def session(panels: Sequence[Panel], name: str, subject: str) -> Chart | None:
     panels = [panel for panel in panels if panel.run.calls]
     if not panels:
         return None
-    peak = max(max(sizes(panel.run)) for panel in panels)
+    peak = max(1, *(max(sizes(panel.run)) for panel in panels))
     longest = max(len(panel.run.calls) for panel in panels)
-    rows = math.ceil(len(panels) / _COLUMNS)
-    width = _LEFT + _COLUMNS * _WIDTH + 0.1
-    height = _BOTTOM + rows * _HEIGHT + (rows - 1) * _GAP + _TOP
+    lines = math.ceil(len(panels) / _COLUMNS)
+    height = _BOTTOM + lines * (_HIGH + _OVER + _UNDER) + _TOP
+    wide = (_WIDTH - _LEFT - _RIGHT - (_COLUMNS - 1) * _ACROSS) / _COLUMNS
+    names = told_apart([panel.label for panel in panels], _LETTERS)
     with canvas():
-        drawn = figure(width, height)
-        for number, panel in enumerate(panels):
-            row, place = divmod(number, _COLUMNS)
-            bottom = height - _TOP - _HEIGHT - row * (_HEIGHT + _GAP)
-            corner = ((_LEFT + place * _WIDTH) / width, bottom / height)
-            axes = drawn.add_axes((*corner, (_WIDTH - 0.22) / width, _HEIGHT / height))
-            axes.set_xlim(0.5, longest + 0.5)
-            axes.set_ylim(0, peak * 1.05)
-            _draw(axes, panel, longest)
-            _label(axes, first=place == 0, last=number + _COLUMNS >= len(panels))
+        drawn = figure(_WIDTH / 72, height / 72)
+        draw_key(drawn, _KEY, 4, height - 4, _WIDTH - 8)
+        sheet = Sheet(drawn)
+        for number, (panel, label) in enumerate(zip(panels, names, strict=True)):
+            line, place = divmod(number, _COLUMNS)
+            left = _LEFT + place * (wide + _ACROSS)
+            low = height - _TOP - _OVER - _HIGH - line * (_HIGH + _OVER + _UNDER)
+            frame = Frame(left, low, wide, _HIGH, longest + 0.5, peak * 1.05, first=0.5)
+            _scales(sheet, frame, first=place == 0, last=number + _COLUMNS >= len(panels))
+            _draw(sheet, frame, panel)
+            _head(sheet, frame, label, panel.run)
+        sheet.finish()
     return Chart(name, "The context over the session", _CAPTION, drawn, "session", subject)
 
 
-def _draw(axes: Axes, panel: Panel, longest: int) -> None:
-    run, colour = panel.run, light(panel.colour)
-    size, new = binned(sizes(run), BINS), binned(fresh(run), BINS)
-    width = len(run.calls) / len(size)
-    at = [(number + 0.5) * width + 0.5 for number in range(len(size))]
-    edges = [at[0] - width / 2, *at, at[-1] + width / 2]
-    axes.fill_between(
-        edges, [size[0], *size, size[-1]], step="mid", color=colour, alpha=0.28, linewidth=0
-    )
-    bar = 72 * (_WIDTH - 0.22) * width / longest * 0.85
-    axes.plot(*_sticks(at, new), color=colour, linewidth=max(bar, 0.5), solid_capstyle="butt")
-    _window(axes, panel)
-    _rug(axes, run, "compaction", light("ink"), 1.015)
-    _rug(axes, run, "overflow", light("alarm"), 1.09)
-    above: dict[str, Any] = {"transform": axes.transAxes, "va": "center"}
-    axes.text(0, 1.38, shorten(panel.label, 44), fontsize=9.5, **above)
-    axes.text(0, 1.24, _told(run), fontsize=7.5, color=light("muted"), **above)
-
-
-def _told(run: Run) -> str:
-    cost = show(run.metrics.get("cost_usd"), "USD")
-    return f"{cost} USD, {counted(sum(column(run, 'compaction')), 'compaction')}"
-
-
-def _sticks(at: Sequence[float], heights: Sequence[float]) -> tuple[list[float], list[float]]:
-    """Bars as one broken line: a drawing of a tenth of the size."""
-    xs: list[float] = []
-    ys: list[float] = []
-    for x, height in zip(at, heights, strict=True):
-        if height:
-            xs += (x, x, math.nan)
-            ys += (0, height, math.nan)
-    return xs, ys
-
-
-def _window(axes: Axes, panel: Panel) -> None:
-    """The window of the model of each call, where it lies within the panel."""
-    run = panel.run
-    models = set(column(run, "model"))
-    known = {model: window_of(model, run.window, panel.catalogue) for model in models}
-    windows = [known[model] or math.nan for model in column(run, "model")]
-    if min(windows) != max(windows) or math.isnan(windows[0]):
-        at = range(1, len(windows) + 1)
-        axes.step(at, windows, where="mid", color=light("alarm"), linewidth=0.8, linestyle="--")
-    else:
-        axes.axhline(windows[0], color=light("alarm"), linewidth=0.8, linestyle="--")
-
-
-def _rug(axes: Axes, run: Run, what: str, colour: str, low: float) -> None:
-    """A tick above the panel for every call of a kind."""
-    marked = binned(column(run, what), BINS)
-    width = len(run.calls) / len(marked)
-    xs = [(number + 0.5) * width + 0.5 for number, hit in enumerate(marked) if hit]
-    axes.plot(
-        [x for at in xs for x in (at, at, math.nan)],
-        [low, low + 0.06, math.nan] * len(xs),
-        transform=axes.get_xaxis_transform(),
-        color=colour,
-        linewidth=0.9,
-        solid_capstyle="butt",
-        clip_on=False,
-    )
-
-
-def _label(axes: Axes, *, first: bool, last: bool) -> None:
+def _scales(sheet: Sheet, frame: Frame, *, first: bool, last: bool) -> None:
     from matplotlib.ticker import MaxNLocator
 
-    in_tokens(axes, "y")
-    axes.xaxis.set_major_locator(MaxNLocator(5, integer=True, steps=[1, 2, 5, 10]))
-    axes.tick_params(length=0, labelleft=first, labelbottom=last)
-    axes.set_ylabel("tokens" if first else "")
-    axes.set_xlabel("call number" if last else "")
+    ticks = MaxNLocator(3, steps=[1, 2, 5, 10]).tick_values(0, frame.top)
+    for tick in (tick for tick in ticks if 0 <= tick <= frame.top):
+        sheet.line("grid", frame.across(tick))
+        if first:
+            sheet.text((frame.left - 4, frame.y(tick)), tokens_tick(tick), "muted", "right")
+    calls = MaxNLocator(4, integer=True, steps=[1, 2, 5, 10]).tick_values(1, frame.last)
+    for tick in (tick for tick in calls if 1 <= tick <= frame.last and last):
+        sheet.text((frame.x(tick), frame.low - 9), f"{tick:,.0f}", "muted", "center")
+    if first and last:
+        sheet.text((4, frame.low - 9), "tokens", "muted")
+    if last:
+        sheet.text((frame.left + frame.width / 2, frame.low - 22), "call number", "muted", "center")
+
+
+def _draw(sheet: Sheet, frame: Frame, panel: Panel) -> None:
+    run = panel.run
+    size, new = binned(sizes(run), BINS), binned(fresh(run), BINS)
+    # The last bar may stand for fewer calls.
+    step = -(-len(run.calls) // BINS) or 1
+    edges = [min(n * step, len(run.calls)) + 0.5 for n in range(len(size) + 1)]
+    sheet.area(panel.colour, frame.steps(edges, size), pale=True)
+    sheet.area(panel.colour, frame.boxes(edges, new))
+    windows = [window_of(model, run.window, panel.catalogue) for model in column(run, "model")]
+    for start, stop, window in _stretches(windows):
+        if 0 < window <= frame.top:
+            points = [(start - 0.5, window), (stop - 0.5, window)]
+            sheet.line("alarm", [(frame.x(x), frame.y(y)) for x, y in points], dashed=True)
+    for what, colour, over in (("compaction", "ink", 2.0), ("overflow", "alarm", 7.0)):
+        low = frame.low + frame.height + over
+        marked = binned(column(run, what), BINS)
+        for n in (n for n, hit in enumerate(marked) if hit):
+            x = frame.x((edges[n] + edges[n + 1]) / 2)
+            sheet.line(colour, [(x, low), (x, low + 4)])
+
+
+def _stretches(values: Sequence[int]) -> list[tuple[int, int, int]]:
+    """From which call on, up to which, and what: where neighbours are equal.
+
+    Examples
+    --------
+    >>> _stretches([5, 5, 7])
+    [(1, 3, 5), (3, 4, 7)]
+    """
+    starts = [n for n, value in enumerate(values) if not n or value != values[n - 1]]
+    stops = [*starts[1:], len(values)]
+    return [(start + 1, stop + 1, values[start]) for start, stop in zip(starts, stops, strict=True)]
+
+
+def _head(sheet: Sheet, frame: Frame, label: str, run: Run) -> None:
+    cost = show(run.metrics.get("cost_usd"), "USD")
+    told = f"{cost} USD, {counted(sum(column(run, 'compaction')), 'compaction')}"
+    above = frame.low + frame.height
+    sheet.text((frame.left, above + 25), label, "ink", size=8.0)
+    sheet.text((frame.left, above + 15), told, "muted")

@@ -1,0 +1,90 @@
+"""What forgetting costs: the bill of each strategy in the open loop and in the closed one."""
+
+from __future__ import annotations
+
+from compactlab.reports.charts.axis import in_dollars
+from compactlab.reports.charts.bars import rows as in_rows
+from compactlab.reports.charts.chart import Chart
+from compactlab.reports.charts.drawing import canvas
+from compactlab.reports.charts.key import Entry
+from compactlab.reports.charts.palette import light
+from compactlab.reports.comparison import Comparison, Row
+from compactlab.reports.figures import dollars
+
+_OPEN, _BEST, _WORST = "cost_usd", "cost_with_rework_usd", "cost_with_rework_worst_usd"
+_KEY = (
+    Entry("open loop", "ink", "mark", mark="o-"),
+    Entry("closed loop, at best", "blue", "mark", mark="o"),
+    Entry("closed loop, at worst", "vermillion", "mark", mark="s"),
+)
+MINUS = "\N{MINUS SIGN}"
+_CAPTION = (
+    "Dollars of all conversations, of each the mean of its replays: in the open loop nothing comes "
+    "of what was forgotten; in the closed one (simulated) it is fetched, asked for and put right, "
+    "at best with everything wrong noticed, at worst with everything wrong used. Figures at the "
+    "right: what rework adds at best and at worst, USD. It moves the compactions that follow, so "
+    "a bill may come out smaller by chance."
+)
+
+
+def loops(comparison: Comparison, name: str) -> Chart | None:
+    """Draw a line a strategy from what it costs in the open loop to what it costs in the closed.
+
+    Parameters
+    ----------
+    comparison
+        What is drawn; rows without a closed loop are not.
+    name
+        Of the chart.
+
+    Returns
+    -------
+    Chart or None
+        None if the loop was left open, or nothing is paid.
+    """
+    rows = [row for row in comparison.rows if row.figures[_BEST] is not None]
+    if not any(row.value(_OPEN) for row in rows):
+        return None
+    with canvas():
+        drawn, axes = in_rows([row.label for row in rows], _KEY, right=86)
+        places = range(len(rows))
+        ends = [sorted(row.value(each) for each in (_OPEN, _BEST, _worst(row))) for row in rows]
+        axes.hlines(
+            places, [end[0] for end in ends], [end[-1] for end in ends],
+            color=light("grey"), linewidth=2, zorder=1,
+        )  # fmt: skip
+        signs = (
+            ([row.value(_worst(row)) for row in rows], "s", "vermillion", light("vermillion"), 4.5),
+            ([row.value(_OPEN) for row in rows], "o", "ink", light("paper"), 7.0),
+            ([row.value(_BEST) for row in rows], "o", "blue", light("blue"), 4.5),
+        )
+        for xs, marker, colour, face, size in signs:
+            axes.plot(
+                xs, places, linestyle="none", marker=marker, markersize=size, clip_on=False,
+                markeredgecolor=light(colour), markerfacecolor=face, zorder=3,
+            )  # fmt: skip
+        for place, row in zip(places, rows, strict=True):
+            axes.annotate(
+                _added(row), (1, place), xycoords=axes.get_yaxis_transform(), xytext=(92, 0),
+                textcoords="offset points", ha="right", va="center_baseline", fontsize=8,
+                color=light("muted"), annotation_clip=False,
+            )  # fmt: skip
+        axes.set_xlim(0, max(end[-1] for end in ends) * 1.03)
+        in_dollars(axes, "x")
+        axes.set_xlabel("cost of all conversations, USD")
+    return Chart(name, "What forgetting costs", _CAPTION, drawn, "loops")
+
+
+def _worst(row: Row) -> str:
+    return _WORST if row.figures[_WORST] is not None else _BEST
+
+
+def _added(row: Row) -> str:
+    best, worst = (row.value(metric) - row.value(_OPEN) for metric in (_BEST, _worst(row)))
+    if best == worst:
+        return _signed(best)
+    return f"{_signed(best)} to {_signed(worst)}"
+
+
+def _signed(value: float) -> str:
+    return f"{MINUS if value < 0 else '+'}{dollars(abs(round(value, 9)))}"

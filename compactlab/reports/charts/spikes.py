@@ -1,0 +1,149 @@
+"""What compactions do to the bill: how much is fresh at once, and when that has paid."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from compactlab.reports.charts.bars import WIDTH
+from compactlab.reports.charts.bars import rows as in_rows
+from compactlab.reports.charts.chart import Chart
+from compactlab.reports.charts.drawing import canvas
+from compactlab.reports.charts.key import Entry
+from compactlab.reports.charts.palette import light
+from compactlab.reports.comparison import Comparison, Row
+from compactlab.sim.tables import NO_ROWS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Floats = NDArray[np.float64]
+
+# Fewer compactions than this are drawn one by one.
+_FEW = 8
+_LEAST = 0.1
+_RIGHT, _BETWEEN = 104.0, 14.0
+_KEY = (
+    Entry("middle half", "sky"),
+    Entry("5th to 95th percentile", "grey", "line"),
+    Entry("median", "ink", "mark", mark="|"),
+    Entry(f"one compaction, where there are fewer than {_FEW}", "sky", "mark", mark="o"),
+)
+_CAPTION = (
+    "All compactions of all conversations and replays. Left: fresh tokens of the call at which a "
+    "compaction happens over the median of the five calls before; 1 is no spike. Where nothing was "
+    f"fresh before there is no ratio; what is below {_LEAST} is drawn there. Right: calls until a "
+    "compaction has paid, when the smaller prompts have saved what was made anew and summarised, "
+    "of those that pay before the next one or the end; what pays at once is drawn at 1. Then how "
+    "many compactions there are, and which share does not pay."
+)
+
+
+@dataclass(frozen=True)
+class _Compactions:
+    """Of a strategy: spikes, calls until those that pay have paid, and how many there are."""
+
+    ratios: Floats
+    paid_after: Floats
+    number: int
+
+    @property
+    def unpaid(self) -> float:
+        """The share that does not pay before the next one or the end."""
+        return 1 - len(self.paid_after) / self.number
+
+
+def spikes(comparison: Comparison, name: str) -> Chart | None:
+    """Draw what compactions cost at once, and how soon they pay.
+
+    Parameters
+    ----------
+    comparison
+        What is drawn; rows that never compact are not.
+    name
+        Of the chart.
+
+    Returns
+    -------
+    Chart or None
+        None if there are no compactions on record.
+    """
+    read = ((row, _read(row)) for row in comparison.rows)
+    found = [(row, compactions) for row, compactions in read if compactions]
+    if not found:
+        return None
+    with canvas():
+        drawn, left = in_rows([row.label for row, _ in found], _KEY, right=_RIGHT)
+        x, y, width, height = left.get_position().bounds
+        half = (width - _BETWEEN / WIDTH) / 2
+        left.set_position((x, y, half, height))
+        right = drawn.add_axes((x + width - half, y, half, height), sharey=left)
+        right.tick_params(labelleft=False, length=0)
+        right.grid(visible=False, axis="y")
+        each = [compactions for _, compactions in found]
+        _panel(left, [np.maximum(c.ratios, _LEAST) for c in each], "{:g}".format)
+        _panel(right, [np.maximum(c.paid_after, 1) for c in each], "{:,.0f}".format)
+        left.axvline(1, color=light("muted"), linewidth=0.8)
+        left.set_xlabel("spike: fresh tokens, times those before")
+        right.set_xlabel("break-even, calls")
+        for place, compactions in enumerate(each):
+            told = f"{compactions.number:,}", f"{_percent(compactions.unpaid)} unpaid"
+            for text, to_right in zip(told, (38, 100), strict=True):
+                right.annotate(
+                    text, (1, place), xycoords=right.get_yaxis_transform(),
+                    xytext=(to_right, 0), textcoords="offset points", ha="right",
+                    va="center_baseline", fontsize=8, color=light("muted"), annotation_clip=False,
+                )  # fmt: skip
+    return Chart(name, "The spike after compactions, and when they pay", _CAPTION, drawn, "spikes")
+
+
+def _read(row: Row) -> _Compactions | None:
+    held = [rows for run in row.runs if len(rows := run.rows.get("compactions", NO_ROWS))]
+    if not held:
+        return None
+
+    def column(name: str) -> Floats:
+        return np.concatenate([rows.array(name) for rows in held]).astype(np.float64)
+
+    fresh, before, after = column("fresh"), column("fresh_before"), column("break_even_calls")
+    ratios = fresh[before > 0] / before[before > 0]
+    return _Compactions(ratios, after[after <= column("calls_to_next")], len(fresh))
+
+
+def _panel(axes: Axes, given: Sequence[Floats], written: Callable[[float], str]) -> None:
+    """Boxes in rows, on an axis of powers."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
+
+    axes.set_xscale("log")
+    for low, high, colour, width in ((5, 95, "grey", 1.2), (25, 75, "sky", 8.0)):
+        ends = [(n, *np.percentile(v, [low, high])) for n, v in enumerate(given) if len(v) >= _FEW]
+        if ends:
+            places, starts, stops = zip(*ends, strict=True)
+            axes.hlines(places, starts, stops, color=light(colour), linewidth=width, zorder=2)
+    middles = [(float(np.median(v)), n) for n, v in enumerate(given) if len(v) >= _FEW]
+    dots = [(float(x), n) for n, v in enumerate(given) if len(v) < _FEW for x in v]
+    for points, marker, colour, size in ((middles, "|", "ink", 9.0), (dots, "o", "sky", 4.5)):
+        axes.plot(
+            [x for x, _ in points], [y for _, y in points], linestyle="none", marker=marker,
+            markersize=size, color=light(colour), markeredgewidth=1.6 if marker == "|" else 0,
+            zorder=3,
+        )  # fmt: skip
+    low, high = (f([x for v in given for x in v] or [1.0]) for f in (min, max))
+    axes.set_xlim(min(low, 1.0) / 1.2, max(high, 10.0) * 1.2)
+    decades = range(-1, 9)
+    few = max(high, 10.0) / min(low, 1.0) < 200
+    steps = (1, 2, 5) if few else (1,)
+    axes.xaxis.set_major_locator(FixedLocator([s * 10.0**d for d in decades for s in steps]))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: written(value)))
+
+
+def _percent(share: float) -> str:
+    if 0 < share < 0.005:
+        return "<1%"
+    return ">99%" if 0.995 <= share < 1 else f"{share:.0%}"
