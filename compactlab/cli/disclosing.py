@@ -92,4 +92,4 @@ def without_commands(text: str) -> str:
     : :error::no
       : :stop-commands::x
     """
-    return _COMMAND.sub(r"\1 ", text).replace(_OLD_COMMAND, "## [")
+    return _COMMAND.sub(r"\1 ", text).replace(_OLD_COMMAND, "# #[")

@@ -15,7 +15,7 @@ from typing import Literal
 
 import msgspec
 
-from compactlab.sim.message import Message, Part, Source
+from compactlab.sim.message import Message, Part, Source, encoded
 
 FactType = Literal[
     "decision",
@@ -206,8 +206,7 @@ class Conversation:
     def digest(self) -> str:
         """Sixteen hex digits that change when anything that a replay can see changes."""
         seen = hashlib.blake2b(digest_size=8)
-        encoder = msgspec.json.Encoder(order="deterministic")
         for piece in (*self.system, *self.events, *self.facts, *self.needs):
-            seen.update(encoder.encode(piece))
+            seen.update(encoded(piece))
         seen.update(b"inside" if self.starts_inside else b"")
         return seen.hexdigest()

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from compactlab.sim.conversation import Conversation
 from compactlab.sim.errors import UsageError
+from compactlab.sim.message import encoded
 from compactlab.sim.redaction import Redactor
 from compactlab.sim.results import Results
 from compactlab.sim.run import HEAD, Run
@@ -24,7 +24,6 @@ from compactlab.sim.source import Source
 from compactlab.sim.tables import TABLES, Rows
 
 Array = NDArray[Any]
-_encoded = msgspec.json.Encoder(order="deterministic").encode
 _KEYS = frozenset({"run", "digest", "own_models", "source_key", "condition"})
 _TEXTS = tuple(n for n, column in HEAD.items() if column.type == "text" and n not in _KEYS)
 
@@ -179,7 +178,7 @@ def _renamed(messages: Rows | None, redactor: Redactor) -> dict[str, str]:
         shown = redactor.text(text)
         count = 0
         while shown != text and name not in names:
-            said = _encoded((role, kinds, shown, count))
+            said = encoded((role, kinds, shown, count))
             fresh = f"#{hashlib.blake2b(said, digest_size=8).hexdigest()}"
             if fresh not in taken:
                 names[name] = fresh

@@ -31,7 +31,7 @@ def packed(columns: Mapping[str, Column], arrays: Mapping[str, NDArray[Any]]) ->
 
     types = _types()
     table = pa.table(
-        {name: pa.array(arrays[name], types[column.type]) for name, column in columns.items()}
+        {name: _array(arrays[name], types[column.type]) for name, column in columns.items()}
     )
     texts = [name for name, column in columns.items() if column.type == "text"]
     counts = {name: _PACKED for name, column in columns.items() if column.type == "count"}
@@ -46,6 +46,21 @@ def packed(columns: Mapping[str, Column], arrays: Mapping[str, NDArray[Any]]) ->
     )
     content: bytes = sink.getvalue().to_pybytes()
     return content
+
+
+def _array(values: NDArray[Any], type: pa.DataType) -> pa.Array:
+    import pyarrow as pa
+
+    try:
+        return pa.array(values, type)
+    except UnicodeEncodeError:  # half a character, which no table can hold
+        return pa.array([_whole(value) for value in values], type)
+
+
+def _whole(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    return list(map(_whole, value))
 
 
 def _types() -> dict[Type, pa.DataType]:

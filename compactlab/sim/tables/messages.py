@@ -6,13 +6,9 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from operator import attrgetter
 
-import msgspec
-
-from compactlab.sim.message import Message
+from compactlab.sim.message import Message, encoded
 from compactlab.sim.metrics import Reading
 from compactlab.sim.tables.table import Column, Columns, Table
-
-_encoded = msgspec.json.Encoder(order="deterministic").encode
 
 
 def script_of(reading: Reading) -> dict[str, Message]:
@@ -32,7 +28,7 @@ def name_of(message: Message, script: Mapping[str, Message]) -> str:
     """How the store names a message: its id; ``#`` and a digest, for what a strategy wrote."""
     if not written(message, script):
         return message.id
-    said = _encoded((message.role, message.parts))
+    said = encoded((message.role, message.parts))
     return f"#{hashlib.blake2b(said, digest_size=8).hexdigest()}"
 
 
