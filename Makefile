@@ -6,7 +6,7 @@ BIN := .venv/bin
 READY := .venv/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow check bench bench-sweep bench-peers bars validate clean docs picture
+.PHONY: help demo test test-slow check bench bench-store bench-sweep bench-peers bars validate clean docs picture
 
 help: ## say what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
@@ -27,8 +27,16 @@ check: $(READY) ## lint, formatting and types
 	$(BIN)/mypy
 
 # The benchmarks are skipped by pyproject.toml's addopts, which cannot be taken back, only replaced.
-bench: $(READY) ## measure speed
-	$(BIN)/pytest tests/benchmarks -o addopts=--import-mode=importlib --benchmark-only
+BENCH := $(BIN)/pytest tests/benchmarks -o addopts=--import-mode=importlib --benchmark-only --benchmark-json=.benchmarks/run.json
+bench: $(READY) ## measure speed, and hold it against tests/benchmarks/stored.json
+	@mkdir -p .benchmarks
+	$(BENCH)
+	$(BIN)/python examples/bench_gate.py hold .benchmarks/run.json
+
+bench-store: $(READY) ## measure speed, and store it as what make bench holds runs against
+	@mkdir -p .benchmarks
+	$(BENCH)
+	$(BIN)/python examples/bench_gate.py store .benchmarks/run.json
 
 bench-sweep: $(READY) ## measure a sweep of 1,000 conversations, 2 million calls
 	COMPACTLAB_CONVERSATIONS=1000 $(BIN)/pytest tests/benchmarks/test_sweep_speed.py -o addopts=--import-mode=importlib --benchmark-only -s

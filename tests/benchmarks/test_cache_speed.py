@@ -31,25 +31,34 @@ def message(number: int) -> Message:
 SYSTEM = View((Part("text", "", "verbatim", (Source("system"),), size=5000),))
 
 
-def session(policy: str, messages: list[Message]) -> float:
-    """Seconds that the cache takes for all calls, five seconds apart, one for each message."""
+def session(policy: str, messages: list[Message]) -> tuple[float, int, int]:
+    """Seconds that the cache takes for all calls, five seconds apart, one for each message.
+
+    And the tokens of all prompts, and how many of them were fresh.
+    """
     cache, prompt, view, taken = POLICIES[policy]().open(), Prompt(Tokenizer("chars4")), SYSTEM, 0.0
+    tokens = fresh = 0
     for call, new in enumerate(messages):
         view = view.append(new)
         prompt.move(view)
         request = Request(prompt, call * 5.0)
         start = time.perf_counter()
-        cache.request(request)
+        found = cache.request(request)
         taken += time.perf_counter() - start
+        tokens += prompt.totals[-1]
+        fresh += prompt.totals[-1] - found.read
         prompt.mark_sent()
-    return taken
+    return taken, tokens, fresh
 
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_ten_thousand_messages(benchmark: BenchmarkFixture, policy: str) -> None:
     messages = [message(number) for number in range(MESSAGES)]
-    taken: list[float] = []
-    benchmark.pedantic(lambda: taken.append(session(policy, messages)), rounds=5)
-    micros = min(taken) / MESSAGES * 1e6
+    done: list[tuple[float, int, int]] = []
+    benchmark.pedantic(lambda: done.append(session(policy, messages)), rounds=5)
+    micros = min(taken for taken, _, _ in done) / MESSAGES * 1e6
+    _, tokens, fresh = done[0]
+    counted = {"calls": MESSAGES, "prompt_tokens": tokens, "fresh_tokens": fresh}
+    benchmark.extra_info["counters"] = counted
     benchmark.extra_info["microseconds_a_call"] = round(micros, 2)
     print(f"\n{policy}: {micros:.1f} microseconds a call")

@@ -23,8 +23,10 @@ from compactlab.sim.one_run import run_one
 from compactlab.sim.recording import Unseen
 from compactlab.sim.replay import record
 from compactlab.sim.run import Run
+from compactlab.sim.tables import CALLS, Rows
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.summarizers.catalogue import find_summarizer
+from tests.benchmarks.counters import counters
 
 MODEL, WINDOW = "claude-sonnet-4-5", 64_000
 SPECS = ("keep_all", "sliding_window(keep=20)", "auto_compact")
@@ -55,26 +57,29 @@ def session() -> Conversation:
     return script
 
 
-def measured(benchmark: BenchmarkFixture, what: str, call: Callable[[], object]) -> None:
-    call()  # counts tokens once, as an experiment does
-    benchmark.extra_info["calls"] = len(session().calls)
+def measured(
+    benchmark: BenchmarkFixture, what: str, call: Callable[[], object], calls: Rows
+) -> None:
+    benchmark.extra_info["counters"] = counters([calls])
     benchmark(call)
     rate = len(session().calls) / benchmark.stats.stats.median
     benchmark.extra_info["calls_per_second"] = round(rate)
     print(f"\n{what}: {rate:,.0f} calls a second")
 
 
-def run(spec: str, metrics: Sequence[str]) -> None:
+def run(spec: str, metrics: Sequence[str]) -> Rows:
     blank = Run(session().id, session().format, spec, MODEL, WINDOW, 0)
     lexrank = find_summarizer("lexrank")
     done = run_one(blank, session(), find_strategy(spec), lexrank, Unseen(), metrics=metrics)
     assert done.status == "ok", done.error
+    return done.calls
 
 
 @pytest.mark.parametrize("asked", ASKED)
 @pytest.mark.parametrize("spec", SPECS)
 def test_replayed_and_measured(benchmark: BenchmarkFixture, spec: str, asked: str) -> None:
-    measured(benchmark, f"{spec}, {asked}", lambda: run(spec, ASKED[asked]))
+    calls = run(spec, ASKED[asked])  # counts tokens once, as an experiment does
+    measured(benchmark, f"{spec}, {asked}", lambda: run(spec, ASKED[asked]), calls)
 
 
 @pytest.mark.parametrize("spec", SPECS)
@@ -82,4 +87,11 @@ def test_memory_of_a_replay_that_was_made(benchmark: BenchmarkFixture, spec: str
     """What the states of all facts at all calls cost, and the figures that are made of them."""
     lexrank = find_summarizer("lexrank")
     trace = record(session(), find_strategy(spec), MODEL, summarizer=lexrank, window=WINDOW)
-    measured(benchmark, f"{spec}, alone", lambda: figures(Reading(trace, session()), MEMORY))
+    reading = Reading(trace, session())
+    figures(reading, MEMORY)
+    measured(
+        benchmark,
+        f"{spec}, alone",
+        lambda: figures(Reading(trace, session()), MEMORY),
+        CALLS.rows(reading),
+    )

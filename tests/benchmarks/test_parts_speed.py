@@ -33,6 +33,7 @@ from compactlab.sim.run import Run, parcel
 from compactlab.sim.tables import CALLS
 from compactlab.sim.trace import Step
 from compactlab.strategies.catalogue import find_strategy
+from tests.benchmarks.counters import counters
 
 MODEL = "claude-sonnet-4-5"
 NAMES = {family.name: [metric.name for metric in family.metrics] for family in FAMILIES}
@@ -174,23 +175,25 @@ def test_a_part(benchmark: Any, part: str, least: bool) -> None:
     work = PARTS[part][least]
     work()
     benchmark.group = part
-    benchmark.extra_info["characters"] = sum(map(len, texts()))
-    benchmark.extra_info["calls"] = len(session().calls)
+    benchmark.extra_info["counters"] = {
+        "characters": sum(map(len, texts())),
+        **counters([runs()[0].calls]),
+    }
     benchmark(work)
     print(
         f"\n{part}, {'least' if least else 'measured'}: {benchmark.stats.stats.min * 1e3:,.2f} ms"
     )
 
 
-def sweep(calls: int, strategies: int, seeds: int, metrics: list[str]) -> None:
-    compactlab.run(
+def sweep(calls: int, strategies: int, seeds: int, metrics: list[str]) -> list[Run]:
+    return compactlab.run(
         [f"coding_agent(tokens={calls * 1_250}, calls={calls})"],
         [f"turn_slice(history_limit={n + 1})" for n in range(strategies)],
         [MODEL],
         seeds=seeds,
         metrics=metrics,
         tables=["calls"],
-    )
+    ).runs
 
 
 MONEY = [*NAMES["money"], *NAMES["cache"]]
@@ -207,5 +210,6 @@ GROWTH = {
 def test_how_cost_grows(benchmark: Any, what: str) -> None:
     """A sweep of 4 strategies over one conversation of 200 calls, with one thing changed."""
     benchmark.group = "growth"
-    benchmark.pedantic(sweep, GROWTH[what], rounds=3, warmup_rounds=1)
+    runs = benchmark.pedantic(sweep, GROWTH[what], rounds=3, warmup_rounds=1)
+    benchmark.extra_info["counters"] = counters(run.calls for run in runs)
     print(f"\n{what}: {benchmark.stats.stats.min * 1e3:,.0f} ms")

@@ -20,6 +20,7 @@ from compactlab.sim.run import Run
 from compactlab.sim.spec import snake_case
 from compactlab.strategies import agents
 from compactlab.strategies.catalogue import LINE_UP, find_strategy
+from tests.benchmarks.counters import counters
 
 # What asks for summaries or extra turns is as fast as whoever writes them.
 _WRITTEN = {
@@ -39,16 +40,18 @@ def session(messages: int) -> Conversation:
     return Conversation("bench", script.format, script.events[:messages], script.system, seed=0)
 
 
-def replay_and_measure(conversation: Conversation, spec: str) -> None:
+def replay_and_measure(conversation: Conversation, spec: str) -> Run:
     blank = Run(conversation.id, conversation.format, spec, "claude-sonnet-4-5", 0, 0)
-    assert run_one(blank, conversation, find_strategy(spec), None, Unseen()).status == "ok"
+    done = run_one(blank, conversation, find_strategy(spec), None, Unseen())
+    assert done.status == "ok", done.error
+    return done
 
 
 def run(benchmark: BenchmarkFixture, messages: int, spec: str) -> None:
     conversation = session(messages)
     assert len(conversation.messages) == messages
-    replay_and_measure(conversation, spec)  # counts tokens once, as an experiment does
-    benchmark.extra_info["calls"] = len(conversation.calls)
+    done = replay_and_measure(conversation, spec)  # counts tokens once, as an experiment does
+    benchmark.extra_info["counters"] = counters([done.calls])
     benchmark(replay_and_measure, conversation, spec)
     rate = len(conversation.calls) / benchmark.stats.stats.median
     benchmark.extra_info["calls_per_second"] = round(rate)

@@ -20,6 +20,7 @@ from compactlab.sim.one_run import run_one
 from compactlab.sim.recording import Unseen
 from compactlab.sim.run import Run
 from compactlab.strategies.catalogue import find_strategy
+from tests.benchmarks.counters import counters
 
 TEN = (
     "keep_all",
@@ -44,20 +45,23 @@ def session(messages: int) -> Conversation:
     return Conversation("bench", script.format, script.events[:messages], script.system, seed=0)
 
 
-def replay_and_measure(conversation: Conversation, specs: tuple[str, ...]) -> None:
+def replay_and_measure(conversation: Conversation, specs: tuple[str, ...]) -> list[Run]:
+    found = []
     for spec in specs:
         blank = Run(conversation.id, conversation.format, spec, "claude-sonnet-4-5", 0, 0)
         strategy = find_strategy(spec)
         done = run_one(blank, conversation, strategy, None, Unseen(), metrics=ASKED)
         assert done.status == "ok", done.error
+        found.append(done)
+    return found
 
 
 def run(benchmark: BenchmarkFixture, messages: int, specs: tuple[str, ...]) -> None:
     conversation = session(messages)
     assert len(conversation.messages) == messages
-    replay_and_measure(conversation, specs)  # counts tokens once, as an experiment does
-    calls = len(conversation.calls) * len(specs)
-    benchmark.extra_info["calls"] = calls
+    runs = replay_and_measure(conversation, specs)  # counts tokens once, as an experiment does
+    benchmark.extra_info["counters"] = counters(run.calls for run in runs)
+    calls = benchmark.extra_info["counters"]["calls"]
     benchmark.pedantic(replay_and_measure, (conversation, specs), rounds=3)
     rate = calls / benchmark.stats.stats.median
     benchmark.extra_info["calls_per_second"] = round(rate)

@@ -48,4 +48,4 @@ def _as(runs: list[Run], conversation: int, strategy: int) -> Run:
 def test_a_comparison_with_percentiles(benchmark: Any, store: Store) -> None:
     _, rows = benchmark(ask, store, COMPARISON)
     assert len(rows) == STRATEGIES
-    benchmark.extra_info["calls"] = sum(row[1] for row in rows)
+    benchmark.extra_info["counters"] = {"calls": sum(row[1] for row in rows)}

@@ -15,7 +15,9 @@ from typing import Any
 
 import pytest
 
+from compactlab.sim.results import Results
 from compactlab.sim.store import Store
+from tests.benchmarks.counters import counters
 
 CONVERSATIONS = int(os.environ.get("COMPACTLAB_CONVERSATIONS", "24"))
 # Sizes as in the recordings; 250,000 tokens over 200 calls grow by 1,250 a call.
@@ -63,25 +65,29 @@ def test_a_sweep(benchmark: Any, folder: Path) -> None:
     memory = benchmark.pedantic(compactlab, (folder,), rounds=1, iterations=1)
     store = Store(folder / "out")
     with store.connected() as connection:
-        ((calls, tokens),) = connection.execute(
-            "SELECT count(*), avg(peak) / 200 FROM all_calls, "
-            "(SELECT avg(prompt_tokens_peak) AS peak FROM all_runs WHERE strategy = 'keep_all()')"
+        ((tokens,),) = connection.execute(
+            "SELECT avg(prompt_tokens_peak) / 200 FROM all_runs WHERE strategy = 'keep_all()'"
         ).fetchall()
+    counted = counters(run.calls for run in Results.load(store.folder).runs)
+    calls = counted["calls"]
     size = sum(file.stat().st_size for file in (folder / "out" / "calls").iterdir())
     seconds = benchmark.stats.stats.min
     benchmark.extra_info.update(
         calls=calls,
+        counters=counted,
         growth=round(tokens),
         calls_per_s=round(calls / seconds),
         bytes_per_call=round(size / calls, 1),
         parent_mb=round(memory / 1e6),
         seconds_for_2_million=round(seconds * 2e6 / calls),
     )
-    told = (f"{name} {value:,}" for name, value in benchmark.extra_info.items())
+    extra = {name: value for name, value in benchmark.extra_info.items() if name != "counters"}
+    told = (f"{name} {value:,}" for name, value in extra.items())
     print(f"\n{CONVERSATIONS:,} conversations, {seconds:,.1f} s:", ", ".join(told))
     assert size / calls <= 40
 
 
 def test_the_second_start(benchmark: Any, folder: Path) -> None:
     """Everything is there: nothing is loaded, made or replayed."""
+    benchmark.extra_info["counters"] = {}
     benchmark.pedantic(compactlab, (folder,), rounds=1, iterations=1)

@@ -22,6 +22,7 @@ def compactlab(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_help(benchmark: BenchmarkFixture) -> None:
+    benchmark.extra_info["counters"] = {}
     benchmark(compactlab, "--help")
 
 
