@@ -118,8 +118,7 @@ def _conversation(
 
 
 def _run(run: Run) -> list[Any]:
-    costs, sides = (run.calls.array(name) for name in ("cost_usd", "side_cost_usd"))
-    drawn = [sizes(run), fresh(run), np.cumsum(costs + sides).tolist()] if run.calls else [[]] * 3
+    drawn = [sizes(run), fresh(run), _bills(run)]
     hits = [column(run, name) for name in ("compaction", "overflow")]
     return [
         sum(map(bool, hits[0])),
@@ -128,6 +127,15 @@ def _run(run: Run) -> list[Any]:
         *(part for values in drawn for part in series(binned(values, BINS))),
         *(flags(binned(each, BINS)) for each in hits),
     ]
+
+
+def _bills(run: Run) -> list[float]:
+    """Dollars so far, at each call."""
+    if not run.calls:
+        return []
+    costs, sides = (run.calls.array(name) for name in ("cost_usd", "side_cost_usd"))
+    found: list[float] = np.cumsum(costs + sides).tolist()
+    return found
 
 
 def _cells(line: Line) -> list[list[Any]]:

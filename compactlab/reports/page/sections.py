@@ -20,6 +20,9 @@ from compactlab.reports.page.differences import Differences, differences
 from compactlab.reports.page.grid import Grid, figures
 from compactlab.reports.text import capitalised
 from compactlab.reports.verdict import verdict
+from compactlab.reports.views import Chosen as Views
+from compactlab.reports.views import views
+from compactlab.reports.views.choice import BUDGET as ROOM
 from compactlab.sim.causes import CAUSES
 from compactlab.sim.metrics import METRICS
 from compactlab.sim.results import Results
@@ -80,6 +83,8 @@ class Section:
         The legend of the chart of causes.
     chosen
         One conversation; None if none was replayed.
+    views
+        Compactions message by message; None if no run went well.
     """
 
     name: str
@@ -92,6 +97,7 @@ class Section:
     drawings: Mapping[str, Sequence[Drawing]]
     causes: tuple[CauseLine, ...]
     chosen: Chosen | None
+    views: Views | None
 
 
 def section(
@@ -136,14 +142,24 @@ def section(
         drawings,
         _causes(comparison),
         _chosen(results, listing, colours, drawings, budget) if listing else None,
+        _views(results, comparison, listing, budget),
     )
 
 
 # The part of the page that a chart belongs to, by its kind.
 _PLACES = {
     "pareto": "front",
-    "causes": "cost",
+    "classes": "cost",
+    "causes": "causes",
+    "spikes": "spikes",
+    "type": "memory",
+    "age": "memory",
+    "survival": "memory",
+    "states": "memory",
+    "continuity": "continuity",
+    "loops": "loops",
     "session": "conversation",
+    "cumulative": "conversation",
 }
 
 _MEANINGS = {
@@ -190,6 +206,20 @@ def _chosen(
         Grid(HEADS, tuple(lines), ordered="cost_usd"),
         block(results, listing, colours, _chief(first.comparison), budget),
     )
+
+
+def _views(
+    results: Results, comparison: Comparison, listing: Sequence[Conversation], budget: int
+) -> Views | None:
+    """The compactions that are shown message by message: of the first conversation, if it has any.
+
+    They get as large a share of their own budget as the data get of theirs.
+    """
+    runs = [run for row in comparison.rows for run in row.runs]
+    if not runs:
+        return None
+    share = ROOM * budget // BUDGET
+    return views(results, runs, listing[0].case, share)
 
 
 def _chief(comparison: Comparison) -> Collection[str]:

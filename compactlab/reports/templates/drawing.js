@@ -65,7 +65,7 @@ const at = (value) => value.toFixed(1);
 const path = (pairs) => pairs.map(([x, y], n) => `${n ? "L" : "M"}${at(x)} ${at(y)}`).join("");
 
 // What both kinds of drawing stand in: axes with ticks, and where a call and a value lie on them.
-const frame = (box, calls, most, told) => {
+const frame = (box, calls, most, told, unit) => {
   const across = (call) => box.left + ((call - 0.5) / calls) * (box.right - box.left);
   const up = (value) => box.bottom - (value / most) * (box.bottom - box.top);
   const axes = draw("g", { class: "axes" });
@@ -73,6 +73,8 @@ const frame = (box, calls, most, told) => {
     axes.append(draw("path", { d: `M${box.left} ${at(up(value))}H${box.right}` }));
     axes.append(write(box.left - 5, at(up(value) + 3.5), value ? told(value) : "0", "end"));
   }
+  axes.append(write(box.left - 5, box.top - 8, unit, "end"));
+  axes.append(write((box.left + box.right) / 2, box.bottom + 27, "call number", "middle"));
   const marked = ticks(calls, box.columns, 1).slice(1);
   for (const call of marked.length ? marked : [1]) {
     axes.append(write(at(across(call)), box.bottom + 14, String(call), "middle"));
@@ -83,7 +85,7 @@ const frame = (box, calls, most, told) => {
 const PANEL = { left: 40, right: 334, top: 18, bottom: 112, rows: 4, columns: 5 };
 
 const panelOf = (run, shown) => {
-  const { axes, across, up } = frame(PANEL, shown.calls, shown.peak * 1.05 || 1, short(tokens));
+  const { axes, across, up } = frame(PANEL, shown.calls, shown.peak * 1.05 || 1, short(tokens), "tokens");
   const edge = (n) => across(Math.min(n * run.step, run.calls) + 0.5);
   const middle = (n) => (edge(n) + edge(n + 1)) / 2;
   const { bottom, top } = PANEL;
@@ -102,7 +104,7 @@ const panelOf = (run, shown) => {
   const cursor = draw("path", { class: "cursor" });
   const drawn = draw(
     "svg",
-    { viewBox: "0 0 340 132", "aria-hidden": "true" },
+    { viewBox: "0 0 340 142", "aria-hidden": "true" },
     axes,
     draw("path", { class: "area", d: area, fill: tint(run.colour) }),
     draw("path", { d: run.fresh.map(bar).join(""), fill: tint(run.colour) }),
@@ -128,12 +130,11 @@ const spread = (wanted, lowest, apart) => {
 // What the calls had cost so far, a line a strategy, each named where it ends.
 const billOf = (runs, shown) => {
   const height = Math.max(280, 15 * runs.length + 64);
-  const box = { left: 52, right: 690, top: 14, bottom: height - 42, rows: 6, columns: 10 };
+  const box = { left: 52, right: 690, top: 20, bottom: height - 36, rows: 6, columns: 10 };
   const most = Math.max(...runs.map((run) => run.cost), 0) * 1.03 || 1;
-  const { axes, across, up } = frame(box, shown.calls, most, short(dollars));
+  const { axes, across, up } = frame(box, shown.calls, most, short(dollars), "USD");
   const drawn = draw("svg", { viewBox: `0 0 940 ${height}`, role: "img" }, axes);
   drawn.setAttribute("aria-label", "dollars so far at each call, a line a strategy");
-  axes.append(write((box.left + box.right) / 2, height - 8, "call number", "middle"));
   const dearest = [...runs].sort((a, b) => b.cost - a.cost);
   const places = spread(dearest.map((run) => up(run.cost)), box.bottom, 14);
   const worn = {};
