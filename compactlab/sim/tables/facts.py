@@ -47,6 +47,7 @@ def _of(reading: Reading) -> Columns:
     }
     gone = (m.due & ~(s.kept | s.unknown) for m, s in zip(moments, states, strict=True))
     met = (m.needed & (s.kept | s.unknown) for m, s in zip(moments, states, strict=True))
+    missed = (m.needed & ~(s.kept | s.unknown) for m, s in zip(moments, states, strict=True))
     return {
         "fact": [fact.id for fact in facts],
         "type": [fact.kind for fact in facts],
@@ -57,6 +58,7 @@ def _of(reading: Reading) -> Columns:
         "needs": _Duration(len(facts)).follow(moment.needed for moment in moments),
         "needs_met": _Duration(len(facts)).follow(met),
         "first_gone": _first(len(facts), gone),
+        "first_missed": _first(len(facts), missed),
     }
 
 
@@ -88,6 +90,7 @@ FACTS = Table(
         "first_gone": Column(
             "count", "first call at which it was due and surely not kept; 0: none"
         ),
+        "first_missed": Column("count", "first call that needed it and had it not; 0: none"),
     },
     _of,
 )

@@ -133,7 +133,7 @@ def check_facts(found: Replayed) -> None:
     reading, rows = found.reading, found["facts"]
     ledger = reading.ledger
     for number, fact in enumerate(ledger.facts):
-        row: Counter[str] = Counter({"first_gone": 0})
+        row: Counter[str] = Counter({"first_gone": 0, "first_missed": 0})
         for call, step in enumerate(reading.trace.steps):
             moment, state = ledger.moments[step.answer], reading.states[call].of(number)
             due, needed = moment.due >> number & 1, moment.needed >> number & 1
@@ -143,7 +143,10 @@ def check_facts(found: Replayed) -> None:
             row["needs_met"] += needed and state in ("verbatim", "intact", "unknown")
             if due and state not in ("verbatim", "intact", "unknown") and not row["first_gone"]:
                 row["first_gone"] = call + 1
-        names = ["calls_due", *(f"calls_{s}" for s in STATES), "needs", "needs_met", "first_gone"]
+            if needed and row["needs"] > row["needs_met"] and not row["first_missed"]:
+                row["first_missed"] = call + 1
+        names = ["calls_due", *(f"calls_{s}" for s in STATES), "needs", "needs_met"]
+        names += ["first_gone", "first_missed"]
         assert {name: rows[name][number] for name in names} == {name: row[name] for name in names}
         assert row["calls_due"] == sum(rows[f"calls_{state}"][number] for state in STATES)
         said = (fact.id, fact.kind, fact.decoy)
