@@ -26,7 +26,7 @@ ORDER = [
     "causes", "prefill", "section", "rates", "model_file", "model", "pricing", "recording",
     "churn", "client", "meter", "trace", "identifiers", "sanity", "needs", "relevance", "facts",
     "host", "strategy", "session", "side_calls", "elsewhere", "rework", "caller", "replay",
-    "contract", "anatomy", "metrics", "diff", "score", "account", "audit", "tables", "parquet",
+    "contract", "anatomy", "metrics", "diff", "score", "audit", "tables", "account", "parquet",
     "whole_file", "database", "store", "run", "selection", "results", "deadline", "one_run",
     "code", "source", "redaction", "disclosure", "condition", "shard", "merge", "cluster",
     "workers", "sweep",

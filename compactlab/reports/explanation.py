@@ -8,9 +8,12 @@ from itertools import groupby
 
 from compactlab.reports.figures import NONE, dollars, show
 from compactlab.reports.text import clean, counted
+from compactlab.reports.views.terminal import in_lines
+from compactlab.reports.views.view import view_of
 from compactlab.sim.account import CALL, Account, Entry
 from compactlab.sim.causes import CAUSES
 from compactlab.sim.metrics import METRICS
+from compactlab.sim.tables.views import VIEWS
 
 MOST = 60
 _HEADS = ("call", "after", "prompt", "read", "written", "plain", "USD", "total")
@@ -178,9 +181,12 @@ def _causes(account: Account) -> Iterator[str]:
 
 
 def one_call(account: Account, call: int) -> str:
-    """Everything about one call and its side calls."""
+    """Everything about one call and its side calls; of a compaction, what became of messages."""
     entries = [entry for entry in account.entries if entry.call == call]
-    blocks = ("\n".join(_block(entry)) for entry in entries)
+    blocks = ["\n".join(_block(entry)) for entry in entries]
+    view = view_of(VIEWS.filled(account.view), account.written)
+    if view is not None and view.call == call:
+        blocks.append("\n".join(in_lines(view)))
     return "\n\n".join(["\n".join(_about(account)), *blocks])
 
 

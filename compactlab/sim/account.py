@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from compactlab.sim.diff import diff_of
 from compactlab.sim.message import Usage
 from compactlab.sim.metrics import Reading, figures
 from compactlab.sim.metrics.payback import Payback
+from compactlab.sim.tables import Columns
+from compactlab.sim.tables.views import columns_of, written_in
 from compactlab.sim.trace import Header, SideCall, Step
 
 CALL = "call"
@@ -82,15 +85,30 @@ class Account:
         The requests, in the order in which they were made.
     figures
         Value by metric, as ``compactlab run`` gives them.
+    view
+        Of the one call that was asked for, if it was a compaction: its messages before and after,
+        as in the table of views.
+    written
+        What those of them say that are not of the script, by their names.
     """
 
     header: Header
     entries: tuple[Entry, ...]
     figures: Mapping[str, float | None]
+    view: Columns = field(default_factory=dict)
+    written: Mapping[str, str] = field(default_factory=dict)
 
 
-def account(reading: Reading) -> Account:
-    """Give an account of a replay."""
+def account(reading: Reading, call: int | None = None) -> Account:
+    """Give an account of a replay.
+
+    Parameters
+    ----------
+    reading
+        The replay, in the open loop.
+    call
+        The number of the call whose prompt is laid beside the one before; None for none.
+    """
     steps = reading.trace.steps
     paybacks = {each.call: each for each in reading.paybacks}
     owners = {step.place.number: index for index, step in enumerate(steps)}
@@ -122,7 +140,16 @@ def account(reading: Reading) -> Account:
                 payback=paybacks.get(index) if step else None,
             )
         )
-    return Account(reading.trace.header, tuple(entries), figures(reading))
+    view, written = ({}, {}) if call is None else _compared(reading, call - 1)
+    return Account(reading.trace.header, tuple(entries), figures(reading), view, written)
+
+
+def _compared(reading: Reading, index: int) -> tuple[Columns, Mapping[str, str]]:
+    """What became of the messages at a call, if it was a compaction."""
+    if index not in {payback.call for payback in reading.paybacks}:
+        return {}, {}
+    diff = diff_of(reading, index)
+    return columns_of(diff), written_in(diff)
 
 
 def _gap(last: Step, step: Step) -> float | None:

@@ -30,13 +30,16 @@ class Shown:
         What the conversation is called.
     strategy, spec
         The strategy's short name and its full one.
+    compactions
+        How often the run was compacted; 0 where that was not written.
     view
-        The compaction.
+        The one of them that is shown.
     """
 
     conversation: str
     strategy: str
     spec: str
+    compactions: int
     view: View
 
 
@@ -112,7 +115,8 @@ def _shown(results: Results, run: Run) -> Shown:
     assert view is not None
     name = clean(run.conversation) or "(no name)"
     title = f"{name} ({clean(run.scenario)}{f', seed {run.seed}' if run.seed else ''})"
-    return Shown(title, label(results, run.strategy), clean(run.strategy), view)
+    name, spec = label(results, run.strategy), clean(run.strategy)
+    return Shown(title, name, spec, len(run.rows.get("compactions", NO_ROWS)), view)
 
 
 def size_of(view: View) -> int:

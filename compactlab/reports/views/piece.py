@@ -7,13 +7,22 @@ from dataclasses import dataclass, replace
 
 from compactlab.reports.figures import show
 from compactlab.reports.text import clean, counted, shorten
+from compactlab.sim.diff.excerpt import ends
 from compactlab.sim.tables import Rows
-from compactlab.sim.tables.views import GAP
 
 # Characters of a message that are shown, of its beginning and of its end: of one of the script, as
 # the store keeps it, and of one that the strategy wrote.
 _BRIEF, _LONG = (160, 80), (3_000, 1_000)
 _ID = 32
+_DEEDS = {
+    "kept": "stays",
+    "new": "new",
+    "gone": "cut",
+    "shortened": "cut short",
+    "changed": "changed",
+    "back": "put back",
+    "written": "written",
+}
 _STATES = {
     "lost": "gone",
     "retrievable": "gone, but it can be fetched again",
@@ -77,6 +86,11 @@ class Piece:
     more: int = 0
 
     @property
+    def deed(self) -> str:
+        """What became of it, in a word or two."""
+        return _DEEDS.get(self.fate, clean(self.fate))
+
+    @property
     def size(self) -> str:
         """Its tokens, in words."""
         return f"{show(self.tokens, 'tokens')} {'token' if self.tokens == 1 else 'tokens'}"
@@ -85,7 +99,7 @@ class Piece:
 def before(rows: Rows, place: int, said: Said) -> Piece:
     """The message of a row on the side before."""
     name = rows["message"][place]
-    text = rows["text"][place] if name not in said else _ends(said[name], _BRIEF)
+    text = rows["text"][place] if name not in said else ends(said[name], *_BRIEF)
     return _piece(rows, place, name, rows["tokens_before"][place], " ".join(text.split()))
 
 
@@ -93,13 +107,13 @@ def after(rows: Rows, place: int, said: Said) -> Piece:
     """The message of a row on the side after."""
     name, fate = rows["became"][place], rows["fate"][place]
     system = rows["text"][place] if rows["role"][place] == "system" else ""
-    text = _ends(said.get(name, system), _LONG if fate == "written" or system else _BRIEF)
+    text = ends(said.get(name, system), *(_LONG if fate == "written" or system else _BRIEF))
     return _piece(rows, place, name, rows["tokens_after"][place], text)
 
 
 def _piece(rows: Rows, place: int, name: str, tokens: int, text: str) -> Piece:
     fate, count = rows["fate"][place], rows["count"][place]
-    lines = "\n".join(map(clean, text.splitlines()))
+    lines = "\n".join(map(clean, filter(str.strip, text.splitlines())))
     return Piece(fate, count, tokens, _title(rows, place, name), lines)
 
 
@@ -126,8 +140,3 @@ def with_facts(piece: Piece, rows: Rows, place: int) -> Piece:
 
 def _told(what: str) -> str:
     return clean(what).replace("tool_call", "calls").replace("tool_result", "result of")
-
-
-def _ends(text: str, ends: tuple[int, int]) -> str:
-    head, tail = ends
-    return text if len(text) <= head + tail + len(GAP) else f"{text[:head]}{GAP}{text[-tail:]}"

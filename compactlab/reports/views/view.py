@@ -99,6 +99,14 @@ class View:
             f"{now:,} with {two}"
         )
 
+    @property
+    def short(self) -> str:
+        """What it did, in a few words."""
+        one, two = (show(tokens, "tokens") for tokens in self.tokens)
+        facts = f"{counted(self.lost, 'fact')} lost" if self.lost else "no fact lost"
+        needed = f", {self.missed:,} of them needed later" if self.missed else ""
+        return f"before call {self.call:,}: {one} to {two} tokens, {facts}{needed}"
+
     @cached_property
     def deeds(self) -> str:
         """What became of the messages, in words."""

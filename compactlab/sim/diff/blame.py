@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from compactlab.sim.conversation import Fact
+from compactlab.sim.diff.excerpt import ends
 from compactlab.sim.diff.line import STILL, Line
 
-# Characters of a fact's key and value that are told.
-_KEY, _VALUE = 60, 80
+# Characters of a fact's key and value that are told, of their beginnings and of their ends.
+_KEY, _VALUE = (45, 15), (60, 20)
 _POLARITY = {"is": "", "must": " (must)", "must_not": " (must not)"}
 
 
@@ -46,10 +47,6 @@ def said(fact: Fact) -> str:
     >>> said(Fact("f", "prohibition", "branch", "main", polarity="must_not"))
     'branch: main (must not)'
     """
-    key, value = _cut(fact.key, _KEY), _cut(fact.value, _VALUE)
+    key, value = ends(fact.key, *_KEY), ends(fact.value, *_VALUE)
     told = f"{key}: {value}" if key and key != value else value
     return told + _POLARITY[fact.polarity]
-
-
-def _cut(text: str, size: int) -> str:
-    return text if len(text) <= size else f"{text[: size - 1]}…"

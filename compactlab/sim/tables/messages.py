@@ -52,8 +52,13 @@ def _of(reading: Reading) -> Columns:
         "message": list(named),
         "role": [message.role for message in messages],
         "kinds": [list(map(attrgetter("kind"), message.parts)) for message in messages],
-        "text": ["\n".join(told(part.text) for part in m.parts) for m in messages],
+        "text": list(map(text_of, messages)),
     }
+
+
+def text_of(message: Message) -> str:
+    """What the model reads of a message, a line break between two parts."""
+    return "\n".join(told(part.text) for part in message.parts)
 
 
 def told(text: str) -> str:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from compactlab.sim.diff import Diff, Line, diff_of, losses, most_forgetful
+from compactlab.sim.diff.excerpt import excerpt
 from compactlab.sim.diff.line import FATES
-from compactlab.sim.message import Message, Part
+from compactlab.sim.message import Message
 from compactlab.sim.metrics import Reading
-from compactlab.sim.tables.messages import name_of, told, written
+from compactlab.sim.tables.messages import name_of, text_of, told, written
 from compactlab.sim.tables.table import Column, Columns, Table
 
 # Characters of a message that are told, of its beginning and of its end; and of what a strategy
 # wrote into the system blocks, which stands in no other table.
 HEAD, TAIL = 160, 80
 SYSTEM = 4_000
-GAP = " … "
 
 
 def _of(reading: Reading) -> Columns:
@@ -53,6 +51,13 @@ def columns_of(diff: Diff) -> Columns:
     }
 
 
+def written_in(diff: Diff) -> dict[str, str]:
+    """What the messages of a compaction say that are not of the script, by their names."""
+    messages = (m for line in diff.lines for m in (line.message, line.became) if m is not None)
+    made = [message for message in messages if written(message, diff.script)]
+    return {name_of(message, diff.script): text_of(message) for message in made}
+
+
 def _role(line: Line) -> str:
     message = line.message or line.became
     return "system" if line.system else message.role if message else ""
@@ -67,32 +72,11 @@ def _what(line: Line) -> str:
 
 def _text(line: Line, diff: Diff) -> str:
     if line.system:
-        return excerpt(line.shown, SYSTEM, 0)
+        return told(excerpt(line.shown, SYSTEM, 0))
     # What was written stands in the table of messages, whole.
     if line.message is None or written(line.message, diff.script):
         return ""
-    return excerpt(line.shown)
-
-
-def excerpt(parts: Iterable[Part], head: int = HEAD, tail: int = TAIL) -> str:
-    r"""The beginning and the end of what parts say, white space put together.
-
-    Examples
-    --------
-    >>> from compactlab.sim.message import verbatim
-    >>> excerpt([verbatim("m", "text", "one  two"), verbatim("m", "text", "three")], 6, 2)
-    'one tw … ee'
-    >>> excerpt([verbatim("m", "text", "one\n two")])
-    'one two'
-    """
-    # Of ten million characters only those are looked at that may be shown.
-    room = 4 * (head + tail)
-    texts = [part.text for part in parts if part.text]
-    ends = (t if len(t) <= 2 * room else f"{t[:room]} {t[-room:]}" for t in texts)
-    text = " ".join(" ".join(ends).split())
-    if len(text) > head + tail + len(GAP):
-        text = f"{text[:head]}{GAP}{text[len(text) - tail :]}"
-    return told(text)
+    return told(excerpt(line.shown, HEAD, TAIL))
 
 
 VIEWS = Table(

@@ -14,13 +14,14 @@ from compactlab.sim.blocks import blocks_of
 from compactlab.sim.conversation import Conversation, Fact, Need
 from compactlab.sim.diff import FATES, Diff, diff_of, losses, most_forgetful
 from compactlab.sim.diff.diff import MOST
+from compactlab.sim.diff.excerpt import GAP, ends, excerpt
 from compactlab.sim.diff.line import STILL, TOLD
 from compactlab.sim.diff.sides import paired, prompt_of
 from compactlab.sim.message import Message, Part, Source, verbatim
 from compactlab.sim.metrics import Reading
 from compactlab.sim.replay import record
 from compactlab.sim.tables import TABLES, Rows
-from compactlab.sim.tables.views import GAP, HEAD, SYSTEM, TAIL, columns_of, excerpt
+from compactlab.sim.tables.views import HEAD, SYSTEM, TAIL, columns_of
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.summarizers.catalogue import find_summarizer
 from tests.sim.replayed.rewritten import replays
@@ -163,7 +164,8 @@ def test_what_is_cut_is_shortened_and_what_returns_is_back(kit: Any, story: Any)
     assert rows["fate"] == ["back", "kept", "shortened", "new", "new"]
     assert rows["message"][2] == "r1"
     assert rows["became"][2].startswith("#")
-    assert rows["text"][2] == f"{long[:HEAD]}{GAP}{long[-TAIL:]}"
+    words = ["word"] * (HEAD // 5), ["word"] * (TAIL // 5)
+    assert rows["text"][2] == GAP.join(map(" ".join, words))
     assert rows["what"] == ["text", "tool_call tool", "tool_result tool", "text", "text"]
 
 
@@ -299,8 +301,19 @@ def test_each_message_stands_in_one_row(one: list[int], two: list[int]) -> None:
 
 
 def test_ten_million_characters_are_not_all_looked_at() -> None:
-    text = "a" * 5_000_000 + " " + "b" * 5_000_000
-    assert excerpt([verbatim("m", "text", text)]) == "a" * HEAD + GAP + "b" * TAIL
+    text = "a b " * 1_250_000 + "c d " * 1_250_000
+    told = excerpt([verbatim("m", "text", text)], HEAD, TAIL)
+    assert told.startswith("a b ")
+    assert told.endswith("c d")
+    assert len(told) <= HEAD + TAIL + len(GAP)
+    assert excerpt([verbatim("m", "text", "x" * 10_000_000)], HEAD, TAIL) == GAP.strip()
+
+
+@given(st.text("ab-_.:/= \n", max_size=60), st.integers(0, 20), st.integers(0, 20))
+def test_no_word_is_cut(text: str, head: int, tail: int) -> None:
+    told = ends(text, head, tail)
+    assert len(told) <= max(len(text), 1)
+    assert set(told.split()) - {"…"} <= set(text.split())
 
 
 @pytest.mark.parametrize("text", ["a\x00b", "</td><script>", "\u202eevil", "\x1b[2J"])
