@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -12,10 +12,11 @@ from compactlab.sim.blocks import Blocks, blocks_of
 from compactlab.sim.diff.blame import blamed, said
 from compactlab.sim.diff.line import STILL, TOLD, Forgotten, Line, together
 from compactlab.sim.diff.losses import Loss, losses
-from compactlab.sim.diff.sides import Pair, paired, sides
+from compactlab.sim.diff.sides import Sides, paired, sides, sizes
 from compactlab.sim.facts.ledger import numbers
 from compactlab.sim.message import Message
 from compactlab.sim.metrics import Reading
+from compactlab.sim.model import Model
 from compactlab.sim.trace import Step
 
 # Messages that are shown one by one; what stands between them is put together.
@@ -67,13 +68,10 @@ def diff_of(reading: Reading, index: int, found: Mapping[int, Loss] | None = Non
     """
     found = losses(reading) if found is None else found
     steps = reading.trace.steps
-    both = sides(steps, index)
-    pairs = paired(both.before, both.after)
-    blocks = blocks_of(reading.model(steps[index].model).tokenizer)
+    both, model = sides(steps, index), reading.model(steps[index].model)
     script = {message.id: message for message in reading.conversation.messages}
-    new = set(map(id, both.new))
-    system = _system(steps[index - 1], steps[index], blocks)
-    lines = [*system, *(_line(pair, new, script, blocks) for pair in pairs)]
+    system = _system(steps[index - 1], steps[index], blocks_of(model.tokenizer))
+    lines = [*system, *_lines(both, model, script)]
     if lines and index in found:
         _forget(lines, reading, index, found[index])
     size = len(system)
@@ -91,21 +89,29 @@ def _system(last: Step, step: Step, blocks: Blocks) -> list[Line]:
     return [Line(_remade(before, after), system=True, shown=come, before=before, after=after)]
 
 
-def _line(pair: Pair, new: set[int], script: Mapping[str, Message], blocks: Blocks) -> Line:
-    before, after = pair
-    if before is None:
-        assert after is not None
-        said = script.get(after.id)
-        back = said is not None and (after is said or _same(after, said))
-        return Line("back" if back else "written", became=after, after=blocks.tokens(after))
-    tokens = blocks.tokens(before)
-    if after is None:
-        return Line("gone", message=before, before=tokens)
-    if before is after or _same(before, after):
-        fate = "new" if id(before) in new else "kept"
-        return Line(fate, message=before, before=tokens, after=tokens)
-    left = blocks.tokens(after)
-    return Line(_remade(tokens, left), message=before, became=after, before=tokens, after=left)
+def _lines(both: Sides, model: Model, script: Mapping[str, Message]) -> Iterator[Line]:
+    """A line a message, or two where one stands for the other."""
+    new = set(map(id, both.new))
+    tokens = sizes(both.before, model), sizes(both.after, model)
+    for was, now in paired(both.before, both.after):
+        before = None if was is None else both.before[was]
+        after = None if now is None else both.after[now]
+        one, two = 0 if was is None else tokens[0][was], 0 if now is None else tokens[1][now]
+        became = None if before is after else after
+        if before is None:
+            fate = "back" if after is not None and _said(after, script) else "written"
+        elif after is None:
+            fate = "gone"
+        elif before is after or _same(before, after):
+            fate, became = "new" if id(before) in new else "kept", None
+        else:
+            fate = _remade(one, two)
+        yield Line(fate, message=before, became=became, before=one, after=two)
+
+
+def _said(message: Message, script: Mapping[str, Message]) -> bool:
+    said = script.get(message.id)
+    return said is not None and (message is said or _same(message, said))
 
 
 def _same(one: Message, two: Message) -> bool:

@@ -6,15 +6,17 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from compactlab.sim.blocks import blocks_of
 from compactlab.sim.message import Message
+from compactlab.sim.model import Model
 from compactlab.sim.trace import Step
 
 
 class Pair(NamedTuple):
-    """A message before and what stands for it after; None where there is none."""
+    """The place of a message before and that of what stands for it after; None: there is none."""
 
-    before: Message | None
-    after: Message | None
+    before: int | None
+    after: int | None
 
 
 class Sides(NamedTuple):
@@ -49,8 +51,21 @@ def prompt_of(steps: Sequence[Step], index: int) -> list[Message]:
     return [message for piece in reversed(pieces) for message in piece]
 
 
+def sizes(messages: Sequence[Message], model: Model) -> list[int]:
+    """Tokens of each message of a prompt: some models drop the thinking of earlier turns."""
+    blocks = blocks_of(model.tokenizer)
+    found = list(map(blocks.tokens, messages))
+    if model.strips_thinking and blocks.thoughts:
+        last = len(messages) - 1
+        turn = next((n for n in range(last, 0, -1) if messages[n].starts_turn), 0)
+        for place, message in enumerate(messages[:turn]):
+            if bare := blocks.thoughts.get(id(message)):
+                found[place] = sum(bare[1])
+    return found
+
+
 def paired(before: Sequence[Message], after: Sequence[Message]) -> list[Pair]:
-    """Which message of the one side is which of the other, row by row.
+    """Which message of the one side is which of the other, row by row, by their places.
 
     Each message of both stands in one row. A row with both has the same message twice, or one and
     what the strategy has made of it, by its id. Rows are in the order of the side after; what has
@@ -59,25 +74,24 @@ def paired(before: Sequence[Message], after: Sequence[Message]) -> list[Pair]:
     Examples
     --------
     >>> one, two, three, short = (Message(i, "user", ()) for i in ("1", "2", "3", "2"))
-    >>> rows = paired([one, two, three], [short, three])
-    >>> [(row.before and row.before.id, row.after and row.after.id) for row in rows]
-    [('1', None), ('2', '2'), ('3', '3')]
+    >>> paired([one, two, three], [short, three])
+    [Pair(before=0, after=None), Pair(before=1, after=0), Pair(before=2, after=1)]
     """
     twins = _twins(before, after)
     taken = {twin for twin in twins if twin >= 0}
     rows: list[Pair] = []
     waiting: list[Pair] = []
     done = 0
-    for message, twin in zip(after, twins, strict=True):
+    for place, twin in enumerate(twins):
         if twin < 0:
-            waiting.append(Pair(None, message))
+            waiting.append(Pair(None, place))
             continue
-        rows += (Pair(before[n], None) for n in range(done, twin) if n not in taken)
+        rows += (Pair(n, None) for n in range(done, twin) if n not in taken)
         done = max(done, twin + 1)
         rows += waiting
         waiting = []
-        rows.append(Pair(before[twin], message))
-    rows += (Pair(before[n], None) for n in range(done, len(before)) if n not in taken)
+        rows.append(Pair(twin, place))
+    rows += (Pair(n, None) for n in range(done, len(before)) if n not in taken)
     return rows + waiting
 
 

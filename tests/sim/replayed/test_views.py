@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compactlab.scenarios.catalogue import find_scenario
-from compactlab.sim.blocks import blocks_of
 from compactlab.sim.conversation import Conversation, Fact, Need
 from compactlab.sim.diff import FATES, Diff, diff_of, losses, most_forgetful
 from compactlab.sim.diff.diff import MOST
@@ -18,10 +17,13 @@ from compactlab.sim.diff.excerpt import GAP, ends, excerpt
 from compactlab.sim.diff.line import STILL, TOLD
 from compactlab.sim.diff.sides import paired, prompt_of
 from compactlab.sim.message import Message, Part, Source, verbatim
+from compactlab.sim.meter import Meter
 from compactlab.sim.metrics import Reading
 from compactlab.sim.replay import record
 from compactlab.sim.tables import TABLES, Rows
 from compactlab.sim.tables.views import HEAD, SYSTEM, TAIL, columns_of
+from compactlab.sim.trace import Step
+from compactlab.sim.view import Messages, View
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.summarizers.catalogue import find_summarizer
 from tests.sim.replayed.rewritten import replays
@@ -68,7 +70,8 @@ def talk(story: Any) -> Conversation:
         story.user(f"The {name} thing is {name}-7x7.").answer("ok")
     story.user("Now build it.").answer("size-7x7, built")
     facts = (stated("color", "u1"), stated("size", "u2"), stated("port", "u3"))
-    return story.script(facts=facts, needs=(Need("size", "a4"),))
+    script: Conversation = story.script(facts=facts, needs=(Need("size", "a4"),))
+    return script
 
 
 def test_a_fact_that_the_summary_forgets_is_told_where_it_stood(kit: Any, talk: Any) -> None:
@@ -193,24 +196,25 @@ def check_sides(reading: Reading, diff: Diff, index: int) -> None:
     )
     back = {id(message) for message in list(last.log)[kept:]}
     before = [m for m in prompts[index - 1] if id(m) not in back] + list(step.log)[kept:]
-    tokens = blocks_of(reading.model(step.model).tokenizer)
     lines = [line for line in diff.lines if not line.system]
     parts = {fate: [line for line in diff.lines if line.fate == fate] for fate in FATES}
     count = {fate: sum(n.count for n in parts[fate]) for fate in FATES}
     systems = [bool(s.system) for s in (last, step)]
-    system = [sum(tokens.of_system(s.system)[1]) for s in (last, step)]
     one = sum(count.values()) - count["written"] - count["back"] - any(systems)
     two = sum(count.values()) - count["gone"] - any(systems)
     assert (one, two) == (len(before), len(prompts[index]))
-    assert sum(line.before for line in diff.lines) == sum(map(tokens.tokens, before)) + system[0]
-    assert (
-        sum(line.after for line in diff.lines)
-        == sum(map(tokens.tokens, prompts[index])) + system[1]
-    )
+    assert sum(line.before for line in diff.lines) == tokens_of(reading, index, before, last)
+    assert sum(line.after for line in diff.lines) == step.usage.prompt
     same = Counter(map(id, before)) & Counter(map(id, prompts[index]))
     assert count["kept"] + count["new"] >= same.total()
     assert all(line.before == line.after for line in lines if line.fate in STILL)
     assert all(line.before > line.after for line in lines if line.fate == "shortened")
+
+
+def tokens_of(reading: Reading, index: int, messages: list[Message], step: Step) -> int:
+    """Tokens of a prompt with the system blocks of a step, as a meter counts it."""
+    model = reading.model(reading.trace.steps[index].model)
+    return Meter().tokens(model, View(step.system, Messages(messages)))
 
 
 def check_facts(reading: Reading, diff: Diff, index: int) -> None:
@@ -290,11 +294,12 @@ def test_each_message_stands_in_one_row(one: list[int], two: list[int]) -> None:
     drawn = [Message(str(n // 2), "user", (verbatim(str(n), "text", str(n)),)) for n in range(6)]
     before, after = [drawn[n] for n in one], [drawn[n] for n in two]
     rows = paired(before, after)
-    assert Counter(id(r.before) for r in rows if r.before) == Counter(map(id, before))
-    assert [r.after for r in rows if r.after] == after
-    assert all(r.before.id == r.after.id for r in rows if r.before and r.after)
+    assert sorted(r.before for r in rows if r.before is not None) == [*range(len(before))]
+    assert [r.after for r in rows if r.after is not None] == [*range(len(after))]
+    twins = [(before[was], after[now]) for was, now in rows if was is not None and now is not None]
+    assert all(was.id == now.id for was, now in twins)
     both = Counter(map(id, before)) & Counter(map(id, after))
-    assert sum(r.before is r.after for r in rows) == both.total()
+    assert sum(was is now for was, now in twins) == both.total()
 
 
 # --------------------------------------------------------------------------------- hostile content
