@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from compactlab.reports.gate.names import some
 from compactlab.reports.gate.provenance import Provenance, provenance
 from compactlab.reports.gate.record import Record, Subject, record_of
-from compactlab.reports.text import counted, enumerated
+from compactlab.reports.text import counted
 from compactlab.sim.errors import UsageError, unknown
 from compactlab.sim.metrics import FAMILIES, METRICS
 from compactlab.sim.results import Results
@@ -33,7 +34,6 @@ GATED = (
 
 # What a share over all conversations is put together from.
 _WITH = {"over_window": ("calls", "overflows")}
-_NAMED = 5
 
 Conversation = tuple[str, str]
 """Scenario and id."""
@@ -171,14 +171,14 @@ def fit_to_keep(results: Results, named: Sequence[str], *, allow_failed: bool) -
         raise UsageError(f"no baseline was written: {told}; run it to its end first")
     lacking = [name for name in named if name not in computed(results)]
     if lacking:
-        told = enumerated(lacking, _NAMED)
+        told = some(lacking)
         raise UsageError(f"no baseline was written: the store has no figures of {told}")
     failed = results.failed
     if failed and not allow_failed:
         names = [f"{run.conversation} ({run.strategy or 'unreadable'})" for run in failed]
         raise UsageError(
             f"no baseline was written: {counted(len(failed), 'run')} failed: "
-            f"{enumerated(names, _NAMED)}; --allow-failed records them as failed"
+            f"{some(names)}; --allow-failed records them as failed"
         )
 
 

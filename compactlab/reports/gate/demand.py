@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
+from compactlab.reports.gate.names import brief
 from compactlab.reports.gate.record import NEED, Record, Subject
 from compactlab.reports.gate.rules import Rule
 
@@ -76,7 +77,9 @@ class Demand:
             "type": self.type or ANY,
         }
         return ", ".join(
-            f"{name} {' or '.join(patterns)}" for name, patterns in asked.items() if patterns != ANY
+            f"{name} {' or '.join(map(brief, patterns))}"
+            for name, patterns in asked.items()
+            if patterns != ANY
         )
 
 

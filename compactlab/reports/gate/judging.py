@@ -66,11 +66,9 @@ class Judge:
         metric = demand.rule.metric
         if self.after.lacks(metric, type):
             return f"the store has no {_what(metric, type)}"
-        if not mine:
-            return "none of its runs went well"
         if demand.rule.relative:
             return self._unpaired(demand, subject, type, theirs, mine)
-        return ""
+        return "" if mine else "none of its runs went well"
 
     def _unpaired(
         self, demand: Demand, subject: Subject, type: str, theirs: Records, mine: Records

@@ -5,25 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from compactlab.reports.gate.baseline import Baseline
+from compactlab.reports.gate.names import brief, some
 from compactlab.reports.gate.provenance import ENGINE, differences
 from compactlab.reports.gate.record import Record, Subject
-from compactlab.reports.text import clean, counted, enumerated, shorten
+from compactlab.reports.text import counted
 from compactlab.sim.results import Results
-
-_NAMED = 3
-_LONGEST = 80
 
 
 def elsewhere(before: Baseline, after: Baseline) -> list[str]:
     """In what a baseline is of another provenance, so that nothing is compared with it."""
     said = [
-        f"other provenance: {words}: was {_shown(was)}, is {_shown(is_)}"
+        f"other provenance: {words}: was {_value(was)}, is {_value(is_)}"
         for words, was, is_ in differences(before.provenance, after.provenance)
     ]
     shared = before.digests.keys() & after.digests.keys()
     moved = sorted(key for key in shared if before.digests[key] != after.digests[key])
     if moved:
-        names = _names([name for _, name in moved])
+        names = some([name for _, name in moved])
         said.append(f"other provenance: {counted(len(moved), 'conversation')} changed: {names}")
     return said
 
@@ -56,7 +54,7 @@ def obstacles(
         yield f"{counted(len(failed), 'run')} failed: {_runs(failed)}"
     unread = sorted({*after.unreadable} - {*(before.unreadable if before else ())})
     if unread:
-        yield f"{counted(len(unread), 'source')} not readable: {_names(unread)}"
+        yield f"{counted(len(unread), 'source')} not readable: {some(unread)}"
     if before is None:
         return
     yield from _gone(before, after)
@@ -107,7 +105,7 @@ def news(before: Baseline | None, after: Baseline, *, exact: bool) -> Iterator[s
         return
     was, is_ = before.provenance.get(ENGINE), after.provenance.get(ENGINE)
     if was != is_:
-        yield f"the engine is another one: was {_shown(was)}, is {_shown(is_)}"
+        yield f"the engine is another one: was {_value(was)}, is {_value(is_)}"
     if not exact:
         yield from _new(before, after)
     still = [each for each in before.failed if each[0] in after.records]
@@ -121,17 +119,12 @@ def news(before: Baseline | None, after: Baseline, *, exact: bool) -> Iterator[s
 
 
 def _subjects(subjects: Iterable[Subject]) -> str:
-    return _names([f"{subject.label} ({subject.model})" for subject in subjects])
+    return some([f"{subject.label} ({subject.model})" for subject in subjects])
 
 
 def _runs(runs: Iterable[tuple[Subject, Record]]) -> str:
-    return _names([f"{record.conversation} under {subject.label}" for subject, record in runs])
+    return some([f"{record.conversation} under {subject.label}" for subject, record in runs])
 
 
-def _names(names: list[str]) -> str:
-    """The first names of a list, which strangers may have given, and how many more there are."""
-    return enumerated([shorten(clean(name), _LONGEST) for name in names], _NAMED)
-
-
-def _shown(value: object) -> str:
-    return shorten(clean(repr(value)), _LONGEST)
+def _value(value: object) -> str:
+    return brief(repr(value))

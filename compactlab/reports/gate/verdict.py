@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from compactlab.reports.gate.demand import Demand
+from compactlab.reports.gate.names import brief
 from compactlab.reports.gate.record import Subject
 from compactlab.reports.gate.rules import Outcome
 
@@ -103,7 +104,7 @@ class Finding:
         >>> Finding(Demand(Rule.parse("calls", "+2%")), None, Outcome.HOLDS).name
         'calls +2%'
         """
-        of = f" of {self.type}" if self.type else ""
+        of = f" of {brief(self.type)}" if self.type else ""
         return f"{self.demand.rule.metric}{of} {self.demand.rule.text}"
 
 

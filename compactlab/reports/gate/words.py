@@ -6,15 +6,15 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from compactlab.reports.gate.names import brief
 from compactlab.reports.gate.record import Subject
 from compactlab.reports.gate.rules import Outcome, same
 from compactlab.reports.gate.verdict import Finding, Move, Span, Verdict
-from compactlab.reports.text import clean, counted, listed, shorten
+from compactlab.reports.text import clean, counted, listed
 from compactlab.sim.metrics import METRICS
 
 _ARROW = "\N{RIGHTWARDS ARROW}"
 _NONE = "no value"
-_LONGEST = 80
 _DIGITS = 6
 
 Quote = Callable[[str], str]
@@ -64,7 +64,7 @@ class Words:
 
     def name(self, name: str) -> str:
         """A name, made harmless and not longer than helps."""
-        return self.quote(shorten(clean(name), _LONGEST))
+        return self.quote(brief(name))
 
     def figures(self, finding: Finding) -> str:
         """What was and what is; "" where there is neither."""

@@ -1,0 +1,159 @@
+"""What stands in the way of a verdict: another provenance, and whatever is missing."""
+
+from dataclasses import replace
+
+import pytest
+
+from compactlab.reports.gate.baseline import Baseline
+from compactlab.reports.gate.gate import gate
+from compactlab.reports.gate.rules import Outcome
+from compactlab.sim.results import Results
+
+CHANGE, PLACE = ("cost_usd", "+2%"), ("structural_validity", "<= 1")
+
+# A change of the manifest, and what is told of it.
+ELSEWHERE = {
+    "version": ({"compactlab": "0.2.0"}, "the version of compactlab: was '0.1.0', is '0.2.0'"),
+    "tokenizer": ({"tokenizer": "tiktoken 0.15.0"}, "the tokenizer: was 'tiktoken 0.14.0', is"),
+    "prices": ({"prices": "genai-prices 9"}, "the price list: was 'genai-prices 0.2.3', is"),
+    "window": ({"window": 1_000}, "the window: was 2000, is 1000"),
+    "loop": ({"loop": "closed()"}, "the closed loop: was '', is 'closed()'"),
+    "seeds": ({"seeds": [0, 1]}, "the seeds: was [0], is [0, 1]"),
+    "churn": ({"churn": {"turns": 0.1}}, "the client's churn: was '', is '"),
+    "own models": (
+        {
+            "own_models": {
+                "models": {"mine": {"window": 9_000, "encoding": "cl100k_base", "cache": "none"}}
+            }
+        },
+        "the figures of models of one's own: was '', is '",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", sorted(ELSEWHERE))
+def test_a_baseline_of_another_provenance_is_not_compared_with(kind, two, judged) -> None:
+    other, told = ELSEWHERE[kind]
+    for rules in ((), (CHANGE,)):
+        after = two()
+        after.manifest.update(other)
+        verdict = judged(two(), after, *rules)
+        assert (verdict.code, verdict.count(Outcome.HOLDS)) == (2, 0)
+        [obstacle] = verdict.obstacles
+        assert obstacle.startswith(f"other provenance: {told}")
+
+
+@pytest.mark.parametrize("rules", [(), (CHANGE,)])
+def test_another_summariser_or_another_conversation_is_not_compared_with(
+    rules, two, judged
+) -> None:
+    after = two()
+    after.runs = [replace(run, summarizer="lead(tokens=1)") for run in after.runs]
+    verdict = judged(two(), after, *rules)
+    assert verdict.code == 2
+    assert verdict.obstacles[0].startswith("other provenance: the summariser: was ['lexrank(")
+    after = two()
+    after.runs[0].digest = "e" * 16
+    after.runs[1].digest = "e" * 16
+    verdict = judged(two(), after, *rules)
+    assert verdict.code == 2
+    assert verdict.obstacles == ("other provenance: 1 conversation changed: a",)
+
+
+def test_another_engine_is_said_and_not_refused(two, judged) -> None:
+    verdict = judged(two(engine="1"), two(engine="2"), CHANGE)
+    assert verdict.code == 0
+    assert verdict.remarks == ("the engine is another one: was '1', is '2'",)
+
+
+def test_where_something_must_stand_is_judged_in_spite_of_all_that(two, changed, judged) -> None:
+    broken = changed(two(prices="other"), structural_validity=0.5)
+    rule = ("structural_validity", ">= 0.9")
+    assert judged(two(), broken, rule, CHANGE).code == 1
+    assert judged(None, broken, rule).code == 1
+    assert judged(two(), two(prices="other"), rule).code == 2
+
+
+@pytest.mark.parametrize("rules", [(), (CHANGE,), (PLACE,)])
+def test_a_missing_baseline_is_never_a_pass(rules, two, judged) -> None:
+    verdict = judged(None, two(), *rules)
+    assert (verdict.code, verdict.obstacles) == (2, ("there is no baseline",))
+
+
+def without(results: Results, *places: int) -> Results:
+    return Results([r for n, r in enumerate(results.runs) if n not in places], results.manifest)
+
+
+@pytest.mark.parametrize("rules", [(), (CHANGE,), (PLACE,)])
+def test_runs_of_the_baseline_that_are_missing_are_no_pass(rules, two, judged) -> None:
+    verdict = judged(two(), without(two(), 1), *rules)
+    assert verdict.code == 2
+    assert verdict.obstacles == ("1 run of the baseline missing: a under sliding_window(keep=20)",)
+    verdict = judged(two(), without(two(), 1, 3, 5), *rules)
+    assert verdict.code == 2
+    assert verdict.obstacles == (
+        "in the baseline and not in the store: sliding_window(keep=20) (recorded)",
+    )
+
+
+def test_what_is_new_is_named_and_judged_by_where_it_must_stand(two, changed, judged) -> None:
+    known = without(two(), 1, 3, 5)
+    told = "not in the baseline: sliding_window(keep=20) (recorded)"
+    exact = judged(known, two())
+    assert (exact.code, exact.obstacles) == (2, (told,))
+    ruled = judged(known, two(), PLACE)
+    assert (ruled.code, ruled.remarks, ruled.obstacles) == (0, (told,), ())
+    assert judged(known, changed(two(), structural_validity=2), PLACE).code == 1
+    related = judged(known, two(), CHANGE)
+    assert related.code == 2
+    assert [each.reason for each in related.failed] == ["it is not in the baseline"]
+    longer = judged(two("ab"), two("abc"), CHANGE)
+    assert longer.code == 2
+    assert longer.remarks[0].startswith("2 runs not in the baseline: c under keep_all and c under")
+    assert {each.reason for each in longer.failed} == {"1 run not in the baseline"}
+
+
+def test_a_run_that_fails_now_is_no_pass_and_one_that_always_did_is_told(two, fail, judged) -> None:
+    def failing(*places: int) -> Results:
+        results = two()
+        for place in places:
+            old = results.runs[place]
+            results.runs[place] = replace(fail(old.strategy, old.conversation), digest=old.digest)
+        return results
+
+    for rules in ((), (CHANGE,), (PLACE,)):
+        verdict = judged(two(), failing(1), *rules)
+        assert verdict.code == 2
+        assert verdict.obstacles[0] == "1 run failed: a under sliding_window(keep=20)"
+        still = judged(failing(1), failing(1), *rules)
+        assert still.code == 0
+        told = "1 run failed before and failed now: a under sliding_window(keep=20)"
+        assert still.remarks == (told,)
+        assert judged(failing(1), failing(1, 3), *rules).code == 2
+    for rules in ((), (CHANGE,)):
+        assert judged(failing(1), two(), *rules).code == 2
+    assert judged(failing(1, 3, 5), failing(1, 3, 5), PLACE).code == 2
+
+
+def test_a_figure_that_either_side_lacks_is_no_pass(two, judged) -> None:
+    lesser = two()
+    lesser.manifest["metrics"] = ["calls", "amnesia_need"]
+    verdict = judged(lesser, two(), CHANGE)
+    assert verdict.code == 2
+    assert {each.reason for each in verdict.failed} == {"the baseline has no figures of cost_usd"}
+    for rules in ((), (CHANGE,), ("cost_usd", "<= 9")):
+        verdict = judged(two(), lesser, *([rules] if rules and rules[0] == "cost_usd" else rules))
+        assert verdict.code == 2
+        assert "the store has no figures of cost_usd" in {each.reason for each in verdict.failed}
+    untyped = two()
+    for run in untyped.runs:
+        del run.rows["facts"]
+    verdict = judged(two(), untyped)
+    assert verdict.code == 2
+    assert {each.reason for each in verdict.failed} == {"the store has no needs by type of fact"}
+
+
+def test_an_empty_store_is_no_pass(two) -> None:
+    empty = Results([], two().manifest)
+    assert gate(empty, Baseline.of(two())).code == 2
+    assert gate(empty, Baseline.of(empty)).code == 2

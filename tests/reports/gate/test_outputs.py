@@ -1,0 +1,187 @@
+"""What a gate says, in every form; and names that would like to say something else."""
+
+import json
+import re
+from random import Random
+
+import pytest
+from junitparser import JUnitXml
+
+from compactlab.reports.gate.annotations import command, commands, harmless, summary
+from compactlab.reports.gate.demand import Demand
+from compactlab.reports.gate.junit import junit
+from compactlab.reports.gate.machine import machine
+from compactlab.reports.gate.markdown import markdown
+from compactlab.reports.gate.rules import Outcome, Rule
+from compactlab.reports.gate.terminal import terminal
+from compactlab.reports.gate.verdict import Finding, Verdict
+
+FORMS = {
+    "terminal": terminal,
+    "markdown": markdown,
+    "json": machine,
+    "junit": lambda verdict: junit(verdict).decode(),
+    "github": lambda verdict: "\n".join(commands(verdict)),
+}
+
+
+@pytest.fixture
+def verdict(two, changed, judged):
+    """One thing that regressed, one that cannot be judged, and one that holds."""
+    after = changed(two(), cost_usd=lambda was, run: was * 1.5, write_spike_ratio=None)
+    return judged(
+        two(),
+        after,
+        Demand(Rule.parse("cost_usd", "+2%"), strategy=("sliding_window",)),
+        Demand(Rule.parse("write_spike_ratio", "<= 6"), strategy=("sliding_window",)),
+        Demand(Rule.parse("calls", "exact"), strategy=("sliding_window",)),
+    )
+
+
+def test_the_terminal_says_what_failed_with_before_and_after_and_where(verdict) -> None:
+    assert terminal(verdict).splitlines() == [
+        "REGRESSED  cost_usd +2%, sliding_window(keep=20) under recorded",
+        "    0.033975 → 0.0509625 USD (+50.0%); allowed up to 0.0346545",
+        "    most: a 0.011325 → 0.0169875; b 0.011325 → 0.0169875; c 0.011325 → 0.0169875",
+        "CANNOT JUDGE  write_spike_ratio <= 6, sliding_window(keep=20) under recorded",
+        "    4 → no value ratio; it has no value",
+        "gate: regressed: 1 regressed and 1 cannot be judged of 3 checks",
+    ]
+
+
+def test_junit_tells_failures_from_errors(verdict) -> None:
+    xml = JUnitXml.fromstring(junit(verdict))
+    [suite] = list(xml)
+    assert (suite.tests, suite.failures, suite.errors) == (3, 1, 1)
+    cases = {case.name: [type(r).__name__ for r in case.result] for case in suite}
+    assert cases == {
+        "cost_usd +2%": ["Failure"],
+        "write_spike_ratio <= 6": ["Error"],
+        "calls exact": [],
+    }
+    assert junit(verdict) == junit(verdict)
+
+
+def test_without_anything_to_judge_junit_is_an_error() -> None:
+    [suite] = list(JUnitXml.fromstring(junit(Verdict())))
+    assert (suite.tests, suite.errors) == (1, 1)
+
+
+def test_json_has_all_figures(verdict) -> None:
+    told = json.loads(machine(verdict))
+    assert (told["verdict"], told["exit_code"]) == ("regressed", 1)
+    cost = told["findings"][0]
+    assert cost["rule"] == "+2%"
+    assert cost["after"] == pytest.approx(1.5 * cost["before"])
+    assert cost["limit"] == pytest.approx(1.02 * cost["before"])
+    assert [move["conversation"] for move in cost["moved"]] == ["a", "b", "c"]
+
+
+def test_markdown_has_what_failed_in_a_table_and_the_rest_folded_up(verdict) -> None:
+    shown, _, folded = markdown(verdict).partition("<details>")
+    assert shown.startswith("### Gate: regressed: 1 regressed and 1 cannot be judged of 3 checks")
+    assert "`cost_usd +2%`" in shown
+    assert "`calls exact`" not in shown
+    assert "`calls exact`" in folded
+    widths = {row.count(" | ") for row in shown.splitlines() if row.startswith("|")}
+    assert len(widths) == 1
+
+
+def test_github_is_told_each_failure_and_of_many_how_many_more(verdict, two, changed, judged):
+    [first, second] = commands(verdict)
+    assert first.startswith("::error title=gate%3A cost_usd +2%25 regressed::sliding_window(keep=")
+    assert "(+50.0%25)" in first
+    assert first.count("%0A") == 1
+    assert second.startswith("::error title=gate%3A write_spike_ratio <= 6 cannot judge::")
+    many = judged(two(), changed(two(), cost_usd=9), *[("cost_usd", f"+{n}%") for n in range(12)])
+    told = commands(many)
+    assert len(told) == 10
+    assert told[-1] == "::error title=gate::3 checks more are not passed"
+
+
+def test_a_summary_that_github_would_not_take_is_cut_at_a_line() -> None:
+    text = "\n".join(f"| line {number} |" for number in range(100_000))
+    kept = summary(text)
+    assert len(kept.encode()) <= 1024 * 1024
+    assert kept.endswith("|\n\nThe rest was too long for this page.\n")
+
+
+def test_an_interval_and_what_could_have_been_seen_are_told_of_what_holds_too(two, judged) -> None:
+    before, after = two("abcdefghijkl", 5), two("abcdefghijkl", 5)
+    for run in after.runs:
+        run.metrics["cost_usd"] *= 1 + Random(f"{run.conversation} {run.seed}").random() / 100
+    told = terminal(judged(before, after, ("cost_usd", "+2%")))
+    assert told.count("ok  cost_usd +2%") == 2
+    assert re.search(r"95% interval 0\.\d+ to 0\.\d+ \(percentile, 12 conversations\)", told)
+    assert re.search(r"smallest detectable change 0\.\d+", told)
+
+
+HOSTILE = {
+    "script": "<script>alert(1)</script>",
+    "image": "![x](https://example.invalid/x.png)",
+    "mention": "@everyone [link](javascript:alert(1))",
+    "command": "x\n::error title=no::planted\n::stop-commands::t",
+    "old command": "##[add-mask]x",
+    "escapes": "\x1b[31mred\x1b]8;;https://example.invalid\x07\x9b2J",
+    "bidi": "a\u202eb\u2066c\u200b",
+    "cdata": "]]> ]]&gt; <![CDATA[x]]>",
+    "controls": "a\x00b\x08c\x0bd\x7f\ufffe\ud800".encode("utf-8", "replace").decode(),
+    "table": "a|b`c`|d\\|e",
+    "long": "x" * 50_000,
+    "template": "{{ 7 * 7 }} {% raw %} ${{ github.token }}",
+}
+
+
+@pytest.mark.parametrize("form", sorted(FORMS))
+@pytest.mark.parametrize("kind", sorted(HOSTILE))
+def test_hostile_names_say_nothing_of_their_own(kind, form, two, changed, judged) -> None:
+    name = HOSTILE[kind]
+
+    def named(results):
+        for run in results.runs:
+            run.conversation = f"{name} {run.conversation}"
+            run.model = f"{name} model"
+        results.manifest["strategies"]["sliding_window(keep=20)"] = f"{name} label"
+        return results
+
+    before, after = named(two()), changed(named(two()), cost_usd=9)
+    rule = Demand(Rule.parse("cost_usd", "+2%"), scenario=("*",), strategy=("sliding_window",))
+    missing = Demand(Rule.parse("cost_usd", "+2%"), strategy=(name,), place="rules")
+    text = FORMS[form](judged(before, after, rule, missing))
+    lost = FORMS[form](judged(before, named(two("ab")), rule))
+    for said in (text, lost):
+        assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u200b]", said)
+        assert not re.search(r"^\s*::(?!error title=gate)", said, re.MULTILINE)
+        assert "\n::error title=no" not in said
+        assert len(said) < 30_000 or form == "json"
+        if form == "github":
+            assert "##[" not in said
+        if form == "junit":
+            assert list(JUnitXml.fromstring(said.encode()))
+        if form == "json":
+            json.loads(said)
+        if form == "markdown":
+            outside = re.sub(r"`[^`]*`", "", said).replace("<details>", "").replace(
+                "</details>", "")  # fmt: skip
+            outside = re.sub(r"</?summary>", "", outside)
+            assert not set("<[@") & set(outside)
+            rows = [row for row in said.splitlines() if row.startswith("|")]
+            assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} <= {7}
+
+
+def test_a_hostile_baseline_says_nothing_of_its_own_either() -> None:
+    reason = "\x1b[31m <img src=x>\n::error::x"
+    finding = Finding(
+        Demand(Rule.parse("calls", "+2%")), None, Outcome.UNJUDGED, reason, type=reason
+    )
+    verdict = Verdict((finding,), (reason,), (reason,))
+    for form in FORMS.values():
+        said = form(verdict)
+        assert "\x1b" not in said
+        assert not re.search(r"^\s*::error::x", said, re.MULTILINE)
+    assert "<img" not in re.sub(r"`[^`]*`", "", markdown(verdict))
+
+
+def test_a_command_cannot_be_left() -> None:
+    assert command("error", "a\nb::c", "d%0Ae") == "::error title=a b%3A%3Ac::d%250Ae"
+    assert harmless("##[group]") == "# #[group]"

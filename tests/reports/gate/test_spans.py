@@ -1,0 +1,138 @@
+"""Gates on replays that differ: by the interval, of which all must be within the rule."""
+
+from random import Random
+
+import pytest
+
+from compactlab.reports.gate.demand import Demand
+from compactlab.reports.gate.rules import Outcome, Rule
+from compactlab.sim.results import Results
+
+NAMES = "abcdefghijkl"
+
+
+def noisy(results: Results, factor: float = 1.0, noise: float = 0.01) -> Results:
+    """Every run a little dearer or cheaper, by chance, and all by a factor."""
+    for run in results.runs:
+        draws = Random(f"{run.conversation} {run.seed} {factor}")
+        run.metrics["cost_usd"] *= factor * (1 + noise * draws.uniform(-1, 1))
+    return results
+
+
+@pytest.fixture
+def found(two, judged):
+    """What comes of a rule for stores of so many conversations and seeds, dearer by a factor."""
+
+    def judge(factor, rule=("cost_usd", "+2%"), names=NAMES, seeds=5, noise=0.01):
+        before = noisy(two(names, seeds), noise=noise)
+        after = noisy(two(names, seeds), factor, noise)
+        demand = Demand(Rule.parse(*rule), strategy=("sliding_window",))
+        verdict = judged(before, after, demand)
+        [finding] = verdict.findings
+        return verdict.code, finding
+
+    return judge
+
+
+def test_a_rule_holds_if_the_whole_interval_does(found) -> None:
+    code, finding = found(1.01)
+    assert (code, finding.outcome) == (0, Outcome.HOLDS)
+    assert finding.span.low < finding.after < finding.span.high < finding.before * 1.02
+    assert finding.span.method == "percentile"
+    assert 0 < finding.span.detectable < finding.before * 0.02
+
+
+def test_it_has_regressed_if_nothing_of_the_interval_is_within(found) -> None:
+    code, finding = found(1.04)
+    assert (code, finding.outcome) == (1, Outcome.REGRESSED)
+    assert finding.span.low > finding.before * 1.02
+    assert len(finding.moved) == 3
+
+
+def test_an_interval_over_the_limit_is_inconclusive_which_is_no_pass(found) -> None:
+    code, finding = found(1.02)
+    assert (code, finding.outcome) == (2, Outcome.INCONCLUSIVE)
+    assert finding.span.low < finding.before * 1.02 < finding.span.high
+
+
+def test_few_replays_or_few_conversations_are_inconclusive(found) -> None:
+    code, finding = found(1.5, seeds=4)
+    assert (code, finding.outcome) == (2, Outcome.INCONCLUSIVE)
+    assert finding.reason == "4 replays of a conversation; 5 are the fewest"
+    code, finding = found(1.5, names="abcdefghi")
+    assert (code, finding.outcome) == (2, Outcome.INCONCLUSIVE)
+    assert finding.reason == "9 conversations; an interval takes 10"
+
+
+@pytest.mark.parametrize("seeds", [2, 5])
+@pytest.mark.parametrize("rule", ["+0%", "-0%", "+0", "exact"])
+def test_what_has_not_moved_holds_however_few_replays_there_are(rule, seeds, found) -> None:
+    assert found(1.0, ("cost_usd", rule), seeds=seeds, names="ab")[0] == 0
+
+
+@pytest.mark.parametrize(("factor", "code"), [(1.019, 0), (1.021, 1)])
+def test_replays_that_agree_are_judged_by_their_figures(factor, code, two, changed, judged) -> None:
+    before = two("ab", 2)
+    after = changed(before, cost_usd=lambda was, run: was * factor)
+    verdict = judged(before, after, ("cost_usd", "+2%"))
+    assert verdict.code == code
+    assert all(finding.span is None for finding in verdict.findings)
+
+
+@pytest.mark.parametrize(
+    ("limit", "outcome"),
+    [(1.05, Outcome.HOLDS), (1.0, Outcome.INCONCLUSIVE), (0.95, Outcome.REGRESSED)],
+)
+def test_where_a_noisy_figure_must_stand_is_judged_by_its_own_interval(
+    limit, outcome, found
+) -> None:
+    was = found(1.0)[1].before
+    _, finding = found(1.0, ("cost_usd", f"<= {was * limit}"))
+    assert finding.outcome is outcome
+    assert finding.span.low < finding.after < finding.span.high
+    assert finding.span.detectable > 0
+
+
+# A metric of each way to put conversations together, a step that is allowed, and one that is not.
+KINDS = [
+    ("amnesia_need", "+0.05", 0.01, 0.2),
+    ("calls", "+24", 1, 9),
+    ("write_spike", "+50", 10, 200),
+    ("over_window", "+0.2", 0.1, 2),
+    ("prefix_reuse", "-0.05", 0, None),
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_means_counts_medians_and_shares_have_intervals(kind, two, judged) -> None:
+    metric, text, little, much = kind
+
+    def store(step):
+        results = two(NAMES, 5)
+        for run in results.runs:
+            part = "overflows" if metric == "over_window" else metric
+            wave = Random(f"{run.conversation} {run.seed} {step}").random() / 10
+            run.metrics[part] = (run.metrics[part] or 0) + step + wave * max(little, 0.01)
+            run.metrics["over_window"] = run.metrics["overflows"] / run.metrics["calls"]
+        return results
+
+    rule = Demand(Rule.parse(metric, text), strategy=("sliding_window",))
+    [finding] = judged(store(0), store(little), rule).findings
+    assert finding.outcome is Outcome.HOLDS, finding
+    if much is not None:
+        [finding] = judged(store(0), store(much), rule).findings
+        assert finding.outcome is Outcome.REGRESSED, finding
+        assert finding.span.low is not None
+        assert finding.span.method in ("percentile", "order")
+
+
+def test_a_maximum_has_no_interval_so_nothing_is_decided_by_it(two, judged) -> None:
+    before, after = two(NAMES, 5), two(NAMES, 5)
+    for run in after.runs:
+        run.metrics["prompt_tokens_peak"] += run.seed
+    [finding] = judged(
+        before, after, Demand(Rule.parse("prompt_tokens_peak", "+2%"), strategy=("keep_all",))
+    ).findings
+    assert (finding.outcome, finding.reason) == (
+        Outcome.INCONCLUSIVE, "a maximum has no interval"
+    )  # fmt: skip
