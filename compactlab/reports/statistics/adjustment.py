@@ -46,7 +46,7 @@ def benjamini_hochberg(chances: Sequence[float | None]) -> list[float | None]:
     smallest = 1.0
     for rank in range(len(order), 0, -1):
         p, place = order[rank - 1]
-        smallest = min(smallest, p * len(order) / rank)
+        smallest = min(smallest, p * (len(order) / rank))
         found[place] = smallest
     return found
 

@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 from compactlab.reports.statistics.quotient import RESAMPLES, Statistic
 from compactlab.reports.statistics.sample import SAME, Flags, Floats
 
-__all__ = ["CORRECTED", "FEWEST", "LEVEL", "ends", "method"]
-
 LEVEL = 0.95
 
 # Fewer conversations than this have no interval, and from so many on it is corrected.
 FEWEST = 10
 CORRECTED = 30
+
+_FARTHEST = 4.0
 
 
 def method(conversations: int) -> str:
@@ -24,13 +24,15 @@ def method(conversations: int) -> str:
     return "BCa" if conversations >= CORRECTED else "percentile"
 
 
-def ends(statistic: Statistic, known: Flags) -> tuple[Floats, Floats, list[str]]:
+def ends(
+    statistic: Statistic, known: Flags, tails: Floats | None = None
+) -> tuple[Floats, Floats, list[str]]:
     """The two ends of the 95 % interval of each strategy's figure.
 
     Percentiles of the resampled figures (Efron 1979, Annals of Statistics 7:1); from 30
     conversations on, those that correct for bias and skewness are taken, BCa (Efron 1987, Journal
-    of the ASA 82:171). A resample that none of the conversations with a value is in counts as the
-    figure itself.
+    of the ASA 82:171). Resamples of few conversations lie too close together, so the percentiles
+    are those of :func:`widened`. A resample without a value counts as the figure itself.
 
     Parameters
     ----------
@@ -38,26 +40,59 @@ def ends(statistic: Statistic, known: Flags) -> tuple[Floats, Floats, list[str]]
         The figures, each over at least :data:`FEWEST` conversations.
     known
         Which conversations have a value; strategies by conversations.
+    tails
+        The shares that are to lie below each end, instead of the widened ones; strategies by two.
 
     Returns
     -------
     tuple
-        The lower ends, the upper ends, and the methods: percentile also where every resample lies
-        on one side of the figure, so that there is nothing to correct by.
+        The lower ends, the upper ends, and the methods: percentile also where a single conversation
+        outweighs all others so much that there is nothing to correct by.
     """
     values, draws = statistic.value, statistic.resampled()
     np.copyto(draws, values[:, None], where=~np.isfinite(draws))
     draws.sort(axis=1)
-    tails = np.tile([(1 - LEVEL) / 2, (1 + LEVEL) / 2], (len(values), 1))
+    tails = widened(statistic.effective()) if tails is None else tails.copy()
     methods = ["percentile"] * len(values)
     chosen = np.flatnonzero(known.sum(axis=1) >= CORRECTED)
     if len(chosen):
         speeds = acceleration(statistic.left_out()[chosen], known[chosen])
-        for row, speed in zip(chosen, speeds, strict=True):
+        for row, speed in zip(chosen.tolist(), speeds, strict=True):
             if (shifted := _corrected(tails[row], draws[row], values[row], speed)) is not None:
                 tails[row], methods[row] = shifted, "BCa"
     found = _quantiles(draws, tails)
     return found[:, 0], found[:, 1], methods
+
+
+def widened(conversations: Floats) -> Floats:
+    """The shares of resamples to leave out below each end: fewer than 2.5 % of few conversations.
+
+    The expanded percentile interval of Hesterberg (2015, The American Statistician 69:371): as far
+    out as Student's t is with n - 1 degrees of freedom, and by sqrt(n / (n - 1)) more, as resamples
+    spread less than samples. With weights, n is the effective number of conversations.
+
+    Parameters
+    ----------
+    conversations
+        How many there are, or are worth, by strategy.
+
+    Returns
+    -------
+    numpy.ndarray
+        Strategies by two.
+
+    Examples
+    --------
+    >>> widened(np.array([10.0, 100.0, 1e6])).round(4).tolist()
+    [[0.0086, 0.9914], [0.0231, 0.9769], [0.025, 0.975]]
+    """
+    from scipy.special import ndtr, stdtrit
+
+    free = np.maximum(conversations - 1, 1.0)
+    place = np.sqrt(1 + 1 / free) * stdtrit(free, (1 + LEVEL) / 2)
+    # Beyond this is no draw.
+    place = np.minimum(place, _FARTHEST)
+    return np.stack([ndtr(-place), ndtr(place)], axis=1)
 
 
 def acceleration(left_out: Floats, known: Flags) -> Floats:
@@ -91,7 +126,9 @@ def _corrected(tails: Floats, draws: Floats, value: float, speed: float) -> Floa
         return None
     bias = ndtri(share)
     normal = bias + ndtri(tails)
-    found: Floats = ndtr(bias + normal / (1 - speed * normal))
+    if (slowing := 1 - speed * normal).min() <= 0:
+        return None
+    found: Floats = ndtr(bias + normal / slowing)
     return found
 
 

@@ -105,7 +105,7 @@ class Contrast:
             return False
         if self.low is not None and self.high is not None and self.low <= self.same <= self.high:
             return False
-        return self.adjusted < ALPHA
+        return round(self.adjusted, 9) < ALPHA
 
     @property
     def better(self) -> bool:
@@ -224,6 +224,6 @@ def _adjusted(found: Sequence[Contrast], correction: Literal["Holm", "BH"]) -> l
     adjust = holm if correction == "Holm" else benjamini_hochberg
     chances = adjust([own.p for own in found])
     return [
-        replace(own, adjusted=None if p is None else round(p, 9), correction=correction)
+        replace(own, adjusted=p, correction=correction)
         for own, p in zip(found, chances, strict=True)
     ]

@@ -35,6 +35,9 @@ class Statistic(Protocol):
     def left_out(self) -> Floats:
         """The figure without each of the conversations; strategies by conversations."""
 
+    def effective(self) -> Floats:
+        """How many conversations of one weight these are worth, by strategy."""
+
     def influence(self, conversations: NDArray[np.intp]) -> Floats:
         """By how much each of so many conversations pulls the figure, to the first order."""
 
@@ -81,6 +84,14 @@ class Quotient:
         above = self.above.sum(axis=1, keepdims=True) - self.above
         return _divided(above, self.below.sum(axis=1, keepdims=True) - self.below)
 
+    def effective(self) -> Floats:
+        """How many conversations of one weight these are worth, by what each adds below.
+
+        The square of the sum over the sum of the squares (Kish 1965, Survey Sampling, section
+        11.7): one that costs as much as ten others leaves few that count.
+        """
+        return _divided(self.below.sum(axis=1) ** 2, (self.below**2).sum(axis=1))
+
     def influence(self, conversations: NDArray[np.intp]) -> Floats:
         """The pull of each conversation: linear in what it adds above and below, around 0."""
         pull = self.above - self.value[:, None] * self.below
@@ -110,6 +121,10 @@ class Gap:
     def left_out(self) -> Floats:
         """The figure without each of the conversations."""
         return self.ours.left_out() - self.theirs.left_out()
+
+    def effective(self) -> Floats:
+        """How many conversations of one weight these are worth: the fewer of the two."""
+        return np.minimum(self.ours.effective(), self.theirs.effective())
 
     def influence(self, conversations: NDArray[np.intp]) -> Floats:
         """The pull of each conversation."""

@@ -1,0 +1,299 @@
+"""What one strategy is against another, in figures that can be reckoned on paper."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from compactlab.reports.comparison import Comparison
+from compactlab.reports.statistics.contrast import (
+    PRIMARY,
+    Contrast,
+    contrasts,
+    reference_of,
+)
+from compactlab.sim.errors import UsageError
+from compactlab.sim.run import Run
+
+Compared = Callable[..., Comparison]
+Contrasted = Callable[..., Contrast]
+BothWays = Callable[..., tuple[Contrast, Contrast]]
+
+FORGOT = [0.1, 0.4, 0.2, 0.0, 0.3, 0.2]
+LESS = [0.1, 0.2, 0.1, 0.1, 0.1, 0.0]
+
+# How each kind of metric is put together.
+KINDS = ["amnesia_need", "break_even_calls", "calls", "cost_usd", "prompt_tokens_peak"]
+
+
+def random(seed: int, count: int) -> list[float]:
+    return np.random.default_rng(seed).lognormal(0, 0.5, count).round(6).tolist()
+
+
+def test_a_share_differs_by_the_mean_of_its_differences(contrasted: Contrasted) -> None:
+    found = contrasted("amnesia_need", LESS, FORGOT)
+    assert (found.subject, found.reference) == ("ours()", "theirs()")
+    assert (found.kind, found.conversations) == ("difference", 6)
+    # -0.2, -0.1, 0.1, -0.2, -0.2 of six.
+    assert found.estimate == -0.1
+    assert (found.wins, found.ties, found.losses) == (4, 1, 1)
+    # In tenths -6 was seen. Of the 32 ways to flip five differences one gives -8 and two give -6,
+    # by the sign of one of the tenths, and as many are on the other side.
+    assert found.p == 6 / 32 == found.adjusted
+    assert found.correction == "Holm"
+    # Ranks 4, 4, 4 and 1.5 for, 1.5 against.
+    assert found.effect == pytest.approx((13.5 - 1.5) / 15)
+    assert (found.low, found.high, found.method) == (None, None, "")
+    assert not (found.determined or found.better or found.worse)
+
+
+def test_money_differs_by_the_ratio_of_its_sums(contrasted: Contrasted) -> None:
+    found = contrasted("cost_usd", [1.0, 2.0, 3.0], [2.0, 2.0, 8.0])
+    assert (found.kind, found.estimate) == ("ratio", 0.5)
+    assert found.geometric == pytest.approx((1 / 2 * 1 * 3 / 8) ** (1 / 3), rel=1e-8)
+    assert (found.wins, found.ties, found.losses) == (2, 1, 0)
+    assert found.p == 0.5
+    assert found.same == 1
+
+
+@pytest.mark.parametrize("theirs", [[0.0] * 12, [0.0] * 11 + [5.0], [-1.0] + [2.0] * 11])
+def test_without_a_sum_to_divide_by_money_differs_by_a_difference(
+    theirs: list[float], contrasted: Contrasted
+) -> None:
+    found = contrasted("side_cost_usd", [1.0] * 12, theirs)
+    assert found.kind == "difference"
+    assert found.estimate == pytest.approx(1 - sum(theirs) / 12, rel=1e-8)
+    assert found.geometric is None
+    # A share of what may be nothing is no margin.
+    cost = contrasted("cost_usd", [1.0] * 12, theirs)
+    assert (cost.margin, cost.no_worse) == (None, None)
+
+
+def test_counts_differ_by_so_many_a_conversation(contrasted: Contrasted) -> None:
+    found = contrasted("rewrites", [4, 2, 0, 2], [1, 1, 1, 1])
+    assert (found.kind, found.estimate, found.correction) == ("difference", 1.0, "BH")
+    assert (found.wins, found.ties, found.losses) == (1, 0, 3)
+
+
+def test_medians_differ_by_the_median_of_the_differences(contrasted: Contrasted) -> None:
+    ours = [5.0, 9.0, 8.0, math.inf, 7.0, 3.0, 4.0, 6.0, 5.0, 4.0, math.inf, 8.0]
+    found = contrasted("break_even_calls", ours, [4.0] * 11 + [math.inf])
+    # -inf, -1, 0, 0, 1, 1, 2, 3, 4, 5, inf, inf, of which the ends leave out two on either side.
+    assert (found.estimate, found.low, found.high) == (1.5, 0.0, 5.0)
+    assert found.method == "order"
+    assert (found.wins, found.ties, found.losses) == (2, 2, 8)
+    # Ranks 2 to 10 without ties at the ends: -10 and -2 against 2, 2, 4, 5, 6, 7, 9 and 9.
+    assert found.p is not None
+    assert 0.05 < found.p < 1
+
+
+def test_of_the_largest_there_is_a_difference_and_no_interval(contrasted: Contrasted) -> None:
+    ours, theirs = random(1, 40), random(2, 40)
+    found = contrasted("prompt_tokens_peak", ours, theirs)
+    assert found.estimate == pytest.approx(max(ours) - max(theirs), abs=1e-7)
+    assert (found.low, found.detectable) == (None, None)
+
+
+def test_a_pooled_share_is_that_of_the_sums(compared: Compared) -> None:
+    ours = {"overflows": [1, 0, 3], "calls": [10, 20, 10]}
+    theirs = {"overflows": [0, 0, 2], "calls": [10, 10, 20]}
+    comparison = compared({"ours()": ours, "theirs()": theirs})
+    (found,) = [
+        contrasts(comparison, row, ["over_window"])["ours()", "over_window"]
+        for row in comparison.rows
+        if row.spec == "theirs()"
+    ]
+    assert found.estimate == pytest.approx(4 / 40 - 2 / 40)
+    assert (found.wins, found.ties, found.losses) == (0, 1, 2)
+    # Less a share of 6 in 80 each, the pairs pull by 1, -0.75 and 1.75: of the eight ways to flip
+    # them, two pull as far as 2, and two further.
+    assert found.p == 4 / 8
+
+
+def test_so_do_tokens_read(compared: Compared, make: Callable[..., Run]) -> None:
+    from compactlab.reports.comparison import comparisons
+    from compactlab.sim.results import Results
+
+    cut = [(0, 1_000), (0, 1_000)]
+    runs = [make(spec, prompts, name) for name in ("one", "two")
+            for spec, prompts in (("keep_all()", [(0, 1_000), (1_000, 1_000)]), ("cut()", cut))]  # fmt: skip
+    (comparison,) = comparisons(Results(runs, {}))
+    kept = reference_of(comparison)
+    assert kept is not None
+    found = contrasts(comparison, kept, ["prefix_reuse"])["cut()", "prefix_reuse"]
+    assert found.estimate == pytest.approx(-1 / 3)
+    assert (found.losses, found.p) == (2, 0.5)
+
+
+@pytest.mark.parametrize("metric", KINDS)
+@pytest.mark.parametrize("count", [1, 2, 9, 12, 40])
+def test_a_strategy_against_itself_is_the_same(
+    metric: str, count: int, contrasted: Contrasted
+) -> None:
+    values = random(3, count)
+    found = contrasted(metric, values, values)
+    same = 1 if metric == "cost_usd" else 0
+    interval = (same, same) if count >= 10 and metric != "prompt_tokens_peak" else (None, None)
+    assert found.estimate == same == found.same
+    assert (found.low, found.high) == interval
+    assert (found.p, found.adjusted, found.ties, found.effect) == (1.0, 1.0, count, 0.0)
+    assert not (found.determined or found.better or found.worse)
+    assert found.detectable is None
+    assert found.geometric in (1.0, None)
+
+
+SAMPLES = st.integers(1, 45).flatmap(
+    lambda n: st.tuples(
+        *[st.lists(st.integers(1, 50).map(lambda v: v / 8), min_size=n, max_size=n)] * 2
+    )
+)
+
+
+@settings(max_examples=25)
+@given(samples=SAMPLES, metric=st.sampled_from(KINDS))
+def test_the_other_way_round_it_is_the_reverse(
+    samples: tuple[list[float], list[float]], metric: str, both_ways: BothWays
+) -> None:
+    there, back = both_ways(metric, *samples)
+    assert there.estimate is not None
+    assert back.estimate is not None
+    if there.kind == "ratio":
+        assert there.estimate * back.estimate == pytest.approx(1, rel=1e-7)
+        assert there.geometric is not None
+        assert there.geometric * (back.geometric or 0) == pytest.approx(1, rel=1e-7)
+    else:
+        assert there.estimate == -back.estimate
+        assert (there.low is None) == (back.low is None)
+        if there.low is not None and back.high is not None:
+            # The draws are the same, and so are their quantiles, but for the spread of them.
+            width = (there.high or 0) - there.low
+            assert there.low == pytest.approx(-back.high, abs=1e-6 + 1e-3 * width)
+    assert (there.p, there.wins, there.ties) == (back.p, back.losses, back.ties)
+    assert there.effect == -back.effect
+    assert there.better <= back.worse or there.kind == "ratio"
+
+
+@settings(max_examples=15)
+@given(order=st.permutations(range(12)))
+def test_the_order_of_conversations_changes_nothing(
+    order: Sequence[int], compared: Compared
+) -> None:
+    tables = {f"s{n}()": {m: random(n + 7 * k, 12) for k, m in enumerate(KINDS)} for n in range(3)}
+    names = [f"c{n:02}" for n in range(12)]
+    moved = {
+        spec: {metric: [values[n] for n in order] for metric, values in tables[spec].items()}
+        for spec in reversed(tables)
+    }
+    one = compared(tables, names)
+    two = compared(moved, [names[n] for n in order])
+    (first, second) = (
+        contrasts(some, next(row for row in some.rows if row.spec == "s0()"), KINDS)
+        for some in (one, two)
+    )
+    assert first == second
+
+
+def test_replays_of_a_conversation_are_one_value(compared: Compared) -> None:
+    comparison = compared({"a()": {"cost_usd": [1.0, 2.0]}, "b()": {"cost_usd": [2.0, 2.0]}})
+    rows = [
+        replace(row, runs=(*row.runs, *(replace(run, seed=1, metrics={"cost_usd": 4.0})
+                                        for run in row.runs[:1])))
+        for row in comparison.rows
+    ]  # fmt: skip
+    again = replace(comparison, rows=tuple(rows))
+    reference = next(row for row in rows if row.spec == "b()")
+    found = contrasts(again, reference)["a()", "cost_usd"]
+    assert found.conversations == 2
+    assert found.estimate == pytest.approx((2.5 + 2) / (3 + 2))
+
+
+def test_each_primary_metric_is_corrected_for_strategies_and_the_others_together(
+    compared: Compared,
+) -> None:
+    draws = np.random.default_rng(0)
+    metrics = [*PRIMARY, "calls", "rewrites"]
+    table = {
+        f"s{n}()": {m: draws.normal(20 + n, 1, 12).round(3).tolist() for m in metrics}
+        for n in range(4)
+    }
+    comparison = compared(table)
+    reference = next(row for row in comparison.rows if row.spec == "s0()")
+    found = contrasts(comparison, reference, metrics)
+    assert list(found) == [
+        (row.spec, metric) for row in comparison.rows if row is not reference for metric in metrics
+    ]
+    for metric in PRIMARY:
+        own = [found[spec, metric] for spec in ("s1()", "s2()", "s3()")]
+        smallest = min(own, key=lambda each: each.p or 0)
+        assert {each.correction for each in own} == {"Holm"}
+        assert smallest.adjusted == pytest.approx(min(1, 3 * (smallest.p or 0)))
+    others = [own for (_, metric), own in found.items() if metric not in PRIMARY]
+    assert {own.correction for own in others} == {"BH"}
+    assert max(own.adjusted or 0 for own in others) <= max(own.p or 0 for own in others)
+    assert found["s3()", "calls"].determined
+    assert not (found["s3()", "calls"].better or found["s3()", "calls"].worse)
+    assert found["s3()", "rewrites"].worse
+    assert found["s3()", "cost_usd"].worse
+
+
+def test_beyond_chance_is_what_both_the_test_and_the_interval_say(contrasted: Contrasted) -> None:
+    found = contrasted("cost_usd", random(1, 12), [5.0] * 12)
+    assert found.better
+    assert not replace(found, high=1.0).determined
+    assert not replace(found, adjusted=0.05).determined
+    assert replace(found, low=None, high=None).determined
+
+
+def test_what_has_no_value_is_left_out(contrasted: Contrasted) -> None:
+    some = contrasted("amnesia_need", [0.5, None, 0.25], [0.25, 0.5, None])
+    assert (some.conversations, some.estimate, some.p) == (1, 0.25, 1.0)
+    none = contrasted("amnesia_need", [0.5, None], [None, math.nan])
+    assert (none.conversations, none.estimate, none.p, none.adjusted) == (0, None, None, None)
+    assert (none.wins, none.ties, none.losses, none.determined) == (0, 0, 0, False)
+    assert contrasted("severity", [1.0, 2.0], [None, None]).estimate is None
+
+
+def test_what_is_infinite_is_ranked(contrasted: Contrasted) -> None:
+    for metric in ("survival_half_life", "cost_usd"):
+        found = contrasted(metric, [math.inf] * 10, [1.0] * 9 + [math.inf])
+        assert (found.estimate, found.low, found.no_worse) == (None, None, None)
+        assert found.p == 2 / 2**9
+        assert not found.determined
+
+
+def test_rounding_is_no_difference(contrasted: Contrasted) -> None:
+    found = contrasted("amnesia_need", [0.1 + 0.2] * 12, [0.3] * 12)
+    assert (found.estimate, found.ties, found.p) == (0.0, 12, 1.0)
+
+
+def test_unlike_things_are_not_compared(compared: Compared) -> None:
+    table = {"a()": {"cost_usd": [1.0, 2.0]}, "b()": {"cost_usd": [2.0, 2.0]}}
+    one, other = compared(table), compared(table, ["c0000", "\x1b[31mred"])
+    with pytest.raises(
+        UsageError, match=r"not over the same conversations.*only one of them has"
+    ) as caught:
+        contrasts(one, other.rows[0])
+    assert "\x1b" not in str(caught.value)
+    with pytest.raises(UsageError, match="did you mean cost_usd"):
+        contrasts(one, one.rows[0], ["cost_usdd"])
+    assert len(contrasts(one, compared(table).rows[0], ["cost_usd"])) == 2
+
+
+def test_all_are_compared_with_keeping_everything(compared: Compared) -> None:
+    def named(*specs: str) -> str | None:
+        found = reference_of(compared({spec: {"cost_usd": [1.0]} for spec in specs}))
+        return found and found.spec
+
+    assert named("a()", "as_recorded()", "keep_all()") == "keep_all()"
+    assert named("a()", "as_recorded()", "keep_none()") == "as_recorded()"
+    assert named("keep_none()", "a()", "b()") == "a()"
+    assert named("keep_none()", "random_keep()") is None
+
+
+def test_alone_nothing_is_compared(compared: Compared) -> None:
+    comparison = compared({"a()": {"cost_usd": [1.0]}})
+    assert contrasts(comparison, comparison.rows[0]) == {}
