@@ -36,7 +36,7 @@ ORDER = [
 FAMILIES = {"strategies", "summarizers", "scenarios", "reports"}
 
 # What a user meets: it may import everything.
-FACE = {"", "__main__", "api", "cli", "naming", "scoring"}
+FACE = {"", "__main__", "api", "cli", "naming", "plugin", "scoring"}
 
 # In strategies/, the places that are no strategy and know them all. Agents are compositions.
 INDEX = {"", "catalogue", "agents"}

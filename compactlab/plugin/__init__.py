@@ -1,0 +1,68 @@
+"""A plug-in for pytest, by which an agent's repository holds its compaction settings in its tests.
+
+pytest loads this at every start, also for those who never ask for it. So nothing else of
+compactlab is imported here before a test does.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from compactlab.plugin.compaction import Compaction
+    from compactlab.plugin.replays import Replays
+
+_MARKER = (
+    "compaction(strategy, conversations, model, window, summarizer, seeds, loop, churn, "
+    "models_file, lenient): what the fixture of the same name replays"
+)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the marker known."""
+    config.addinivalue_line("markers", _MARKER)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Refuse a test that has the marker and not the fixture: it would hold nothing and pass."""
+    marked = any(marker.name == "compaction" for marker in item.own_markers)
+    if marked and "compaction" not in getattr(item, "fixturenames", ()):
+        pytest.fail(
+            f"{item.nodeid}: the marker compaction does nothing without the fixture of that "
+            "name; give the test an argument compaction",
+            pytrace=False,
+        )
+
+
+@pytest.fixture(scope="session")
+def compaction_replays(tmp_path_factory: pytest.TempPathFactory) -> Replays:
+    """What has been replayed in this session; workers of pytest-xdist share it."""
+    from compactlab.plugin.replays import Replays
+
+    shared: Path | None = None
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        shared = tmp_path_factory.getbasetemp().parent / "compactlab"
+    return Replays(shared)
+
+
+@pytest.fixture
+def compaction(request: pytest.FixtureRequest, compaction_replays: Replays) -> Compaction:
+    """The replay that the test's markers ``compaction`` ask for."""
+    from compactlab.plugin.compaction import Compaction
+    from compactlab.plugin.settings import Settings
+    from compactlab.sim.errors import CompactlabError
+
+    item = request.node
+    markers = list(item.iter_markers("compaction"))
+    try:
+        settings = Settings.read(markers, (request.config.rootpath, item.path.parent))
+        return Compaction(settings, settings.strategy, compaction_replays)
+    except CompactlabError as error:
+        wrong = str(error)
+    # Not where it was caught: what led to it would be told, too.
+    pytest.fail(f"{item.nodeid}: marker compaction: {wrong}", pytrace=False)

@@ -1,0 +1,157 @@
+"""What markers say: the settings of a replay, checked before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from compactlab.api import plan
+from compactlab.cli.beside import beside, conversation_beside, strategy_beside
+from compactlab.naming import strategy_of
+from compactlab.sim.churn import Churn
+from compactlab.sim.conversation import Conversation
+from compactlab.sim.errors import UsageError, unknown
+from compactlab.sim.rework import Closed
+from compactlab.sim.strategy import Strategy
+from compactlab.sim.summarize import Summarizer
+from compactlab.sim.sweep import Experiment
+
+_CONVERSATION = (str, Path, Conversation)
+# What each setting may be, and in words.
+_KINDS: dict[str, tuple[tuple[type, ...], str]] = {
+    "strategy": ((str, Strategy), "a strategy or its spec"),
+    "conversations": ((*_CONVERSATION, list, tuple), "a path, a scenario, or a list of them"),
+    "model": ((str,), "the name of a model"),
+    "window": ((int,), "a number of tokens"),
+    "summarizer": ((str, Summarizer), "one summariser or its spec"),
+    "seeds": ((int,), "a number"),
+    "loop": ((str, Closed), "'open' or 'closed'"),
+    "churn": ((str, Path, Churn), "a file that compactlab audit has written"),
+    "models_file": ((str, Path), "a file"),
+    "lenient": ((bool,), "True or False"),
+}
+_NEEDED = ("strategy", "conversations")
+
+
+class Marker(Protocol):
+    """As much of a marker of pytest as is looked at."""
+
+    @property
+    def args(self) -> tuple[Any, ...]:
+        """Values without names."""
+
+    @property
+    def kwargs(self) -> Mapping[str, Any]:
+        """Values by name."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is replayed and how.
+
+    Parameters
+    ----------
+    strategy
+        The strategy that is held.
+    given
+        The other settings, as :func:`compactlab.api.plan` takes them.
+    folders
+        From where paths are taken: the first in which they lead to something.
+    """
+
+    strategy: Strategy
+    given: Mapping[str, Any]
+    folders: tuple[Path, ...]
+
+    @classmethod
+    def read(cls, markers: Sequence[Marker], folders: tuple[Path, ...]) -> Settings:
+        """Read markers; of a setting that several of them have, the nearest one's holds.
+
+        Parameters
+        ----------
+        markers
+            The nearest to the test first, then those of its class and module.
+        folders
+            From where paths are taken.
+
+        Raises
+        ------
+        UsageError
+            If a setting is unknown, missing or of a wrong kind.
+        """
+        found: dict[str, Any] = {}
+        for marker in markers:
+            if marker.args:
+                raise UsageError(f"all settings have names: strategy={marker.args[0]!r}")
+            found = {**marker.kwargs, **found}
+        for name, value in found.items():
+            _check(name, value)
+        for name in _NEEDED:
+            if name not in found:
+                raise UsageError(f"{name} is missing: {_KINDS[name][1]}")
+        strategy = _strategy(found.pop("strategy"), folders)
+        named = found["conversations"]
+        listed = [named] if isinstance(named, _CONVERSATION) else list(named)
+        found["conversations"] = [_placed(each, folders) for each in listed]
+        for name in ("churn", "models_file"):
+            if isinstance(found.get(name), str | Path):
+                found[name] = _beside(str(found[name]), folders)
+        model = found.pop("model", "")
+        found["models"] = [model] if model else []
+        return cls(strategy, found, folders)
+
+    def path(self, name: str | Path) -> Path:
+        """A file, taken from the same folders as conversations are."""
+        return Path(_beside(str(name), self.folders))
+
+    def under(self, strategy: Strategy | str) -> Strategy:
+        """Another strategy, of which the path may be taken from the same folders."""
+        return _strategy(strategy, self.folders)
+
+    def experiment(self, strategy: Strategy) -> Experiment:
+        """A strategy's replays under these settings.
+
+        Raises
+        ------
+        InputError, ModelError, UsageError
+            If a file is no transcript, a name is unknown, or there is nothing to replay.
+        """
+        planned = plan(strategies=strategy, tables=["calls", "facts"], **self.given)
+        if not planned.sources:
+            raise UsageError("there is nothing to replay: no transcript was found")
+        return planned
+
+
+def _check(name: str, value: Any) -> None:
+    if name not in _KINDS:
+        raise UsageError(unknown("setting", name, _KINDS))
+    kinds, words = _KINDS[name]
+    if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+        raise UsageError(f"{name} must be {words}, not {value!r}")
+    if name == "conversations" and isinstance(value, list | tuple):
+        odd = [each for each in value if not isinstance(each, _CONVERSATION)]
+        if odd or not value:
+            raise UsageError(f"{name} must be {words}, not {odd[0] if odd else value!r}")
+
+
+def _strategy(strategy: Strategy | str, folders: Sequence[Path]) -> Strategy:
+    if isinstance(strategy, str):
+        for folder in reversed(folders):
+            strategy = strategy_beside(folder, strategy)
+    return strategy_of(strategy)
+
+
+def _placed(conversation: Any, folders: Sequence[Path]) -> Any:
+    """A conversation's path or spec, with paths as they lead to something."""
+    if isinstance(conversation, Conversation):
+        return conversation
+    text = str(conversation)
+    found = (conversation_beside(folder, text) for folder in folders)
+    return next((each for each in found if each != text), text)
+
+
+def _beside(name: str, folders: Sequence[Path]) -> str:
+    found = (beside(folder, name) for folder in folders)
+    return next((each for each in found if each != name), name)

@@ -1,0 +1,149 @@
+"""Rules put to replays, and the text of a test that fails by them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from compactlab.plugin.misses import Miss, misses
+from compactlab.reports.aggregate import figures_of
+from compactlab.reports.gate.baseline import Baseline
+from compactlab.reports.gate.demand import Demand
+from compactlab.reports.gate.gate import gate
+from compactlab.reports.gate.rules import Outcome, Rule
+from compactlab.reports.gate.verdict import Verdict
+from compactlab.reports.gate.words import Words, number
+from compactlab.reports.text import clean, counted, shorten
+from compactlab.sim.results import Results
+from compactlab.sim.sweep import Experiment
+
+_NOTHING = "nothing to hold it against"
+# So many facts and failed runs are told.
+_TOLD = 5
+_LONGEST = 100
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Rules, and what they are put to.
+
+    Parameters
+    ----------
+    experiment, results
+        What was replayed, and what was found: one strategy.
+    rules
+        The rules.
+    type
+        The type of fact that they are on; "" for all.
+    beside
+        The results of another strategy that rules on a change are held against.
+    baseline
+        The stored figures that they are held against, where it is no strategy.
+    """
+
+    experiment: Experiment
+    results: Results
+    rules: Sequence[Rule]
+    type: str = ""
+    beside: Results | None = None
+    baseline: Baseline | None = None
+
+    @property
+    def failure(self) -> str:
+        """Why the rules do not hold, and what was forgotten and paid; "" if they do."""
+        if not self._verdict.obstacles and not self._verdict.failed:
+            return ""
+        return "\n  ".join([self._headline(), *self._broken(), *self._forgotten(), *self._paid()])
+
+    @cached_property
+    def _verdict(self) -> Verdict:
+        type = (self.type,) if self.type else ()
+        demands = [Demand(rule, type=type) for rule in self.rules]
+        if self.baseline is not None:
+            return gate(self.results, self._before, demands)
+        # Where another strategy stands does not matter to a rule on where this one must stand.
+        moves = [demand for demand in demands if demand.rule.relative]
+        places = [demand for demand in demands if not demand.rule.relative]
+        found = [gate(self.results, self._before, moves)] if moves else []
+        found += [gate(self.results, None, places, absence=_NOTHING)] if places else []
+        obstacles = dict.fromkeys(each for verdict in found for each in verdict.obstacles)
+        return Verdict(
+            tuple(finding for verdict in found for finding in verdict.findings),
+            tuple(each for each in obstacles if each != _NOTHING),
+        )
+
+    @property
+    def _before(self) -> Baseline | None:
+        """What was, of the very strategy that is held, so that the gate finds its pairs."""
+        own = next((s for s in Baseline.of(self.results).records), None)
+        held = self.baseline
+        if self.beside is not None:
+            held = Baseline.of(self.beside, [rule.metric for rule in self.rules])
+        if held is None or own is None:
+            return held
+        mine = {
+            replace(subject, strategy=own.strategy, label=own.label): records
+            for subject, records in held.records.items()
+            if self.beside is not None or subject.strategy == own.strategy
+        }
+        return replace(held, records=mine)
+
+    def _headline(self) -> str:
+        runs = self.results.runs
+        label = self.experiment.strategies[0].label
+        models = sorted({run.model for run in runs if run.model}) or list(self.experiment.models)
+        over = counted(len({(run.scenario, run.conversation) for run in runs}), "conversation")
+        under = f" under {clean(', '.join(models))}" if models else ""
+        return f"{clean(label)}{under} does not hold over {over}:"
+
+    def _broken(self) -> Iterator[str]:
+        words = Words(self._verdict)
+        for finding in self._verdict.failed:
+            marked = "" if finding.outcome is Outcome.REGRESSED else f" ({finding.outcome.value})"
+            said = [words.figures(finding), *words.details(finding)]
+            yield f"{clean(finding.name)}{marked}: {'; '.join(filter(None, said))}"
+            if finding.moved and len(self.results.runs) > 1:
+                yield f"  most: {'; '.join(map(words.moved, finding.moved))}"
+        for obstacle in self._verdict.obstacles:
+            yield f"cannot judge: {clean(obstacle)}"
+        for run in self.results.failed[:_TOLD]:
+            yield f"  {words.name(run.conversation)}: {shorten(clean(run.error), 3 * _LONGEST)}"
+        if held := [finding for finding in self._verdict.findings if finding.holds]:
+            yield f"holds: {', '.join(clean(finding.name) for finding in held)}"
+
+    def _forgotten(self) -> Iterator[str]:
+        found = misses(self.experiment, self.results, self.type, _TOLD)
+        if not found.needs:
+            return
+        yield (
+            f"forgotten: {counted(found.missed, 'need')} of {found.needs:,}, "
+            f"of {counted(found.facts, 'fact')}{':' if found.first else ''}"
+        )
+        several = len(self.experiment.sources) > 1
+        for miss in found.first:
+            yield f"  {_told(miss, several)}"
+        if found.facts > len(found.first):
+            yield f"  and {counted(found.facts - len(found.first), 'fact')} more"
+
+    def _paid(self) -> Iterator[str]:
+        figures = figures_of([run for run in self.results.runs if run.status == "ok"])
+        if figures["cost_usd"] is None:
+            return
+        told = f"it cost {number(figures['cost_usd'])} USD"
+        if figures["side_cost_usd"]:
+            told += f", {number(figures['side_cost_usd'])} of it for side calls such as summaries"
+        if self.beside is not None:
+            other = figures_of([run for run in self.beside.runs if run.status == "ok"])
+            name = next(iter(self.beside.manifest["strategies"].values()))
+            told += f" ({clean(name)}: {number(other['cost_usd'])} USD)"
+        yield f"{told}, in {counted(int(figures['compactions'] or 0), 'compaction')}"
+
+
+def _told(miss: Miss, several: bool) -> str:
+    """A fact that was missed, in a line: where, what, said when, needed when."""
+    where = f"{shorten(clean(miss.conversation), _LONGEST)}: " if several else ""
+    what = shorten(clean(f"{miss.type} {miss.said}"), _LONGEST)
+    said = f"said in message {miss.message}" if miss.message else "said"
+    more = f", and {counted(miss.times - 1, 'time')} more" if miss.times > 1 else ""
+    return f"{where}{what}, {said}, needed at call {miss.call:,} and gone{more}"
