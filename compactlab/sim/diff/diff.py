@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -11,12 +11,12 @@ from msgspec.structs import replace
 from compactlab.sim.blocks import Blocks, blocks_of
 from compactlab.sim.diff.blame import blamed, said
 from compactlab.sim.diff.line import STILL, TOLD, Forgotten, Line, together
+from compactlab.sim.diff.lines import beside, lines_of, remade
 from compactlab.sim.diff.losses import Loss, losses
-from compactlab.sim.diff.sides import Sides, paired, sides, sizes
+from compactlab.sim.diff.sides import sides
 from compactlab.sim.facts.ledger import numbers
 from compactlab.sim.message import Message
 from compactlab.sim.metrics import Reading
-from compactlab.sim.model import Model
 from compactlab.sim.trace import Step
 
 # Messages that are shown one by one; what stands between them is put together.
@@ -71,7 +71,7 @@ def diff_of(reading: Reading, index: int, found: Mapping[int, Loss] | None = Non
     both, model = sides(steps, index), reading.model(steps[index].model)
     script = {message.id: message for message in reading.conversation.messages}
     system = _system(steps[index - 1], steps[index], blocks_of(model.tokenizer))
-    lines = [*system, *_lines(both, model, script)]
+    lines = [*system, *lines_of(both, model, script)]
     if lines and index in found:
         _forget(lines, reading, index, found[index])
     size = len(system)
@@ -86,40 +86,7 @@ def _system(last: Step, step: Step, blocks: Blocks) -> list[Line]:
     if last.system == step.system:
         return [Line("kept", system=True, before=before, after=after)]
     come = tuple(part for part in step.system if part not in last.system)
-    return [Line(_remade(before, after), system=True, shown=come, before=before, after=after)]
-
-
-def _lines(both: Sides, model: Model, script: Mapping[str, Message]) -> Iterator[Line]:
-    """A line a message, or two where one stands for the other."""
-    new = set(map(id, both.new))
-    tokens = sizes(both.before, model), sizes(both.after, model)
-    for was, now in paired(both.before, both.after):
-        before = None if was is None else both.before[was]
-        after = None if now is None else both.after[now]
-        one, two = 0 if was is None else tokens[0][was], 0 if now is None else tokens[1][now]
-        became = None if before is after else after
-        if before is None:
-            fate = "back" if after is not None and _said(after, script) else "written"
-        elif after is None:
-            fate = "gone"
-        elif before is after or _same(before, after):
-            fate, became = "new" if id(before) in new else "kept", None
-        else:
-            fate = _remade(one, two)
-        yield Line(fate, message=before, became=became, before=one, after=two)
-
-
-def _said(message: Message, script: Mapping[str, Message]) -> bool:
-    said = script.get(message.id)
-    return said is not None and (message is said or _same(message, said))
-
-
-def _same(one: Message, two: Message) -> bool:
-    return (one.role, one.parts) == (two.role, two.parts)
-
-
-def _remade(before: int, after: int) -> str:
-    return "shortened" if after < before else "changed"
+    return [Line(remade(before, after), system=True, shown=come, before=before, after=after)]
 
 
 def _forget(lines: list[Line], reading: Reading, index: int, loss: Loss) -> None:
@@ -140,7 +107,8 @@ def _forget(lines: list[Line], reading: Reading, index: int, loss: Loss) -> None
 
 def _folded(lines: Sequence[Line]) -> list[Line]:
     """The lines that say most one by one, and what stands between them put together."""
-    wanted = [place for place in range(len(lines)) if _near_a_change(lines, place)]
+    cut = [line.fate not in STILL for line in lines]
+    wanted = [place for place, near in enumerate(beside(cut)) if near]
     wanted.sort(key=lambda place: (_rank(lines[place]), -lines[place].before, place))
     chosen = set(wanted[:MOST])
     folded: list[Line] = []
@@ -150,10 +118,6 @@ def _folded(lines: Sequence[Line]) -> list[Line]:
         else:
             folded += together(lines[place] for place in group)
     return folded
-
-
-def _near_a_change(lines: Sequence[Line], place: int) -> bool:
-    return any(line.fate not in STILL for line in lines[max(0, place - 1) : place + 2])
 
 
 def _rank(line: Line) -> int:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
+from string import ascii_letters, digits
 
 from compactlab.sim.message import Part
 
 GAP = " … "
-# What a key, a path or an address may be made of, at the end of a text and at its beginning.
-_SIGN = r"[^\W\d_]|[!#-&*+\-./0-9:=?@\\^_`~]"
-_LAST, _FIRST = re.compile(rf"(?a:{_SIGN})+\Z"), re.compile(rf"(?a:{_SIGN})+")
+# What a key, a path or an address may be made of.
+_SIGNS = f"{ascii_letters}{digits}!#$%&*+-./:=?@\\^_`~"
 
 
 def ends(text: str, head: int, tail: int) -> str:
@@ -33,10 +32,10 @@ def ends(text: str, head: int, tail: int) -> str:
     if len(text) <= head + tail + len(GAP):
         return text
     first, last = text[:head], text[len(text) - tail :]
-    if _FIRST.match(text[head]):
-        first = _LAST.sub("", first)
-    if _LAST.search(text[len(text) - tail - 1]):
-        last = _FIRST.sub("", last, count=1) if _FIRST.match(last) else last
+    if text[head] in _SIGNS:
+        first = first.rstrip(_SIGNS)
+    if text[len(text) - tail - 1] in _SIGNS:
+        last = last.lstrip(_SIGNS)
     return f"{first.rstrip()}{GAP}{last.lstrip()}".strip()
 
 

@@ -7,7 +7,7 @@ from compactlab.sim.diff.excerpt import excerpt
 from compactlab.sim.diff.line import FATES
 from compactlab.sim.message import Message
 from compactlab.sim.metrics import Reading
-from compactlab.sim.tables.messages import name_of, text_of, told, written
+from compactlab.sim.tables.messages import name_of, text_of, written
 from compactlab.sim.tables.table import Column, Columns, Table
 
 # Characters of a message that are told, of its beginning and of its end; and of what a strategy
@@ -45,7 +45,7 @@ def columns_of(diff: Diff) -> Columns:
         "facts_lost": [line.lost for line in lines],
         "facts_missed": [line.missed for line in lines],
         "facts": [[fact.id for fact in line.facts] for line in lines],
-        "said": [[told(fact.said) for fact in line.facts] for line in lines],
+        "said": [[fact.said for fact in line.facts] for line in lines],
         "states": [[fact.state for fact in line.facts] for line in lines],
         "missed_at": [[str(fact.missed or "") for fact in line.facts] for line in lines],
     }
@@ -67,16 +67,16 @@ def _what(line: Line) -> str:
     message = line.message or line.became
     if message is None:
         return ""
-    return ", ".join(dict.fromkeys(told(f"{p.type} {p.name}".strip()) for p in message.parts))
+    return ", ".join(dict.fromkeys(f"{p.type} {p.name}".strip() for p in message.parts))
 
 
 def _text(line: Line, diff: Diff) -> str:
     if line.system:
-        return told(excerpt(line.shown, SYSTEM, 0))
+        return excerpt(line.shown, SYSTEM, 0)
     # What was written stands in the table of messages, whole.
     if line.message is None or written(line.message, diff.script):
         return ""
-    return told(excerpt(line.shown, HEAD, TAIL))
+    return excerpt(line.shown, HEAD, TAIL)
 
 
 VIEWS = Table(
