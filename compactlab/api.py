@@ -219,6 +219,7 @@ def explain(
     lenient: bool = False,
     models_file: str | Path | None = None,
     churn: Churn | str | Path | None = None,
+    call: int | None = None,
 ) -> Account:
     """Replay one strategy over one conversation, and say of every request what it cost and why.
 
@@ -230,6 +231,8 @@ def explain(
         As for :func:`replay` and :func:`run`.
     id, lenient
         Which conversation, where there are several; whether unreadable lines are passed over.
+    call
+        The number of a call: if it was a compaction, its messages before and after are told.
 
     Raises
     ------
@@ -250,7 +253,7 @@ def explain(
         catalogue=catalogue,
         churn=churn_of(churn),
     )
-    return account(Reading(trace, conversation))
+    return account(Reading(trace, conversation), call)
 
 
 def plan(

@@ -66,12 +66,14 @@ def explain(
     (`compactlab list metrics` says what each is), and what the strategy did. Side calls, for
     summaries and the like, stand where they were made. Calls where something was only appended are
     put together, unless --all is given. At the end stand the figures that `compactlab run` gives.
+    With --call, what a compaction kept, cut and wrote is told message by message, and which facts
+    were lost with it.
     """
     from compactlab import api
     from compactlab.reports.explanation import explanation, one_call
     from compactlab.reports.requests import account_as_json, entries_as_csv
 
-    account = shown(api.explain(path, strategy, model, id=conversation, **options))
+    account = shown(api.explain(path, strategy, model, id=conversation, call=call, **options))
     calls = len({entry.call for entry in account.entries})
     if call is not None and call > calls:
         raise UsageError(f"there is no call {call:,}: the session has {calls:,}")

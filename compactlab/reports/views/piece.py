@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from compactlab.reports.figures import show
-from compactlab.reports.text import clean, counted, shorten
+from compactlab.reports.text import clean, counted, listed, shorten
 from compactlab.sim.diff.excerpt import ends
 from compactlab.sim.tables import Rows
 
@@ -14,6 +14,8 @@ from compactlab.sim.tables import Rows
 # the store keeps it, and of one that the strategy wrote.
 _BRIEF, _LONG = (160, 80), (3_000, 1_000)
 _ID = 32
+# Facts that no call needed, of which so many are told by name.
+_NAMED = 5
 _DEEDS = {
     "kept": "stays",
     "new": "new",
@@ -54,6 +56,11 @@ class Fact:
     missed: int
 
     @property
+    def aside(self) -> str:
+        """What it says, and what is left of it, if anything is."""
+        return self.said if self.state == _STATES["lost"] else f"{self.said} ({self.state})"
+
+    @property
     def told(self) -> str:
         """What became of it, in words."""
         return f"{self.state}; call {self.missed:,} needed it" if self.missed else self.state
@@ -84,6 +91,19 @@ class Piece:
     text: str = ""
     facts: tuple[Fact, ...] = ()
     more: int = 0
+
+    @property
+    def missed(self) -> tuple[Fact, ...]:
+        """Those of its facts that a later call needed and did not find."""
+        return tuple(fact for fact in self.facts if fact.missed)
+
+    @property
+    def others(self) -> str:
+        """The other facts that were lost with it, in a line; "" if there are none."""
+        rest = [fact for fact in self.facts if not fact.missed]
+        told = [fact.aside for fact in rest[:_NAMED]]
+        more = self.more + len(rest) - len(told)
+        return listed([*told, *([f"{more:,} more" if told else f"{more:,}"] if more else [])])
 
     @property
     def deed(self) -> str:

@@ -63,10 +63,10 @@ def _said(piece: Piece) -> Iterator[str]:
             yield f"{'':<{_INDENT}}..."
     elif piece.text:
         yield f"{'':<{_INDENT}}{shorten(clean(piece.text), room)}"
-    for fact in piece.facts:
+    for fact in piece.missed:
         yield from _wrapped(f"lost: {fact.said} ({fact.told})", _INDENT)
-    if piece.more:
-        yield f"{'':<{_INDENT}}lost: {piece.more:,} more"
+    if piece.others:
+        yield from _wrapped(f"{'also' if piece.missed else 'lost:'} {piece.others}", _INDENT)
 
 
 def _wrapped(text: str, indent: int, width: int = _WIDTH) -> list[str]:

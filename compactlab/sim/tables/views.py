@@ -5,7 +5,7 @@ from __future__ import annotations
 from compactlab.sim.diff import Diff, Line, diff_of, losses, most_forgetful
 from compactlab.sim.diff.excerpt import excerpt
 from compactlab.sim.diff.line import FATES
-from compactlab.sim.message import Message
+from compactlab.sim.message import Message, Part
 from compactlab.sim.metrics import Reading
 from compactlab.sim.tables.messages import name_of, text_of, written
 from compactlab.sim.tables.table import Column, Columns, Table
@@ -14,6 +14,8 @@ from compactlab.sim.tables.table import Column, Columns, Table
 # wrote into the system blocks, which stands in no other table.
 HEAD, TAIL = 160, 80
 SYSTEM = 4_000
+# Of other parts, names are no tools.
+_NAMED = ("tool_call", "tool_result")
 
 
 def _of(reading: Reading) -> Columns:
@@ -67,7 +69,11 @@ def _what(line: Line) -> str:
     message = line.message or line.became
     if message is None:
         return ""
-    return ", ".join(dict.fromkeys(f"{p.type} {p.name}".strip() for p in message.parts))
+    return ", ".join(dict.fromkeys(map(_type, message.parts)))
+
+
+def _type(part: Part) -> str:
+    return f"{part.type} {part.name}".strip() if part.type in _NAMED else part.type
 
 
 def _text(line: Line, diff: Diff) -> str:
