@@ -6,6 +6,9 @@ from pathlib import Path
 
 import click
 
+from compactlab.cli.disclosing import say, shown_results
+from compactlab.cli.options import redact
+from compactlab.cli.writing import write_file
 from compactlab.sim.errors import UsageError
 
 
@@ -28,6 +31,7 @@ from compactlab.sim.errors import UsageError
     "See compactlab list metrics.",
 )
 @click.option("--allow-failed", is_flag=True, help="Record runs that failed as failed.")
+@redact
 def baseline(folder: str, out: str, metrics: tuple[str, ...], allow_failed: bool) -> None:
     """Write the figures of the store in DIR as a baseline, for compactlab gate.
 
@@ -40,7 +44,7 @@ def baseline(folder: str, out: str, metrics: tuple[str, ...], allow_failed: bool
     from compactlab.sim.results import Results
 
     wanted = metrics_named(metrics) if metrics else GATED
-    results = Results.load(Path(folder))
+    results = shown_results(Results.load(Path(folder)))
     fit_to_keep(results, [name for name in metrics if name in METRICS], allow_failed=allow_failed)
     kept = Baseline.of(results, wanted)
     lacking = [name for name in wanted if name not in kept.metrics]
@@ -50,14 +54,14 @@ def baseline(folder: str, out: str, metrics: tuple[str, ...], allow_failed: bool
     if out == "-":
         click.echo(text, nl=False)
     else:
-        _write(Path(out), text)
+        write_file(Path(out), text)
     told = _told(kept.size, len(kept.records), len(kept.digests), len(kept.metrics))
     failed = len(kept.failed) + len(kept.unreadable)
     if failed:
         told += f"; {failed:,} of them recorded as failed"
     if lacking:
         told += f"; the store has no figures of {', '.join(lacking)}"
-    click.echo(f"{'a baseline' if out == '-' else f'wrote {out}'}: {told}", err=out == "-")
+    say(f"{'a baseline' if out == '-' else f'wrote {out}'}: {told}", err=out == "-")
 
 
 def _told(runs: int, subjects: int, conversations: int, metrics: int) -> str:
@@ -70,12 +74,3 @@ def _told(runs: int, subjects: int, conversations: int, metrics: int) -> str:
         counted(metrics, "metric"),
     ]
     return ", ".join(parts)
-
-
-def _write(path: Path, text: str) -> None:
-    from compactlab.sim.whole_file import replace_file
-
-    try:
-        replace_file(path, text.encode())
-    except (OSError, ValueError) as error:
-        raise UsageError(f"cannot write {str(path)!r}: {error}") from None

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from compactlab.cli.disclosing import say, shown, shown_results
+from compactlab.cli.options import redact
+from compactlab.cli.writing import write_file
 from compactlab.sim.errors import CompactlabError, InputError, UsageError
 
 if TYPE_CHECKING:
@@ -42,6 +45,7 @@ _FILE = click.Path(dir_okay=False)
     default=None,
     help="Annotations and a step's summary for GitHub Actions.  [default: if GITHUB_ACTIONS=true]",
 )
+@redact
 def gate(
     folder: str, baseline: str, rules: str | None, github: bool | None, **files: str | None
 ) -> None:
@@ -50,6 +54,8 @@ def gate(
     Exit codes: 0 all holds, 1 something regressed, 2 something cannot be judged: no baseline, one
     of another provenance, runs that are missing, an interval that reaches over a limit.
     """
+    from compactlab.reports.gate.terminal import terminal
+
     named = {form: Path(file) for form, file in files.items() if file is not None}
     told = github if github is not None else os.environ.get("GITHUB_ACTIONS") == "true"
     try:
@@ -58,10 +64,9 @@ def gate(
         # What an earlier run has written must not be taken for this one's.
         from compactlab.reports.gate.verdict import Verdict
 
-        unjudged = Verdict(obstacles=(str(error),))
-        _publish(unjudged, named, github=told)
+        _publish(shown(Verdict(obstacles=(str(error),))), named, github=told)
         raise
-    _say(verdict, github=told)
+    say(terminal(verdict))
     _publish(verdict, named, github=told)
     sys.exit(verdict.code)
 
@@ -73,20 +78,12 @@ def _judged(folder: Path, baseline: Path, rules: Path | None) -> Verdict:
     from compactlab.sim.results import Results
 
     demands = None if rules is None else read_rules(rules)
-    results = Results.load(folder)
+    results = shown_results(Results.load(folder))
     try:
-        before, absence = read(baseline), ""
+        before, absence = shown(read(baseline)), ""
     except InputError as error:
         before, absence = None, str(error)
-    return judge(results, before, demands, absence)
-
-
-def _say(verdict: Verdict, *, github: bool) -> None:
-    from compactlab.reports.gate.annotations import harmless
-    from compactlab.reports.gate.terminal import terminal
-
-    text = terminal(verdict)
-    click.echo(harmless(text) if github else text)
+    return shown(judge(results, before, demands, absence))
 
 
 def _publish(verdict: Verdict, files: dict[str, Path], *, github: bool) -> None:
@@ -94,7 +91,6 @@ def _publish(verdict: Verdict, files: dict[str, Path], *, github: bool) -> None:
     from compactlab.reports.gate.junit import junit
     from compactlab.reports.gate.machine import machine
     from compactlab.reports.gate.markdown import markdown
-    from compactlab.sim.whole_file import replace_file
 
     if github:
         _annotate(verdict)
@@ -103,10 +99,7 @@ def _publish(verdict: Verdict, files: dict[str, Path], *, github: bool) -> None:
             content = junit(verdict)
         else:
             content = (markdown if form == "markdown" else machine)(verdict).encode()
-        try:
-            replace_file(path, content)
-        except (OSError, ValueError) as error:
-            raise UsageError(f"cannot write {str(path)!r}: {error}") from None
+        write_file(path, content)
 
 
 def _annotate(verdict: Verdict) -> None:

@@ -38,7 +38,7 @@ def read_rules(path: Path) -> list[Demand]:
     for key in data:
         if key not in ("rules", "rule"):
             faults.add((key,), unknown("key", key, ("rules", "rule")))
-    demands = _table(data.get("rules", {}), ("rules",), faults, ())
+    demands = _table(data["rules"], ("rules",), faults, ()) if "rules" in data else []
     tables = data.get("rule", [])
     if isinstance(tables, list):
         for number, table in enumerate(tables):

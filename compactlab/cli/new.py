@@ -63,6 +63,18 @@ def experiment(file: Path) -> None:
     click.echo(f"run it: compactlab run {file}")
 
 
+@new.command()
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path), default=Path("gate.toml"))
+def gate(file: Path) -> None:
+    """Write rules for compactlab gate, with a comment on each.
+
+    FILE is gate.toml by default. Nothing that exists is overwritten.
+    """
+    _write({file: "gate.toml.j2"}, file=file.name)
+    click.echo("keep what is: compactlab baseline compactlab-out")
+    click.echo(f"judge by it: compactlab gate compactlab-out --rules {file}")
+
+
 def _write(files: Mapping[Path, str], **words: str) -> None:
     """Fill templates in, each into its file; nothing is written if one is there already."""
     import jinja2

@@ -1,0 +1,282 @@
+"""`compactlab gate`: verdicts, exit codes and files, on stores as they are on a disk."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+from junitparser import JUnitXml
+
+import compactlab
+from compactlab.sim.results import Results
+
+MINE = """
+from dataclasses import dataclass
+
+from compactlab import Strategy
+
+
+@dataclass(frozen=True)
+class Mine(Strategy):
+    def compact(self, view, host):
+        return view.with_messages(view.messages[-KEEP:])
+"""
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    """A store of two strategies over two small conversations."""
+    folder = tmp_path_factory.mktemp("store")
+    sources = ("coding_agent(turns=2, tokens=2000)", "support_chat(turns=2, tokens=2000)")
+    compactlab.run(sources, ("keep_all", "sliding_window(keep=4)"), loop="closed", out=folder)
+    return folder
+
+
+@pytest.fixture(name="cli")
+def _cli(request):
+    """The command line."""
+    return request.getfixturevalue("compactlab")
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(monkeypatch):
+    """Whatever machine this runs on, it is none of GitHub's."""
+    monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+
+
+@pytest.fixture
+def baseline(cli, store, tmp_path):
+    """The baseline of the store."""
+    file = tmp_path / "baseline.json"
+    assert cli("baseline", store, "-o", file).code == 0
+    return file
+
+
+@pytest.fixture
+def planted(store, tmp_path):
+    """The store again, with figures of its second strategy changed."""
+
+    def plant(**figures):
+        results = Results.load(store)
+        for place, run in enumerate(results.runs):
+            if run.strategy.startswith("sliding"):
+                new = {name: change(run.metrics[name]) for name, change in figures.items()}
+                results.runs[place] = replace(run, metrics={**run.metrics, **new})
+        folder = tmp_path / "planted"
+        results.save(folder)
+        return folder
+
+    return plant
+
+
+def rules(tmp_path, text):
+    file = tmp_path / "gate.toml"
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def test_a_store_holds_against_its_own_baseline(cli, store, baseline, tmp_path):
+    done = cli("gate", store, "--baseline", baseline)
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith("gate: holds: ")
+    file = rules(tmp_path, '[rules]\ncost_usd = ["+0%", "-0%"]\namnesia_need = "+0"\n')
+    assert cli("gate", store, "--baseline", baseline, "--rules", file).code == 0
+
+
+PLANTED = {
+    "dearer": ('cost_usd = "+2%"', "cost_usd", lambda was: was * 1.019, lambda was: was * 1.021),
+    "more forgetful": (
+        'amnesia_need = "+0.02"',
+        "amnesia_need",
+        lambda was: (was or 0) + 0.019,
+        lambda was: (was or 0) + 0.021,
+    ),
+    "broken pairs": (
+        'structural_validity = "-0.01"',
+        "structural_validity",
+        lambda was: was - 0.009,
+        lambda was: was - 0.011,
+    ),
+    "a new overflow": (
+        'overflows = "== 0"',
+        "overflows",
+        lambda was: 0,
+        lambda was: 1,
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", sorted(PLANTED))
+def test_a_planted_regression_is_found_and_what_is_allowed_is_not(
+    kind, cli, planted, baseline, tmp_path
+):
+    rule, metric, within, beyond = PLANTED[kind]
+    told = ("--baseline", baseline, "--rules", rules(tmp_path, f"[rules]\n{rule}\n"))
+    assert cli("gate", planted(**{metric: within}), *told).code == 0
+    done = cli("gate", planted(**{metric: beyond}), *told)
+    assert done.code == 1
+    first, figures, *_ = done.out.splitlines()
+    assert first.startswith(f"REGRESSED  {metric} ")
+    assert "sliding_window(keep=4) under claude-sonnet-4-5" in first
+    assert "\N{RIGHTWARDS ARROW}" in figures
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_without_a_baseline_nothing_passes(exact, cli, store, tmp_path):
+    told = () if exact else ("--rules", rules(tmp_path, '[rules]\ncalls = "> 0"\n'))
+    for file in (tmp_path / "nowhere.json", rules(tmp_path / ".", "[rules]\ncalls = '> 0'\n")):
+        done = cli("gate", store, "--baseline", file, *told)
+        assert done.code == 2
+        assert "CANNOT JUDGE" in done.out
+        assert "no baseline: " in done.out
+
+
+def test_a_baseline_of_another_version_of_prices_is_not_compared_with(cli, store, baseline):
+    told = json.loads(baseline.read_text())
+    told["provenance"]["prices"] = "genai-prices 0"
+    baseline.write_text(json.dumps(told))
+    done = cli("gate", store, "--baseline", baseline)
+    assert done.code == 2
+    assert "other provenance: the price list: was 'genai-prices 0', is 'genai-prices" in done.out
+
+
+def test_all_files_are_written_whole_and_say_the_same(cli, planted, baseline, tmp_path):
+    files = {form: tmp_path / f"gate.{form}" for form in ("junit", "markdown", "json")}
+    options = [word for form, file in files.items() for word in (f"--{form}", file)]
+    dear = planted(cost_usd=lambda was: was * 2)
+    assert cli("gate", dear, "--baseline", baseline, *options).code == 1
+    [suite] = list(JUnitXml.fromfile(str(files["junit"])))
+    assert (suite.failures, suite.errors) == (1, 0)
+    assert files["markdown"].read_text("utf-8").startswith("### Gate: regressed: 1 regressed of ")
+    assert json.loads(files["json"].read_text())["counts"]["regressed"] == 1
+    assert not [file for file in tmp_path.iterdir() if file.name.endswith(".tmp")]
+
+
+def test_what_an_earlier_gate_wrote_does_not_stay_where_this_one_cannot_judge(
+    cli, store, baseline, tmp_path
+):
+    file = tmp_path / "gate.xml"
+    assert cli("gate", store, "--baseline", baseline, "--junit", file).code == 0
+    done = cli("gate", tmp_path / "none", "--baseline", baseline, "--junit", file)
+    assert done.code == 2
+    assert "no store of results" in done.err
+    [suite] = list(JUnitXml.fromfile(str(file)))
+    assert (suite.tests, suite.errors) == (1, 1)
+
+
+def test_a_file_that_cannot_be_written_is_told(cli, store, baseline, tmp_path):
+    nowhere = tmp_path / "nowhere" / "gate.xml"
+    done = cli("gate", store, "--baseline", baseline, "--junit", nowhere)
+    assert done.code == 2
+    assert "cannot write" in done.err
+
+
+def test_github_gets_annotations_and_the_step_its_summary(
+    cli, planted, baseline, tmp_path, monkeypatch
+):
+    summary = tmp_path / "summary.md"
+    summary.write_text("before\n")
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    dear = planted(cost_usd=lambda was: was * 2)
+    done = cli("gate", dear, "--baseline", baseline)
+    assert done.code == 1
+    [command] = [line for line in done.out.splitlines() if line.startswith("::")]
+    assert command.startswith("::error title=gate%3A cost_usd exact regressed::")
+    assert summary.read_text("utf-8").startswith("before\n### Gate: regressed")
+    silent = cli("gate", dear, "--baseline", baseline, "--no-github")
+    assert "::" not in silent.out
+
+
+WRONG = """
+[rules]
+cost_us = "+2%"
+overflows = 0
+amnesia_need = "2%"
+structural_validity = "+1%"
+calls = []
+
+[[rule]]
+type = "prohibitions"
+amnesia_need = "+0.02"
+
+[[rule]]
+type = "decision"
+amnesia = "+0.02"
+
+[[rule]]
+strategy = 3
+
+[extra]
+"""
+
+
+def test_all_that_is_wrong_with_rules_is_told_at_once(cli, store, baseline, tmp_path):
+    file = rules(tmp_path, WRONG)
+    done = cli("gate", store, "--baseline", baseline, "--rules", file)
+    assert done.code == 2
+    told = [line.strip().partition(" side_cost_usd")[0] for line in done.err.splitlines()[1:]]
+    assert told == [
+        "extra: unknown key 'extra'; known: rule, rules",
+        "rules.cost_us: unknown metric 'cost_us'; did you mean cost_usd or",
+        "rules.overflows: must be text, such as '+2%' or '== 0', not 0",
+        "rules.amnesia_need: '2%' is no rule; did you mean '+2%' or '-2%'?",
+        "rules.structural_validity: higher is better, so '+1%' only limits gains; did you mean "
+        "'-1%'? To limit both, write ['-1%', '+1%']",
+        "rules.calls: must be text, such as '+2%' or '== 0', not []",
+        "rule[0].type: unknown type of fact 'prohibitions'; did you mean prohibition?",
+        "rule[1].amnesia: of a type of fact only amnesia_need is known; did you mean "
+        "amnesia_decision, without a type?",
+        "rule[2].strategy: must be a pattern or a list of patterns, not 3",
+        "rule[2]: it asks nothing: name a metric, such as cost_usd = '+2%'",
+    ]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ("", "there is no rule in it"),
+        ("[rules", "gate.toml:1: no rules: "),
+        ("rules = 3", "rules: must be a table, not 3"),
+        ("[rule]\ncalls = '> 0'", "write [[rule]] in two brackets"),
+        ("rule = [3]", "rule[0]: must be a table, not 3"),
+    ],
+)
+def test_what_is_no_file_of_rules_is_told(wrong, cli, store, baseline, tmp_path):
+    text, told = wrong
+    done = cli("gate", store, "--baseline", baseline, "--rules", rules(tmp_path, text))
+    assert done.code == 2
+    assert told in done.err
+
+
+def test_rules_to_begin_with_hold_for_what_has_not_changed(
+    cli, store, baseline, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    assert "wrote gate.toml\n" in cli("new", "gate").out
+    told = ("--baseline", baseline, "--rules", "gate.toml")
+    assert cli("gate", store, *told).code == 0
+    text = (tmp_path / "gate.toml").read_text("utf-8")
+    every = text.replace("# [[rule]]", "[[rule]]")
+    lines = every[every.index("[[rule]]") :].splitlines()
+    known = ("strategy", "scenario", "model", "overflows", "write", "type", "amnesia")
+    tail = [line.removeprefix("# ") if line[2:].startswith(known) else line for line in lines]
+    file = rules(tmp_path, "\n".join(tail))
+    done = cli("gate", store, "--baseline", baseline, "--rules", file)
+    assert done.err == ""
+    assert "no run fits" in done.out or done.code == 0
+
+
+def test_a_change_of_one_s_own_code_is_what_a_gate_is_for(cli, tmp_path):
+    file, folder, kept = tmp_path / "mine.py", tmp_path / "out", tmp_path / "baseline.json"
+    for keep, code in ((6, 0), (6, 0), (2, 1)):
+        file.write_text(MINE.replace("KEEP", str(keep)))
+        source = "coding_agent(turns=4, tokens=3000)"
+        compactlab.run([source], [f"{file}:Mine"], out=folder)
+        if not kept.exists():
+            assert cli("baseline", folder, "-o", kept).code == 0
+        done = cli("gate", folder, "--baseline", kept)
+        assert done.code == code, done.said
+    assert "REGRESSED  cost_usd exact, " in done.out
