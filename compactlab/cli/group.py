@@ -9,6 +9,7 @@ import click
 from compactlab import __version__
 from compactlab.cli.audit import audit
 from compactlab.cli.baseline import baseline
+from compactlab.cli.compare import compare
 from compactlab.cli.disclosing import shown
 from compactlab.cli.explain import explain
 from compactlab.cli.fit import fit
@@ -51,6 +52,7 @@ def cli() -> None:
 for command in (
     run,
     report,
+    compare,
     explain,
     baseline,
     gate,

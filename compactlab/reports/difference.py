@@ -40,7 +40,7 @@ def bill(contrast: Contrast | None, than: str) -> str:
         more = "more" if contrast.estimate > 0 else "less"
         return f"{dollars(abs(contrast.estimate))} USD a conversation {more} than {than}"
     told = f"{times(contrast.estimate)} {than}"
-    if contrast.low is None or contrast.high is None:
+    if contrast.low is None or contrast.high is None or contrast.low == contrast.high:
         return told
     low, high = contrast.low - 1, contrast.high - 1
     near = _percent(low) == _percent(high)
@@ -51,7 +51,7 @@ def spread(contrast: Contrast) -> str:
     """Between which bounds a bill lies beside another: "3% less to 4% more"."""
     if contrast.estimate is None or contrast.kind != "ratio":
         return "no figure"
-    if contrast.low is None or contrast.high is None:
+    if contrast.low is None or contrast.high is None or contrast.low == contrast.high:
         return f"{abs(contrast.estimate - 1):.1%} {'less' if contrast.estimate < 1 else 'more'}"
     return _span(contrast.low - 1, contrast.high - 1, "{:.1%}".format)
 
@@ -77,7 +77,7 @@ def forgets(contrast: Contrast | None, than: str) -> str:
 
 def points(contrast: Contrast) -> str:
     """Between which bounds a share lies beside another, in points: "2.1 to 6.0 more"."""
-    if contrast.low is None or contrast.high is None:
+    if contrast.low is None or contrast.high is None or contrast.low == contrast.high:
         return ""
     return _span(contrast.low, contrast.high, _points)
 
@@ -99,14 +99,14 @@ def signed(contrast: Contrast) -> str:
     if contrast.estimate is None or contrast.kind != "ratio":
         return ""
     told = f"{contrast.estimate - 1:+.0%}"
-    if contrast.low is None or contrast.high is None:
+    if contrast.low is None or contrast.high is None or contrast.low == contrast.high:
         return told
     return f"{told} ({100 * (contrast.low - 1):+.1f} to {100 * (contrast.high - 1):+.1f})"
 
 
 def signed_points(contrast: Contrast) -> str:
     """The bounds of a share beside another, for a cell: "+2.1 to +6.0"."""
-    if contrast.low is None or contrast.high is None:
+    if contrast.low is None or contrast.high is None or contrast.low == contrast.high:
         return ""
     return f"{100 * contrast.low:+.1f} to {100 * contrast.high:+.1f}"
 

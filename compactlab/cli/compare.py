@@ -1,0 +1,101 @@
+"""``compactlab compare``: stores against each other, or strategies inside one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from compactlab.cli.disclosing import say, shown_results
+from compactlab.cli.options import redact
+from compactlab.sim.errors import UsageError
+
+if TYPE_CHECKING:
+    from compactlab.reports.pairwise.match import Match
+
+_MANIFEST = "manifest.json"
+
+
+@click.command()
+@click.argument("store", type=click.Path(file_okay=False))
+@click.argument("others", nargs=-1, required=True, metavar="STORE_OR_STRATEGY...")
+@click.option(
+    "--strategy",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    help="Of stores: only these strategies; a spec, a name or a pattern. Repeatable.",
+)
+@click.option(
+    "--despite",
+    multiple=True,
+    metavar="ENTRY",
+    help="Compare stores that differ in this entry of their manifests (prices, tokenizer, window, "
+    "loop, churn, own_models) all the same, and say so. Repeatable.",
+)
+@click.option(
+    "--format", "form", type=click.Choice(("table", "md", "json")), default="table",
+    show_default=True,
+)  # fmt: skip
+@redact
+def compare(
+    store: str, others: tuple[str, ...], names: tuple[str, ...], despite: tuple[str, ...], form: str
+) -> None:
+    """Hold strategies inside STORE, or stores, against the first one named.
+
+    \b
+    compactlab compare sweep keep_all codex 'sliding_window*'
+    compactlab compare before after --strategy codex
+
+    Figures are paired by conversation, seed and draw. Stores that do not measure the same thing are
+    refused, with what differs.
+    """  # noqa: D301
+    from compactlab.reports.pairwise.machine import machine
+    from compactlab.reports.pairwise.markdown import markdown
+    from compactlab.reports.pairwise.table import table
+
+    matches, differing = _matches(store, others, names, despite)
+    write = {"table": table, "md": markdown, "json": machine}[form]
+    text = write(matches, differing)
+    if form == "json":
+        click.echo(text)
+    else:
+        say(text)
+
+
+def _matches(
+    store: str, others: Sequence[str], names: Sequence[str], despite: Sequence[str]
+) -> tuple[list[Match], list[str]]:
+    from compactlab.reports.pairwise.match import between, within
+    from compactlab.reports.pairwise.unlike import refuse_unlike
+    from compactlab.sim.results import Results
+
+    first = shown_results(Results.load(Path(store)))
+    folders = [(Path(other) / _MANIFEST).exists() for other in others]
+    if not any(folders):
+        if names or despite:
+            raise UsageError("--strategy and --despite are for stores, and only one is named")
+        return within(first, others), []
+    if not all(folders):
+        odd = others[folders.index(False)]
+        raise UsageError(f"{odd} is no store; name stores alone, and strategies by --strategy")
+    loaded = [(other, shown_results(Results.load(Path(other)))) for other in others]
+    titles = _titles([store, *others])
+    differing: list[str] = []
+    for title, (_, results) in zip(titles[1:], loaded, strict=True):
+        differing += refuse_unlike((titles[0], first), (title, results), despite)
+    against = [(title, results) for title, (_, results) in zip(titles[1:], loaded, strict=True)]
+    return between((titles[0], first), against, names), list(dict.fromkeys(differing))
+
+
+def _titles(folders: Sequence[str]) -> list[str]:
+    """What stores are called: their folders' last names, or all of them where these are equal."""
+    short = [Path(folder).resolve().name for folder in folders]
+    titles = short if len(set(short)) == len(short) else [str(Path(folder)) for folder in folders]
+    # One that is named twice must be nothing but equal to itself.
+    return [
+        f"{title} ({titles[:place].count(title) + 1})" if title in titles[:place] else title
+        for place, title in enumerate(titles)
+    ]

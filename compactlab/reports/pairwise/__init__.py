@@ -1,0 +1,1 @@
+"""Strategies held against each other: inside one store, or between several."""

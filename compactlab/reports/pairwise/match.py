@@ -1,0 +1,200 @@
+"""A match: one strategy held against another, over the conversations that both had."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+
+from compactlab.reports.comparison import (
+    Comparison,
+    Kind,
+    Row,
+    compare,
+    comparisons,
+    kind_of,
+    label,
+)
+from compactlab.reports.statistics.adjustment import benjamini_hochberg, holm
+from compactlab.reports.statistics.contrast import PRIMARY, Contrast, contrasts
+from compactlab.sim.errors import UsageError, unknown
+from compactlab.sim.metrics import METRICS
+from compactlab.sim.results import Results
+from compactlab.sim.run import Run
+
+
+@dataclass(frozen=True)
+class Match:
+    """Two strategies, or one in two stores, on the same conversations.
+
+    Parameters
+    ----------
+    comparison
+        That they stand in.
+    subject, reference
+        Who is looked at, and against whom.
+    contrasts
+        The difference in each metric, by its name.
+    """
+
+    comparison: Comparison
+    subject: Row
+    reference: Row
+    contrasts: Mapping[str, Contrast]
+
+
+def within(results: Results, names: Sequence[str]) -> list[Match]:
+    """Hold strategies of one store against the first of them.
+
+    Parameters
+    ----------
+    results
+        The store.
+    names
+        Labels, specs, names without fields, or patterns of them; the first is the reference.
+
+    Raises
+    ------
+    UsageError
+        If a name fits no strategy, or there are fewer than two.
+    """
+    specs = list(dict.fromkeys(spec for name in names for spec in chosen(results, name)))
+    if len(specs) < 2:
+        raise UsageError(f"one strategy cannot be compared: {', '.join(names)} names no other")
+    kept = replace(results, runs=[run for run in results.runs if run.strategy in specs])
+    found: list[Match] = []
+    for comparison in comparisons(kept):
+        reference = next((row for row in comparison.rows if row.spec == specs[0]), None)
+        if reference is not None and len(comparison.rows) > 1:
+            found += _against(comparison, reference)
+    if not found:
+        raise UsageError("they have no conversation in common that went well under both")
+    return found
+
+
+def between(
+    first: tuple[str, Results], others: Sequence[tuple[str, Results]], names: Sequence[str]
+) -> list[Match]:
+    """Hold strategies of some stores against themselves in the first store.
+
+    Parameters
+    ----------
+    first
+        What the reference is called, and its results.
+    others
+        The others.
+    names
+        Which strategies; all that the stores share if there are none. Where each store has one
+        strategy alone, these are compared.
+
+    Raises
+    ------
+    UsageError
+        If they have nothing in common.
+    """
+    found = [match for other in others for match in _between(first, other, names)]
+    if not found:
+        raise UsageError(
+            "the stores have no strategy in common that went well over the same conversation, "
+            "model, window and summariser in both"
+        )
+    return _adjusted(found)
+
+
+def chosen(results: Results, name: str) -> list[str]:
+    """The specs that a name stands for.
+
+    Parameters
+    ----------
+    results
+        Where they are looked up.
+    name
+        A spec, a label, the name without fields, or a pattern with ``*``.
+
+    Raises
+    ------
+    UsageError
+        If there is none.
+    """
+    specs = list(dict.fromkeys(run.strategy for run in results.runs if run.strategy))
+    labels = {spec: label(results, spec) for spec in specs}
+    ways = (
+        [spec for spec in specs if name in (spec, labels[spec])],
+        [spec for spec in specs if spec.partition("(")[0] == name and " + " not in spec],
+        [spec for spec in specs if fnmatchcase(labels[spec], name) or fnmatchcase(spec, name)],
+    )
+    for found in ways:
+        if found:
+            return found
+    raise UsageError(unknown("strategy", name, sorted(labels.values())))
+
+
+def _between(
+    first: tuple[str, Results], other: tuple[str, Results], names: Sequence[str]
+) -> Iterator[Match]:
+    (ours, a), (theirs, b) = first, other
+    held, new = _by_kind(a), _by_kind(b)
+    for kind in (kind for kind in held if kind in new):
+        pairs = list(_pairs(list(held[kind]), list(new[kind]), _wanted(a, b, names)))
+        for before, after in pairs:
+            old = [replace(run, strategy=f"{before} in {ours}") for run in held[kind][before]]
+            now = [replace(run, strategy=f"{after} in {theirs}") for run in new[kind][after]]
+            told = {
+                f"{before} in {ours}": f"{label(a, before)} in {ours}",
+                f"{after} in {theirs}": f"{label(b, after)} in {theirs}",
+            }
+            both = Results([*old, *now], {**b.manifest, "strategies": told})
+            comparison = compare(both, kind, both.runs)
+            reference = next((r for r in comparison.rows if r.spec == f"{before} in {ours}"), None)
+            if reference is not None:
+                yield from _against(comparison, reference)
+
+
+def _wanted(a: Results, b: Results, names: Sequence[str]) -> set[str] | None:
+    if not names:
+        return None
+    return {spec for name in names for results in (a, b) for spec in chosen(results, name)}
+
+
+def _pairs(
+    held: Sequence[str], new: Sequence[str], wanted: set[str] | None
+) -> Iterator[tuple[str, str]]:
+    if len(held) == len(new) == 1:
+        yield held[0], new[0]
+        return
+    for spec in held:
+        if spec in new and (wanted is None or spec in wanted):
+            yield spec, spec
+
+
+def _by_kind(results: Results) -> dict[Kind, dict[str, list[Run]]]:
+    found: dict[Kind, dict[str, list[Run]]] = {}
+    for run in results.runs:
+        if run.status != "unreadable":
+            found.setdefault(kind_of(run), {}).setdefault(run.strategy, []).append(run)
+    return found
+
+
+def _against(comparison: Comparison, reference: Row) -> Iterator[Match]:
+    measured = [name for name in METRICS if reference.figures[name] is not None]
+    primary = [name for name in PRIMARY if name in measured]
+    rest = [name for name in measured if name not in PRIMARY]
+    found = {**contrasts(comparison, reference, primary), **contrasts(comparison, reference, rest)}
+    for row in comparison.rows:
+        if row is not reference:
+            own = {name: found[row.spec, name] for name in measured}
+            yield Match(comparison, row, reference, own)
+
+
+def _adjusted(matches: list[Match]) -> list[Match]:
+    """Adjust over all matches together: each was one of many that were looked at."""
+    new: list[dict[str, Contrast]] = [dict(match.contrasts) for match in matches]
+    for name in PRIMARY:
+        held = [(own, own[name]) for own in new if name in own]
+        for (own, contrast), p in zip(held, holm([c.p for _, c in held]), strict=True):
+            own[name] = replace(contrast, adjusted=p)
+    rest = [(own, name) for own in new for name in own if name not in PRIMARY]
+    chances = benjamini_hochberg([own[name].p for own, name in rest])
+    for (own, name), p in zip(rest, chances, strict=True):
+        own[name] = replace(own[name], adjusted=p)
+    return [replace(match, contrasts=own) for match, own in zip(matches, new, strict=True)]

@@ -1,0 +1,120 @@
+"""Two strategies, or one in two stores, are held against each other on the same conversations."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from compactlab.reports.pairwise.machine import machine
+from compactlab.reports.pairwise.markdown import markdown
+from compactlab.reports.pairwise.match import between, chosen, within
+from compactlab.reports.pairwise.table import table
+from compactlab.reports.pairwise.unlike import MUST_AGREE, refuse_unlike
+from compactlab.sim.errors import UsageError
+from compactlab.sim.results import Results
+from compactlab.sim.run import Run
+
+Make = Callable[..., Run]
+Store = Callable[..., Results]
+
+KEPT = [(0, 600), (600, 300), (900, 100)]
+SHORT = [(0, 600), (0, 200), (0, 100)]
+
+
+@pytest.fixture
+def many(make: Make, store: Store) -> Callable[..., Results]:
+    """Twelve conversations under three strategies; bills of one of them can be scaled."""
+
+    def made(size: float = 1.0, need: float = 0.9, **manifest: object) -> Results:
+        runs = []
+        for place in range(12):
+            name, own = f"talk-{place}", 1 + 0.1 * place
+            cut = [(round(r * own * size), round(w * own * size)) for r, w in SHORT]
+            runs += [
+                make("keep_all()", [(round(r * own), round(w * own)) for r, w in KEPT], name),
+                make("cut(most=3)", cut, name, cut=[1], need=need),
+                make("cut(most=5)", SHORT, name, cut=[1], need=0.9),
+            ]
+        return store(*runs, **manifest)
+
+    return made
+
+
+def test_a_strategy_against_itself_differs_in_nothing(many: Callable[..., Results]) -> None:
+    matches = between(("a", many()), [("b", many())], ["cut(most=3)"])
+    assert [match.subject.label for match in matches] == ["cut(most=3) in b"]
+    for contrast in matches[0].contrasts.values():
+        assert contrast.estimate == contrast.same
+        assert not contrast.determined
+        assert (contrast.wins, contrast.losses, contrast.p) == (0, 0, 1.0)
+        assert contrast.low is None or contrast.low == contrast.high == contrast.same
+    text = table(matches)
+    assert "cut(most=3) in b costs as much as cut(most=3) in a" in text
+    assert text.count("the same in every conversation") == 2
+
+
+def test_what_changed_between_two_stores_is_found(many: Callable[..., Results]) -> None:
+    matches = between(("old", many()), [("new", many(size=1.2, need=0.8))], ())
+    said = table(matches)
+    assert "cut(most=3) in new costs 18% more than cut(most=3) in old" in said
+    assert "dearer (p 0.0015)" in said  # 2 of 4,096 flips, for each of three matches
+    assert "10.0 points more than cut(most=3) in old: forgets more" in said
+    assert said.count("the same in every conversation") == 4
+
+
+def test_strategies_of_a_store_are_found_by_name_and_pattern(many: Callable[..., Results]) -> None:
+    results = many()
+    assert chosen(results, "cut(most=3)") == ["cut(most=3)"]
+    assert chosen(results, "cut") == ["cut(most=3)", "cut(most=5)"]
+    assert chosen(results, "*most=5*") == ["cut(most=5)"]
+    with pytest.raises(UsageError, match="keep_all"):
+        chosen(results, "keep_al")
+    with pytest.raises(UsageError, match="one strategy cannot be compared"):
+        within(results, ["cut(most=3)", "cut(most=3)"])
+    first, second = within(results, ["keep_all", "cut"])
+    assert {first.subject.spec, second.subject.spec} == {"cut(most=3)", "cut(most=5)"}
+    assert {first.reference.spec, second.reference.spec} == {"keep_all()"}
+
+
+def test_two_stores_of_one_strategy_each_are_compared(make: Make, store: Store) -> None:
+    one = store(*(make("keep_all()", KEPT, f"{place}") for place in range(3)))
+    other = store(*(make("cut()", SHORT, f"{place}", cut=[1]) for place in range(3)))
+    (match,) = between(("a", one), [("b", other)], ())
+    assert (match.reference.label, match.subject.label) == ("keep_all in a", "cut in b")
+
+
+def test_only_common_conversations_count(many: Callable[..., Results]) -> None:
+    fewer = many()
+    fewer.runs = [run for run in fewer.runs if run.conversation not in ("talk-0", "talk-1")]
+    matches = between(("a", many()), [("b", fewer)], ())
+    assert {match.comparison.conversations for match in matches} == {10}
+    assert {len(match.comparison.left_out) for match in matches} == {2}
+
+
+@pytest.mark.parametrize("key", sorted(MUST_AGREE))
+def test_unlike_stores_are_refused(many: Callable[..., Results], key: str) -> None:
+    one, other = many(**{key: "this"}), many(**{key: "that"})
+    with pytest.raises(UsageError, match=f"{MUST_AGREE[key]}: this in a, that in b.*{key}"):
+        refuse_unlike(("a", one), ("b", other))
+    (said,) = refuse_unlike(("a", one), ("b", other), [key])
+    assert said == f"They differ in the {MUST_AGREE[key]}: this in a, that in b."
+
+
+def test_conversations_of_other_content_are_always_refused(many: Callable[..., Results]) -> None:
+    other = many()
+    other.runs = [replace(run, digest="e" * 16) for run in other.runs]
+    with pytest.raises(UsageError, match=r"12 conversations \(talk-0, talk-1, talk-2 and others\)"):
+        refuse_unlike(("a", many()), ("b", other), list(MUST_AGREE))
+
+
+def test_every_format_says_the_same(many: Callable[..., Results]) -> None:
+    matches = within(many(), ["keep_all", "cut(most=3)"])
+    data = json.loads(machine(matches))
+    (match,) = data["matches"]
+    (cost,) = [each for each in match["contrasts"] if each["metric"] == "cost_usd"]
+    assert cost["estimate"] == matches[0].contrasts["cost_usd"].estimate
+    assert cost["determined"] is True
+    assert "`cut(most=3)` costs " in markdown(matches)
+    for text in (table(matches), markdown(matches)):
+        assert "cheaper (p <0.001)" in text
