@@ -118,7 +118,7 @@ def _conversation(
 
 
 def _run(run: Run) -> list[Any]:
-    drawn = [sizes(run), fresh(run), _bills(run)]
+    drawn: list[list[Any]] = [sizes(run), fresh(run), _bills(run)]
     hits = [column(run, name) for name in ("compaction", "overflow")]
     return [
         sum(map(bool, hits[0])),

@@ -25,7 +25,7 @@ _WORDS = {
     "cost_usd": ("cheaper", "dearer", "no dearer"),
     "amnesia_need": ("forgets less", "forgets more", "forgets no more"),
 }
-_TITLES = {"cost_usd": "cost", "amnesia_need": "needs forgotten"}
+_TITLES = {"cost_usd": "Cost", "amnesia_need": "Needs forgotten"}
 
 
 @dataclass(frozen=True)
@@ -36,14 +36,15 @@ class Differences:
     ----------
     reference
         The label of the strategy that the others are held against.
-    grid
-        The two declared metrics: cost, and needs forgotten.
+    declared
+        A table for each of the metrics that were declared beforehand, with its title: cost, and
+        needs forgotten.
     explored
         All other metrics that the tables show, which nobody had declared beforehand.
     """
 
     reference: str
-    grid: Grid
+    declared: tuple[tuple[str, Grid], ...]
     explored: Grid
 
 
@@ -68,16 +69,13 @@ def differences(comparison: Comparison, colours: Mapping[str, str]) -> Differenc
     declared = [name for name in _TITLES if _known(comparison, name)]
     found = contrasts(comparison, reference, [*declared, *explored])
     rows = [row for row in comparison.rows if row is not reference]
-    heads = [head for name in declared for head in _heads(name)]
-    lines = [_line(row, colours, found, declared, _cells) for row in rows]
-    groups = [(f"{_TITLES[name]}, against {reference.label}", 6) for name in declared]
     others = [Head(_title(name), name, METRICS[name].better) for name in explored]
     beside = [_line(row, colours, found, explored, _brief) for row in rows]
-    return Differences(
-        reference.label,
-        Grid(tuple(heads), tuple(lines), tuple(groups)),
-        Grid(tuple(others), tuple(beside)),
-    )
+    grids = []
+    for name in declared:
+        lines = [_line(row, colours, found, [name], _cells) for row in rows]
+        grids.append((_TITLES[name], Grid(tuple(_heads(name)), tuple(lines))))
+    return Differences(reference.label, tuple(grids), Grid(tuple(others), tuple(beside)))
 
 
 def _known(comparison: Comparison, metric: str) -> bool:
@@ -104,11 +102,11 @@ def _heads(metric: str) -> Iterator[Head]:
     within = f"{margin}%" if metric == "cost_usd" else f"{margin} points"
     unit = "%" if metric == "cost_usd" else "points"
     yield Head(f"difference, {unit} (95% interval)", metric)
-    yield Head("p, Holm", f"{metric}: adjusted p")
-    yield Head("better / same / worse", f"{metric}: conversations", "higher")
+    yield Head("p (Holm)", f"{metric}: adjusted p")
+    yield Head("conversations better / same / worse", f"{metric}: conversations", "higher")
     yield Head("finding", f"{metric}: finding")
     yield Head(f"{_WORDS[metric][2]}, within {within}", f"{metric}: non-inferiority", "higher")
-    yield Head(f"could have seen, {unit}", f"{metric}: smallest detectable difference")
+    yield Head(f"could have been seen, {unit}", f"{metric}: smallest detectable difference")
 
 
 def _cells(contrast: Contrast) -> Iterator[Cell]:

@@ -76,20 +76,18 @@ class Grid:
     ----------
     heads, lines
         Its columns and its rows.
-    groups
-        What stands above several columns at once, and above how many; may be empty.
     ordered
         By which column, and in which direction, its rows come; "" for another order.
     """
 
     heads: tuple[Head, ...]
     lines: tuple[Line, ...]
-    groups: tuple[tuple[str, int], ...] = ()
     ordered: str = ""
 
-    def where(self, *keys: str) -> list[Head]:
-        """The columns whose meaning is to be told: all, or those that are named."""
-        return [head for head in self.heads if head.meaning and (not keys or head.key in keys)]
+    @property
+    def explained(self) -> list[Head]:
+        """The columns whose meaning is to be told."""
+        return [head for head in self.heads if head.meaning]
 
 
 def head_of(column: Column, meaning: str = "") -> Head:

@@ -84,7 +84,8 @@ class Section:
     chosen
         One conversation; None if none was replayed.
     views
-        Compactions message by message; None if no run went well.
+        Compactions message by message: those of that conversation, and those of others; None if
+        no run went well.
     """
 
     name: str
@@ -97,7 +98,7 @@ class Section:
     drawings: Mapping[str, Sequence[Drawing]]
     causes: tuple[CauseLine, ...]
     chosen: Chosen | None
-    views: Views | None
+    views: tuple[Views, Views] | None
 
 
 def section(
@@ -210,16 +211,22 @@ def _chosen(
 
 def _views(
     results: Results, comparison: Comparison, listing: Sequence[Conversation], budget: int
-) -> Views | None:
-    """The compactions that are shown message by message: of the first conversation, if it has any.
+) -> tuple[Views, Views] | None:
+    """The compactions that are shown message by message.
 
-    They get as large a share of their own budget as the data get of theirs.
+    They get as large a share of their own budget as the data get of theirs. What one might choose
+    comes first.
     """
-    runs = [run for row in comparison.rows for run in row.runs]
+    chief = _chief(comparison)
+    rows = sorted(comparison.rows, key=lambda row: (not row.choice, row.spec not in chief))
+    runs = [run for row in rows for run in row.runs]
     if not runs:
         return None
-    share = ROOM * budget // BUDGET
-    return views(results, runs, listing[0].case, share)
+    first = listing[0]
+    found = views(results, runs, first.case, ROOM * budget // BUDGET)
+    own = tuple(each for each in found.shown if each.conversation == first.title)
+    others = tuple(each for each in found.shown if each.conversation != first.title)
+    return Views(own, found.idle, 0), Views(others, (), found.left_out)
 
 
 def _chief(comparison: Comparison) -> Collection[str]:
