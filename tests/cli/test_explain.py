@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import compactlab as package
+from compactlab.reports.views import views
 from compactlab.scenarios.coding_agent import CodingAgent
 
 SESSION = "coding_agent(turns=6, tokens=60000)"
@@ -130,3 +131,22 @@ def test_python_is_told_the_same() -> None:
     assert account.entries == again.entries
     assert account.figures == again.figures
     assert len(account.entries) == account.figures["calls"]
+
+
+def test_a_compaction_is_told_as_on_the_page(compactlab: Run) -> None:
+    """What explain says of a call is what the report of a run says of that compaction."""
+    results = package.run([SESSION], ["auto_compact"], window=WINDOW)
+    (shown,) = views(results, results.runs).shown
+    told = compactlab(
+        "explain", SESSION, "--strategy", "auto_compact", "--window", WINDOW,
+        "--call", shown.view.call,
+    )  # fmt: skip
+    assert told.code == 0
+    body = " ".join(told.out.split())
+    assert all(" ".join(sentence.split()) in body for sentence in shown.view.words)
+    assert "written" in body
+    before = compactlab(
+        "explain", SESSION, "--strategy", "auto_compact", "--window", WINDOW,
+        "--call", shown.view.call - 1,
+    )  # fmt: skip
+    assert "stayed" not in before.out

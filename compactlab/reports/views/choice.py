@@ -17,7 +17,7 @@ from compactlab.sim.tables import NO_ROWS
 # Characters of all views of a page together: it shall stay under 5 MB.
 BUDGET = 1_000_000
 # What stands around a message, and around a view, that is no text of theirs.
-_AROUND, _ABOUT = 220, 1_200
+_AROUND, _ABOUT = 220, 800
 
 
 @dataclass(frozen=True)
@@ -32,14 +32,17 @@ class Shown:
         The strategy's short name and its full one.
     compactions
         How often the run was compacted; 0 where that was not written.
+    inferred
+        Whether its facts are not declared, but inferred from actions.
     view
-        The one of them that is shown.
+        The compaction that is shown.
     """
 
     conversation: str
     strategy: str
     spec: str
     compactions: int
+    inferred: bool
     view: View
 
 
@@ -115,8 +118,14 @@ def _shown(results: Results, run: Run) -> Shown:
     assert view is not None
     name = clean(run.conversation) or "(no name)"
     title = f"{name} ({clean(run.scenario)}{f', seed {run.seed}' if run.seed else ''})"
-    name, spec = label(results, run.strategy), clean(run.strategy)
-    return Shown(title, name, spec, len(run.rows.get("compactions", NO_ROWS)), view)
+    return Shown(
+        title,
+        label(results, run.strategy),
+        clean(run.strategy),
+        len(run.rows.get("compactions", NO_ROWS)),
+        run.labels == "inferred",
+        view,
+    )
 
 
 def size_of(view: View) -> int:

@@ -13,7 +13,7 @@ from compactlab.sim.tables import Rows
 # Characters of a message that are shown, of its beginning and of its end: of one of the script, as
 # the store keeps it, and of one that the strategy wrote.
 _BRIEF, _LONG = (160, 80), (3_000, 1_000)
-_ID = 32
+_ID, _WHAT, _FACT = 32, 120, 200
 # Facts that no call needed, of which so many are told by name.
 _NAMED = 5
 _DEEDS = {
@@ -118,9 +118,10 @@ class Piece:
 
 def before(rows: Rows, place: int, said: Said) -> Piece:
     """The message of a row on the side before."""
-    name = rows["message"][place]
-    text = rows["text"][place] if name not in said else ends(said[name], *_BRIEF)
-    return _piece(rows, place, name, rows["tokens_before"][place], " ".join(text.split()))
+    name, role = rows["message"][place], rows["role"][place]
+    text = "" if role == "system" else said.get(name, rows["text"][place])
+    text = " ".join(ends(text, *_BRIEF).split())
+    return _piece(rows, place, name, rows["tokens_before"][place], text)
 
 
 def after(rows: Rows, place: int, said: Said) -> Piece:
@@ -144,13 +145,18 @@ def _title(rows: Rows, place: int, name: str) -> str:
     if count > 1 or not role:
         return counted(count, "message")
     id = "" if name.startswith("#") else clean(shorten(name, _ID))
-    return " · ".join(filter(None, (clean(role), _told(rows["what"][place]), id)))
+    what = _told(shorten(rows["what"][place], _WHAT))
+    return " · ".join(filter(None, (clean(shorten(role, _ID)), what, id)))
 
 
 def with_facts(piece: Piece, rows: Rows, place: int) -> Piece:
     """A piece with the facts that were lost with it."""
     facts = tuple(
-        Fact(clean(fact), _STATES.get(state, clean(state)), int(call) if call.isdecimal() else 0)
+        Fact(
+            clean(shorten(fact, _FACT)),
+            _STATES.get(state, _STATES["lost"]),
+            int(call) if call.isdecimal() else 0,
+        )
         for fact, state, call in zip(
             rows["said"][place], rows["states"][place], rows["missed_at"][place], strict=True
         )
