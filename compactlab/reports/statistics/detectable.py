@@ -69,8 +69,8 @@ def smallest_share(pairs: float, discordance: float) -> float | None:
     Returns
     -------
     float or None
-        The difference at 80 % power and 5 % two-sided; None where even all discordant pairs on one
-        side would be too few.
+        The difference at 80 % power and 5 % two-sided; None where there is no discordant pair, or
+        too few even if all were on one side.
 
     Examples
     --------
@@ -80,6 +80,8 @@ def smallest_share(pairs: float, discordance: float) -> float | None:
     """
     from scipy.special import ndtri
 
+    if discordance <= 0:
+        return None
     outer, inner = float(ndtri(1 - ALPHA / 2)), float(ndtri(POWER))
     # sqrt(n) d = outer sqrt(p) + inner sqrt(p - d²), squared, is quadratic in d.
     a, b = pairs + inner**2, outer * sqrt(discordance * pairs)

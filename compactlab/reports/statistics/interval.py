@@ -56,7 +56,8 @@ def interval_of(values: Sequence[float | None], how: Rule) -> Interval:
     if how == "maximum" or count < bootstrap.FEWEST:
         return Interval()
     if how == "median":
-        return _interval(*median.ends(known), median.METHOD, float(np.abs(known).max()))
+        size = float(np.abs(known[np.isfinite(known)]).max(initial=0.0))
+        return _interval(*median.ends(known), median.METHOD, size)
     if not np.isfinite(known).all():
         return Interval()
     some = np.ones((1, count), np.bool_)

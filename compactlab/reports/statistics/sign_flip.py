@@ -108,6 +108,38 @@ def _as_far(differences: Floats, flips: NDArray[np.int8], both: bool) -> Floats:
     return count / len(flips)
 
 
+def conversations_needed(strategies: int, level: float = 0.05) -> int | None:
+    """From how many conversations on a strategy can be told from the reference at all.
+
+    With n conversations that all differ one way, the two-sided p is 2 / 2**n, and Holm's correction
+    multiplies it by the number of strategies.
+
+    Parameters
+    ----------
+    strategies
+        How many are compared with the reference.
+    level
+        What the adjusted p has to stay below.
+
+    Returns
+    -------
+    int or None
+        None where so many strategies are compared that no number of conversations is enough, as p
+        is never told finer than one over all flips.
+
+    Examples
+    --------
+    >>> [conversations_needed(strategies) for strategies in (1, 7, 30, 500)]
+    [6, 9, 11, None]
+    """
+    if strategies >= level * (FLIPS + 1):
+        return None
+    pairs = 1
+    while strategies * 2 / 2**pairs >= level:
+        pairs += 1
+    return pairs
+
+
 @lru_cache(maxsize=EXACT)
 def every_flip(pairs: int) -> NDArray[np.int8]:
     """All ways to flip so many pairs; ways by pairs, 1 or -1."""

@@ -48,7 +48,7 @@ def test_a_share_differs_by_the_mean_of_its_differences(contrasted: Contrasted) 
     # Ranks 4, 4, 4 and 1.5 for, 1.5 against.
     assert found.effect == pytest.approx((13.5 - 1.5) / 15)
     assert (found.low, found.high, found.method) == (None, None, "")
-    assert not (found.determined or found.better or found.worse)
+    assert (found.determined, found.better, found.worse) == (False, False, False)
 
 
 def test_money_differs_by_the_ratio_of_its_sums(contrasted: Contrasted) -> None:
@@ -118,9 +118,8 @@ def test_so_do_tokens_read(compared: Compared, make: Callable[..., Run]) -> None
     from compactlab.reports.comparison import comparisons
     from compactlab.sim.results import Results
 
-    cut = [(0, 1_000), (0, 1_000)]
-    runs = [make(spec, prompts, name) for name in ("one", "two")
-            for spec, prompts in (("keep_all()", [(0, 1_000), (1_000, 1_000)]), ("cut()", cut))]  # fmt: skip
+    prompts = {"keep_all()": [(0, 1_000), (1_000, 1_000)], "cut()": [(0, 1_000), (0, 1_000)]}
+    runs = [make(spec, prompts[spec], name) for name in ("one", "two") for spec in prompts]
     (comparison,) = comparisons(Results(runs, {}))
     kept = reference_of(comparison)
     assert kept is not None
@@ -141,7 +140,7 @@ def test_a_strategy_against_itself_is_the_same(
     assert found.estimate == same == found.same
     assert (found.low, found.high) == interval
     assert (found.p, found.adjusted, found.ties, found.effect) == (1.0, 1.0, count, 0.0)
-    assert not (found.determined or found.better or found.worse)
+    assert (found.determined, found.better, found.worse) == (False, False, False)
     assert found.detectable is None
     assert found.geometric in (1.0, None)
 
@@ -235,7 +234,7 @@ def test_each_primary_metric_is_corrected_for_strategies_and_the_others_together
     assert {own.correction for own in others} == {"BH"}
     assert max(own.adjusted or 0 for own in others) <= max(own.p or 0 for own in others)
     assert found["s3()", "calls"].determined
-    assert not (found["s3()", "calls"].better or found["s3()", "calls"].worse)
+    assert (found["s3()", "calls"].better, found["s3()", "calls"].worse) == (False, False)
     assert found["s3()", "rewrites"].worse
     assert found["s3()", "cost_usd"].worse
 

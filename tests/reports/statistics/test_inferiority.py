@@ -1,0 +1,82 @@
+"""No worse is what has been shown to be no worse, and not what could not be told apart."""
+
+from collections.abc import Callable
+from itertools import product
+
+import numpy as np
+import pytest
+
+from compactlab.reports.comparison import Comparison
+from compactlab.reports.statistics.contrast import MARGINS, Contrast, contrasts
+
+Contrasted = Callable[..., Contrast]
+
+
+def spread(middle: float, count: int) -> list[float]:
+    """Values with that mean, a hundredth around it."""
+    return (middle + np.resize([0.01, -0.01], count)).tolist()
+
+
+@pytest.mark.parametrize("count", [10, 30])
+def test_the_worse_end_of_the_interval_has_to_lie_within_the_margin(
+    count: int, contrasted: Contrasted
+) -> None:
+    near = contrasted("amnesia_need", spread(0.21, count), [0.2] * count)
+    assert near.high is not None
+    assert (near.margin, near.no_worse) == (0.03, True)
+    assert near.high < 0.03
+    far = contrasted("amnesia_need", spread(0.229, count), [0.2] * count)
+    assert far.estimate is not None
+    assert far.estimate < 0.03
+    assert far.no_worse is False
+
+
+def test_much_better_is_no_worse(contrasted: Contrasted) -> None:
+    assert contrasted("cost_usd", spread(0.5, 12), [1.0] * 12).no_worse
+
+
+def test_what_is_the_same_on_the_average_may_be_worse(contrasted: Contrasted) -> None:
+    theirs = [1.0, 5.0, 2.0, 8.0, 1.0, 3.0] * 2
+    found = contrasted("cost_usd", theirs[1:] + theirs[:1], theirs)
+    assert found.estimate == 1
+    assert found.no_worse is False
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_few_conversations_are_flipped_less_the_margin(seed: int, contrasted: Contrasted) -> None:
+    draws = np.random.default_rng(seed)
+    theirs = draws.lognormal(0, 0.5, 8)
+    ours = theirs * draws.normal(0.97, 0.03, 8)
+    excess = ours - 1.02 * theirs
+    sums = [excess @ np.array(signs) for signs in product((1, -1), repeat=8)]
+    p = np.mean(np.array(sums) <= excess.sum() + 1e-12)
+    found = contrasted("cost_usd", ours.tolist(), theirs.tolist())
+    assert found.no_worse is bool(p <= 0.025)
+
+
+def test_less_than_six_conversations_cannot_tell(contrasted: Contrasted) -> None:
+    for count, told in ((1, None), (5, None), (6, True), (9, True), (10, True)):
+        assert contrasted("amnesia_need", [0.1] * count, [0.5] * count).no_worse is told
+        assert contrasted("amnesia_need", [0.5] * count, [0.5] * count).no_worse is told
+
+
+@pytest.mark.parametrize("count", [8, 12])
+def test_at_the_margin_nothing_is_shown(count: int, contrasted: Contrasted) -> None:
+    assert contrasted("amnesia_need", [0.1 + 0.03] * count, [0.1] * count).no_worse is False
+    assert contrasted("cost_usd", [3 * 1.02] * count, [3.0] * count).no_worse is False
+
+
+def test_more_is_worse_only_where_less_is_better(compared: Callable[..., Comparison]) -> None:
+    metrics = ["forward_need", "occupancy_intact", "amnesia"]
+    table = {
+        "ours()": dict.fromkeys(metrics, spread(0.9, 12)),
+        "theirs()": dict.fromkeys(metrics, spread(0.8, 12)),
+    }
+    comparison = compared(table)
+    reference = next(row for row in comparison.rows if row.spec == "theirs()")
+    found = contrasts(comparison, reference, metrics, dict.fromkeys(metrics, 0.05))
+    assert [found["ours()", metric].no_worse for metric in metrics] == [True, None, False]
+    # Nobody set a margin for these.
+    plain = contrasts(comparison, reference, metrics)
+    assert {own.margin for own in plain.values()} == {own.no_worse for own in plain.values()}
+    assert set(MARGINS) == {"amnesia_need", "cost_usd"}
