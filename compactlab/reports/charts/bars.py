@@ -99,7 +99,7 @@ def rows(names: Sequence[str], entries: Sequence[Entry], right: float = 0.0) -> 
         Points to leave free right of the axes.
     """
     shown = told_apart(names, LETTERS)
-    left = max(width_of(name, NAME_SIZE) for name in shown) + 12
+    left = 1.03 * max(width_of(name, NAME_SIZE) for name in shown) + 12
     key = height_of(entries, WIDTH - 2 * _SIDE)
     height = _ABOVE + key + 4 + ROW * len(names) + _BELOW
     drawn = figure(WIDTH / 72, height / 72)

@@ -57,9 +57,8 @@ def cumulative(
         return None
     with canvas():
         drawn, axes = curves(found, marks=False)
-        axes.set_xlim(left=0)
+        axes.set_xlim(0, 1.01 * max(curve.xs[-1] for curve in found))
         axes.set_ylim(bottom=0)
-        axes.margins(x=0.01)
         axes.set_xlabel("call number")
         axes.set_ylabel("cost so far, USD")
         in_calls(axes, "x")

@@ -11,7 +11,8 @@ from functools import cache
 from io import StringIO
 from typing import TYPE_CHECKING
 
-from compactlab.reports.charts.palette import COLOURS, light
+from compactlab.reports.charts.markup import tidied
+from compactlab.reports.charts.palette import light
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -41,14 +42,6 @@ _STYLE = {
     "ytick.labelsize": 8,
     "hatch.linewidth": 1.5,
 }
-
-_DROPPED = re.compile(r"<!--.*?-->|<metadata>.*?</metadata>|<style.*?</style>", re.DOTALL)
-# No text and no attribute holds a bare angle bracket, so this finds tags and nothing else.
-_TAG = re.compile(r"<[^>]+>")
-_SURPLUS = re.compile(r' xmlns(?::\w+)?="[^"]*"|(?<=<g) id="[^"]*"')
-_NUMBERS = re.compile(r'(?<= )(?:d|x|y|points|transform|width|height)="[^"]*"')
-_LONG = re.compile(r"\d+\.\d\d+")
-_FONT = re.compile(r"font-family: [^;\"]*;? ?|font: ([\d.]+px) [^;\"]*")
 
 _VARIABLE = re.compile(r"var\(--(\w+)\)")
 # The first of these is what letters were measured in; each system has one of them.
@@ -119,7 +112,7 @@ def svg(drawn: Figure, name: str, description: str) -> str:
     with rc_context({"svg.hashsalt": name}):
         drawn.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
     text = out.getvalue()
-    text = _TAG.sub(_tidied, _DROPPED.sub("", text[text.index("<svg") :])).strip()
+    text = tidied(text[text.index("<svg") :])
     head = f'<svg role="img" aria-label="{html.escape(description)}"'
     return re.sub(r'<svg(?: (?:width|height)="[^"]*")*', head, text, count=1)
 
@@ -129,18 +122,3 @@ def free_standing(markup: str) -> str:
     text = _VARIABLE.sub(lambda found: light(found[1]), markup)
     head, rest = text.replace("<svg ", _HEAD, 1).split(">", 1)
     return f"{head}>{_PAPER}{rest}\n"
-
-
-def _tidied(tag: re.Match[str]) -> str:
-    """A tag without what a page does not need, and in its colours and fonts."""
-    text = _SURPLUS.sub("", tag[0]).replace(" xlink:href=", " href=")
-    text = _NUMBERS.sub(lambda found: _LONG.sub(_rounded, found[0]), text)
-    text = _FONT.sub(lambda found: f"font-size: {found[1]}" if found[1] else "", text)
-    for colour, (hexadecimal, _) in COLOURS.items():
-        text = text.replace(f": {hexadecimal}", f": var(--{colour})")
-        text = text.replace(f' fill="{hexadecimal}"', f' style="fill: var(--{colour})"')
-    return text
-
-
-def _rounded(found: re.Match[str]) -> str:
-    return f"{float(found[0]):.1f}".removesuffix(".0")

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 Edges = tuple[float, float, float]
 _HEAD = 12.0
 _SIZE = 8.0
+_HEADING = 7.5
 _WIDEST = 92.0
 _LETTERS = 38
 # Ink can be read on the darkest of them, on light paper and on dark.
@@ -57,7 +58,7 @@ def grid(names: Sequence[str], fields: Sequence[Field]) -> Figure:
     from matplotlib.lines import Line2D
 
     shown = told_apart(names, _LETTERS)
-    left = max(width_of(name, NAME_SIZE) for name in shown) + 10
+    left = 1.03 * max(width_of(name, NAME_SIZE) for name in shown) + 12
     lines = max(len(field.heading) for field in fields)
     width = min((WIDTH - left - 4) / len(fields), _WIDEST)
     height = 10 + _HEAD * lines + ROW * len(names) + 6
@@ -81,7 +82,7 @@ def _field(drawn: Figure, field: Field, edges: Edges) -> None:
     place, middle = in_points(drawn), left + width / 2
     for number, words in enumerate(reversed(field.heading)):
         drawn.text(
-            middle, top + 5 + _HEAD * number, words, transform=place, fontsize=_SIZE, ha="center",
+            middle, top + 5 + _HEAD * number, words, transform=place, fontsize=_HEADING, ha="center",
             color=light("muted"),
         )  # fmt: skip
     steps = [_step(shade) for shade in field.shades]

@@ -21,7 +21,7 @@ MINUS = "\N{MINUS SIGN}"
 _CAPTION = (
     "Dollars of all conversations, of each the mean of its replays: in the open loop nothing comes "
     "of what was forgotten; in the closed one (simulated) it is fetched, asked for and put right, "
-    "at best with everything wrong noticed, at worst with everything wrong used. Figures at the "
+    "at best with everything wrong noticed, at worst, where that differs, with all of it used. Figures at the "
     "right: what rework adds at best and at worst, USD. It moves the compactions that follow, so "
     "a bill may come out smaller by chance."
 )
@@ -53,15 +53,35 @@ def loops(comparison: Comparison, name: str) -> Chart | None:
             places, [end[0] for end in ends], [end[-1] for end in ends],
             color=light("grey"), linewidth=2, zorder=1,
         )  # fmt: skip
+        worst = [(n, row) for n, row in zip(places, rows, strict=True) if _differ(row)]
         signs = (
-            ([row.value(_worst(row)) for row in rows], "s", "vermillion", light("vermillion"), 4.5),
-            ([row.value(_OPEN) for row in rows], "o", "ink", light("paper"), 7.0),
-            ([row.value(_BEST) for row in rows], "o", "blue", light("blue"), 4.5),
+            (
+                [(row.value(_WORST), n) for n, row in worst],
+                "s",
+                "vermillion",
+                light("vermillion"),
+                4.5,
+            ),
+            (
+                [(row.value(_OPEN), n) for n, row in enumerate(rows)],
+                "o",
+                "ink",
+                light("paper"),
+                7.0,
+            ),
+            (
+                [(row.value(_BEST), n) for n, row in enumerate(rows)],
+                "o",
+                "blue",
+                light("blue"),
+                4.5,
+            ),
         )
-        for xs, marker, colour, face, size in signs:
+        for points, marker, colour, face, size in signs:
             axes.plot(
-                xs, places, linestyle="none", marker=marker, markersize=size, clip_on=False,
-                markeredgecolor=light(colour), markerfacecolor=face, zorder=3,
+                [x for x, _ in points], [y for _, y in points], linestyle="none",
+                marker=marker, markersize=size, clip_on=False, markeredgecolor=light(colour),
+                markerfacecolor=face, zorder=3,
             )  # fmt: skip
         for place, row in zip(places, rows, strict=True):
             axes.annotate(
@@ -79,9 +99,14 @@ def _worst(row: Row) -> str:
     return _WORST if row.figures[_WORST] is not None else _BEST
 
 
+def _differ(row: Row) -> bool:
+    """Whether it costs more at worst than at best, so that one can see it."""
+    return abs(row.value(_worst(row)) - row.value(_BEST)) > 1e-9
+
+
 def _added(row: Row) -> str:
     best, worst = (row.value(metric) - row.value(_OPEN) for metric in (_BEST, _worst(row)))
-    if best == worst:
+    if not _differ(row):
         return _signed(best)
     return f"{_signed(best)} to {_signed(worst)}"
 

@@ -1,7 +1,9 @@
 """Colours that people with any colour vision can tell apart, for light pages and dark ones.
 
 Charts are drawn in the light colours; the page replaces each by a CSS variable of its name, so
-that one drawing serves both. The hues are those of Okabe and Ito, "Color Universal Design", 2008.
+that one drawing serves both. The hues are those of Okabe and Ito, "Color Universal Design", 2008,
+moved as little as keeps all of them, the greys and the ink apart for any colour vision (see
+tests/reports/charts/test_palette.py, which simulates them).
 """
 
 from __future__ import annotations
@@ -23,14 +25,14 @@ COLOURS = {
     "paper": ("#ffffff", "#14171b"),
     "slate": ("#56606c", "#b9c1cb"),
     "alarm": ("#b3261e", "#ff8a80"),
-    "grey": ("#868e99", "#8b939e"),
-    "blue": ("#0072b2", "#3b9bdc"),
-    "vermillion": ("#d55e00", "#ef7a2a"),
-    "green": ("#009e73", "#17b98c"),
-    "purple": ("#cc79a7", "#d98bb7"),
-    "orange": ("#e69f00", "#f0b429"),
-    "sky": ("#56b4e9", "#8fd0f5"),
-    "olive": ("#8a7a00", "#f0e442"),
+    "grey": ("#9aa1ab", "#757d88"),
+    "blue": ("#0971b2", "#02a9ef"),
+    "vermillion": ("#d57236", "#f07b26"),
+    "green": ("#029e73", "#3da874"),
+    "purple": ("#be6fa3", "#da8cb8"),
+    "orange": ("#e5a112", "#efb42a"),
+    "sky": ("#57b4e9", "#89d0fd"),
+    "olive": ("#846f01", "#ede043"),
 }
 HUES = ("blue", "vermillion", "green", "purple", "orange", "sky")
 _OWN = {"as_recorded": "ink", "keep_all": "slate"}

@@ -91,7 +91,7 @@ def pareto(comparison: Comparison, colours: Mapping[str, str], name: str) -> Cha
         )
         for row in rows:
             _bars(axes, row, intervals.get(row.spec), light(colours[row.spec]))
-            _dot(axes, row, light(colours[row.spec]))
+            _dot(axes, row, light(colours[row.spec]), loud=colours[row.spec] != "grey")
         # The dearest first: to their right there is nothing yet, so lines seldom cross.
         named = {row.label: _place(row) for row in reversed(rows)}
         loud = {row.label for row in rows if colours[row.spec] != "grey"}
@@ -148,14 +148,14 @@ def _frame(axes: Axes, rows: Sequence[Row], intervals: Mapping[str, _Bar]) -> No
 def _bars(axes: Axes, row: Row, bar: _Bar | None, colour: str) -> None:
     across, upright = bar or (None, None)
     x, y = _place(row)
-    look: dict[str, Any] = {"color": colour, "linewidth": 1.0, "alpha": 0.55, "zorder": 2}
+    look: dict[str, Any] = {"color": colour, "linewidth": 0.9, "alpha": 0.6, "zorder": 2}
     if across:
         axes.plot(across, [y, y], **look)
     if upright:
         axes.plot([x, x], upright, **look)
 
 
-def _dot(axes: Axes, row: Row, colour: str) -> None:
+def _dot(axes: Axes, row: Row, colour: str, *, loud: bool) -> None:
     x, y = _place(row)
     axes.plot(
         [x],
@@ -166,7 +166,7 @@ def _dot(axes: Axes, row: Row, colour: str) -> None:
         markeredgecolor=colour,
         markeredgewidth=1.5,
         linestyle="none",
-        zorder=3,
+        zorder=3.5 if loud else 3,
         clip_on=False,
     )
 

@@ -102,7 +102,9 @@ def _field(metric: str, heading: tuple[str, ...], values: list[float]) -> Field:
         math.nan if better == "neither" else v if better == "higher" else 1 - v for v in values
     ]
     unit = f"{'%' if share else 'tau'} {ARROWS[better]}".strip()
-    return Field((*heading, unit), texts, [max(0.0, min(1.0, v)) for v in goods])
+    return Field(
+        (*heading, unit), texts, [v if math.isnan(v) else max(0.0, min(1.0, v)) for v in goods]
+    )
 
 
 def _percent(value: float) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from compactlab.reports.charts.axis import in_percent
 from compactlab.reports.charts.chart import Chart
@@ -11,6 +12,9 @@ from compactlab.reports.charts.curves import Curve, curves
 from compactlab.reports.charts.drawing import canvas
 from compactlab.reports.comparison import Comparison, Row
 from compactlab.reports.statistics.interval import row_interval
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 Colours = Mapping[str, str]
 
@@ -47,7 +51,7 @@ def by_age(comparison: Comparison, colours: Colours, name: str) -> Chart | None:
         return None
     with canvas():
         drawn, axes = curves(found, marks=True)
-        axes.set_xticks(range(len(_AGES)), list(_AGES.values()))
+        _places(axes, found, list(_AGES.values()))
         axes.set_xlabel("age of the fact, tokens of the log")
         axes.set_ylabel(_HELD)
         axes.set_ylim(0, 1.02)
@@ -63,12 +67,19 @@ def by_round(comparison: Comparison, colours: Colours, name: str) -> Chart | Non
     caption = _SURVIVED + (_BANDS if any(curve.band for curve in found) else "")
     with canvas():
         drawn, axes = curves(found, marks=True)
-        axes.set_xticks(range(len(_ROUNDS)), list(_ROUNDS.values()))
+        _places(axes, found, list(_ROUNDS.values()))
         axes.set_xlabel("compactions since the fact was stated, rounds")
         axes.set_ylabel(_HELD)
         axes.set_ylim(0, 1.02)
         in_percent(axes, "y")
     return Chart(name, "What survives compactions", caption.strip(), drawn, "survival")
+
+
+def _places(axes: Axes, found: Sequence[Curve], names: Sequence[str]) -> None:
+    """Write along an axis what the points stand for, as far as there are any."""
+    last = max(len(curve.xs) for curve in found)
+    axes.set_xticks(range(last), names[:last])
+    axes.set_xlim(-0.3, last - 0.7)
 
 
 def _curves(

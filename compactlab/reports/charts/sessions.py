@@ -26,6 +26,8 @@ _WIDTH = 662.0
 _LEFT, _RIGHT, _BOTTOM, _TOP = 42.0, 6.0, 34.0, 26.0
 _HIGH, _ACROSS, _OVER, _UNDER = 62.0, 12.0, 32.0, 10.0
 _LETTERS = 40
+# A panel is cut off if it goes beyond so many times what this share of the panels stays within.
+_SHOWN, _BEYOND = 0.8, 1.5
 _KEY = (
     Entry("size of the prompt", "grey", "pale"),
     Entry("fresh of it", "grey"),
@@ -37,8 +39,9 @@ _CAPTION = (
     "Pale area: the size of the prompt, in tokens. Solid bars: the fresh tokens of it, written to "
     "the cache or billed as plain input; a high one is a spike. The ticks right above a panel are "
     "compactions, the red ones over those are calls over the window; the dashed red line is the "
-    "window, where it lies within the panel. All panels have the same axes. Of sessions with more "
-    f"than {BINS} calls, neighbours share a bar, which shows the largest of them."
+    "window, where it lies within the panel. All panels have the same axes; those few that would go "
+    "far beyond are cut off, and say up to where they go. Of sessions with more than "
+    f"{BINS} calls, neighbours share a bar, which shows the largest of them."
 )
 
 
@@ -82,7 +85,7 @@ def session(panels: Sequence[Panel], name: str, subject: str) -> Chart | None:
     panels = [panel for panel in panels if panel.run.calls]
     if not panels:
         return None
-    peak = max(1, *(max(sizes(panel.run)) for panel in panels))
+    top = _top([max(sizes(panel.run)) for panel in panels])
     longest = max(len(panel.run.calls) for panel in panels)
     lines = math.ceil(len(panels) / _COLUMNS)
     height = _BOTTOM + lines * (_HIGH + _OVER + _UNDER) + _TOP
@@ -96,12 +99,19 @@ def session(panels: Sequence[Panel], name: str, subject: str) -> Chart | None:
             line, place = divmod(number, _COLUMNS)
             left = _LEFT + place * (wide + _ACROSS)
             low = height - _TOP - _OVER - _HIGH - line * (_HIGH + _OVER + _UNDER)
-            frame = Frame(left, low, wide, _HIGH, longest + 0.5, peak * 1.05, first=0.5)
+            frame = Frame(left, low, wide, _HIGH, longest + 0.5, top, first=0.5)
             _scales(sheet, frame, first=place == 0, last=number + _COLUMNS >= len(panels))
             _draw(sheet, frame, panel)
             _head(sheet, frame, label, panel.run)
         sheet.finish()
     return Chart(name, "The context over the session", _CAPTION, drawn, "session", subject)
+
+
+def _top(peaks: Sequence[int]) -> float:
+    """Where the axis of sizes ends: a few panels that go far beyond all others are cut off."""
+    usual = sorted(peaks)[math.ceil(_SHOWN * len(peaks)) - 1]
+    peak = max(peaks)
+    return max(1.0, 1.05 * (peak if peak <= _BEYOND * usual else _BEYOND * usual))
 
 
 def _scales(sheet: Sheet, frame: Frame, *, first: bool, last: bool) -> None:
@@ -115,15 +125,15 @@ def _scales(sheet: Sheet, frame: Frame, *, first: bool, last: bool) -> None:
     calls = MaxNLocator(4, integer=True, steps=[1, 2, 5, 10]).tick_values(1, frame.last)
     for tick in (tick for tick in calls if 1 <= tick <= frame.last and last):
         sheet.text((frame.x(tick), frame.low - 9), f"{tick:,.0f}", "muted", "center")
-    if first and last:
-        sheet.text((4, frame.low - 9), "tokens", "muted")
+    if first:
+        sheet.text((frame.left - 4, frame.low + frame.height + 6), "tokens", "muted", "right")
     if last:
         sheet.text((frame.left + frame.width / 2, frame.low - 22), "call number", "muted", "center")
 
 
 def _draw(sheet: Sheet, frame: Frame, panel: Panel) -> None:
     run = panel.run
-    size, new = binned(sizes(run), BINS), binned(fresh(run), BINS)
+    size, new = ([min(n, frame.top) for n in binned(f(run), BINS)] for f in (sizes, fresh))
     # The last bar may stand for fewer calls.
     step = -(-len(run.calls) // BINS) or 1
     edges = [min(n * step, len(run.calls)) + 0.5 for n in range(len(size) + 1)]
@@ -158,6 +168,8 @@ def _stretches(values: Sequence[int]) -> list[tuple[int, int, int]]:
 def _head(sheet: Sheet, frame: Frame, label: str, run: Run) -> None:
     cost = show(run.metrics.get("cost_usd"), "USD")
     told = f"{cost} USD, {counted(sum(column(run, 'compaction')), 'compaction')}"
+    if (peak := max(sizes(run))) > frame.top:
+        told += f", up to {show(peak, 'tokens')}"
     above = frame.low + frame.height
     sheet.text((frame.left, above + 25), label, "ink", size=8.0)
     sheet.text((frame.left, above + 15), told, "muted")

@@ -91,13 +91,8 @@ def spikes(comparison: Comparison, name: str) -> Chart | None:
         left.set_xlabel("spike: fresh tokens, times those before")
         right.set_xlabel("break-even, calls")
         for place, compactions in enumerate(each):
-            told = f"{compactions.number:,}", f"{_percent(compactions.unpaid)} unpaid"
-            for text, to_right in zip(told, (38, 100), strict=True):
-                right.annotate(
-                    text, (1, place), xycoords=right.get_yaxis_transform(),
-                    xytext=(to_right, 0), textcoords="offset points", ha="right",
-                    va="center_baseline", fontsize=8, color=light("muted"), annotation_clip=False,
-                )  # fmt: skip
+            _beside(right, place, f"{compactions.number:,}", _percent(compactions.unpaid))
+        _beside(right, len(each) - 0.2, "number", "unpaid")
     return Chart(name, "The spike after compactions, and when they pay", _CAPTION, drawn, "spikes")
 
 
@@ -141,6 +136,15 @@ def _panel(axes: Axes, given: Sequence[Floats], written: Callable[[float], str])
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: written(value)))
+
+
+def _beside(axes: Axes, place: float, number: str, unpaid: str) -> None:
+    for text, to_right in ((number, 46), (unpaid, 98)):
+        axes.annotate(
+            text, (1, place), xycoords=axes.get_yaxis_transform(), xytext=(to_right, 0),
+            textcoords="offset points", ha="right", va="center_baseline", fontsize=8,
+            color=light("muted"), annotation_clip=False,
+        )  # fmt: skip
 
 
 def _percent(share: float) -> str:
