@@ -100,4 +100,4 @@ def _write_churn(ledger: Ledger, path: Path) -> None:
 
 def _write(path: Path, content: bytes) -> None:
     write_file(path, content)
-    click.echo(f"wrote {path}", err=True)
+    say(f"wrote {path}", err=True)

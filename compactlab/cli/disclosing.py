@@ -62,20 +62,26 @@ def shown_json(text: str) -> str:
     return json.dumps(hider.within(json.loads(text)), indent=2) if hider else text
 
 
-def say(text: str, *, err: bool = False, nl: bool = True) -> None:
+def say(text: str, *, err: bool = False, styled: bool = False) -> None:
     """Say what is no data: tables, sentences, Markdown.
 
-    Nothing of it can be taken for a command of the machine that runs the command line.
+    Parameters
+    ----------
+    text
+        What is said. Of foreign text in it nothing moves the cursor, turns the direction of what
+        follows, or can be taken for a command by the machine that runs this one.
+    err
+        Whether it goes to standard error.
+    styled
+        Whether it has colours of our own, and what is foreign in it is harmless already.
     """
-    click.echo(without_commands(shown(text)), err=err, nl=nl)
+    told = shown(text)
+    click.echo(without_commands(told) if styled else harmless_lines(told), err=err)
 
 
 def complain(error: object) -> None:
-    """Say what is wrong: nothing of what is quoted moves the cursor, and breaks are what they are.
-
-    Lines behind the first stand under it.
-    """
-    say(f"compactlab: {harmless_lines(str(error))}", err=True)
+    """Say what is wrong."""
+    say(f"compactlab: {error}", err=True)
 
 
 def harmless_lines(text: str) -> str:

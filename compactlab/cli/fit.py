@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from compactlab.cli.disclosing import complain
+from compactlab.cli.disclosing import complain, say
 from compactlab.cli.writing import write_file
 from compactlab.reports.text import counted, listed
 from compactlab.sim.errors import InputError, UsageError
@@ -94,9 +94,9 @@ def fit(
         file = Path(folder, "profile.toml")
         file.write_text(fitted.toml(), encoding="utf-8")
         generated = measure(_made(scenario, recorded, made, file))
-    click.echo(fit_table(fitted.profile, recorded, generated))
+    say(fit_table(fitted.profile, recorded, generated))
     if skipped:
-        click.echo(f"passed over: {counted(skipped, 'file')} of no known format", err=True)
+        say(f"passed over: {counted(skipped, 'file')} of no known format", err=True)
     for error in errors:
         complain(error)
     if errors:
@@ -138,4 +138,4 @@ def _made(scenario: str, recorded: Samples, count: int, profile: Path) -> Iterat
 
 def _write(path: Path, text: str) -> None:
     write_file(path, text)
-    click.echo(f"wrote {path}", err=True)
+    say(f"wrote {path}", err=True)

@@ -50,7 +50,7 @@ def inspect(paths: tuple[str, ...], as_json: bool, lenient: bool, models_file: s
         say("\n\n".join(map(_text, anatomies)))
     if skipped:
         told = f"{counted(skipped, 'file')} of no known format"
-        click.echo(f"passed over: {told}", err=True)
+        say(f"passed over: {told}", err=True)
     for error in errors:
         complain(error)
     if errors:

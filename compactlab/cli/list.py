@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from compactlab.cli.disclosing import say
 from compactlab.cli.models import model_rows, model_table
 from compactlab.cli.options import own_models
 from compactlab.sim.errors import UsageError
@@ -110,12 +111,12 @@ def list_(kind: str, parameters: bool, models_file: str | None, as_json: bool) -
         click.echo(json.dumps(rows, indent=2, default=str))
         return
     if kind == MODELS:
-        click.echo(model_table(rows))
+        say(model_table(rows))
         return
     for line in _lines(rows, parameters):
-        click.echo(line)
+        say(line)
     if kind in _NOTES:
-        click.echo(f"  {_NOTES[kind]}")
+        say(f"  {_NOTES[kind]}")
 
 
 def _lines(rows: list[Row], parameters: bool) -> Iterator[str]:

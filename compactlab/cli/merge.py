@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from compactlab.cli.disclosing import say
 from compactlab.reports.text import counted
 
 
@@ -30,9 +31,9 @@ def merge(folders: tuple[str, ...], out: str) -> None:
         results = Results.load(out)
         write(results, into.folder / "report.html")
     told = [counted(len(results.runs), "run"), counted(len(results.manifest["sources"]), "source")]
-    click.echo(f"{out}: {', '.join(told)}")
+    say(f"{out}: {', '.join(told)}")
     if results.missing:
-        click.echo(
+        say(
             f"{counted(results.missing, 'cell')} of the joined experiment are missing: not every "
             "strategy was run on every source",
             err=True,

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from compactlab.cli.disclosing import say
 from compactlab.cli.writing import write_file
 from compactlab.sim.errors import UsageError
 
@@ -45,8 +46,8 @@ def strategy(name: str, folder: Path) -> None:
     }
     _write(files, name=name, cls=cls, file=f"{name}.py")
     main, test = files
-    click.echo(f"try it: compactlab run --strategies keep_all --strategies {main}:{cls}")
-    click.echo(f"test it: pytest {test}")
+    say(f"try it: compactlab run --strategies keep_all --strategies {main}:{cls}")
+    say(f"test it: pytest {test}")
 
 
 @new.command()
@@ -59,8 +60,8 @@ def experiment(file: Path) -> None:
     FILE is experiment.toml by default. Nothing that exists is overwritten.
     """
     _write({file: "experiment.toml.j2"}, file=file.name)
-    click.echo(f"what it would do: compactlab run {file} --dry-run")
-    click.echo(f"run it: compactlab run {file}")
+    say(f"what it would do: compactlab run {file} --dry-run")
+    say(f"run it: compactlab run {file}")
 
 
 @new.command()
@@ -71,8 +72,8 @@ def gate(file: Path) -> None:
     FILE is gate.toml by default. Nothing that exists is overwritten.
     """
     _write({file: "gate.toml.j2"}, file=file.name)
-    click.echo("keep what is: compactlab baseline compactlab-out")
-    click.echo(f"judge by it: compactlab gate compactlab-out --rules {file}")
+    say("keep what is: compactlab baseline compactlab-out")
+    say(f"judge by it: compactlab gate compactlab-out --rules {file}")
 
 
 def _write(files: Mapping[Path, str], **words: str) -> None:
@@ -96,4 +97,4 @@ def _write(files: Mapping[Path, str], **words: str) -> None:
         except OSError as error:
             raise UsageError(f"cannot write {str(path)!r}: {error}") from None
         write_file(path, text)
-        click.echo(f"wrote {path}")
+        say(f"wrote {path}")

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-import click
-
+from compactlab.cli.disclosing import say
 from compactlab.cli.progress import lasting
 from compactlab.reports.text import counted, listed
 from compactlab.sim.one_run import TOO_LONG
@@ -58,12 +57,12 @@ def rehearse(planned: Experiment, store: Store, jobs: int, timeout: float | None
     cells = sum(len(shard.cells) for shard in todo)
     every = len(planned.sources) * len(planned.conditions)
     for line in standing(every - cells, every, planned.others(store)):
-        click.echo(line)
+        say(line)
     if not todo:
-        click.echo("nothing would run")
+        say("nothing would run")
         return
     tried = _try(todo, timeout)
-    click.echo(_reckoned(tried, todo, jobs, planned.setting.tables))
+    say(_reckoned(tried, todo, jobs, planned.setting.tables))
 
 
 def _reckoned(tried: _Tried, todo: Sequence[Shard], jobs: int, tables: Sequence[str]) -> str:
@@ -135,26 +134,26 @@ def _spread(count: int) -> Iterator[float]:
 def _what(planned: Experiment, folder: str) -> None:
     setting = planned.setting
     models = ", ".join(planned.models) or f"recorded; {DEFAULT_MODEL} for made-up conversations"
-    click.echo(f"would run into {folder}, under {models}:")
+    say(f"would run into {folder}, under {models}:")
     for title, names in (
         ("conversation", [source.name for source in planned.sources]),
         ("strategy", [strategy.label for strategy in planned.strategies]),
     ):
-        click.echo(counted(len(names), title))
+        say(counted(len(names), title))
         for name in names[:_LISTED]:
-            click.echo(f"  {name}")
+            say(f"  {name}")
         if len(names) > _LISTED:
-            click.echo(f"  and {len(names) - _LISTED:,} more")
+            say(f"  and {len(names) - _LISTED:,} more")
     writers = listed([writer.spec for writer in planned.summarizers]) or "nobody"
     loop = f"open and {setting.loop.spec}" if setting.loop else "open"
     narrowed = f"{setting.window:,} tokens" if setting.window else "the model's own"
-    click.echo(f"window {narrowed}; summaries by {writers}")
-    click.echo(f"loop {loop}; {counted(len(setting.metrics), 'metric')}")
-    click.echo(f"tables: runs, {', '.join(setting.tables)}")
+    say(f"window {narrowed}; summaries by {writers}")
+    say(f"loop {loop}; {counted(len(setting.metrics), 'metric')}")
+    say(f"tables: runs, {', '.join(setting.tables)}")
     if planned.skipped:
-        click.echo(f"passed over: {counted(planned.skipped, 'file')} of no known format")
+        say(f"passed over: {counted(planned.skipped, 'file')} of no known format")
     each = len(planned.sources) * len(planned.conditions)
-    click.echo(f"{counted(each, 'run')}, if every source holds one conversation")
+    say(f"{counted(each, 'run')}, if every source holds one conversation")
 
 
 def _size(bytes: float) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from compactlab.cli.disclosing import say
 from compactlab.cli.writing import write_file
 
 Schema = dict[str, Any]
@@ -30,7 +31,7 @@ def schema(out: str | None) -> None:
         click.echo(text, nl=False)
         return
     write_file(Path(out), text)
-    click.echo(f"wrote {out}")
+    say(f"wrote {out}")
 
 
 def experiment_schema() -> Schema:

@@ -1,0 +1,236 @@
+"""The hostile corpus goes through every command, and is looked for in all that they write."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from compactlab.__main__ import main
+from tests import hostile
+
+Said = tuple[int, str, str]
+Call = Callable[..., Said]
+
+STRATEGY = '''
+from dataclasses import dataclass
+import compactlab
+TEXT = {text!r}
+
+@dataclass(frozen=True)
+class Evil(compactlab.Strategy):
+    """Fails, and says so."""
+
+    words: str = TEXT
+
+    def compact(self, view, host):
+        raise ValueError(self.words)
+'''
+MODEL = """
+[models.{name}]
+provider = "anthropic"
+window = 4000
+max_output = 1000
+encoding = "o200k_base"
+cache = "none"
+source = {source}
+prices = {{ input = 2.0, output = 10.0, asof = 2026-01-01, source = {source} }}
+"""
+
+
+def call(*arguments: object) -> Said:
+    """Call the command line in this process; bytes that are no UTF-8 would be an error."""
+    before = sys.argv
+    with CliRunner().isolation() as (out, err, _):
+        sys.argv = ["compactlab", *map(str, arguments)]
+        code = 0
+        try:
+            main()
+        except SystemExit as ended:
+            code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+        finally:
+            sys.argv = before
+        sys.stdout.flush()
+        sys.stderr.flush()
+        return code, out.getvalue().decode(), err.getvalue().decode()
+
+
+@pytest.fixture(scope="module")
+def recordings(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("hostile") / "sessions"
+    hostile.files(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def beside(recordings: Path) -> Path:
+    """A strategy and a model that are called so, too."""
+    folder = recordings.parent
+    text = hostile.whole(hostile.EVERYTHING)
+    (folder / "evil.py").write_text(STRATEGY.format(text=text), encoding="utf-8")
+    quoted = json.dumps("<script>alert(1)</script>::error::\x1b[31m\u202e`x`|y")
+    (folder / "own.toml").write_text(MODEL.format(name=quoted, source=quoted), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def ran(recordings: Path, beside: Path) -> tuple[Said, Path]:
+    """One small run over all of it."""
+    out = beside / "out"
+    strategies = (
+        "keep_all",
+        "sliding_window(keep=4)",
+        "full_summary",
+        f"{beside / 'evil.py'}:Evil",
+    )
+    chosen = [word for spec in strategies for word in ("--strategies", spec)]
+    tables = [
+        w for n in ("calls", "messages", "facts", "views", "prompts") for w in ("--tables", n)
+    ]
+    said = call(
+        *("run", "--conversations", recordings, *chosen, "--model", "claude-sonnet-4-5"),
+        *("--models", beside / "own.toml", "--loop", "open", "--window", 1500, "--jobs", 1),
+        *(*tables, "--out", out),
+    )
+    assert said[0] == 1, said
+    return said, out
+
+
+def test_a_run_says_it_quietly_and_writes_an_inert_page(ran: tuple[Said, Path]) -> None:
+    (_, told, complained), out = ran
+    hostile.quiet(told)
+    hostile.quiet(complained)
+    text = hostile.inert((out / "report.html").read_text("utf-8"))
+    assert hostile.HOSTILE["script"] in text
+    hostile.strict((out / "manifest.json").read_text("utf-8"))
+
+
+@pytest.mark.parametrize(
+    ("form", "check"),
+    [
+        ("table", hostile.quiet),
+        ("md", hostile.in_code),
+        ("csv", hostile.no_formula),
+        ("json", hostile.strict),
+    ],
+)
+def test_every_format_of_a_report_is_harmless(
+    ran: tuple[Said, Path], form: str, check: Callable[[str], object]
+) -> None:
+    code, told, complained = call("report", ran[1], "--format", form)
+    assert (code, complained) == (0, "")
+    assert "1)" in told or "script" in told
+    check(told)
+
+
+@pytest.mark.parametrize("table", ["runs", "facts", "messages", "prompts", "views"])
+@pytest.mark.parametrize(
+    ("form", "check"),
+    [("table", hostile.quiet), ("csv", hostile.no_formula), ("json", hostile.strict)],
+)
+def test_every_table_can_be_asked(
+    ran: tuple[Said, Path], table: str, form: str, check: Callable[[str], object]
+) -> None:
+    code, told, complained = call("query", ran[1], f"SELECT * FROM {table}", "--format", form)
+    assert (code, complained) == (0, "")
+    assert len(told) > 1000
+    check(told)
+
+
+def test_what_a_query_calls_its_columns_is_harmless(ran: tuple[Said, Path]) -> None:
+    asked = "SELECT '=1+1' AS \"::error::x\", '::error::' AS \"=1+1\", '\x1b[2J' AS \"\x1b[2J\""
+    hostile.quiet(call("query", ran[1], asked)[1])
+    hostile.no_formula(call("query", ran[1], asked, "--format", "csv")[1])
+    code, _, complained = call("query", ran[1], "SELECT \x1b[2J '::error::x")
+    assert code == 2
+    hostile.quiet(complained)
+
+
+@pytest.mark.parametrize("text", [hostile.whole(text) for text in hostile.HOSTILE.values()])
+def test_an_account_of_a_session_is_harmless(recordings: Path, text: str) -> None:
+    asked = ("explain", recordings / "all.jsonl", "--strategy", "sliding_window(keep=4)")
+    asked = (*asked, "--conversation", text, "--model", "claude-sonnet-4-5")
+    code, told, complained = call(*asked, "--all")
+    assert (code, complained) == (0, "")
+    hostile.quiet(told)
+    hostile.quiet(call(*asked, "--call", 2)[1])
+    hostile.no_formula(call(*asked, "--csv")[1])
+    hostile.strict(call(*asked, "--json")[1])
+
+
+def test_an_audit_is_harmless(recordings: Path, tmp_path: Path) -> None:
+    page = tmp_path / "audit.html"
+    code, told, complained = call("audit", recordings, "--html", page)
+    assert code == 1, complained
+    hostile.quiet(told)
+    hostile.quiet(complained)
+    hostile.inert(page.read_text("utf-8"))
+    hostile.strict(call("audit", recordings, "--json")[1])
+
+
+def test_what_transcripts_are_is_said_quietly(recordings: Path) -> None:
+    code, told, complained = call("inspect", recordings)
+    assert code == 1, complained
+    hostile.quiet(told)
+    hostile.quiet(complained)
+    hostile.strict(call("inspect", recordings, "--json")[1])
+
+
+def test_a_score_is_harmless(recordings: Path, tmp_path: Path) -> None:
+    compacted = tmp_path / "compacted.txt"
+    compacted.write_text(hostile.whole(hostile.EVERYTHING), encoding="utf-8")
+    asked = ("score", recordings / "all.jsonl", compacted)
+    for name in ("links", "formula", "commands", "script"):
+        words = (*asked, "--conversation", hostile.whole(hostile.HOSTILE[name]))
+        csv = tmp_path / "facts.csv"
+        code, told, complained = call(*words, "--facts-out", csv)
+        assert (code, complained) == (0, "")
+        hostile.quiet(told)
+        hostile.no_formula(csv.read_text("utf-8"))
+        hostile.in_code(call(*words, "--format", "markdown")[1])
+        hostile.strict(call(*words, "--format", "json")[1])
+
+
+def test_a_profile_of_it_can_be_read(recordings: Path, tmp_path: Path) -> None:
+    import tomllib
+
+    profile = tmp_path / "profile.toml"
+    _, told, complained = call("fit", recordings, "-o", profile, "--made", 1)
+    hostile.quiet(told)
+    hostile.quiet(complained)
+    tomllib.loads(profile.read_text("utf-8"))
+
+
+def test_models_of_ones_own_are_listed_quietly(beside: Path) -> None:
+    for words in (("list", "models"), ("list", "models", "-p")):
+        code, told, complained = call(*words, "--models", beside / "own.toml")
+        assert code == 0, complained
+        assert "alert(1)" in told
+        hostile.quiet(told)
+
+
+@pytest.mark.parametrize("name", sorted(hostile.HOSTILE))
+def test_errors_are_quiet(name: str, tmp_path: Path) -> None:
+    text = hostile.whole(hostile.HOSTILE[name])
+    experiment = tmp_path / "experiment.toml"
+    written = json.dumps(text).replace("\x7f", "\\u007f")
+    experiment.write_text(
+        f"strategies = [{written}]\nmodels = [{written}]\n{written} = 1\n", "utf-8"
+    )
+    for words in (
+        ("run", "--strategies", text),
+        ("run", "--model", text),
+        ("run", "--conversations", text),
+        ("run", experiment),
+        ("explain", text, "--strategy", "keep_all"),
+        ("report", text.replace("\0", "")),
+        ("inspect", text.replace("\0", "")),
+    ):
+        code, told, complained = call(*words)
+        assert code == 2, (words, told, complained)
+        hostile.quiet(told)
+        hostile.quiet(complained)
