@@ -1,7 +1,7 @@
 """Corrections for many comparisons, by hand and by their laws."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compactlab.reports.statistics.adjustment import benjamini_hochberg, holm
@@ -21,6 +21,7 @@ def test_benjamini_and_hochberg_by_hand() -> None:
     assert found == pytest.approx([0.04, 0.04, 0.04, 0.5])
 
 
+@settings(max_examples=40)
 @given(CHANCES)
 def test_a_p_is_below_its_level_if_it_is_chosen_at_that_level(chances: list[float]) -> None:
     # As both papers have it: go through the ranks, and choose up to the first or the last one.
@@ -34,6 +35,7 @@ def test_a_p_is_below_its_level_if_it_is_chosen_at_that_level(chances: list[floa
     assert sum((p or 0) <= level for p in benjamini_hochberg(chances)) == by_share
 
 
+@settings(max_examples=40)
 @given(CHANCES)
 def test_a_correction_never_makes_smaller_and_keeps_the_order(chances: list[float]) -> None:
     strict, lenient = holm(chances), benjamini_hochberg(chances)

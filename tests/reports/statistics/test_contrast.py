@@ -152,7 +152,7 @@ SAMPLES = st.integers(1, 45).flatmap(
 )
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(samples=SAMPLES, metric=st.sampled_from(KINDS))
 def test_the_other_way_round_it_is_the_reverse(
     samples: tuple[list[float], list[float]], metric: str, both_ways: BothWays
@@ -176,7 +176,7 @@ def test_the_other_way_round_it_is_the_reverse(
     assert there.better <= back.worse or there.kind == "ratio"
 
 
-@settings(max_examples=15)
+@settings(max_examples=5)
 @given(order=st.permutations(range(12)))
 def test_the_order_of_conversations_changes_nothing(
     order: Sequence[int], compared: Compared

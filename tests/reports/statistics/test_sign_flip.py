@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compactlab.reports.statistics.sign_flip import (
@@ -18,6 +18,7 @@ from compactlab.reports.statistics.sign_flip import (
 WHOLE = st.lists(st.integers(-4, 4), min_size=1, max_size=8)
 
 
+@settings(max_examples=40)
 @given(WHOLE)
 def test_few_pairs_are_flipped_in_every_way(differences: list[int]) -> None:
     sums = [

@@ -1,0 +1,69 @@
+"""Fact by fact, as a check."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import pytest
+
+from compactlab.reports.comparison import Comparison, Row
+from compactlab.reports.statistics.discordance import correlation, discordance
+from compactlab.reports.statistics.effect import mcnemar
+from compactlab.sim.tables import TABLES
+
+# Of each conversation its facts, with the call at which each was first missed; 0 if never.
+Missed = Sequence[Mapping[str, int]]
+
+
+def with_facts(row: Row, missed: Missed) -> Row:
+    runs = []
+    for run, facts in zip(row.runs, missed, strict=True):
+        columns = {
+            "fact": [*facts, "idle"],
+            "needs": [2] * len(facts) + [0],
+            "first_missed": [*facts.values(), 0],
+        }
+        runs.append(replace(run, rows={"facts": TABLES["facts"].filled(columns)}))
+    return replace(row, runs=tuple(runs))
+
+
+def test_facts_that_only_one_forgot_are_counted(compared: Callable[..., Comparison]) -> None:
+    one, two = compared({name: {"cost_usd": [1.0, 1.0]} for name in ("a()", "b()")}).rows
+    ours = with_facts(one, [{"x": 3, "y": 0, "z": 9}, {"x": 1, "only here": 4}])
+    theirs = with_facts(two, [{"x": 0, "y": 5, "z": 2}, {"x": 0}])
+    found = discordance(ours, theirs)
+    assert found is not None
+    assert (found.facts, found.conversations) == (4, 2)
+    assert (found.subject, found.reference, found.p) == (2, 1, 1.0)
+    again = discordance(ours, ours)
+    assert again is not None
+    assert (again.subject, again.reference, again.p, again.detectable) == (0, 0, 1.0, None)
+    assert discordance(one, two) is None
+
+
+def test_all_in_one_direction_is_as_unlikely_as_heads_alone() -> None:
+    assert mcnemar(10, 0) == mcnemar(0, 10) == 2 / 2**10
+    assert mcnemar(0, 0) == 1
+
+
+def test_facts_that_fall_together_are_worth_one(compared: Callable[..., Comparison]) -> None:
+    names = [f"f{n}" for n in range(20)]
+    one, two = compared({name: {"cost_usd": [1.0] * 40} for name in ("a()", "b()")}).rows
+    none: list[dict[str, int]] = [dict.fromkeys(names, 0) for _ in range(40)]
+    whole = [dict.fromkeys(names, int(n % 4 == 0)) for n in range(40)]
+    spread = [{name: int((n + k) % 4 == 0) for k, name in enumerate(names)} for n in range(40)]
+    together, apart = (
+        discordance(with_facts(one, missed), with_facts(two, none)) for missed in (whole, spread)
+    )
+    assert together is not None
+    assert apart is not None
+    assert (together.subject, together.p) == (apart.subject, apart.p)
+    assert (together.correlation, apart.correlation) == (1.0, 0.0)
+    # 40 pairs and 800, of which a quarter are discordant.
+    assert together.detectable == pytest.approx(0.215, abs=0.001)
+    assert apart.detectable == pytest.approx(0.0495, abs=0.001)
+
+
+def test_how_alike_values_of_a_group_are() -> None:
+    # Means 1.5 and 3.5: 4 between, 0.5 within, and 2 a group.
+    assert correlation([[1, 2], [3, 4]]) == pytest.approx((4 - 0.5) / (4 + 0.5))
+    assert correlation([[1], [0]]) == correlation([[1, 0, 1]]) == 0
