@@ -62,7 +62,7 @@ def compare(
     if form == "json":
         click.echo(text)
     else:
-        say(text)
+        say(text, styled=True)
 
 
 def _matches(

@@ -66,7 +66,7 @@ def gate(
 
         _publish(shown(Verdict(obstacles=(str(error),))), named, github=told)
         raise
-    say(terminal(verdict))
+    say(terminal(verdict), styled=True)
     _publish(verdict, named, github=told)
     sys.exit(verdict.code)
 
