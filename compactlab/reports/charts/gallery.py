@@ -15,10 +15,12 @@ from compactlab.reports.charts.palette import strategy_colours
 from compactlab.reports.charts.pareto import pareto
 from compactlab.reports.charts.profile import by_type, continuity
 from compactlab.reports.charts.recall import by_age, by_round
+from compactlab.reports.charts.sensitivity import sensitivity
 from compactlab.reports.charts.sessions import Panel, session
 from compactlab.reports.charts.spikes import spikes
 from compactlab.reports.comparison import Case, Comparison, case_of, comparisons
 from compactlab.reports.text import clean
+from compactlab.sim.errors import UsageError
 from compactlab.sim.results import Results
 from compactlab.sim.run import Run
 
@@ -75,17 +77,34 @@ def save_charts(
     -------
     list of Path
         The files, in reading order.
+
+    Raises
+    ------
+    UsageError
+        If the folder cannot be made.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    colours = strategy_colours(results)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"{folder}: no folder for charts: {error.strerror}") from None
+    compared = comparisons(results)
+    colours = strategy_colours(results, compared)
     written: list[Path] = []
-    for number, comparison in enumerate(comparisons(results), 1):
-        for chart in _drawn(results, comparison, colours, f"comparison-{number}"):
-            for path in chart.save(folder):
-                written.append(path)
-                if progress:
-                    progress(path)
+    for chart in _all(results, compared, colours):
+        for path in chart.save(folder):
+            written.append(path)
+            if progress:
+                progress(path)
     return written
+
+
+def _all(
+    results: Results, compared: Sequence[Comparison], colours: Mapping[str, str]
+) -> Iterator[Chart]:
+    for number, comparison in enumerate(compared, 1):
+        yield from _drawn(results, comparison, colours, f"comparison-{number}")
+    if chart := sensitivity(compared, colours):
+        yield chart
 
 
 def _drawn(

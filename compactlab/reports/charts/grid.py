@@ -82,8 +82,8 @@ def _field(drawn: Figure, field: Field, edges: Edges) -> None:
     place, middle = in_points(drawn), left + width / 2
     for number, words in enumerate(reversed(field.heading)):
         drawn.text(
-            middle, top + 5 + _HEAD * number, words, transform=place, fontsize=_HEADING, ha="center",
-            color=light("muted"),
+            middle, top + 5 + _HEAD * number, words, transform=place, fontsize=_HEADING,
+            ha="center", color=light("muted"),
         )  # fmt: skip
     steps = [_step(shade) for shade in field.shades]
     for shade in sorted(set(steps) - {0.0}):

@@ -21,9 +21,9 @@ MINUS = "\N{MINUS SIGN}"
 _CAPTION = (
     "Dollars of all conversations, of each the mean of its replays: in the open loop nothing comes "
     "of what was forgotten; in the closed one (simulated) it is fetched, asked for and put right, "
-    "at best with everything wrong noticed, at worst, where that differs, with all of it used. Figures at the "
-    "right: what rework adds at best and at worst, USD. It moves the compactions that follow, so "
-    "a bill may come out smaller by chance."
+    "at best with everything wrong noticed, at worst, where that differs, with all of it used. "
+    "Figures at the right: what rework adds at best and at worst, USD. It moves the compactions "
+    "that follow, so a bill may come out smaller by chance."
 )
 
 

@@ -25,6 +25,8 @@ _LEAD = 9.0
 _SAME = 2.0
 # So many names of dots that lie on each other are told; then how many more there are.
 _MOST = 4
+# Characters that there is room for in a name.
+_LETTERS = 44
 
 
 def write_names(
@@ -32,7 +34,8 @@ def write_names(
     named: Mapping[str, Point],
     loud: Collection[str],
     drawn: Sequence[Point],
-    letters: int,
+    *,
+    crossed: bool,
 ) -> None:
     """Write names beside dots.
 
@@ -46,18 +49,18 @@ def write_names(
         Names that are placed first, and written larger and darker.
     drawn
         Points that names keep off, in points of the figure.
-    letters
-        Characters that there is room for in a name.
+    crossed
+        Whether lines go through the dots.
     """
     first = [*(n for n in named if n in loud), *(n for n in named if n not in loud)]
     dots = [(float(x), float(y)) for x, y in axes.transData.transform([named[n] for n in first])]
-    short = told_apart(first, letters)
+    short = told_apart(first, _LETTERS)
     groups = _together(dots, short)
     large = {text for text, name in zip(short, first, strict=True) if name in loud}
     lines = [_told(names, large) for names in groups.values()]
     sizes = [_size(each) for each in lines]
     (left, low), (right, high) = axes.transAxes.transform([(0, 0), (1, 1)])
-    places = place(list(groups), sizes, (left + 2, low + 2, right, high), drawn)
+    places = place(list(groups), sizes, (left + 2, low + 2, right, high), drawn, crossed=crossed)
     for dot, each, size, at in zip(groups, lines, sizes, places, strict=True):
         _write(axes, dot, each, size, at)
 

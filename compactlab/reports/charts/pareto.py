@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 _HEIGHT = 350.0
 _LEFT, _RIGHT, _BELOW = 50.0, 10.0, 36.0
-_LETTERS = 44
 # So far apart are the points of a line that names keep off.
 _CLOSE = 4.0
 _KEY = (
@@ -95,7 +94,7 @@ def pareto(comparison: Comparison, colours: Mapping[str, str], name: str) -> Cha
         # The dearest first: to their right there is nothing yet, so lines seldom cross.
         named = {row.label: _place(row) for row in reversed(rows)}
         loud = {row.label for row in rows if colours[row.spec] != "grey"}
-        write_names(axes, named, loud, _stepped(axes, front), _LETTERS)
+        write_names(axes, named, loud, _stepped(axes, front), crossed=bool(intervals))
     return Chart(name, "What it costs against what is remembered", _CAPTION + told, drawn, "pareto")
 
 

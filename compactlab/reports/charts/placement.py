@@ -12,11 +12,17 @@ _NEAR = 7.0
 _DOT = 5.0
 _GAP = 4.0
 _DISTANCES = (_NEAR, 12, 18, 26, 36, 48, 62, 78, 96, 116, 140)
+# Right, left, above, below, and what is between.
 _ANGLES = (0, 180, 90, 270, 30, -30, 150, 210, 60, -60, 120, 240, 75, 105, -75, 255)
 
 
 def place(
-    dots: Sequence[Point], sizes: Sequence[Point], frame: Box, drawn: Sequence[Point] = ()
+    dots: Sequence[Point],
+    sizes: Sequence[Point],
+    frame: Box,
+    drawn: Sequence[Point] = (),
+    *,
+    crossed: bool = False,
 ) -> list[Point]:
     """Find a place for the name of every dot, one after the other.
 
@@ -30,6 +36,9 @@ def place(
         Left, bottom, right, top: names stay within.
     drawn
         Points of what is drawn besides, which names should not cover.
+    crossed
+        Whether lines go through the dots, from left to right and upright: then names stand between
+        these first.
 
     Returns
     -------
@@ -42,11 +51,12 @@ def place(
     >>> place([(50, 50)], [(30, 10)], (0, 0, 200, 100))
     [(57.0, 45.0)]
     """
+    angles = sorted(_ANGLES, key=lambda angle: angle % 90 == 0) if crossed else _ANGLES
     taken = [_square(dot, _DOT) for dot in dots]
     besides = [_square(point, 1) for point in drawn]
     places: list[Point] = []
     for dot, size in zip(dots, sizes, strict=True):
-        boxes = [box for box in _around(dot, *size) if _within(box, frame)]
+        boxes = [box for box in _around(dot, size, angles) if _within(box, frame)]
         clear = (box for box in boxes if not any(_touch(box, each) for each in besides))
         free = (box for box in (*clear, *boxes) if _free(box, dot, taken))
         box = next(free, None) or _least(boxes, taken) or _beside(dot)
@@ -61,10 +71,11 @@ def nearest(box: Box, dot: Point) -> Point:
     return max(box[0], min(dot[0], box[2])), max(box[1], min(dot[1], box[3]))
 
 
-def _around(dot: Point, width: float, height: float) -> Iterator[Box]:
-    """Places around a dot, the nearest first: right, left, above, below, and what is between."""
+def _around(dot: Point, size: Point, angles: Sequence[int]) -> Iterator[Box]:
+    """Places around a dot, the nearest first."""
+    width, height = size
     for distance in _DISTANCES:
-        for angle in _ANGLES:
+        for angle in angles:
             x = dot[0] + distance * math.cos(math.radians(angle))
             y = dot[1] + distance * math.sin(math.radians(angle))
             left = x - width / 2 if angle in (90, 270) else x - width if 90 < angle < 270 else x

@@ -24,7 +24,7 @@ BINS = 120
 _COLUMNS = 3
 _WIDTH = 662.0
 _LEFT, _RIGHT, _BOTTOM, _TOP = 42.0, 6.0, 34.0, 26.0
-_HIGH, _ACROSS, _OVER, _UNDER = 62.0, 12.0, 32.0, 10.0
+_HIGH, _ACROSS, _OVER, _UNDER = 62.0, 12.0, 34.0, 10.0
 _LETTERS = 40
 # A panel is cut off if it goes beyond so many times what this share of the panels stays within.
 _SHOWN, _BEYOND = 0.8, 1.5
@@ -39,7 +39,7 @@ _CAPTION = (
     "Pale area: the size of the prompt, in tokens. Solid bars: the fresh tokens of it, written to "
     "the cache or billed as plain input; a high one is a spike. The ticks right above a panel are "
     "compactions, the red ones over those are calls over the window; the dashed red line is the "
-    "window, where it lies within the panel. All panels have the same axes; those few that would go "
+    "window, where it lies within the panel. All panels have the same axes; the few that would go "
     "far beyond are cut off, and say up to where they go. Of sessions with more than "
     f"{BINS} calls, neighbours share a bar, which shows the largest of them."
 )
@@ -171,5 +171,5 @@ def _head(sheet: Sheet, frame: Frame, label: str, run: Run) -> None:
     if (peak := max(sizes(run))) > frame.top:
         told += f", up to {show(peak, 'tokens')}"
     above = frame.low + frame.height
-    sheet.text((frame.left, above + 25), label, "ink", size=8.0)
-    sheet.text((frame.left, above + 15), told, "muted")
+    sheet.text((frame.left, above + 27), label, "ink", size=8.0)
+    sheet.text((frame.left, above + 17), told, "muted")
