@@ -1,20 +1,87 @@
 """The page: whole for any store, the same bytes every time, and nothing in it from elsewhere."""
 
+import base64
+import hashlib
+import json
 import re
 import shlex
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from compactlab.reports.charts.palette import COLOURS, strategy_colours
+from compactlab.reports.comparison import comparisons
+from compactlab.reports.page.block import block, flags, series, written
+from compactlab.reports.page.conversations import conversations
+from compactlab.reports.page.differences import differences
 from compactlab.reports.page.page import page, write
+from compactlab.reports.page.sections import chief
 from compactlab.reports.provenance import command
+from compactlab.sim.errors import UsageError
 from compactlab.sim.metrics import METRICS
 from compactlab.sim.results import Results
 from compactlab.sim.run import Run
 
 Make = Callable[..., Run]
 Store = Callable[..., Results]
+
+
+DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+
+
+def decoded(scale: float, text: str) -> list[float]:
+    """A series as the page's script reads it."""
+    pairs = [text[at : at + 2] for at in range(0, len(text), 2)]
+    return [(64 * DIGITS.index(a) + DIGITS.index(b)) * scale / 4_095 for a, b in pairs]
+
+
+def data(text: str) -> dict[str, Any]:
+    """The data of the page's first comparison."""
+    found = re.search(r'<script type="application/json" id="part-1-data">(.*?)</script>', text)
+    assert found is not None
+    known: dict[str, Any] = json.loads(found[1])
+    return known
+
+
+def blocked(results: Results) -> dict[str, Any]:
+    """The same, without the page around it."""
+    (comparison,) = comparisons(results)
+    listing = conversations(results, comparison)
+    known: dict[str, Any] = json.loads(block(results, listing, strategy_colours(results), []).text)
+    return known
+
+
+def told(results: Results) -> list[list[str]]:
+    """The cells of the first row of each table of differences."""
+    (comparison,) = comparisons(results)
+    found = differences(comparison, strategy_colours(results))
+    assert found is not None
+    return [
+        [f"{cell.text} {cell.aside}".strip() for cell in grid.lines[0].cells]
+        for _, grid in found.declared
+    ]
+
+
+def chosen(text: str) -> str:
+    """The conversation that is shown without a script."""
+    found = re.search(r'<p class="chosen"><strong>(.*?)</strong>', text)
+    assert found is not None
+    return found[1]
+
+
+def drawings(text: str) -> int:
+    """How many charts there are."""
+    return text.count("<svg role")
+
+
+@pytest.fixture
+def nine(make: Make, store: Store) -> Results:
+    """Nine conversations, each larger than the one before."""
+    return store(*(make("keep_all()", [(0, 100 + n)], f"c{n}") for n in range(9)))
 
 
 @pytest.fixture(scope="module")
@@ -31,10 +98,24 @@ def shown(small: Results, cache: dict[str, str]) -> str:
 
 def test_it_refers_to_nothing_outside_itself(shown: str) -> None:
     assert "://" not in shown
-    assert "<script" not in shown
     assert "@import" not in shown
     assert re.findall(r'(?:href|src)="[^#]', shown) == []
-    assert "default-src 'none'" in shown
+    assert "default-src &#39;none&#39;" in shown
+
+
+def test_it_runs_one_script_and_its_policy_names_that_one(shown: str) -> None:
+    scripts = re.findall(r"<script>(.*?)</script>", shown, re.DOTALL)
+    assert len(scripts) == 1
+    digest = base64.b64encode(hashlib.sha256(scripts[0].encode()).digest()).decode()
+    assert f"script-src &#39;sha256-{digest}&#39;" in shown
+
+
+def test_its_script_makes_no_markup_of_data(shown: str) -> None:
+    (script,) = re.findall(r"<script>(.*?)</script>", shown, re.DOTALL)
+    for way in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(",
+                "Function(", "fetch(", "XMLHttpRequest", "setTimeout(", "srcdoc"):  # fmt: skip
+        assert way not in script
+    assert not re.search(r"\.on\w+ = |setAttribute\((?!\"[\w-]+\"|key, value)", script)
 
 
 def test_it_says_what_was_compared_and_with_what(shown: str) -> None:
@@ -88,8 +169,10 @@ def test_every_strategy_has_one_colour(shown: str) -> None:
 
 def test_both_themes_have_all_colours(shown: str) -> None:
     style = shown[shown.index("<style>") : shown.index("</style>")]
-    assert style.count("--vermillion:") == 3  # light, dark, print
-    assert not re.search(r"#[0-9a-f]{6}", shown[shown.index("</style>") :])
+    light, dark = COLOURS["vermillion"]
+    assert f"--vermillion: {light};" in style  # for browsers that know no more
+    assert f"--vermillion: light-dark({light}, {dark});" in style
+    assert not re.search(r"#[0-9a-f]{6}\b", shown[shown.index("</style>") :])
 
 
 def test_without_runs_it_says_so() -> None:
@@ -100,11 +183,13 @@ def test_when_all_failed_it_names_them(fail: Make, store: Store) -> None:
     text = page(store(fail("keep_all()"), fail("turn_slice()", "two")))
     assert "There is nothing to compare" in text
     assert "ValueError: no" in text
-    assert "<svg" not in text
+    assert drawings(text) == 0
 
 
 def test_one_run_makes_a_page(make: Make, store: Store) -> None:
-    assert page(store(make("keep_all()"))).count("<svg") == 3
+    text = page(store(make("keep_all()")))
+    assert drawings(text) >= 3
+    assert "Differences to" not in text
 
 
 def test_several_models_have_a_section_each(make: Make, store: Store) -> None:
@@ -114,17 +199,103 @@ def test_several_models_have_a_section_each(make: Make, store: Store) -> None:
     assert "Comparison 2" in text
 
 
-def test_the_smaller_conversations_have_figures_only(make: Make, store: Store) -> None:
-    runs = [make("keep_all()", [(0, 100 + n)], f"c{n}") for n in range(9)]
-    text = page(store(*runs))
-    assert "Shown are the 6 largest; 3 more have figures only, below." in text
-    assert text.index("<h3>c8") < text.index("<h3>c7")
-    assert "<summary>c0" in text
+def test_a_conversation_that_is_not_there_is_refused(nine: Results) -> None:
+    with pytest.raises(UsageError, match="unknown conversation 'c33'; did you mean c3"):
+        page(nine, conversation="c33")
+
+
+def test_all_conversations_can_be_chosen_the_largest_first(nine: Results) -> None:
+    titles = [each["title"] for each in blocked(nine)["conversations"]]
+    assert titles == [f"c{n} (claude-code)" for n in range(8, -1, -1)]
+
+
+def test_what_has_no_room_is_counted_and_told_how_to_see(
+    nine: Results, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("compactlab.reports.page.page.BUDGET", 2_000)
+    text = page(nine, conversation="c0")
+    assert chosen(text) == "c0 (claude-code)"
+    kept = [each["title"] for each in data(text)["conversations"]]
+    assert kept[:2] == ["c0 (claude-code)", "c8 (claude-code)"]
+    assert 2 <= len(kept) < 9
+    assert f"{9 - len(kept)} more conversations, the smallest, have no room" in text
+    assert "compactlab report DIR --format html --conversation NAME" in text
+
+
+def test_a_conversation_is_told_as_its_runs_were(make: Make, store: Store) -> None:
+    prompts = [(0, 1_000), (1_000, 500), (0, 900)]
+    known = blocked(store(make("keep_all()", prompts, cut=[2], side=0.5)))
+    strategy, _, _, compactions, calls, step, *series = known["conversations"][0]["runs"][0]
+    assert (strategy, compactions, calls, step) == (0, 1, 3, 1)
+    assert decoded(*series[:2]) == [1_000, 1_500, 900]
+    assert decoded(*series[2:4]) == [1_000, 500, 900]
+    assert decoded(*series[4:6])[0] == pytest.approx(0.0039, rel=0.05)
+    assert decoded(*series[4:6])[-1] == pytest.approx(0.5 + 0.00975, rel=0.001)
+    assert series[6:8] == ["E", ""]  # the third of six places: a compaction; no overflow
+
+
+def test_a_long_session_is_told_in_eighty_places_at_most(make: Make, store: Store) -> None:
+    prompts = [(0, 100 + n) for n in range(500)]
+    run = blocked(store(make("keep_all()", prompts)))["conversations"][0]["runs"][0]
+    assert (run[4], run[5], len(run[7])) == (500, 7, 2 * 72)
+    assert decoded(run[6], run[7])[-1] == 599
+
+
+def test_at_first_the_front_and_the_yardsticks_are_drawn(make: Make, store: Store) -> None:
+    short = [(0, 500), (500, 100)]
+    runs = [make(f"s{n}()", short, cut=[1], need=1 - n / 20, side=1.0 + n) for n in range(12)]
+    best = make("s_best()", short, cut=[1], need=0.9)
+    (comparison,) = comparisons(store(make("keep_all()", short), best, *runs))
+    assert set(chief(comparison)) == {"keep_all()", "s_best()", "s0()"}
+
+
+def test_where_there_are_few_all_are_drawn(small: Results) -> None:
+    (comparison,) = comparisons(small)
+    assert len(chief(comparison)) == len(comparison.rows)
+
+
+@given(st.lists(st.integers(0, 10**7), min_size=1, max_size=40))
+def test_a_series_is_read_as_it_was_written(values: list[int]) -> None:
+    scale, text = series(values)
+    assert decoded(scale, text) == pytest.approx(values, abs=max(values) / 8_190 + 1e-6)
+    assert max(values) > 4_095 or decoded(scale, text) == pytest.approx(values)
+
+
+@given(st.lists(st.booleans(), max_size=40))
+def test_what_is_true_is_read_as_it_was_written(hits: list[bool]) -> None:
+    text = flags(hits).ljust(7, "A")
+    read = [bool(DIGITS.index(text[n // 6]) >> n % 6 & 1) for n in range(len(hits))]
+    assert read == hits
+
+
+@pytest.mark.parametrize("text", ["</script><script>x", "<!--", "]]>", "a&b", "\u2028\u2029"])
+def test_no_text_ends_the_block_that_it_is_in(text: str) -> None:
+    told = written([text])
+    assert json.loads(told) == [text]
+    assert not set(told) & set("<>&\u2028\u2029")
+
+
+def test_differences_are_told_with_their_intervals(make: Make, store: Store) -> None:
+    names = [f"c{n}" for n in range(12)]
+    runs = [make("keep_all()", [(0, 1_000 + 10 * n)] * 4, each) for n, each in enumerate(names)]
+    runs += [make("half()", [(0, 500 + 5 * n)] * 4, each, cut=[1], need=0.75 + n / 100)
+             for n, each in enumerate(names)]  # fmt: skip
+    cost, forgotten = told(store(*runs))
+    assert re.fullmatch(r"\N{MINUS SIGN}4\d% \(\N{MINUS SIGN}\d+% to \N{MINUS SIGN}\d+%\)", cost[0])
+    assert cost[2:5] == ["12 / 0 / 0", "cheaper", "yes"]
+    assert re.fullmatch(r"\+19\.5 \(\+\d+\.\d to \+\d+\.\d\)", forgotten[0])
+    assert forgotten[2:5] == ["0 / 0 / 12", "forgets more", "not shown"]
+
+
+def test_the_same_is_called_the_same_and_few_have_no_interval(make: Make, store: Store) -> None:
+    cost, forgotten = told(store(make("keep_all()"), make("idle()")))
+    assert (cost[0], cost[3]) == ("0%", "the same")
+    assert (forgotten[0], forgotten[3]) == ("0.0", "the same")
 
 
 def test_a_run_without_calls_or_figures_makes_a_page(store: Store) -> None:
     bare = Run("one", "native", "keep_all()", "m", 0, 0)
-    assert "<svg" not in page(store(bare))
+    assert drawings(page(store(bare))) == 0
 
 
 def test_it_replaces_a_file_as_a_whole_with_the_same_bytes(
@@ -139,7 +310,16 @@ def test_it_replaces_a_file_as_a_whole_with_the_same_bytes(
 
 @pytest.mark.slow
 def test_a_large_store_stays_small(make: Make, store: Store) -> None:
-    prompts = [(0, 1_000), *((1_000 + n, 900 + n % 7) for n in range(500))]
-    specs = [f"s{n}()" for n in range(11)]
-    runs = [make(spec, prompts, f"c{n}", cut=[5, 9]) for n in range(9) for spec in specs]
-    assert len(page(store(*runs))) < 5_000_000
+    specs = ["keep_all()", "keep_none()", *(f"s{n}()" for n in range(28))]
+    runs = []
+    for number in range(100):
+        size = 900 + number
+        prompts = [(0, size), *((size + n, 900 + n % 7 * number) for n in range(200))]
+        runs += [
+            make(spec, prompts, f"c{number}", cut=[5, 9 + n], side=n / 9, need=1 - n / 50)
+            for n, spec in enumerate(specs)
+        ]
+    text = page(store(*runs))
+    assert len(text.encode()) < 5_000_000
+    assert len(data(text)["conversations"]) >= 90
+    assert len(data(text)["strategies"]) == 30

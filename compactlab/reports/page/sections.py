@@ -205,7 +205,7 @@ def _chosen(
         first,
         tuple(drawings.get("conversation", ())),
         Grid(HEADS, tuple(lines), ordered="cost_usd"),
-        block(results, listing, colours, _chief(first.comparison), budget),
+        block(results, listing, colours, chief(first.comparison), budget),
     )
 
 
@@ -217,8 +217,8 @@ def _views(
     They get as large a share of their own budget as the data get of theirs. What one might choose
     comes first.
     """
-    chief = _chief(comparison)
-    rows = sorted(comparison.rows, key=lambda row: (not row.choice, row.spec not in chief))
+    first_drawn = chief(comparison)
+    rows = sorted(comparison.rows, key=lambda row: (not row.choice, row.spec not in first_drawn))
     runs = [run for row in rows for run in row.runs]
     if not runs:
         return None
@@ -229,7 +229,7 @@ def _views(
     return Views(own, found.idle, 0), Views(others, (), found.left_out)
 
 
-def _chief(comparison: Comparison) -> Collection[str]:
+def chief(comparison: Comparison) -> Collection[str]:
     """Specs of the strategies that are drawn at first: the front and what it is held against."""
     rows = comparison.rows
     if len(rows) <= _FEW:
