@@ -29,7 +29,7 @@ def store(tmp_path_factory):
     """A store of two strategies over two small conversations."""
     folder = tmp_path_factory.mktemp("store")
     sources = ("coding_agent(turns=2, tokens=2000)", "support_chat(turns=2, tokens=2000)")
-    compactlab.run(sources, ("keep_all", "sliding_window(keep=4)"), loop="closed", out=folder)
+    compactlab.run(sources, ("keep_all", "sliding_window(keep=4)"), out=folder, tables=["facts"])
     return folder
 
 
