@@ -112,7 +112,7 @@ const choices = (data, state, changed) => {
   };
   fill();
   const many = data.conversations.length > FEW;
-  const labels = data.strategies.map((each, n) => make("label", {}, boxes[n], ` ${each.label} ${each.marks}`));
+  const labels = data.strategies.map((each, n) => make("label", {}, boxes[n], ` ${each.label}`));
   return make("div", { className: "controls" },
     make("p", {}, "Conversation: ", ...(many ? [search, " "] : []), select, " ",
       button("Previous", step(-1)), " ", button("Next", step(1))),

@@ -59,6 +59,13 @@ const draw = (name, attributes = {}, ...children) => {
   return made;
 };
 
+// A long name without its middle; an emoji or an accent is not torn.
+const clipped = (name, most) => {
+  const letters = [...name];
+  const tail = Math.floor((most - 1) / 2);
+  return letters.length > most ? [...letters.slice(0, most - 1 - tail), "…", ...letters.slice(-tail)].join("") : name;
+};
+
 const write = (x, y, words, anchor = "start") => draw("text", { x, y, "text-anchor": anchor }, words);
 const tint = (colour) => `var(--${colour})`;
 const at = (value) => value.toFixed(1);
@@ -130,7 +137,7 @@ const spread = (wanted, lowest, apart) => {
 // What the calls had cost so far, a line a strategy, each named where it ends.
 const billOf = (runs, shown) => {
   const height = Math.max(280, 15 * runs.length + 64);
-  const box = { left: 52, right: 690, top: 20, bottom: height - 36, rows: 6, columns: 10 };
+  const box = { left: 52, right: 650, top: 20, bottom: height - 36, rows: 6, columns: 10 };
   const most = Math.max(...runs.map((run) => run.cost), 0) * 1.03 || 1;
   const { axes, across, up } = frame(box, shown.calls, most, short(dollars), "USD");
   const drawn = draw("svg", { viewBox: `0 0 940 ${height}`, role: "img" }, axes);
@@ -145,7 +152,7 @@ const billOf = (runs, shown) => {
     const stroke = tint(run.colour);
     const dashes = { stroke, "stroke-dasharray": DASHES[number % DASHES.length] };
     const lead = [end, [box.right + 4, end[1]], [box.right + 18, places[place]], [box.right + 26, places[place]]];
-    const words = `${run.label}, ${dollars(run.cost)} USD`;
+    const words = `${clipped(run.label, 28)}, ${dollars(run.cost)} USD`;
     drawn.append(draw(
       "g",
       { class: "line" },

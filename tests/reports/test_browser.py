@@ -1,0 +1,276 @@
+"""The page in a browser: it opens without a sound, and does what a reader asks of it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from compactlab.reports.page.page import write
+from compactlab.sim.results import Results
+from compactlab.sim.run import Run
+from tests.hostile import HOSTILE
+from tests.reports.conftest import CUT, KEPT, SUMMED, make, store
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), ""
+)
+QUIETLY = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+)
+
+pytestmark = pytest.mark.skipif(not CHROMIUM, reason="there is no Chromium on this machine")
+
+Open = Callable[..., "Page"]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """One for all tests: it takes longer to start than any of them."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(QUIETLY))
+        yield browser
+        browser.close()
+
+
+def session() -> Results:
+    """Twenty conversations of three sizes under six strategies; some runs compact."""
+    runs: list[Run] = []
+    for number in range(20):
+        name = f"talk-{number:02}"
+        grown = [(read, written + 10 * number) for read, written in KEPT]
+        runs += [
+            make("keep_all()", grown, name),
+            make("keep_none()", CUT, name, cut=[1, 2, 3], need=0.3),
+            make("sliding_window(keep=20)", CUT, name, cut=[2, 3], need=0.6),
+            make("auto_compact(reserve_tokens=1)", SUMMED, name, cut=[2], side=0.0005, need=0.9),
+            make("no_needs()", SUMMED, name, cut=[2], need=None),
+            make("recency_buffer()", [(0, 200), (200, 90)], name, cut=[1], need=0.8),
+        ]
+    return store(*runs)
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("page") / "report.html"
+    write(session(), path)
+    return path
+
+
+@pytest.fixture
+def opened(browser: Browser) -> Iterator[Open]:
+    """Open a page, and see at the end that it said, fetched and asked nothing."""
+    heard: list[str] = []
+    contexts = []
+
+    def open_it(path: Path, width: int = 1280, **how: Any) -> Page:
+        context = browser.new_context(viewport={"width": width, "height": 900}, **how)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: heard.append(message.text))
+        page.on("pageerror", lambda error: heard.append(str(error)))
+        page.on("dialog", lambda dialog: heard.append(dialog.message))
+        page.on("request", lambda request: heard.append(request.url))
+        page.goto(path.as_uri())
+        assert heard == [path.as_uri()]
+        heard.clear()
+        return page
+
+    yield open_it
+    for context in contexts:
+        context.close()
+    assert heard == []
+
+
+@pytest.fixture
+def page(opened: Open, path: Path) -> Page:
+    return opened(path)
+
+
+def rows(page: Page, table: str) -> list[str]:
+    """The names in the first column of a table, from top to bottom."""
+    found: list[str] = page.eval_on_selector_all(
+        f"{table} tbody th", "found => found.map((each) => each.dataset.name)"
+    )
+    return found
+
+
+MAIN = "#part-1-strategies + .wide table"
+SORTED = "(head) => head.closest('th').getAttribute('aria-sort')"
+
+
+def test_tables_are_sorted_by_a_click_the_best_first_and_then_the_worst(page: Page) -> None:
+    before = rows(page, MAIN)
+    head = page.locator(f"{MAIN} thead button", has_text="needs")
+    head.click()
+    assert head.evaluate(SORTED) == "ascending"
+    names = rows(page, MAIN)
+    assert names[0] == "keep_all"
+    assert names[-1] == "no_needs"  # what has no figure is last, whichever way
+    head.click()
+    assert head.evaluate(SORTED) == "descending"
+    assert rows(page, MAIN) == [*reversed(names[:-1]), "no_needs"]
+    page.locator(f"{MAIN} thead button", has_text="cost").first.click()
+    assert rows(page, MAIN) == before
+    assert page.locator(f"{MAIN} [aria-sort]").count() == 1
+
+
+def test_tables_are_sorted_with_the_keyboard(page: Page) -> None:
+    button = page.locator(f"{MAIN} thead button").first
+    button.focus()
+    page.keyboard.press("Enter")
+    assert rows(page, MAIN) == sorted(rows(page, MAIN))
+    page.keyboard.press("Space")
+    assert rows(page, MAIN) == sorted(rows(page, MAIN), reverse=True)
+
+
+def test_another_conversation_has_other_panels_and_figures(page: Page) -> None:
+    place = page.locator(".conversation")
+    first = place.locator(".chosen").last.inner_text()
+    assert first.startswith("talk-19")
+    area = place.locator(".panel .area").first.get_attribute("d")
+    figures = place.locator("table:visible td").all_inner_texts()
+    place.locator("select").select_option(label="talk-03 (claude-code)")
+    assert place.locator(".chosen").last.inner_text().startswith("talk-03")
+    assert place.locator(".panel .area").first.get_attribute("d") != area
+    assert place.locator("table:visible td").all_inner_texts() != figures
+    place.get_by_role("button", name="Next").click()
+    assert place.locator(".chosen").last.inner_text().startswith("talk-02")
+    place.get_by_role("button", name="Previous").click()
+    assert place.locator("select").input_value() == "16"
+
+
+def test_a_conversation_is_found_by_a_part_of_its_name(page: Page) -> None:
+    place = page.locator(".conversation")
+    place.locator("input[type=search]").fill("k-07")
+    assert place.locator("select option").all_inner_texts() == ["talk-07 (claude-code)"]
+    assert place.locator(".chosen").last.inner_text().startswith("talk-07")
+
+
+def test_strategies_can_be_left_out(page: Page) -> None:
+    place = page.locator(".conversation")
+    assert place.locator(".panel").count() == 6
+    place.locator("summary").click()
+    place.get_by_role("checkbox", name="keep_none").uncheck()
+    assert place.locator(".panel").count() == 5
+    assert place.locator(".line").count() == 5
+    assert "keep_none" not in place.locator(".panel .name").all_inner_texts()
+    place.get_by_role("button", name="None", exact=True).click()
+    assert place.locator(".panel").count() == 0
+    place.get_by_role("button", name="All", exact=True).click()
+    assert place.locator(".panel").count() == 6
+
+
+def test_a_panel_tells_the_call_that_is_pointed_at(page: Page) -> None:
+    panel = page.locator(".panel").first
+    told = panel.locator(".told")
+    whole = told.inner_text()
+    panel.locator("svg").hover()
+    assert "prompt tokens" in told.inner_text()
+    assert "prompt tokens" in page.locator(".panel .told").nth(1).inner_text()
+    page.mouse.move(0, 0)
+    assert told.inner_text() == whole
+    panel.focus()
+    assert told.inner_text().startswith("call 2: 290 prompt tokens, 90 fresh; 0.00")
+    page.keyboard.press("ArrowLeft")
+    assert told.inner_text().startswith("call 1: 200 prompt tokens, 200 fresh; ")
+
+
+@pytest.mark.parametrize("system", ["dark", "light"])
+def test_colours_follow_the_system_and_the_switch(opened: Open, path: Path, system: str) -> None:
+    page = opened(path, color_scheme=system)
+    colour = "() => getComputedStyle(document.body).backgroundColor"
+    shades = {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 23, 27)"}
+    assert page.evaluate(colour) == shades.pop(system)
+    page.locator(".theme").click()
+    assert page.evaluate(colour) == shades.popitem()[1]
+    assert page.locator(".theme").inner_text() == f"{system} colours".capitalize()
+
+
+@pytest.mark.parametrize("width", [1280, 800])
+def test_nothing_overlaps_or_is_cut_off(opened: Open, path: Path, width: int) -> None:
+    page = opened(path, width)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert page.evaluate(COLLISIONS) == []
+
+
+# Texts of a drawing that lie on each other or outside of it; a pixel is let.
+COLLISIONS = """() => {
+  const found = [];
+  for (const drawing of document.querySelectorAll("figure svg")) {
+    const frame = drawing.getBoundingClientRect();
+    if (!frame.width) continue;
+    const texts = [...drawing.querySelectorAll("text")]
+      .map((each) => [each.textContent, each.getBoundingClientRect()])
+      .filter(([words, box]) => words.trim() && box.width);
+    texts.forEach(([words, a], n) => {
+      const out = a.left < frame.left - 1 || a.right > frame.right + 1
+        || a.top < frame.top - 1 || a.bottom > frame.bottom + 1;
+      if (out) found.push(`outside: ${words}`);
+      for (const [other, b] of texts.slice(n + 1)) {
+        const across = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+        const down = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+        if (across > 1 && down > 3) found.push(`${words} on ${other}`);
+      }
+    });
+  }
+  return found;
+}"""
+
+
+def test_it_goes_on_paper_with_its_charts(page: Page) -> None:
+    page.emulate_media(media="print", color_scheme="dark")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert not page.locator(".controls").is_visible()
+    assert page.locator(".panel svg").first.is_visible()
+    printed = page.pdf(prefer_css_page_size=True)
+    assert printed.startswith(b"%PDF")
+    assert printed.count(b"/Type /Page\n") > 3
+
+
+def test_without_a_script_the_largest_conversation_is_there(opened: Open, path: Path) -> None:
+    page = opened(path, java_script_enabled=False)
+    still = page.locator(".still")
+    assert still.locator(".chosen").inner_text().startswith("talk-19")
+    assert still.locator("svg").first.is_visible()
+    assert still.locator("tbody tr").count() == 6
+    assert page.locator("button").count() == 0
+
+
+def test_a_name_is_text_and_nothing_else(opened: Open, tmp_path: Path) -> None:
+    runs = [
+        made
+        for number, text in enumerate(HOSTILE.values())
+        for made in (
+            make("keep_all()", conversation=text),
+            make(f"{text}{number}", SUMMED, text, cut=[2], need=0.5),
+        )
+    ]
+    labels = {run.strategy: run.strategy for run in runs}
+    write(store(*runs, strategies=labels), tmp_path / "report.html")
+    page = opened(tmp_path / "report.html")
+    place = page.locator(".conversation")
+    place.get_by_role("button", name="All", exact=True).click()
+    for number in range(place.locator("select option").count()):
+        place.locator("select").select_option(value=str(number))
+    page.mouse.move(300, 300)
+    made = page.evaluate(
+        "[...new Set([...document.querySelectorAll('*')].map((e) => e.localName))]"
+    )
+    assert not {"img", "iframe", "form", "object"} & set(made)
+    assert page.locator("script").count() == 2
+    assert page.locator("[onload], [onerror], [onmouseover], [onfocus]").count() == 0
+    assert page.locator("a:not([href^='#'])").count() == 0
