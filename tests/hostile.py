@@ -95,7 +95,7 @@ def files(folder: Path) -> None:
     with (folder / "all.jsonl").open("wb") as stream:
         for number, text in listed:
             native.write(conversation(whole(text), number), stream)
-    for number, text in listed[::3]:
+    for number, text in listed[::6]:
         native.write(conversation(whole(text), number), folder / f"{as_name(text)}.jsonl")
     lines = [{"type": "conversation", "version": 1, "id": "bad"}, {"type": whole(EVERYTHING)}]
     (folder / f"{as_name(HOSTILE['script'])}-bad.jsonl").write_text(

@@ -67,7 +67,7 @@ def audit(
     if as_json:
         click.echo(audit_machine(ledger, worst))
     else:
-        say(audit_table(ledger, worst))
+        say(audit_table(ledger, worst), styled=True)
     if html:
         from compactlab.reports.audit.page import audit_page
 
