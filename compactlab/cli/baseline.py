@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from compactlab.cli.disclosing import say, shown_results
 from compactlab.cli.options import redact
 from compactlab.cli.writing import write_file
+from compactlab.reports.text import counted, listed
 from compactlab.sim.errors import UsageError
+
+if TYPE_CHECKING:
+    from compactlab.reports.gate.baseline import Baseline
 
 
 @click.command()
@@ -55,7 +60,7 @@ def baseline(folder: str, out: str, metrics: tuple[str, ...], allow_failed: bool
         click.echo(text, nl=False)
     else:
         write_file(Path(out), text)
-    told = _told(kept.size, len(kept.records), len(kept.digests), len(kept.metrics))
+    told = f"{counted(kept.size, 'run')} of {_told(kept)}"
     failed = len(kept.failed) + len(kept.unreadable)
     if failed:
         told += f"; {failed:,} of them recorded as failed"
@@ -64,13 +69,21 @@ def baseline(folder: str, out: str, metrics: tuple[str, ...], allow_failed: bool
     say(f"{'a baseline' if out == '-' else f'wrote {out}'}: {told}", err=out == "-")
 
 
-def _told(runs: int, subjects: int, conversations: int, metrics: int) -> str:
-    from compactlab.reports.text import counted
-
-    parts = [
-        counted(runs, "run"),
-        f"{counted(subjects, 'strategy')} under a model",
-        counted(conversations, "conversation"),
-        counted(metrics, "metric"),
-    ]
-    return ", ".join(parts)
+def _told(kept: Baseline) -> str:
+    """What a baseline holds, in words."""
+    subjects = kept.records
+    several = {
+        "strategy": len({subject.strategy for subject in subjects}),
+        "model": len({subject.model for subject in subjects}),
+        "summariser": len({subject.summarizer for subject in subjects}),
+        "conversation": len(kept.digests),
+        "metric": len(kept.metrics),
+    }
+    alone = ("model", "summariser")
+    return listed(
+        [
+            counted(number, noun)
+            for noun, number in several.items()
+            if number > 1 or noun not in alone
+        ]
+    )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from compactlab.reports.gate.names import brief
-from compactlab.reports.gate.record import NEED, Record, Subject
+from compactlab.reports.gate.record import NEED, Case, Record, Subject
 from compactlab.reports.gate.rules import Rule
 
 ANY = ("*",)
@@ -51,9 +51,8 @@ class Demand:
         >>> demand.fits(Subject("auto_compact(reserve_tokens=1)", "", "", "mine"))
         True
         """
-        names = (subject.label, subject.strategy, bare(subject.strategy))
         return (
-            any(fitting(name, self.strategy) for name in names)
+            any(fitting(name, self.strategy) for name in names_of(subject))
             and fitting(subject.model, self.model)
             and fitting(subject.summarizer, self.summarizer)
         )
@@ -65,6 +64,25 @@ class Demand:
     def types(self, known: Iterable[str]) -> tuple[str, ...]:
         """The types of fact that it is asked of apart; "" alone for all together."""
         return tuple(name for name in known if fitting(name, self.type)) if self.type else ("",)
+
+    def idle(
+        self, held: Mapping[Subject, Mapping[Case, Record]], types: Iterable[str]
+    ) -> list[str]:
+        """The patterns that fit nothing at all, each with what it is to fit."""
+        records = [record for own in held.values() for record in own.values()]
+        known = {
+            "strategy": {name for subject in held for name in names_of(subject)},
+            "model": {subject.model for subject in held},
+            "summarizer": {subject.summarizer for subject in held},
+            "scenario": {record.scenario for record in records},
+            "type": set(types),
+        }
+        return [
+            f"{key} {brief(pattern)}"
+            for key, names in known.items()
+            for pattern in getattr(self, key)
+            if not any(fitting(name, (pattern,)) for name in names)
+        ]
 
     @property
     def narrowed(self) -> str:
@@ -86,6 +104,11 @@ class Demand:
 def fitting(name: str, patterns: Iterable[str]) -> bool:
     """Whether one of some patterns fits a name, or is the name: specs hold brackets."""
     return any(name == pattern or fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def names_of(subject: Subject) -> tuple[str, str, str]:
+    """What a strategy may be called: by its short name, its full one, and without its fields."""
+    return subject.label, subject.strategy, bare(subject.strategy)
 
 
 def bare(spec: str) -> str:

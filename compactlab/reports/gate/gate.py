@@ -64,11 +64,13 @@ def _asked(judge: Judge, demand: Demand, after: Baseline, exact: bool) -> Iterat
     subjects = [s for s in subjects if any(map(demand.covers, after.records[s].values()))]
     known = {*after.types, *(judge.before.held.types if judge.before.held else ())}
     types = demand.types(sorted(known))
-    if not subjects or not types:
-        told = f"no run fits: {demand.narrowed}" if demand.narrowed else "there are no runs"
-        if not exact:
-            yield Finding(demand, None, Outcome.UNJUDGED, told)
-        return
     for subject in subjects:
         for type in types:
             yield judge.finding(demand, subject, type)
+    if exact:
+        return
+    # A name that fits nothing is a slip, or something that is gone: its rule guards nothing.
+    idle = demand.idle(after.records, known)
+    if idle or not subjects or not types:
+        told = ", ".join(idle) or demand.narrowed
+        yield Finding(demand, None, Outcome.UNJUDGED, f"no run fits{told and f': {told}'}")

@@ -8,6 +8,7 @@ from compactlab.reports.gate.baseline import Baseline
 from compactlab.reports.gate.gate import gate
 from compactlab.reports.gate.rules import Outcome
 from compactlab.sim.results import Results
+from compactlab.sim.run import Run
 
 CHANGE, PLACE = ("cost_usd", "+2%"), ("structural_validity", "<= 1")
 
@@ -151,6 +152,21 @@ def test_a_figure_that_either_side_lacks_is_no_pass(two, judged) -> None:
     verdict = judged(two(), untyped)
     assert verdict.code == 2
     assert {each.reason for each in verdict.failed} == {"the store has no needs by type of fact"}
+
+
+def test_an_unfinished_store_and_a_source_that_cannot_be_read_are_no_pass(two, judged) -> None:
+    unfinished = two()
+    unfinished.__dict__["missing"] = 2
+    lost = two()
+    lost.runs.append(Run("talk.jsonl", "", "", "", 0, 0, status="unreadable", error="no"))
+    for rules in ((), (CHANGE,), (PLACE,)):
+        verdict = judged(two(), unfinished, *rules)
+        assert (verdict.code, verdict.obstacles) == (
+            2, ("2 cells of the experiment not in the store yet",)
+        )  # fmt: skip
+        verdict = judged(two(), lost, *rules)
+        assert (verdict.code, verdict.obstacles) == (2, ("1 source not readable: talk.jsonl",))
+        assert judged(lost, lost, *rules).code == 0
 
 
 def test_an_empty_store_is_no_pass(two) -> None:

@@ -1,0 +1,153 @@
+"""What has changed against a baseline, strategy by strategy: told before anything else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from compactlab.reports.aggregate import figures_of
+from compactlab.reports.figures import show
+from compactlab.reports.gate.baseline import Baseline
+from compactlab.reports.gate.obstacles import elsewhere
+from compactlab.reports.gate.record import Record, Subject
+from compactlab.reports.gate.rules import same
+from compactlab.reports.markdown import code, line
+from compactlab.reports.notes import Name
+from compactlab.reports.text import clean, counted, enumerated
+from compactlab.sim.metrics import METRICS
+from compactlab.sim.results import Results
+
+_FIRST = ("cost_usd", "amnesia_need")
+_ARROW = "\N{RIGHTWARDS ARROW}"
+_LISTED = 4
+_ROWS = 12
+
+
+@dataclass(frozen=True)
+class Change:
+    """A strategy whose figures are others than in the baseline.
+
+    Parameters
+    ----------
+    subject
+        The strategy.
+    figures
+        By metric, what it was and what it is; only those that changed.
+    """
+
+    subject: Subject
+    figures: Mapping[str, tuple[float | None, float | None]]
+
+
+def changes(results: Results, before: Baseline) -> list[Change]:
+    """Find what has changed, over the runs that both have.
+
+    Parameters
+    ----------
+    results
+        What is.
+    before
+        What was.
+    """
+    after = Baseline.of(results, before.metrics)
+    found = []
+    for subject, new in after.records.items():
+        old = before.records.get(subject, {})
+        shared = [
+            case for case in new if case in old and not (new[case].failed or old[case].failed)
+        ]
+        was, is_ = (_figures([held[case] for case in shared]) for held in (old, new))
+        moved = {
+            name: (was[name], is_[name])
+            for name in before.metrics
+            if shared and not same(was[name], is_[name])
+        }
+        if moved:
+            found.append(Change(subject, moved))
+    return found
+
+
+def changes_told(results: Results, before: Baseline, form: str) -> str:
+    """Write what has changed, in a few lines.
+
+    Parameters
+    ----------
+    results
+        What is.
+    before
+        What was.
+    form
+        ``md`` for Markdown, else plain text.
+    """
+    name: Name = code if form == "md" else clean
+    after = Baseline.of(results, before.metrics)
+    other = elsewhere(before, after)
+    if other:
+        return "\n".join([
+            "Against the baseline nothing can be said: figures are of another provenance.",
+            *(f"- {name(text)}" for text in other),
+        ])  # fmt: skip
+    found = changes(results, before)
+    lines = [_headline(found, before, after)]
+    if found and form == "md":
+        heads = ("strategy", "USD", "needs forgotten", "also changed")
+        lines += ["", line(heads), line([":--", "--:", "--:", ":--"])]
+        lines += [line([name(_named(each, after)), *_cells(each)]) for each in found[:_ROWS]]
+    elif found:
+        lines += [f"  {name(_named(each, after))}: {_said(each)}" for each in found[:_ROWS]]
+    if len(found) > _ROWS:
+        lines.append(f"{'' if form == 'md' else '  '}and {len(found) - _ROWS} more")
+    return "\n".join(lines)
+
+
+def _headline(found: list[Change], before: Baseline, after: Baseline) -> str:
+    known = [subject for subject in after.records if subject in before.records]
+    told = f"Against the baseline, {len(found)} of {counted(len(known), 'strategy')} changed."
+    if not found:
+        told = f"Against the baseline, no figure of {counted(len(known), 'strategy')} changed."
+    if new := len(after.records) - len(known):
+        told += f" {counted(new, 'strategy')} not in it."
+    if gone := sum(subject not in after.records for subject in before.records):
+        told += f" {counted(gone, 'strategy')} of it not here."
+    return told
+
+
+def _named(change: Change, after: Baseline) -> str:
+    """The strategy, with what tells it from others of its name."""
+    subject = change.subject
+    same_name = [each for each in after.records if each.label == subject.label]
+    apart = [
+        getattr(subject, field)
+        for field in ("model", "summarizer")
+        if len({getattr(each, field) for each in same_name}) > 1
+    ]
+    return " under ".join([subject.label, *apart])
+
+
+def _cells(change: Change) -> Iterator[str]:
+    for metric in _FIRST:
+        yield _moved(change, metric) if metric in change.figures else "same"
+    others = [metric for metric in change.figures if metric not in _FIRST]
+    yield enumerated(others, _LISTED) if others else ""
+
+
+def _said(change: Change) -> str:
+    money, memory, others = _cells(change)
+    told = [
+        "the same bill" if money == "same" else f"{money} USD",
+        "as much forgotten" if memory == "same" else f"needs forgotten {memory}",
+    ]
+    return "; ".join([*told, *([f"also {others}"] if others else [])])
+
+
+def _moved(change: Change, metric: str) -> str:
+    was, is_ = change.figures[metric]
+    unit = METRICS[metric].unit
+    told = f"{show(was, unit)} {_ARROW} {show(is_, unit)}"
+    if was and is_ is not None and unit == "USD":
+        told += f" ({is_ / was - 1:+.1%})"
+    return told
+
+
+def _figures(records: list[Record]) -> dict[str, float | None]:
+    return figures_of([record.run("") for record in records])

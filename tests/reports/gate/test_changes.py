@@ -1,0 +1,69 @@
+"""What has changed against a baseline is told before anything else."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from compactlab.reports.gate.baseline import Baseline
+from compactlab.reports.gate.changes import changes, changes_told
+from compactlab.sim.results import Results
+from compactlab.sim.run import Run
+
+Make = Callable[..., Run]
+Store = Callable[..., Results]
+
+KEPT = [(0, 600), (600, 300), (900, 100)]
+SHORT = [(0, 600), (0, 200), (0, 100)]
+
+
+def results(make: Make, store: Store, size: int = 100, need: float = 0.9) -> Results:
+    runs = [
+        run
+        for name in ("one", "two")
+        for run in (
+            make("keep_all()", KEPT, name),
+            make("cut()", [*SHORT[:2], (0, size)], name, cut=[1], need=need),
+        )
+    ]
+    return store(*runs)
+
+
+def test_nothing_has_changed_against_itself(make: Make, store: Store) -> None:
+    same = results(make, store)
+    assert changes(same, Baseline.of(same)) == []
+    told = changes_told(same, Baseline.of(same), "table")
+    assert told == "Against the baseline, no figure of 2 strategies changed."
+
+
+def test_a_change_is_told_with_before_and_after(make: Make, store: Store) -> None:
+    before = Baseline.of(results(make, store))
+    after = results(make, store, size=300, need=0.8)
+    (change,) = changes(after, before)
+    assert change.subject.label == "cut"
+    assert change.figures["amnesia_need"] == (0.1, 0.2)
+    told = changes_told(after, before, "table")
+    assert told.splitlines()[0] == "Against the baseline, 1 of 2 strategies changed."
+    assert "needs forgotten 10.0% → 20.0%" in told
+    # 200 more tokens written in each of two, of 900, beside 30 answered.
+    assert "(+19.6%)" in told
+    shown = changes_told(after, before, "md")
+    assert "| `cut` | " in shown
+    assert "tokens_cache_write" in shown
+
+
+def test_only_what_both_have_is_held_against_each_other(make: Make, store: Store) -> None:
+    before = results(make, store)
+    before.runs = [run for run in before.runs if run.strategy != "cut()"]
+    fewer = results(make, store)
+    fewer.runs = fewer.runs[:2]
+    told = changes_told(fewer, Baseline.of(before), "table")
+    assert told == ("Against the baseline, no figure of 1 strategy changed. 1 strategy not in it.")
+
+
+def test_figures_of_another_provenance_are_not_compared(make: Make, store: Store) -> None:
+    before = Baseline.of(results(make, store))
+    other = results(make, store)
+    other.manifest["prices"] = "others 2"
+    assert "another provenance" in changes_told(other, before, "md").splitlines()[0]
+    changed = results(make, store)
+    changed.runs = [replace(run, digest="e" * 16) for run in changed.runs]
+    assert "2 conversations changed" in changes_told(changed, before, "table")
