@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from compactlab.cli.disclosing import say, shown_results
+from compactlab.cli.disclosing import say, shown, shown_results
 from compactlab.cli.options import redact
+from compactlab.sim.errors import UsageError
+
+if TYPE_CHECKING:
+    from compactlab.sim.results import Results
 
 _FORMATS = ("table", "md", "csv", "json", "html")
 
@@ -15,15 +20,83 @@ _FORMATS = ("table", "md", "csv", "json", "html")
 @click.command()
 @click.argument("folder", type=click.Path(file_okay=False))
 @click.option("--format", "form", type=click.Choice(_FORMATS), default="table", show_default=True)
+@click.option("--brief", is_flag=True, help="Only what is decided, in twenty lines: table or md.")
+@click.option(
+    "--baseline",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Say first what has changed against this baseline: table or md, and brief.",
+)
+@click.option(
+    "--conversation",
+    metavar="ID",
+    help="The conversation that the page shows at first and on paper.  [default: the largest]",
+)
+@click.option(
+    "--charts",
+    type=click.Path(file_okay=False),
+    metavar="DIR",
+    help="Write all charts into this folder instead, as SVG and as PNG.",
+)
 @redact
-def report(folder: str, form: str) -> None:
+def report(
+    folder: str,
+    form: str,
+    *,
+    brief: bool,
+    baseline: str | None,
+    conversation: str | None,
+    charts: str | None,
+) -> None:
     """Show the results that are stored in FOLDER."""
-    from compactlab.reports.catalogue import render
     from compactlab.sim.results import Results
 
-    text = render(shown_results(Results.load(Path(folder))), form)
+    _check(form, conversation, brief=brief or baseline is not None, charts=charts)
+    results = shown_results(Results.load(Path(folder)))
+    if charts:
+        _draw(results, Path(charts))
+    elif form == "html":
+        from compactlab.reports.page.page import page
+
+        # The page is the file that the run wrote, byte by byte, whatever a terminal can show.
+        click.echo(page(results, conversation).encode(), nl=False)
+    elif brief or baseline is not None:
+        say(_brief(results, form, baseline), styled=True)
+    else:
+        _show(results, form)
+
+
+def _check(form: str, conversation: str | None, *, brief: bool, charts: str | None) -> None:
+    if brief and (form not in ("table", "md") or charts):
+        raise UsageError("--brief and --baseline are for --format table and md")
+    if conversation is not None and (form != "html" or charts):
+        raise UsageError("--conversation is for --format html")
+
+
+def _brief(results: Results, form: str, baseline: str | None) -> str:
+    from compactlab.reports import brief
+    from compactlab.reports.gate.changes import changes_told
+    from compactlab.reports.gate.file import read
+
+    write = brief.brief_markdown if form == "md" else brief.brief
+    if baseline is None:
+        return write(results)
+    before = shown(read(Path(baseline)))
+    return f"{changes_told(results, before, form)}\n\n{write(results)}"
+
+
+def _draw(results: Results, folder: Path) -> None:
+    from compactlab.reports.charts.gallery import save_charts
+
+    for path in save_charts(results, folder):
+        click.echo(str(path))
+
+
+def _show(results: Results, form: str) -> None:
+    from compactlab.reports.catalogue import render
+
+    text = render(results, form)
     if form in ("table", "md"):
-        say(text)
-        return
-    # The page is the file that the run wrote, byte by byte, whatever a terminal can show.
-    click.echo(text.encode() if form == "html" else text, nl=form == "json")
+        say(text, styled=True)
+    else:
+        click.echo(text, nl=form == "json")

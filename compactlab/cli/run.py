@@ -153,7 +153,7 @@ def _stoppable(store: Store) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        click.echo(f"stopped; what is done is in {store.folder}: run it again to go on", err=True)
+        say(f"stopped; what is done is in {store.folder}: run it again to go on", err=True)
         sys.exit(130)
     finally:
         signal.signal(signal.SIGTERM, before)
@@ -175,7 +175,7 @@ def _run(planned: Experiment, store: Store, settings: Settings, *, retry: bool) 
         _nothing(store, every)
         return
     for line in standing(every - cells, every, planned.others(store)):
-        click.echo(line, err=True)
+        say(line, err=True)
     workers = Workers(min(settings.jobs, max(1, len(todo))), settings.dask or "")
     with Progress(todo) as progress:
         planned.fill(store, workers, progress, todo=todo, fail_fast=settings.fail_fast)
@@ -187,12 +187,10 @@ def _nothing(store: Store, cells: int) -> None:
     from compactlab.sim.results import ask
 
     ((failed,),) = ask(store, "SELECT count(*) FROM runs WHERE status <> 'ok'")[1]
-    click.echo(f"nothing to run: {counted(cells, 'cell')} are there")
-    click.echo(
-        f"compactlab report {store.folder} shows them; report: {store.folder / 'report.html'}"
-    )
+    say(f"nothing to run: {counted(cells, 'cell')} are there")
+    say(f"compactlab report {store.folder} shows them; report: {store.folder / 'report.html'}")
     if failed:
-        click.echo(f"{counted(failed, 'run')} had failed; --retry runs them again", err=True)
+        say(f"{counted(failed, 'run')} had failed; --retry runs them again", err=True)
         sys.exit(1)
 
 
@@ -204,16 +202,17 @@ def _finish(results: Results, store: Store) -> None:
     if unreadable and len(unreadable) == len(results.runs):
         store.clear()
         sys.exit(2)
-    from compactlab.reports.catalogue import render
+    from compactlab.reports.brief import brief
     from compactlab.reports.page.page import write
+    from compactlab.reports.table import troubles
 
     page = store.folder / "report.html"
     write(results, page)
-    say(render(results, "table"))
-    click.echo(f"report: {page}")
+    say(brief(results), styled=True)
+    if told := troubles(results):
+        say(f"\n{told}", styled=True)
+    say(f"\nall strategies: compactlab report {store.folder}\nreport: {page}")
     failed = results.failed
     if failed:
-        click.echo(
-            f"{len(failed)} of {len(results.runs)} runs failed; they are named above", err=True
-        )
+        say(f"{len(failed)} of {len(results.runs)} runs failed; they are named above", err=True)
         sys.exit(1)

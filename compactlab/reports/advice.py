@@ -78,6 +78,13 @@ class Advice:
             return self._safe[0]
         return next((row for row in self.choices if self._within(row)), None)
 
+    @property
+    def nearest(self) -> Row | None:
+        """Where there is no choice: the sound proposal with the fewest calls over the window."""
+        rows = (row for row in self.comparison.rows if not (row.null or row.played))
+        sound = [row for row in rows if not (row.faulty or row.sees_future)]
+        return min(sound, key=lambda row: (row.value("over_window"), row.value(COST)), default=None)
+
     def _within(self, row: Row) -> bool:
         contrast = self.forgotten(row)
         if contrast is None or contrast.estimate is None:

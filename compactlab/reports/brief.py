@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from compactlab.reports.advice import Advice
 from compactlab.reports.agreement import agreement
-from compactlab.reports.columns import marks
+from compactlab.reports.columns import BREAKS, FAULTY, FUTURE, NULL, OVER, PLAYED, marks
 from compactlab.reports.comparison import Comparison, Row, comparisons
 from compactlab.reports.difference import signed, signed_points
 from compactlab.reports.figures import NONE, show
@@ -26,6 +26,14 @@ LINES = 20
 _WIDTH = 110
 _HEADS = ("strategy", "", "USD", "against {}", "needs forgotten", "with rework USD")
 _LEFT = 2
+_MARKS = {
+    OVER: "over the window on some calls",
+    NULL: "yardstick",
+    FAULTY: "would be refused",
+    FUTURE: "knows what comes",
+    BREAKS: "breaks a rule, as its system does",
+    PLAYED: "what was run",
+}
 
 
 def brief(results: Results) -> str:
@@ -90,6 +98,7 @@ def picks(advice: Advice) -> list[tuple[Row, str]]:
         (advice.advised, advised),
         (advice.cheapest, "cheapest"),
         (advice.keenest, "forgets least"),
+        (None if advice.choices else advice.nearest, "nearest"),
         (advice.reference, "held against"),
         (comparison.row("as_recorded"), "what was run"),
         (comparison.row("keep_none"), "yardstick"),
@@ -102,6 +111,8 @@ def picks(advice: Advice) -> list[tuple[Row, str]]:
 
 def _sentences(results: Results, compared: Sequence[Comparison], name: Name = str) -> Iterator[str]:
     """What is said below the table, what matters most first."""
+    if told := _legend(compared[0]):
+        yield told
     if lacking := unfinished(results):
         yield lacking
     if failed := len(results.failed):
@@ -110,6 +121,11 @@ def _sentences(results: Results, compared: Sequence[Comparison], name: Name = st
     told = verdict(compared[0], name)
     # How far it carries is told last, and must not be what falls off the end.
     yield from dict.fromkeys([told[0], told[-1], *told[1:-1]])
+
+
+def _legend(comparison: Comparison) -> str:
+    carried = "".join(marks(row) for row, _ in picks(Advice(comparison)))
+    return "; ".join(f"{mark} {said}" for mark, said in _MARKS.items() if mark in carried)
 
 
 def _heads(comparison: Comparison, name: Name = str) -> list[str]:

@@ -61,6 +61,26 @@ def table(results: Results) -> str:
     return "\n".join(line.rstrip() for line in lines).strip("\n")
 
 
+def troubles(results: Results) -> str:
+    """Name what is not there: runs that are to do, lines that were passed over, runs that failed.
+
+    Parameters
+    ----------
+    results
+        What is shown beside it.
+
+    Returns
+    -------
+    str
+        Plain text, for below a report that does not say so itself; "" if all went well.
+    """
+    console = open_console()
+    with console.capture() as capture:
+        _say(console, *filter(None, [passed_over(results)]), style="bold")
+        _failed(console, results)
+    return "\n".join(line.rstrip() for line in capture.get().splitlines()).strip("\n")
+
+
 def _comparison(console: Console, comparison: Comparison) -> None:
     _say(console, capitalised(scope(comparison)), style="bold")
     shown = columns(comparison)

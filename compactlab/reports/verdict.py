@@ -191,10 +191,9 @@ class _Verdict:
         did = [row for row in self.comparison.rows if row.usable and row.name in _REFERENCES]
         if did:
             none += f" ({self.names(did)} did)"
-        sound = [row for row in self.proposals if not (row.faulty or row.sees_future)]
-        if not sound:
+        best = self.advice.nearest
+        if best is None:
             return f"{none}."
-        best = min(sound, key=lambda row: (row.value("over_window"), row.value("cost_usd")))
         return f"{none}. The nearest to it is {self.offer(best)} ({_over(best)} over the window)."
 
     def cheaper_on_paper(self, best: Row) -> Iterator[str]:

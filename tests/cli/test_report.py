@@ -112,3 +112,40 @@ def test_tables_of_somebody_elses_are_no_store(compactlab, store, tmp_path, name
     copy = shutil.copytree(store, tmp_path / "copy")
     pq.write_table(pa.table({"a": [1, 2]}), next((copy / name).iterdir()))
     assert compactlab("report", copy).code == 2
+
+
+def test_the_verdict_alone_is_short(compactlab, store, tmp_path):
+    for form in ("table", "md"):
+        done = compactlab("report", store, "--brief", "--format", form)
+        assert done.code == 0
+        assert len(done.out.splitlines()) <= 22
+        assert "keep_all" in done.out
+    baseline = tmp_path / "baseline.json"
+    assert compactlab("baseline", store, "-o", baseline).code == 0
+    done = compactlab("report", store, "--baseline", baseline, "--format", "md")
+    assert done.out.startswith("Against the baseline, no figure of 2 strategies changed.\n")
+
+
+def test_charts_are_files(compactlab, store, tmp_path):
+    done = compactlab("report", store, "--charts", tmp_path / "charts")
+    assert done.code == 0
+    written = sorted((tmp_path / "charts").iterdir())
+    assert sorted(done.out.split()) == sorted(map(str, written))
+    assert {path.suffix for path in written} == {".svg", ".png"}
+    assert all(path.stat().st_size > 1_000 for path in written)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--brief", "--format", "html"),
+        ("--brief", "--charts", "x"),
+        ("--conversation", "a"),
+        ("--conversation", "nobody", "--format", "html"),
+    ],
+    ids=" ".join,
+)
+def test_options_that_do_not_go_together_are_refused(compactlab, store, options):
+    done = compactlab("report", store, *options)
+    assert done.code == 2
+    assert done.err

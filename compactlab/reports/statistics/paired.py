@@ -86,7 +86,7 @@ def _ratios(pairs: Pairs) -> list[Estimation]:
     quotient = Quotient(ours, theirs)
     found = assessed("ratio", quotient, pairs, quotient.value)
     chosen = np.flatnonzero(((ours > 0) & (theirs > 0) | ~both).all(axis=1))
-    shares = np.divide(ours, theirs, out=np.ones_like(ours), where=~same)[chosen]
+    shares = np.divide(ours, theirs, out=np.ones_like(ours), where=~same & (theirs > 0))[chosen]
     logs = mean_of(np.log(shares), both[chosen])
     middles = assessed("difference", logs, pairs.rows(chosen), np.ones(len(chosen)))
     for row, own in zip(chosen, middles, strict=True):
