@@ -1,0 +1,83 @@
+"""The front of cost and memory, with what is known of it."""
+
+from collections.abc import Callable
+
+import pytest
+from matplotlib.figure import Figure
+
+from compactlab.reports.charts.chart import Chart
+from compactlab.reports.charts.pareto import pareto
+from compactlab.reports.comparison import Comparison
+from compactlab.reports.statistics.contrast import contrasts, reference_of
+
+Compare = Callable[..., Comparison]
+Texts = Callable[[Figure], list[str]]
+
+COLOURS = {"keep_all()": "slate", "mine()": "blue", "keep_none()": "grey"}
+
+
+def drawn(comparison: Comparison) -> Chart:
+    chart = pareto(comparison, COLOURS, "part-1-pareto")
+    assert chart is not None
+    return chart
+
+
+def lines(chart: Chart) -> list[list[tuple[float, float]]]:
+    found = [line.get_xydata() for line in chart.figure.axes[0].lines]
+    return [[(float(x), float(y)) for x, y in line] for line in found]
+
+
+def test_every_strategy_has_a_dot_and_a_name(compared: Compare, texts: Texts) -> None:
+    comparison = compared(keep_all={}, mine={"cost_usd": 0.01, "amnesia_need": 0.25})
+    chart = drawn(comparison)
+    assert [(0.01, 0.75)] in lines(chart)
+    assert [(comparison.rows[1].value("cost_usd"), 1.0)] in lines(chart)
+    assert {"keep_all", "mine"} <= set(texts(chart.figure))
+
+
+def test_axes_have_units_and_say_which_way_is_better(compared: Compare) -> None:
+    axes = drawn(compared(keep_all={})).figure.axes[0]
+    assert axes.get_xlabel() == "cost of all conversations, USD (less is better)"
+    assert axes.get_ylabel() == "needs met, % (100 less needs forgotten; more is better)"
+
+
+def test_bars_are_the_paired_intervals(compared: Compare) -> None:
+    comparison = compared(
+        12, keep_all={}, mine={"amnesia_need": 0.25}, keep_none={"amnesia_need": 0.5}
+    )
+    rows = list(comparison.rows)
+    for number, run in enumerate(row.runs for row in rows):
+        for place, each in enumerate(run):
+            each.metrics["cost_usd"] = 0.01 * (1 + number) * (1 + place / 50 * number)
+    chart = drawn(comparison)
+    reference = reference_of(comparison)
+    assert reference is not None
+    cost = contrasts(comparison, reference)["mine()", "cost_usd"]
+    assert cost.low is not None
+    assert cost.high is not None
+    dollars = reference.value("cost_usd")
+    ends = [cost.low * dollars, cost.high * dollars]
+    bars = [line for line in lines(chart) if len(line) == 2]
+    across = [[x for x, _ in bar] for bar in bars if {y for _, y in bar} == {0.75}]
+    assert pytest.approx(ends) in across
+    assert "paired by conversation with keep_all" in chart.caption
+
+
+def test_under_ten_conversations_there_are_no_bars(compared: Compare) -> None:
+    chart = drawn(compared(9, keep_all={}, mine={"amnesia_need": 0.25}))
+    assert "no intervals" in chart.caption
+    assert not [line for line in lines(chart) if len(line) == 2]
+
+
+def test_dots_on_each_other_share_a_place_for_their_names(compared: Compare, texts: Texts) -> None:
+    alike = {f"same_{n}": {} for n in range(9)}
+    comparison = compared(**alike)
+    chart = pareto(comparison, dict.fromkeys((f"{n}()" for n in alike), "grey"), "a")
+    assert chart is not None
+    said = texts(chart.figure)
+    assert sum(text.startswith("same_") for text in said) == 4
+    assert "and 5 more" in said
+
+
+def test_without_needs_there_is_no_chart(compared: Compare) -> None:
+    assert pareto(compared(keep_all={"amnesia_need": None}), COLOURS, "a") is None

@@ -1,0 +1,113 @@
+"""Charts with a row a strategy that are no bars: spikes, loops, and tables that are looked at."""
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from matplotlib.figure import Figure
+
+from compactlab.reports.charts.loops import loops
+from compactlab.reports.charts.profile import by_type, continuity
+from compactlab.reports.charts.spikes import spikes
+from compactlab.reports.comparison import Comparison
+from compactlab.sim.tables import TABLES
+
+Compare = Callable[..., Comparison]
+Texts = Callable[[Figure], list[str]]
+
+
+def with_compactions(comparison: Comparison, **columns: list[float]) -> Comparison:
+    """The same with compactions in the runs of its first row."""
+    rows = TABLES["compactions"].filled(columns)
+    first = comparison.rows[0]
+    runs = tuple(replace(run, rows={**run.rows, "compactions": rows}) for run in first.runs)
+    return replace(comparison, rows=(replace(first, runs=runs), *comparison.rows[1:]))
+
+
+def test_spikes_are_ratios_and_only_what_pays_breaks_even(compared: Compare, texts: Texts) -> None:
+    comparison = with_compactions(
+        compared(mine={}, other={}),
+        fresh=[900, 300, 50],
+        fresh_before=[300.0, 0.0, 100.0],
+        calls_to_next=[10, 10, 10],
+        break_even_calls=[4.0, 12.0, math.inf],
+    )
+    chart = spikes(comparison, "a-spikes")
+    assert chart is not None
+    left, right = chart.figure.axes
+    dots = [line.get_xdata() for axes in (left, right) for line in axes.lines]
+    assert [3.0, 0.5] in [list(xs) for xs in dots]
+    assert [4.0] in [list(xs) for xs in dots]
+    said = texts(chart.figure)
+    assert "mine" in said
+    assert "other" not in said
+    assert {"3", "67%", "unpaid"} <= set(said)
+    assert left.get_xlabel() == "spike: fresh tokens, times those before"
+    assert right.get_xlabel() == "break-even, calls"
+
+
+def test_many_compactions_are_boxes(compared: Compare) -> None:
+    count = 100
+    comparison = with_compactions(
+        compared(mine={}),
+        fresh=[float(n) for n in range(1, count + 1)],
+        fresh_before=[1.0] * count,
+        calls_to_next=[5] * count,
+        break_even_calls=[2.0] * count,
+    )
+    chart = spikes(comparison, "a")
+    assert chart is not None
+    whisker, box = chart.figure.axes[0].collections
+    assert [float(x) for x in box.get_paths()[0].vertices[:, 0]] == [25.75, 75.25]
+    assert [float(x) for x in whisker.get_paths()[0].vertices[:, 0]] == pytest.approx([5.95, 95.05])
+
+
+def test_without_compactions_there_are_no_spikes(compared: Compare) -> None:
+    assert spikes(compared(mine={}), "a") is None
+
+
+def test_what_rework_adds_is_drawn_and_told(compared: Compare, texts: Texts) -> None:
+    chart = loops(
+        compared(
+            mine={"cost_usd": 1.0, "cost_with_rework_usd": 1.5, "cost_with_rework_worst_usd": 2.0},
+            other={"cost_usd": 3.0, "cost_with_rework_usd": 2.75},
+            open={"cost_usd": 9.0},
+        ),
+        "a-loops",
+    )
+    assert chart is not None
+    axes = chart.figure.axes[0]
+    assert [list(line.get_xdata()) for line in axes.lines] == [[2.0], [1.0, 3.0], [1.5, 2.75]]
+    said = texts(chart.figure)
+    assert "+0.50 to +1.00" in said
+    assert "\N{MINUS SIGN}0.25" in said
+    assert "open" not in said
+    assert axes.get_xlabel() == "cost of all conversations, USD"
+
+
+def test_an_open_loop_has_no_rework(compared: Compare) -> None:
+    assert loops(compared(mine={}), "a") is None
+
+
+def test_types_are_columns_with_what_is_held(compared: Compare, texts: Texts) -> None:
+    chart = by_type(compared(mine={"amnesia_goal": 0.25, "amnesia_entity": 0.999}, other={}), "a")
+    assert chart is not None
+    said = texts(chart.figure)
+    assert {"75", "<1", "goal", "entity", "% \N{UPWARDS ARROW}"} <= set(said)
+    assert "decision" not in said
+
+
+def test_continuity_says_unit_and_direction_of_each_column(compared: Compare, texts: Texts) -> None:
+    mine = {"order_fidelity": -0.5, "novelty": 0.25, "drift_identifiers": 0.1}
+    chart = continuity(compared(mine=mine), "a-continuity")
+    assert chart is not None
+    said = texts(chart.figure)
+    assert {"tau \N{UPWARDS ARROW}", "% \N{DOWNWARDS ARROW}", "%", "-0.50", "25", "10"} <= set(said)
+    # Novelty is good by three quarters; order below 0 is not good at all, and drift is neither.
+    shades = [patch.get_alpha() for patch in chart.figure.artists if patch.get_alpha()]
+    assert shades == [0.5, 0.5, 0.4]  # the first two: forward need and structural validity
+
+
+def test_without_figures_there_is_no_table(compared: Compare) -> None:
+    assert by_type(compared(mine={}), "a") is None

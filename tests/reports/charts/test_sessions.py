@@ -1,0 +1,72 @@
+"""Panels: all strategies, on the same axes, with what happened at which call."""
+
+from collections.abc import Callable, Sequence
+
+import pytest
+from matplotlib.figure import Figure
+from matplotlib.patches import Polygon
+
+from compactlab.reports.charts.chart import Chart
+from compactlab.reports.charts.sessions import BINS, Panel, session
+from compactlab.sim.model import built_in
+from compactlab.sim.run import Run
+
+Make = Callable[..., Run]
+Texts = Callable[[Figure], list[str]]
+CUT = [(0, 1_000), (1_000, 500), (0, 900), (900, 2_000)]
+
+
+def drawn(*runs: Run) -> Chart:
+    panels = [Panel(run.strategy, "blue", run, built_in()) for run in runs]
+    chart = session(panels, "a-session-1", "one (claude-code)")
+    assert chart is not None
+    return chart
+
+
+def outlines(chart: Chart) -> list[Sequence[Sequence[float]]]:
+    return [each.get_xy().tolist() for each in chart.figure.artists if isinstance(each, Polygon)]
+
+
+def test_the_area_is_the_prompt_and_the_bars_are_what_was_fresh(make: Make) -> None:
+    area, bars, *_ = outlines(drawn(make("mine()", CUT, cut=[2])))
+    low = min(y for _, y in area)
+    heights = [y - low for _, y in area]
+    scale = max(heights) / 2_900
+    tops = [heights[n] / scale for n in (1, 3, 5, 7)]
+    assert tops == pytest.approx([1_000, 1_500, 900, 2_900])
+    fresh = [(bars[4 * n + 1][1] - low) / scale for n in range(4)]
+    assert fresh == pytest.approx([1_000, 500, 900, 2_000])
+
+
+def test_every_strategy_has_a_panel(make: Make, texts: Texts) -> None:
+    chart = drawn(*(make(f"s{n}()", CUT) for n in range(41)))
+    said = texts(chart.figure)
+    assert {f"s{n}()" for n in range(41)} <= set(said)
+    assert "tokens" in said
+    assert "call number" in said
+    assert chart.subject == "one (claude-code)"
+
+
+def test_panels_have_the_same_axes(make: Make) -> None:
+    small, _, large, *_ = outlines(drawn(make("a()", [(0, 500)] * 4), make("b()", CUT)))
+    low = min(y for _, y in small)
+    assert (max(y for _, y in large) - low) == pytest.approx(
+        2_900 / 500 * (max(y for _, y in small) - low)
+    )
+
+
+def test_a_panel_far_beyond_the_others_is_cut_off_and_says_so(make: Make, texts: Texts) -> None:
+    usual = [make(f"s{n}()", CUT) for n in range(9)]
+    chart = drawn(*usual, make("huge()", [(0, 50_000)] * 3))
+    (said,) = [text for text in texts(chart.figure) if "up to" in text]
+    assert said.endswith("up to 50.0k")
+
+
+def test_long_sessions_have_few_bars(make: Make) -> None:
+    area, *_ = outlines(drawn(make("a()", [(0, 100 + n) for n in range(1_000)])))
+    assert len(area) <= 2 * BINS + 3
+
+
+def test_without_calls_there_is_no_chart() -> None:
+    run = Run("one", "native", "a()", "m", 0, 0)
+    assert session([Panel("a", "blue", run, built_in())], "a", "one") is None
