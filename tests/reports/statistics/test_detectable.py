@@ -1,13 +1,16 @@
 """The smallest difference that could have been seen."""
 
 import math
+import re
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from compactlab.reports.statistics.contrast import Contrast
 from compactlab.reports.statistics.detectable import effective, smallest_share
+from compactlab.reports.statistics.sign_flip import conversations_needed, two_sided
 
 # Points by discordance and pairs, as the project's notes on metrics have them.
 TABLE = [
@@ -55,6 +58,18 @@ def test_a_ratio_is_told_as_a_share_of_the_reference(contrasted: Callable[..., C
     assert found.detectable == pytest.approx(share, rel=1e-4)
     dearer = contrasted("cost_usd", (1_000 * ours).tolist(), (1_000 * theirs).tolist())
     assert dearer.detectable == pytest.approx(share, rel=1e-4)
+
+
+def test_the_page_tells_how_many_conversations_are_needed(root: Path) -> None:
+    page = (root / "docs" / "statistics.md").read_text("utf-8").partition("cannot tell")[2]
+    rows = re.findall(r"^\| (\d+)[^|]* \| ([\d.]+) \|.*\| (\d+) \|$", page, re.MULTILINE)
+    assert len(rows) == 9
+    for conversations, smallest, too_many in ((int(n), float(p), int(k)) for n, p, k in rows):
+        every = np.ones((1, conversations))
+        assert two_sided(every)[0] == pytest.approx(smallest, rel=0.03)
+        needed = [conversations_needed(too_many - n) for n in (0, 1) if too_many > n]
+        assert needed[0] is None or needed[0] > conversations
+        assert all(number is not None and number <= conversations for number in needed[1:])
 
 
 def test_of_five_conversations_nothing_can_be_told(contrasted: Callable[..., Contrast]) -> None:
