@@ -59,8 +59,22 @@ def replays(runs: Iterable[Run]) -> list[list[Run]]:
 
 def figures_of(runs: Sequence[Run]) -> dict[str, float | None]:
     """The figures of a strategy, from its runs: of each conversation first, then of all."""
-    figures: dict[str, float | None] = {}
     groups = replays(runs)
+    figures = _alone(runs[0]) if len(runs) == 1 else _together(runs, groups)
+    figures["prefix_reuse"] = _reuse(groups)
+    calls = figures["calls"]
+    figures["over_window"] = (figures["overflows"] or 0) / calls if calls else None
+    return figures
+
+
+def _alone(run: Run) -> dict[str, float | None]:
+    """The figures of one run, which is its own sum, mean and median."""
+    known = {name: run.metrics.get(name) for name in METRICS}
+    return {name: None if value is None else float(value) for name, value in known.items()}
+
+
+def _together(runs: Iterable[Run], groups: Sequence[Sequence[Run]]) -> dict[str, float | None]:
+    figures: dict[str, float | None] = {}
     computed = {name for run in runs for name in run.metrics}
     for metric in METRICS:
         if metric not in computed:
@@ -72,9 +86,6 @@ def figures_of(runs: Sequence[Run]) -> dict[str, float | None]:
                  for group in groups]  # fmt: skip
         values = [float(inner(each)) for each in found if each]
         figures[metric] = _RULES[rule](values) if values else None
-    figures["prefix_reuse"] = _reuse(groups)
-    calls = figures["calls"]
-    figures["over_window"] = (figures["overflows"] or 0) / calls if calls else None
     return figures
 
 

@@ -58,7 +58,10 @@ class Cell:
 
 @dataclass(frozen=True)
 class Line:
-    """A row: a strategy, with the marks that it carries; a quiet one is no choice."""
+    """A row: a strategy, with the marks that it carries; a quiet one is no choice.
+
+    What it is to the comparison, such as its reference, stands behind its name.
+    """
 
     label: str
     spec: str
@@ -66,6 +69,7 @@ class Line:
     colour: str
     quiet: bool
     cells: tuple[Cell, ...]
+    roles: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -98,10 +102,13 @@ def head_of(column: Column, meaning: str = "") -> Head:
     return Head(title, column.key, column.better, meaning)
 
 
-def line_of(row: Row, colours: Mapping[str, str], cells: Sequence[Cell]) -> Line:
+def line_of(
+    row: Row, colours: Mapping[str, str], cells: Sequence[Cell], roles: Sequence[str] = ()
+) -> Line:
     """The row of a strategy."""
+    name, colour = clean(row.spec), colours[row.spec]
     quiet = row.null or not row.usable
-    return Line(row.label, clean(row.spec), marks(row), colours[row.spec], quiet, tuple(cells))
+    return Line(row.label, name, marks(row), colour, quiet, tuple(cells), tuple(roles))
 
 
 def figures(
@@ -109,6 +116,7 @@ def figures(
     colours: Mapping[str, str],
     shown: Sequence[Column],
     meanings: Mapping[str, str],
+    roles: Mapping[str, Sequence[str]],
 ) -> Grid:
     """Set the figures of the strategies of a comparison.
 
@@ -122,6 +130,8 @@ def figures(
         The columns.
     meanings
         What they show, by key.
+    roles
+        What strategies are to the comparison, by spec.
     """
     choices = [row for row in comparison.rows if row.choice]
     best = {column.key: best_of(column, choices) for column in shown}
@@ -129,7 +139,7 @@ def figures(
     for row in comparison.rows:
         own = best if row.choice else {}
         cells = [cell_of(column, row, own.get(column.key)) for column in shown]
-        lines.append(line_of(row, colours, cells))
+        lines.append(line_of(row, colours, cells, roles.get(row.spec, ())))
     heads = [head_of(column, meanings.get(column.key, "")) for column in shown]
     return Grid(tuple(heads), tuple(lines), ordered="cost_usd")
 

@@ -8,7 +8,9 @@ from typing import Any
 
 from compactlab.reports import provenance
 from compactlab.reports.aggregate import together
+from compactlab.reports.agreement import agreement
 from compactlab.reports.charts.palette import COLOURS, strategy_colours
+from compactlab.reports.charts.sensitivity import sensitivity
 from compactlab.reports.columns import ARROWS
 from compactlab.reports.comparison import Comparison, comparisons
 from compactlab.reports.notes import (
@@ -23,7 +25,7 @@ from compactlab.reports.notes import (
 from compactlab.reports.page.block import BUDGET
 from compactlab.reports.page.conversations import must_be_there
 from compactlab.reports.page.script import policy, script
-from compactlab.reports.page.sections import section
+from compactlab.reports.page.sections import drawing, section
 from compactlab.reports.setting import set_page
 from compactlab.sim.metrics import METRICS
 from compactlab.sim.results import Results
@@ -85,7 +87,8 @@ def _facts(results: Results, compared: Sequence[Comparison]) -> list[tuple[str, 
 
 def _content(results: Results, wanted: str | None) -> dict[str, Any]:
     compared = comparisons(results)
-    colours = strategy_colours(results)
+    colours = strategy_colours(results, compared)
+    chart = sensitivity(compared, colours)
     budget = BUDGET // max(1, len(compared))
     return {
         "policy": policy(),
@@ -97,6 +100,8 @@ def _content(results: Results, wanted: str | None) -> dict[str, Any]:
             section(results, comparison, colours, f"part-{number}", wanted=wanted, budget=budget)
             for number, comparison in enumerate(compared, 1)
         ],
+        "agreement": list(agreement(compared)),
+        "sensitivity": [drawing(chart)] if chart else [],
         "legend": legend(compared),
         "failures": failures(results),
         "metrics": [(name, metric, together(name)) for name, metric in METRICS.items()],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from compactlab.reports.advice import Advice
 from compactlab.reports.aggregate import causes_of, together
 from compactlab.reports.charts.breakdown import ordered
 from compactlab.reports.charts.chart import Chart
@@ -128,23 +129,37 @@ def section(
         Characters of data that there is room for.
     """
     listing = conversations(results, comparison, wanted)
+    roles = _roles(comparison)
     cases = [each.case for each in listing[:1]]
     drawings: dict[str, list[Drawing]] = {}
     for chart in gallery(results, comparison, colours, name, cases):
-        drawings.setdefault(place(chart.kind), []).append(_drawing(chart))
+        drawings.setdefault(place(chart.kind), []).append(drawing(chart))
     return Section(
         name,
         capitalised(scope(comparison)),
         tuple(verdict(comparison)),
         tuple(notes(comparison)),
-        figures(comparison, colours, columns(comparison), _MEANINGS),
+        figures(comparison, colours, columns(comparison), _MEANINGS, roles),
         differences(comparison, colours),
-        figures(comparison, colours, columns(comparison, MEMORY), _MEANINGS),
+        figures(comparison, colours, columns(comparison, MEMORY), _MEANINGS, roles),
         drawings,
         _causes(comparison),
         _chosen(results, listing, colours, drawings, budget) if listing else None,
         _views(results, comparison, listing, budget),
     )
+
+
+def _roles(comparison: Comparison) -> dict[str, tuple[str, ...]]:
+    """What strategies are to the comparison, by spec."""
+    advice = Advice(comparison)
+    found: dict[str, list[str]] = {}
+    if advice.reference:
+        found.setdefault(advice.reference.spec, []).append("reference")
+    if advice.advised:
+        found.setdefault(advice.advised.spec, []).append("advised")
+    for row in comparison.front:
+        found.setdefault(row.spec, []).append("front")
+    return {spec: tuple(roles) for spec, roles in found.items()}
 
 
 # The part of the page that a chart belongs to, by its kind.
@@ -175,7 +190,8 @@ def place(kind: str) -> str:
     return _PLACES.get(kind, "others")
 
 
-def _drawing(chart: Chart) -> Drawing:
+def drawing(chart: Chart) -> Drawing:
+    """Set a chart."""
     return Drawing(chart.kind, chart.title, chart.caption, chart.markup())
 
 
@@ -234,5 +250,6 @@ def chief(comparison: Comparison) -> Collection[str]:
     rows = comparison.rows
     if len(rows) <= _FEW:
         return [row.spec for row in rows]
-    front = comparison.front
-    return [row.spec for row in rows if row in front or row.null or row.played]
+    front, advice = comparison.front, Advice(comparison)
+    others = (advice.reference, advice.advised)
+    return [row.spec for row in rows if row in front or row.null or row.played or row in others]
