@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from junitparser import JUnitXml
 
 import compactlab
+from compactlab.cli.gate_rules import SELECTORS, read_rules
+from compactlab.reports.gate.rules import Rule
 from compactlab.sim.results import Results
 
 MINE = """
@@ -267,6 +271,19 @@ def test_rules_to_begin_with_hold_for_what_has_not_changed(
     done = cli("gate", store, "--baseline", baseline, "--rules", file)
     assert done.err == ""
     assert "no run fits" in done.out or done.code == 0
+
+
+def test_the_rules_that_the_page_shows_can_be_read(tmp_path):
+    page = (Path(__file__).resolve().parents[2] / "docs" / "gate.md").read_text("utf-8")
+    _, shown = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    assert len(read_rules(rules(tmp_path, shown))) == 6
+    grammar = page.partition("## Rules")[2].partition("## ")[0]
+    rows = re.findall(r"^\| (`.*?) \|", grammar, re.MULTILINE)
+    texts = [text for row in rows for text in re.findall(r"`([^`]+)`", row)]
+    taken = [text for text in texts if text not in SELECTORS]
+    assert len(taken) == 10
+    assert [Rule.parse("calls", text).text for text in taken] == taken
+    assert set(texts) - set(taken) == set(SELECTORS)
 
 
 def test_a_change_of_one_s_own_code_is_what_a_gate_is_for(cli, tmp_path):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from compactlab.reports.gate.demand import Demand
 from compactlab.reports.gate.moves import moved_most
+from compactlab.reports.gate.names import brief
 from compactlab.reports.gate.record import Record, Subject
 from compactlab.reports.gate.rules import Judgement, Outcome, same
 from compactlab.reports.gate.side import Records, Side, by_conversation
@@ -88,7 +89,7 @@ class Judge:
 
 
 def _what(metric: str, type: str) -> str:
-    return "needs by type of fact" if type else f"figures of {metric}"
+    return "needs by type of fact" if type else f"figures of {brief(metric)}"
 
 
 def _exactly(demand: Demand, type: str, theirs: Records, mine: Records) -> Judgement:

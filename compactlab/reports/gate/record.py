@@ -89,8 +89,10 @@ class Record:
             Of which type of fact need-weighted amnesia is to be; "" for all.
         """
         figures = {NEED: self.value(NEED, type)} if type else dict(self.figures)
-        read, fresh = self.prompt
-        rows = CALLS.filled({"cache_read": [read], "uncached": [fresh]})
+        rows = {}
+        if REUSE in figures:
+            read, fresh = self.prompt
+            rows["calls"] = CALLS.filled({"cache_read": [read], "uncached": [fresh]})
         return Run(
             self.conversation,
             self.scenario,
@@ -99,7 +101,7 @@ class Record:
             0,
             self.seed,
             metrics=figures,
-            rows={"calls": rows},
+            rows=rows,
         )
 
 

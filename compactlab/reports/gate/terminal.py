@@ -52,9 +52,12 @@ def _lines(verdict: Verdict) -> Iterator[Line]:
     if len(failed) > _TOLD:
         more = counted(len(failed) - _TOLD, "failed check")
         yield f"and {more} more: --markdown, --json and --junit have all", "dim"
-    for finding in verdict.findings:
-        if finding.holds and finding.span:
-            yield from _finding(words, finding)
+    spans = [finding for finding in verdict.findings if finding.holds and finding.span]
+    for finding in spans[:_TOLD]:
+        yield from _finding(words, finding)
+    if len(spans) > _TOLD:
+        more = counted(len(spans) - _TOLD, "check")
+        yield f"and {more} more passed by interval: --markdown, --json and --junit have all", "dim"
     for obstacle in verdict.obstacles:
         yield f"CANNOT JUDGE  {clean(obstacle)}", "yellow"
     for remark in verdict.remarks:

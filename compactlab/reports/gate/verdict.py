@@ -105,7 +105,7 @@ class Finding:
         'calls +2%'
         """
         of = f" of {brief(self.type)}" if self.type else ""
-        return f"{self.demand.rule.metric}{of} {self.demand.rule.text}"
+        return f"{brief(self.demand.rule.metric)}{of} {self.demand.rule.text}"
 
 
 @dataclass(frozen=True)

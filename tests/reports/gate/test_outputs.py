@@ -2,13 +2,16 @@
 
 import json
 import re
+from dataclasses import replace
 from random import Random
 
 import pytest
 from junitparser import JUnitXml
 
 from compactlab.reports.gate.annotations import command, commands, harmless, summary
+from compactlab.reports.gate.baseline import Baseline
 from compactlab.reports.gate.demand import Demand
+from compactlab.reports.gate.gate import gate
 from compactlab.reports.gate.junit import junit
 from compactlab.reports.gate.machine import machine
 from compactlab.reports.gate.markdown import markdown
@@ -180,6 +183,17 @@ def test_a_hostile_baseline_says_nothing_of_its_own_either() -> None:
         assert "\x1b" not in said
         assert not re.search(r"^\s*::error::x", said, re.MULTILINE)
     assert "<img" not in re.sub(r"`[^`]*`", "", markdown(verdict))
+
+
+@pytest.mark.parametrize("form", sorted(FORMS))
+def test_a_metric_that_nobody_knows_is_told_and_nothing_more(form, two) -> None:
+    name = "\x1b[31m<img>" + "x" * 50_000
+    kept = replace(Baseline.of(two()), metrics=("calls", name))
+    verdict = gate(two(), kept)
+    assert verdict.code == 2
+    said = FORMS[form](verdict)
+    assert "\x1b" not in said
+    assert len(said) < 10_000 or form == "json"
 
 
 def test_a_command_cannot_be_left() -> None:
