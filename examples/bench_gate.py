@@ -5,13 +5,14 @@ Usage: python examples/bench_gate.py hold RUN [STORED], or store RUN [STORED]
 RUN is what ``pytest --benchmark-json=RUN`` writes. ``store`` keeps of it what says nothing of who
 ran it and where: for each benchmark its shortest time and its counters.
 
-A benchmark is too slow if it takes over 3 times as long as the stored one, in units of the
-calibration that ran beside it. Ratios between two machines differ from one kind of work to another,
-by up to 1.5 (memory, versions of Python), and on a busy machine a shortest time may be 1.5 times
-that of a quiet one: 2.25 together, and 3 leaves room. What a gate is to catch, a cost that grows
-with the square of a session, is far above that. Counters say how much work was done; they depend on
-nothing but the code, so any change is told. Ends with 0 if all hold, 1 if one does not, 2 if it
-cannot be judged: no stored run, no calibration, a benchmark that is only in one of the two.
+Times are processor time, see ``tests/benchmarks/cpu.py``. A benchmark is too slow if it takes over
+3 times as long as the stored one, in units of the calibration that ran beside it. Ratios between
+two machines differ from one kind of work to another, by up to 1.5 (memory, versions of Python), and
+on a busy machine, whose caches others fill, a shortest time may be 1.5 times that of a quiet one:
+2.25 together, and 3 leaves room. What a gate is to catch, a cost that grows with the square of a
+session, is far above that. Counters say how much work was done; they depend on nothing but the
+code, so any change is told. Ends with 0 if all hold, 1 if one does not, 2 if it cannot be judged:
+no stored run, no calibration, a benchmark that is only in one of the two.
 """
 
 from __future__ import annotations

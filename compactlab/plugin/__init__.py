@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from compactlab.plugin.compaction import Compaction
     from compactlab.plugin.replays import Replays
+    from compactlab.plugin.tested import Compaction
 
 _MARKER = (
     "compaction(strategy, conversations, model, window, summarizer, seeds, loop, churn, "
@@ -53,8 +53,8 @@ def compaction_replays(tmp_path_factory: pytest.TempPathFactory) -> Replays:
 @pytest.fixture
 def compaction(request: pytest.FixtureRequest, compaction_replays: Replays) -> Compaction:
     """The replay that the test's markers ``compaction`` ask for."""
-    from compactlab.plugin.compaction import Compaction
     from compactlab.plugin.settings import Settings
+    from compactlab.plugin.tested import Compaction
     from compactlab.sim.errors import CompactlabError
 
     item = request.node

@@ -13,6 +13,7 @@ from compactlab.reports.aggregate import figures_of
 from compactlab.reports.gate.file import read
 from compactlab.reports.gate.record import NEED
 from compactlab.reports.gate.rules import Rule
+from compactlab.reports.text import clean
 from compactlab.sim.errors import CompactlabError, UsageError
 from compactlab.sim.results import Results
 from compactlab.sim.strategy import Strategy
@@ -45,12 +46,16 @@ class Compaction:
         self.strategy = strategy
         self.experiment: Experiment = settings.experiment(strategy)
 
+    def __repr__(self) -> str:
+        """What a failing test shows of its argument."""
+        return f"<compaction of {self.strategy.spec}>"
+
     @cached_property
     def results(self) -> Results:
         """All runs, with the tables of calls and of facts."""
         return self._replays.of(self.experiment)
 
-    @cached_property
+    @property
     def figures(self) -> dict[str, float | None]:
         """Value by metric, over all conversations, put together as reports do it.
 
@@ -61,7 +66,8 @@ class Compaction:
         """
         __tracebackhide__ = True
         if failed := self.results.failed:
-            raise AssertionError(f"compaction: {failed[0].conversation}: {failed[0].error}")
+            told = clean(f"{failed[0].conversation}: {failed[0].error}")
+            raise AssertionError(f"compaction: {told}")
         return figures_of(self.results.runs)
 
     def frame(self) -> pd.DataFrame:

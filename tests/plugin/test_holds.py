@@ -1,0 +1,208 @@
+"""Rules in somebody's tests: they hold, or the test says what was forgotten and what it cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from compactlab import api
+from compactlab.reports.gate.baseline import Baseline
+from compactlab.reports.gate.file import written
+from tests.plugin.conftest import session
+
+Agent = Callable[..., tuple[pytest.RunResult, str]]
+
+
+def test_what_is_kept_holds_and_figures_can_be_asked_for(agent: Agent) -> None:
+    result, said = agent("""
+@pytest.mark.compaction(strategy="keep_all")
+def test_it_remembers(compaction):
+    compaction.holds(amnesia_need="<= 0.05", cost_usd="<= 2.00", overflows="== 0")
+    assert compaction.figures["calls"] == 4
+    assert compaction.figures["amnesia_need"] == 0
+    assert [run.conversation for run in compaction.results.runs] == ["deploy"]
+    assert compaction.frame()["calls"].tolist() == [4]
+    assert compaction.under("keep_none").figures["amnesia_need"] == 1
+""")
+    result.assert_outcomes(passed=1)
+    assert "warning" not in said
+
+
+def test_a_failure_says_what_was_forgotten_and_what_it_cost(agent: Agent) -> None:
+    result, said = agent("""
+@pytest.mark.compaction(strategy="sliding_window(keep=2)")
+def test_it_remembers(compaction):
+    compaction.holds(amnesia_need="<= 0.05", overflows="== 0")
+""")
+    result.assert_outcomes(failed=1)
+    told = [line.removeprefix("E").strip() for line in said.splitlines() if line[:2] == "E "]
+    cost = told.pop()
+    assert told == [
+        "AssertionError: sliding_window(keep=2) under claude-sonnet-4-5 does not hold over "
+        "1 conversation:",
+        "amnesia_need <= 0.05: 1 share",
+        "holds: overflows == 0",
+        "forgotten: 1 need of 1, of 1 fact:",
+        "decision 'deploy target': 'eu-west-3', said in message 1 (u1), needed at call 4 and gone",
+    ]
+    assert cost.startswith("it cost 0.000")
+    assert cost.endswith("USD, in 3 compactions")
+
+
+def test_no_frame_of_the_plug_in_is_shown(agent: Agent) -> None:
+    _, said = agent("""
+@pytest.mark.compaction(strategy="keep_none")
+def test_it_remembers(compaction):
+    compaction.holds(amnesia_need="<= 0.05")
+
+@pytest.mark.compaction(strategy="keep_none")
+def test_it_is_asked_wrongly(compaction):
+    compaction.holds(forgetfulness="<= 0.05")
+
+@pytest.mark.compaction(strategy="keep")
+def test_it_is_marked_wrongly(compaction):
+    pass
+""")
+    assert "plugin" not in said.partition("= ERRORS =")[2]
+    assert "compaction = <compaction of keep_none()>" in said
+    assert said.count(">       compaction.holds(") == 2
+    assert "During handling" not in said
+
+
+def test_rules_on_a_change_are_held_against_another_strategy(agent: Agent) -> None:
+    result, said = agent("""
+@pytest.mark.compaction(strategy="keep_none")
+@pytest.mark.parametrize("rule", ["+5%", "exact", "-1"])
+def test_cost(compaction, rule):
+    compaction.holds(tokens_output=rule, than="keep_all")
+
+@pytest.mark.compaction(strategy="keep_none")
+def test_memory(compaction):
+    compaction.holds(amnesia_need="+0.5", overflows="== 0", than="keep_all")
+""")
+    result.assert_outcomes(passed=3, failed=1)
+    assert "amnesia_need +0.5: 0 → 1 share; allowed up to 0.5" in said
+    assert "holds: overflows == 0" in said
+    assert "(keep_all: 0.000" in said
+
+
+def test_the_needs_of_one_type_of_fact_can_be_asked_for(agent: Agent) -> None:
+    result, said = agent(
+        """
+pytestmark.append(pytest.mark.compaction(strategy="keep_none"))
+
+def test_decisions(compaction):
+    compaction.holds(amnesia_need="== 0", type="decision")
+
+def test_cost_of_decisions(compaction):
+    compaction.holds(cost_usd="<= 1", type="decision")
+
+def test_goals(compaction):
+    compaction.holds(amnesia_need="== 0", type="goal")
+""".replace("pytestmark.append", "pytestmark = [pytestmark]; pytestmark.append")
+    )
+    result.assert_outcomes(failed=3)
+    assert "amnesia_need of decision == 0: 1 share" in said
+    assert "of a type of fact there is only amnesia_need" in said
+    assert "amnesia_need == 0 (cannot judge)" in said
+
+
+@pytest.fixture
+def stored(agent: Agent, pytester: pytest.Pytester) -> Path:
+    """A baseline of two strategies over the session."""
+    both = ("sliding_window(keep=2)", "keep_all")
+    found = api.run(pytester.path / "sessions", both, ["claude-sonnet-4-5"])
+    path = pytester.path / "baseline.json"
+    path.write_text(written(Baseline.of(found)))
+    return path
+
+
+HELD = """
+@pytest.mark.compaction(strategy="sliding_window(keep=2)")
+def test_it_is_as_agreed(compaction):
+    compaction.holds(amnesia_need="+0.02", cost_usd="exact", baseline="baseline.json")
+"""
+
+
+def test_a_stored_baseline_holds_what_it_holds(agent: Agent, stored: Path) -> None:
+    result, _ = agent(HELD)
+    result.assert_outcomes(passed=1)
+    text = stored.read_text()
+    stored.write_text(text.replace('"amnesia_need": 1.0', '"amnesia_need": 0.5'))
+    assert stored.read_text() != text
+    result, said = agent(HELD)
+    result.assert_outcomes(failed=1)
+    assert "amnesia_need +0.02: 0.5 → 1 share (+100.0%); allowed up to 0.52" in said
+    assert "holds: cost_usd exact" in said
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda path: path.unlink(), "no baseline: there is no such file"),
+        (lambda path: path.write_text("{}"), "no baseline: it has version None"),
+        (
+            lambda path: path.write_text(path.read_text().replace('"window": 0', '"window": 9')),
+            "cannot judge: other provenance: the window: was 9, is 0",
+        ),
+        (
+            lambda path: path.write_text(path.read_text().replace("keep=2", "keep=3")),
+            "amnesia_need +0.02 (cannot judge): 1 share; it is not in the baseline",
+        ),
+    ],
+    ids=["gone", "no baseline", "of another window", "without the strategy"],
+)
+def test_a_baseline_that_says_nothing_is_no_pass(
+    agent: Agent, stored: Path, change: Callable[[Path], Any], told: str
+) -> None:
+    change(stored)
+    result, said = agent(HELD)
+    result.assert_outcomes(failed=1)
+    assert told in said
+
+
+def test_what_fails_to_run_is_no_pass(agent: Agent, pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        broken="""
+        from dataclasses import dataclass
+        from compactlab import Strategy
+
+        @dataclass(frozen=True)
+        class Broken(Strategy):
+            def compact(self, view, host):
+                raise ValueError("no way")
+    """
+    )
+    result, said = agent("""
+pytestmark = [pytestmark, pytest.mark.compaction(strategy="broken.py:Broken")]
+
+def test_rules(compaction):
+    compaction.holds(overflows="== 0")
+
+def test_figures(compaction):
+    compaction.figures
+""")
+    result.assert_outcomes(failed=2)
+    assert said.count("deploy: ValueError: no way (session.py:") == 2
+    assert "cannot judge: 1 run failed: deploy under broken" in said
+
+
+def test_what_strangers_wrote_has_no_power_over_the_terminal(
+    agent: Agent, pytester: pytest.Pytester
+) -> None:
+    folder = pytester.path / "sessions"
+    (folder / "evil.jsonl").write_text(
+        session("\x1b]0;x\x07\u202eeu\nwest" + "9" * 5_000, "a\x1b[2J")
+    )
+    result, said = agent("""
+@pytest.mark.compaction(strategy="keep_none")
+def test_it_remembers(compaction):
+    compaction.holds(amnesia_need="<= 0.05")
+""")
+    result.assert_outcomes(failed=1)
+    assert "forgotten: 2 needs of 2, of 2 facts:" in said
+    assert not set(said) & {"\x1b", "\x07", "\u202e"}
+    assert max(map(len, said.splitlines())) < 400

@@ -1,0 +1,204 @@
+"""Markers: what they take, from where their paths are taken, and what is said of a slip."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from compactlab.plugin.replays import Replays
+from compactlab.plugin.settings import Settings
+from compactlab.sim.sweep import Experiment
+
+Agent = Callable[..., tuple[pytest.RunResult, str]]
+
+WRONG = {
+    "strateg='keep_all'": "unknown setting 'strateg'; did you mean strategy?",
+    "strategy='keep_al'": "unknown strategy 'keep_al'; did you mean keep_all",
+    "strategy=5": "strategy must be a strategy or its spec, not 5",
+    "strategy='sliding_window(kep=3)'": "kep",
+    "'keep_all'": "all settings have names: strategy='keep_all'",
+    "": "strategy is missing: a strategy or its spec",
+    "strategy='keep_all', conversations='nowhere'": "nowhere",
+    "strategy='keep_all', conversations=[]": "conversations must be a path, a scenario, or a list",
+    "strategy='keep_all', conversations=[3]": "conversations must be a path, a scenario, or a list",
+    "strategy='keep_all', model='claude-sonet'": "claude-sonet",
+    "strategy='keep_all', window='64000'": "window must be a number of tokens, not '64000'",
+    "strategy='keep_all', window=0": "seeds and window must be at least 1",
+    "strategy='keep_all', seeds=True": "seeds must be a number, not True",
+    "strategy='keep_all', summarizer=['lead']": "summarizer must be one summariser or its spec",
+    "strategy='keep_all', summarizer='led'": "did you mean lead",
+    "strategy='keep_all', loop='clsed'": "a loop is 'open' or 'closed'",
+    "strategy='keep_all', churn='gone.json'": "gone.json",
+    "strategy='keep_all', models_file='gone.toml'": "gone.toml",
+}
+
+
+def test_a_wrong_setting_names_the_test_and_what_was_meant(agent: Agent) -> None:
+    tests = [
+        f"@pytest.mark.compaction({given})\ndef test_{number}(compaction):\n    pass\n"
+        for number, given in enumerate(WRONG)
+    ]
+    result, said = agent("\n".join(tests))
+    result.assert_outcomes(errors=len(WRONG))
+    for number, told in enumerate(WRONG.values()):
+        name = f"test_agent.py::test_{number}: marker compaction: "
+        (line,) = [line for line in said.splitlines() if line.startswith(name)]
+        assert told in line
+
+
+def test_the_marker_without_the_fixture_is_refused(agent: Agent) -> None:
+    result, said = agent("""
+@pytest.mark.compaction(strategy="keep_all")
+def test_that_holds_nothing():
+    pass
+
+def test_that_the_module_has_marked():
+    pass
+""")
+    result.assert_outcomes(errors=1, passed=1)
+    assert "give the test an argument compaction" in said
+
+
+WRONG_RULES = {
+    "": "no rule is given",
+    "cost='<= 2'": "unknown metric 'cost'; did you mean cost_usd",
+    "cost_usd='=< 2'": "did you mean '<= 2'?",
+    "cost_usd=2": "a rule is text, such as '<= 0.05'; cost_usd has 2",
+    "cost_usd='+2%'": "give than='keep_all', or a baseline",
+    "cost_usd='+2%', than='keep_al'": "did you mean keep_all",
+    "cost_usd='+2%', than='keep_all', baseline='x'": "give one",
+}
+
+
+def test_a_wrong_rule_is_told(agent: Agent) -> None:
+    asked = "\n    ".join(repr(given) + "," for given in WRONG_RULES)
+    result, said = agent(f"""
+@pytest.mark.compaction(strategy="keep_all")
+@pytest.mark.parametrize("given", [
+    {asked}
+])
+def test_it(compaction, given):
+    eval(f"compaction.holds({{given}})")
+""")
+    result.assert_outcomes(failed=len(WRONG_RULES))
+    told = [line for line in said.splitlines() if line.startswith("E ")]
+    for line, words in zip(told, WRONG_RULES.values(), strict=True):
+        assert "compaction.holds: " in line
+        assert words in line
+
+
+def test_the_nearest_marker_wins_setting_by_setting(agent: Agent) -> None:
+    result, _ = agent("""
+@pytest.mark.compaction(window=30_000, strategy="keep_none")
+class TestAgent:
+    def test_of_the_class(self, compaction):
+        (run,) = compaction.results.runs
+        assert (run.window, run.strategy, run.model) == (30_000, "keep_none()", "claude-sonnet-4-5")
+
+    @pytest.mark.compaction(strategy="keep_all", model="gpt-5")
+    def test_of_the_function(self, compaction):
+        (run,) = compaction.results.runs
+        assert (run.window, run.strategy, run.model) == (30_000, "keep_all()", "gpt-5")
+""")
+    result.assert_outcomes(passed=2)
+
+
+def test_paths_are_those_of_the_repository_or_of_the_test(tmp_path: Path) -> None:
+    tests = tmp_path / "tests"
+    for name in ("sessions", "tests/sessions", "tests/mine"):
+        (tmp_path / name).mkdir(parents=True)
+    (tests / "own.py").touch()
+    folders = (tmp_path, tests)
+
+    def read(**given: Any) -> Settings:
+        marker = pytest.mark.compaction(**{"strategy": "keep_all", **given})
+        return Settings.read([marker.mark], folders)
+
+    placed = read(conversations=["sessions", "mine", Path("tests/mine"), "rewinds()", "gone"])
+    assert placed.given["conversations"] == [
+        str(tmp_path / "sessions"), str(tests / "mine"), str(tests / "mine"), "rewinds()", "gone",
+    ]  # fmt: skip
+    assert read(conversations="mine", churn="own.py").given["churn"] == str(tests / "own.py")
+
+
+# ------------------------------------------------------------------------------------- once, alone
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What was replayed, in order."""
+    found: list[str] = []
+    run = Experiment.run
+
+    def counting(self: Experiment, *given: Any) -> Any:
+        found.extend(strategy.label for strategy in self.strategies)
+        return run(self, *given)
+
+    monkeypatch.setattr(Experiment, "run", counting)
+    return found
+
+
+def test_the_same_replay_is_made_once(agent: Agent, made: list[str]) -> None:
+    result, _ = agent("""
+@pytest.mark.compaction(strategy="keep_none")
+@pytest.mark.parametrize("time", range(3))
+def test_it(compaction, time):
+    compaction.holds(cost_usd="+500%", amnesia_need="+1", than="keep_all")
+    compaction.holds(overflows="== 0")
+
+@pytest.mark.compaction(strategy="keep_all()")
+def test_the_other(compaction):
+    compaction.holds(overflows="== 0")
+
+@pytest.mark.compaction(strategy="keep_all", window=50_000)
+def test_another_setting(compaction):
+    compaction.holds(overflows="== 0")
+
+@pytest.mark.compaction(strategy="oracle")
+def test_that_asks_for_nothing(compaction):
+    pass
+""")
+    result.assert_outcomes(passed=6)
+    assert sorted(made) == ["keep_all", "keep_all", "keep_none"]
+
+
+def test_processes_share_replays(tmp_path: Path, made: list[str]) -> None:
+    marker = pytest.mark.compaction(
+        strategy="keep_all", conversations="rewinds(turns=2, tokens=2000)"
+    )
+    settings = Settings.read([marker.mark], (tmp_path,))
+    planned = settings.experiment(settings.strategy)
+    one, other = (Replays(tmp_path / "shared").of(planned) for _ in range(2))
+    assert made == ["keep_all"]
+    assert one.frame().equals(other.frame())
+
+
+@pytest.mark.slow
+def test_workers_of_xdist_share_them_too(agent: Agent, pytester: pytest.Pytester) -> None:
+    agent("""
+@pytest.mark.compaction(strategy="keep_none")
+@pytest.mark.parametrize("time", range(6))
+def test_it(compaction, time):
+    compaction.holds(overflows="== 0", amnesia_need="+0.5", than="keep_all")
+""")
+    base = pytester.path / "base"
+    result = pytester.runpytest_subprocess(
+        "-W", "error", "-p", "no:benchmark", "-n", "2", f"--basetemp={base}"
+    )
+    result.assert_outcomes(failed=6)
+    assert "needed at call 4 and gone" in result.stdout.str()
+    assert len(list((base / "compactlab").glob("*/manifest.json"))) == 2
+
+
+def test_whoever_never_asks_for_it_does_not_wait_for_it() -> None:
+    code = (
+        "import sys, pytest; before = set(sys.modules); import compactlab.plugin; "
+        "print(*sorted(set(sys.modules) - before))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["compactlab", "compactlab.plugin"]
