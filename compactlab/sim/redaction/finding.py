@@ -17,7 +17,7 @@ ASSIGNED = "Secret Keyword"
 # out. Patterns without an end may only begin there, or a long line would be read again and again.
 _START = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrtbf]))"
 _MORE = compiled(r"[A-Za-z0-9_=-]*")
-_SIGNATURE = compiled(r"[A-Za-z0-9_.+/=-]*")
+_SIGNATURE = compiled(r"(?:\.?[A-Za-z0-9_+/=-]+)*")
 _EDGES = " \t\r\n=:\"'"
 
 _LOCAL = 256  # characters of what stands before an @

@@ -1,0 +1,199 @@
+"""What looks like a secret is hidden, what does not is left alone, and equal ones stay equal."""
+
+from __future__ import annotations
+
+import socket
+from dataclasses import dataclass
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from compactlab.sim.message import Message, verbatim
+from compactlab.sim.redaction import Redactor
+from compactlab.sim.redaction.finding import findings
+
+# Put together here, so that nobody who looks for secrets finds any in this file.
+HEADER = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9"
+SECRETS = {
+    "AWS Access Key": "AK" + "IAIOSFODNN7EXAMPLE",
+    "Artifactory Credentials": "AK" + "C" + "p8b9" * 6,
+    "Azure Storage Account access key": "Account" + "Key=" + "aB3/" * 21 + "cd==",
+    "Discord Bot Token": "M" + "a1" * 12 + ".Xy12_z." + "b2" * 13 + "c",
+    "GitHub Token": "gh" + "p_" + "a1B2" * 9,
+    "GitLab Token": "gl" + "pat-" + "x1Y2" * 5,
+    "Google API Key": "AI" + "za" + "Sy_-7" * 7,
+    "Hugging Face Token": "h" + "f_" + "aBcD" * 9,
+    "JSON Web Token": HEADER + ".eyJzdWIiOiIxMjM0NTY3ODkwIn0." + "dozjgNryP4J3jVmN",
+    "Mail Address": "ann.lee+x@mail.example.co.uk",
+    "Mailchimp Access Key": "0123456789abcdef" * 2 + "-us" + "12",
+    "NPM tokens": "np" + "m_" + "a1B2" * 9,
+    "OpenAI Token": "s" + "k-ant-api03-" + "A1b2-" * 9,
+    "PyPI Token": "py" + "pi-AgEIcHlwaS5vcmc" + "aB1-" * 20,
+    "SendGrid API Key": "S" + "G." + "a" * 22 + "." + "b" * 43,
+    "Slack Token": "xo" + "xb-123456-7890-" + "abcDEF",
+    "Square OAuth Secret": "sq0" + "csp-" + "a1_" * 14 + "b",
+    "Stripe Access Key": "s" + "k_li" + "ve_" + "a1" * 12,
+    "Telegram Bot Token": "1234567890:" + "AAf-_" * 7,
+    "Twilio API Key": "S" + "K" + "a1" * 16,
+}
+CONTEXTS = ["{}", "see {}.", '"{}"', "({})", "a\n{}\nb", "\\n{}\\n", "key: {}, and", "<{}>", "`{}`"]
+
+
+@pytest.mark.parametrize("kind", sorted(SECRETS))
+@pytest.mark.parametrize("context", CONTEXTS)
+def test_a_secret_is_hidden_wherever_it_stands(kind: str, context: str) -> None:
+    if kind == "Artifactory Credentials" and context not in {"{}", '"{}"', "a\n{}\nb"}:
+        pytest.skip("the library wants a blank or a quotation mark on both sides of these")
+    shown = Redactor().text(context.format(SECRETS[kind]))
+    assert shown == context.format(f"[redacted {kind} 1]")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("password: 'hunter2x'", "password: '[redacted Secret Keyword 1]'"),
+        ('{"api_key": "a b c d"}', '{"api_key": "[redacted Secret Keyword 1]"}'),
+        (r"{\"client_secret\": \"abcd\"}", r"{\"client_secret\": \"[redacted Secret Keyword 1]\"}"),
+        ("export DB_PASSWORD=abcd1234", "export DB_PASSWORD=[redacted Secret Keyword 1]"),
+        ("refresh_token = `abcd`", "refresh_token = `[redacted Secret Keyword 1]`"),
+        ("Authorization: Bearer " + "abcd" * 5, "Authorization: Bearer [redacted Bearer Token 1]"),
+        (
+            "https://bob:s3cretpw@example.org/x",
+            "https://bob:[redacted Basic Auth Credentials 1]/x",
+        ),
+    ],
+)
+def test_what_a_secret_is_called_gives_it_away(text: str, shown: str) -> None:
+    assert Redactor().text(text) == shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "4f1c9a0b77d2e6c8",
+        "d" * 40,
+        "0123456789abcdef" * 4,
+        "sha256:" + "ab" * 32,
+        "c56a4180-65aa-42ec-a945-5fd21dec0538",
+        "toolu_01A09q90qw90lq917835lq9",
+        "claude-sonnet-4-5@none gpt-6-sol+batch",
+        "sliding_window(keep=20)",
+        "logo@2x.png left-pad@1.3.0 a@b.T @pytest.mark.slow",
+        "password = getpass()",
+        "secret: ${SECRET} token: <yours>",
+        "max_tokens=4096 PRIMARY_KEY=id",
+        "the password is not told; see the key",
+        "2026-11-22T10:00:00Z 12345678:9",
+        "[redacted Mail Address 1]",
+        "",
+    ],
+)
+def test_what_is_none_is_left_alone(text: str) -> None:
+    assert Redactor().text(text) == text
+
+
+def test_equal_secrets_have_equal_numbers_in_the_order_of_their_coming() -> None:
+    redactor = Redactor()
+    assert redactor.text("b@x.org a@x.org b@x.org") == (
+        "[redacted Mail Address 1] [redacted Mail Address 2] [redacted Mail Address 1]"
+    )
+    other = redactor.fork()
+    assert other.text("c@x.org") == "[redacted Mail Address 3]"
+    assert redactor.text("d@x.org c@x.org") == "[redacted Mail Address 3] [redacted Mail Address 4]"
+
+
+def test_what_was_named_once_is_known_again_without_its_name() -> None:
+    redactor = Redactor()
+    redactor.learn("password: 'hunter2xyz', secret: 'word'")
+    assert redactor.text("use hunter2xyz") == "use [redacted Secret Keyword 1]"
+    assert redactor.text("a word is a word") == "a word is a word"
+
+
+def key(kind: str = "RSA ", ends: str = "\n") -> str:
+    dashes, lines = "-" * 5, ["MIIEow" + "aB3/" * 14] * 3 + ["abcd="]
+    begin, end = (f"{dashes}{word} {kind}PRIVATE KEY{dashes}" for word in ("BEGIN", "END"))
+    return ends.join([begin, *lines, end])
+
+
+@pytest.mark.parametrize("ends", ["\n", "\r\n", "\\n", "\\\\n", "\n    "])
+def test_a_private_key_is_hidden_with_all_its_lines(ends: str) -> None:
+    text = f"before{ends}{key(ends=ends)}{ends}after"
+    assert Redactor().text(text) == f"before{ends}[redacted Private Key 1]{ends}after"
+
+
+def test_a_private_key_that_was_cut_is_hidden_as_far_as_it_goes() -> None:
+    cut = key()[:150]
+    assert Redactor().text(f"{cut} ... [cut] and more") == (
+        "[redacted Private Key 1] ... [cut] and more"
+    )
+
+
+@pytest.mark.parametrize("kind", sorted({*SECRETS} - {"Mail Address"}))
+def test_a_longer_token_leaves_no_rest(kind: str) -> None:
+    text = f"x {SECRETS[kind]}abc123 y"
+    assert "abc123" not in Redactor().text(text)
+
+
+def test_everything_that_holds_texts_is_looked_through() -> None:
+    @dataclass(frozen=True)
+    class Note:
+        words: str
+        count: int = 1
+
+    mail = "ann@example.org"
+    held = {
+        mail: [mail, (mail, 1)],
+        "note": Note(mail),
+        "message": Message(mail, "user", (verbatim("m", "text", mail),)),
+        "none": None,
+    }
+    shown = Redactor().within(held)
+    assert mail not in repr(shown)
+    assert repr(shown).count("[redacted Mail Address 1]") == 6
+    assert shown["note"].count == 1
+    clean = Note("nothing")
+    assert Redactor().within(clean) is clean
+
+
+def test_nobody_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("a secret was sent away")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    for secret in SECRETS.values():
+        assert findings(f"x {secret} y") or "AKC" in secret
+
+
+# Pieces of what the patterns look for, put together by chance.
+PIECES = [*SECRETS.values(), "@", ".org", "x@", "eyJ", "sk-", "://a:b", "key: '", "'", "-----"]
+PIECES += ["BEGIN PRIVATE KEY", "END PRIVATE KEY", "password=", '\\"', " ", "é", "\ud800", "_KEY="]
+
+
+@given(st.lists(st.one_of(st.sampled_from(PIECES), st.text(max_size=5)), max_size=12).map("".join))
+def test_stretches_are_apart_and_cover_what_was_found(text: str) -> None:
+    found = findings(text)
+    assert all(one.stop <= other.start for one, other in pairwise(found))
+    assert all(0 <= each.start < each.stop <= len(text) for each in found)
+    shown = Redactor().text(text)
+    assert all(
+        text[each.start : each.stop] not in shown or each.stop - each.start < 20 for each in found
+    )
+    assert shown.count("[redacted ") >= len(found)
+
+
+UNITS = "x eyJ eyJa. / sk- @ a@a. password -----BEGIN~RSA~PRIVATE~KEY----- - ://a ://a:b 1234567890"
+UNITS += (
+    ' 0123456789abcdef glpat- @a.a.a A_KEY _authToken=~ xoxb-1 -us \\n " %40 password:~ key~~~ ~'
+)
+
+
+@pytest.mark.parametrize("size", [100_000, pytest.param(10_000_000, marks=pytest.mark.slow)])
+def test_a_line_of_any_length_is_read_once(size: int) -> None:
+    # What took the square of the length would not come to its end within a day.
+    units = [unit.replace("~", " ") for unit in UNITS.split(" ")]
+    for unit in units if size < 1_000_000 else ["eyJ", "password", "x", "@a.a.a", "glpat-"]:
+        line = (unit * (size // len(unit) + 1))[:size]
+        shown = Redactor().text(f"{line} ann@example.org")
+        assert "ann@example.org" not in shown
