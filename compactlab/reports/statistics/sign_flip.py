@@ -154,5 +154,7 @@ def drawn_flips(pairs: int) -> NDArray[np.int8]:
     words = -(-FLIPS * pairs // 64)
     raw = np.atleast_1d(source.random_raw(words)).astype("<u8").view(np.uint8)
     bits = np.unpackbits(raw)[: FLIPS * pairs].reshape(FLIPS, pairs)
-    seen = np.ones((1, pairs), np.int8)
-    return np.concatenate([seen, np.where(bits, -1, 1).astype(np.int8)])
+    flips = np.ones((FLIPS + 1, pairs), np.int8)
+    # The first is what was seen: nothing is flipped.
+    flips[1:] -= 2 * bits.view(np.int8)
+    return flips
