@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compactlab.reports.advice import COST, FORGOTTEN, Advice
-from compactlab.reports.statistics.contrast import Contrast
+from compactlab.reports.statistics.bootstrap import FEWEST
+from compactlab.reports.statistics.contrast import ALPHA, Contrast
+from compactlab.reports.statistics.sign_flip import EXACT, FLIPS
 from compactlab.reports.text import counted
-
-# Under so many conversations there are no intervals, only an exact test.
-_FEW = 10
 
 
 def strength(advice: Advice, these: str) -> Iterator[str]:
@@ -26,16 +25,11 @@ def strength(advice: Advice, these: str) -> Iterator[str]:
     others = [row for row in advice.comparison.rows if row is not advice.reference]
     if not others or number == 1:
         yield f"These are figures of {these}: they tell nothing of others."
-    elif number < _FEW:
-        least = min(1.0, len(others) * 2.0 / 2**number)
-        within = "below" if least <= 0.05 else "above"
-        yield (
-            f"These are figures of {these}, too few for intervals. An exact sign-flip test of "
-            f"{counted(len(others), 'strategy')} on so few can give no smaller p than {least:.2g} "
-            f"(Holm), {within} the 0.05 that counts as told from chance."
-        )
-    else:
-        yield _told(advice, number)
+        return
+    told = f"These are figures of {these}, too few for intervals."
+    if number >= FEWEST:
+        told = _told(advice, number)
+    yield f"{told}{_floor(len(others), number)}{_detectable(advice)}"
 
 
 def _told(advice: Advice, number: int) -> str:
@@ -50,8 +44,19 @@ def _told(advice: Advice, number: int) -> str:
     )
     if lost:
         words += f" and {_share(lost)} shares of forgotten needs"
-    words += " are told from chance (sign-flip tests, Holm over strategies, 5%)."
-    return f"{words}{_detectable(advice)}"
+    return f"{words} are told from chance (sign-flip tests, Holm over strategies, 5%)."
+
+
+def _floor(strategies: int, number: int) -> str:
+    """Whether so many strategies on so few conversations can be told apart at all."""
+    least = strategies * (2.0 / 2**number if number <= EXACT else 1 / (FLIPS + 1))
+    if least <= ALPHA and number >= FEWEST:
+        return ""
+    can = "cannot" if least > ALPHA else "can"
+    return (
+        f" A sign-flip test of {counted(strategies, 'strategy')} on {number} conversations "
+        f"{can} tell a difference from chance: no p is below {min(1.0, least):.2g} (Holm)."
+    )
 
 
 def _share(found: list[Contrast]) -> str:
