@@ -194,6 +194,25 @@ def test_github_gets_annotations_and_the_step_its_summary(
     assert "::" not in silent.out
 
 
+def test_secrets_in_names_are_hidden_if_told_and_runs_are_found_all_the_same(cli, store, tmp_path):
+    results, mail = Results.load(store), "somebody@example.org"
+    runs = [replace(run, conversation=f"{run.conversation} {mail}") for run in results.runs]
+    Results(runs, results.manifest).save(tmp_path / "out")
+    kept, told = tmp_path / "baseline.json", tmp_path / "gate.json"
+    for first, second in ((True, True), (False, True)):
+        hide = ("--redact",) if first else ()
+        assert cli("baseline", tmp_path / "out", "-o", kept, *hide).code == 0
+        assert (mail in kept.read_text()) is not first
+        hide = ("--redact",) if second else ()
+        file = rules(tmp_path, '[rules]\ncost_usd = ["+0%", "<= 0"]\n')
+        more = ("--baseline", kept, "--rules", file, "--json", told, *hide)
+        done = cli("gate", tmp_path / "out", *more)
+        assert done.code == 1
+        assert mail not in done.said + told.read_text()
+        counts = json.loads(told.read_text())["counts"]
+        assert (counts["holds"], counts["regressed"]) == (2, 2)
+
+
 WRONG = """
 [rules]
 cost_us = "+2%"

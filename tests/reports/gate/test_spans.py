@@ -136,3 +136,23 @@ def test_a_maximum_has_no_interval_so_nothing_is_decided_by_it(two, judged) -> N
     assert (finding.outcome, finding.reason) == (
         Outcome.INCONCLUSIVE, "a maximum has no interval"
     )  # fmt: skip
+
+
+@pytest.mark.slow
+def test_at_its_very_limit_a_rule_is_seldom_passed_and_seldom_broken(two, judged) -> None:
+    """Of a change as large as is allowed, an interval of 95 % says either in 2.5 % of cases."""
+    names = [chr(code) for code in range(0x4E00, 0x4E00 + 40)]
+    before = two("".join(names), 5)
+    rule = Demand(Rule.parse("cost_usd", "+2%"), strategy=("sliding_window",))
+    outcomes = []
+    for number in range(200):
+        after = two("".join(names), 5)
+        for run in after.runs:
+            draws = Random(f"{number} {run.conversation}")
+            shift = draws.gauss(0, 0.05)
+            run.metrics["cost_usd"] *= 1.02 + shift + Random(f"{shift} {run.seed}").gauss(0, 0.02)
+        [finding] = judged(before, after, rule).findings
+        outcomes.append(finding.outcome)
+    passed, broken = outcomes.count(Outcome.HOLDS), outcomes.count(Outcome.REGRESSED)
+    assert passed + broken > 0
+    assert max(passed, broken) <= 12, (passed, broken)
