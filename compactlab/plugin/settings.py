@@ -20,7 +20,7 @@ from compactlab.sim.sweep import Experiment
 
 _CONVERSATION = (str, Path, Conversation)
 # What each setting may be, and in words.
-_KINDS: dict[str, tuple[tuple[type, ...], str]] = {
+KINDS: dict[str, tuple[tuple[type, ...], str]] = {
     "strategy": ((str, Strategy), "a strategy or its spec"),
     "conversations": ((*_CONVERSATION, list, tuple), "a path, a scenario, or a list of them"),
     "model": ((str,), "the name of a model"),
@@ -90,7 +90,7 @@ class Settings:
             _check(name, value)
         for name in _NEEDED:
             if name not in found:
-                raise UsageError(f"{name} is missing: {_KINDS[name][1]}")
+                raise UsageError(f"{name} is missing: {KINDS[name][1]}")
         strategy = _strategy(found.pop("strategy"), folders)
         named = found["conversations"]
         listed = [named] if isinstance(named, _CONVERSATION) else list(named)
@@ -125,9 +125,9 @@ class Settings:
 
 
 def _check(name: str, value: Any) -> None:
-    if name not in _KINDS:
-        raise UsageError(unknown("setting", name, _KINDS))
-    kinds, words = _KINDS[name]
+    if name not in KINDS:
+        raise UsageError(unknown("setting", name, KINDS))
+    kinds, words = KINDS[name]
     if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
         raise UsageError(f"{name} must be {words}, not {value!r}")
     if name == "conversations" and isinstance(value, list | tuple):

@@ -48,7 +48,7 @@ class Compaction:
 
     def __repr__(self) -> str:
         """What a failing test shows of its argument."""
-        return f"<compaction of {self.strategy.spec}>"
+        return f"<compaction of {self.strategy.label}>"
 
     @cached_property
     def results(self) -> Results:

@@ -67,7 +67,7 @@ def test_it_is_marked_wrongly(compaction):
     pass
 """)
     assert "plugin" not in said.partition("= ERRORS =")[2]
-    assert "compaction = <compaction of keep_none()>" in said
+    assert "compaction = <compaction of keep_none>" in said
     assert said.count(">       compaction.holds(") == 2
     assert "During handling" not in said
 

@@ -1,0 +1,1 @@
+"""An agent, of which only the settings are here."""

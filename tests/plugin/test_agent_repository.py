@@ -1,0 +1,48 @@
+"""The example of an agent's repository passes, and fails once its settings are worse."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from compactlab.plugin.settings import KINDS
+
+PLAIN = ("-W", "error", "-p", "no:cacheprovider", "-p", "no:benchmark", "-p", "no:xdist")
+
+
+@pytest.fixture
+def agent(root: Path, pytester: pytest.Pytester) -> Path:
+    shutil.copytree(root / "examples" / "agent_repository", pytester.path, dirs_exist_ok=True)
+    return pytester.path
+
+
+def test_it_passes_as_it_is(agent: Path, pytester: pytest.Pytester) -> None:
+    pytester.runpytest_inprocess(*PLAIN).assert_outcomes(passed=5)
+
+
+def test_a_worse_setting_is_caught(agent: Path, pytester: pytest.Pytester) -> None:
+    settings = agent / "agent" / "settings.py"
+    text = re.sub(
+        r"COMPACTION = .*",
+        'COMPACTION = "turn_slice(history_limit=1)"',
+        settings.read_text(),
+        flags=re.DOTALL,
+    )
+    settings.write_text(text)
+    result = pytester.runpytest_inprocess(*PLAIN, "-k", "never_lost")
+    result.assert_outcomes(failed=1, deselected=4)
+    assert "decision 'deploy target': 'eu-west-3', said in message 1 (u1)" in result.stdout.str()
+
+
+def test_the_page_shows_a_test_that_runs(
+    root: Path, agent: Path, pytester: pytest.Pytester
+) -> None:
+    page = (root / "docs" / "pytest.md").read_text("utf-8")
+    (shown, *_) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    (agent / "tests" / "test_shown.py").write_text(shown)
+    pytester.runpytest_inprocess(*PLAIN, "tests/test_shown.py").assert_outcomes(passed=1)
+    settings = set(re.findall(r"^\| `(\w+)`", page.partition("## The fixture")[0], re.MULTILINE))
+    assert settings | {"models_file"} == set(KINDS)
