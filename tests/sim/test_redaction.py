@@ -136,6 +136,13 @@ def test_a_longer_token_leaves_no_rest(kind: str) -> None:
     assert "abc123" not in Redactor().text(text)
 
 
+def test_a_line_of_a_private_key_is_known_again_without_the_others() -> None:
+    redactor = Redactor()
+    redactor.learn(key())
+    line = key().split("\n")[2]
+    assert redactor.text(f"and {line}, cut out") == "and [redacted Private Key 1], cut out"
+
+
 def test_everything_that_holds_texts_is_looked_through() -> None:
     @dataclass(frozen=True)
     class Note:

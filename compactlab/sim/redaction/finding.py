@@ -10,6 +10,7 @@ from re import IGNORECASE, Match, Pattern
 from re import compile as compiled
 
 MAIL = "Mail Address"
+PRIVATE_KEY = "Private Key"
 ASSIGNED = "Secret Keyword"
 """What a name such as `password` or `API_KEY` is given, whatever it looks like."""
 
@@ -150,7 +151,7 @@ def _private_keys(text: str) -> Iterator[Finding]:
         lines = _KEY_LINES.match(text, begin.end())
         # Without its end, because somebody has cut it, what still looks like a key is hidden.
         stop = ends[after] if after < len(ends) else lines.end() if lines else begin.end()
-        yield Finding(begin.start(), stop, "Private Key")
+        yield Finding(begin.start(), stop, PRIVATE_KEY)
 
 
 Find = Callable[[str], Iterable[Finding]]

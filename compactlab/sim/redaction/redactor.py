@@ -9,13 +9,14 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from compactlab.sim.redaction.finding import ASSIGNED, findings
+from compactlab.sim.redaction.finding import ASSIGNED, PRIVATE_KEY, findings
 
 T = TypeVar("T")
 
 # What a secret was said to be in one place is hidden elsewhere, if nobody writes it by chance.
 _TELLING = 8
 _REMEMBERED = 500
+_LINE = re.compile(r"[A-Za-z0-9+/]{20,}={0,2}")  # of a private key, which may be cut out of it
 
 
 class Redactor:
@@ -100,24 +101,27 @@ class Redactor:
 
     def _word(self, kind: str, secret: str) -> str:
         numbers = self._numbers.setdefault(kind, {})
-        if secret not in numbers:
-            numbers[secret] = len(numbers) + 1
-            if _is_telling(kind, secret) and len(self._known) < _REMEMBERED:
-                self._known[secret] = kind
+        word = f"[redacted {kind} {numbers.setdefault(secret, len(numbers) + 1)}]"
+        for piece in _telling(kind, secret):
+            if piece not in self._known and len(self._known) < _REMEMBERED:
+                self._known[piece] = word
                 self._again = None
-        return f"[redacted {kind} {numbers[secret]}]"
+        return word
 
     def _repeated(self, text: str) -> str:
         """A text without the secrets that were recognised elsewhere, by what stood beside them."""
-        known = [secret for secret, kind in self._known.items() if kind == ASSIGNED]
-        if not known:
+        if not self._known:
             return text
         if self._again is None:
-            self._again = re.compile("|".join(map(re.escape, sorted(known, key=len, reverse=True))))
-        return self._again.sub(lambda found: self._word(ASSIGNED, found[0]), text)
+            longest = sorted(self._known, key=lambda piece: (-len(piece), piece))
+            self._again = re.compile("|".join(map(re.escape, longest)))
+        return self._again.sub(lambda found: self._known[found[0]], text)
 
 
-def _is_telling(kind: str, secret: str) -> bool:
-    """Whether a secret is one wherever it stands: no word that may be meant otherwise."""
+def _telling(kind: str, secret: str) -> list[str]:
+    """What of a secret is one wherever it stands, and no word that may be meant otherwise."""
+    if kind == PRIVATE_KEY:
+        return _LINE.findall(secret)
     mixed = any(c.isdigit() for c in secret) and any(c.isalpha() for c in secret)
-    return kind == ASSIGNED and len(secret) >= _TELLING and mixed and " " not in secret
+    alone = kind == ASSIGNED and len(secret) >= _TELLING and mixed and " " not in secret
+    return [secret] if alone else []
