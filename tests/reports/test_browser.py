@@ -14,6 +14,7 @@ from compactlab.sim.results import Results
 from compactlab.sim.run import Run
 from tests.hostile import HOSTILE
 from tests.reports.conftest import CUT, KEPT, SUMMED, make, store
+from tests.reports.test_views import held
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -172,6 +173,19 @@ def test_strategies_can_be_left_out(page: Page) -> None:
     assert place.locator(".panel").count() == 0
     place.get_by_role("button", name="All", exact=True).click()
     assert place.locator(".panel").count() == 6
+
+
+def test_compactions_are_those_of_the_chosen_conversation(opened: Open, tmp_path: Path) -> None:
+    runs = [held(make, f"{cut}()", name, 3, 2, 1) for name in ("one", "two") for cut in ("a", "b")]
+    write(store(*runs, make("a()", conversation="idle")), tmp_path / "report.html")
+    page = opened(tmp_path / "report.html")
+    place = page.locator("#part-1-compaction .views").first
+    shown = place.locator("details")
+    for name, count in (("two", 2), ("one", 2), ("idle", 0), ("two", 2)):
+        page.locator(".conversation select").select_option(label=f"{name} (claude-code)")
+        assert shown.count() == count
+        assert all(f"on {name} " in each for each in shown.locator("summary").all_inner_texts())
+        assert page.locator("#part-1-compaction .none").is_visible() == (count == 0)
 
 
 def test_a_panel_tells_the_call_that_is_pointed_at(page: Page) -> None:

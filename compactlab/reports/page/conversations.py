@@ -65,7 +65,8 @@ class Conversation:
         """How long it is, and what it was replayed under."""
         longest = self._longest
         names = listed([clean(name) for name in models([longest])]) or clean(self.comparison.model)
-        size = f"{counted(len(longest.calls), 'call')}, {show(self.peak, 'tokens')} tokens at most"
+        peak = show(self.peak, "tokens")
+        size = f"{counted(len(longest.calls), 'call')}, prompts of at most {peak} tokens"
         return f"{size}; {names}; {window(self.comparison)}"
 
     @property

@@ -46,7 +46,8 @@ const nameOf = (run) => {
   const swatch = make("span", { className: "swatch" });
   swatch.style.backgroundColor = tint(run.colour);
   const mark = make("span", { className: "mark" }, ` ${run.marks}`);
-  const name = make("th", { scope: "row" }, swatch, run.label, mark);
+  const pieces = run.label.split("(").flatMap((piece, n) => (n ? [make("wbr"), `(${piece}`] : [piece]));
+  const name = make("th", { scope: "row" }, swatch, ...pieces, mark);
   name.dataset.name = run.label;
   return name;
 };
@@ -121,6 +122,16 @@ const choices = (data, state, changed) => {
     make("details", {}, make("summary", {}, "Choose strategies one by one"), make("div", { className: "boxes" }, ...labels)));
 };
 
+// The compactions that are told are those of the chosen conversation first.
+const follow = (place, title) => {
+  const [own, others] = place.closest("section").querySelectorAll(".views");
+  if (!own) return;
+  for (const view of [...own.children, ...others.children]) {
+    (view.dataset.conversation === title ? own : others).append(view);
+  }
+  own.parentNode.querySelector(".none").hidden = own.children.length > 0;
+};
+
 const conversation = (place) => {
   const data = JSON.parse(document.getElementById(place.dataset.block).textContent);
   const state = { conversation: 0, filter: "", strategies: new Set(numbersOf(data, (each) => each.chief)) };
@@ -150,6 +161,7 @@ const conversation = (place) => {
       make("h4", {}, "Its figures, under all strategies"),
       tableOf(data.heads, runs),
     );
+    follow(place, chosen.title);
   };
   place.querySelector(".still").hidden = true;
   place.append(choices(data, state, changed), shownPart);
