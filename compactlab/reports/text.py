@@ -21,7 +21,8 @@ def clean(text: str) -> str:
     >>> clean("a\x00b\nc") == "a\N{REPLACEMENT CHARACTER}b c"
     True
     """
-    return "".join(map(_shown, text))
+    # What is printable holds none of these, and nearly every text is.
+    return text if text.isprintable() else "".join(map(_shown, text))
 
 
 def _shown(char: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 from compactlab.reports.figures import show
 from compactlab.reports.text import clean, counted, listed, shorten
@@ -103,7 +103,7 @@ class Piece:
         rest = [fact for fact in self.facts if not fact.missed]
         told = [fact.aside for fact in rest[:_NAMED]]
         more = self.more + len(rest) - len(told)
-        return listed([*told, *([f"{more:,} more" if told else f"{more:,}"] if more else [])])
+        return listed([*told, *([f"{more:,} more"] if more else [])])
 
     @property
     def deed(self) -> str:
@@ -116,40 +116,63 @@ class Piece:
         return f"{show(self.tokens, 'tokens')} {'token' if self.tokens == 1 else 'tokens'}"
 
 
-def before(rows: Rows, place: int, said: Said) -> Piece:
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of the table of views; see :mod:`compactlab.sim.tables.views`."""
+
+    call: int
+    fate: str
+    count: int
+    message: str
+    became: str
+    role: str
+    what: str
+    tokens_before: int
+    tokens_after: int
+    text: str
+    facts_lost: int
+    facts_missed: int
+    said: list[str]
+    states: list[str]
+    missed_at: list[str]
+
+
+def rows_of(rows: Rows) -> list[Row]:
+    """The rows of one compaction."""
+    columns = (rows[field.name] for field in fields(Row))
+    return [Row(*each) for each in zip(*columns, strict=True)]
+
+
+def before(row: Row, said: Said) -> Piece:
     """The message of a row on the side before."""
-    name, role = rows["message"][place], rows["role"][place]
-    text = "" if role == "system" else said.get(name, rows["text"][place])
+    text = "" if row.role == "system" else said.get(row.message, row.text)
     text = " ".join(ends(text, *_BRIEF).split())
-    return _piece(rows, place, name, rows["tokens_before"][place], text)
+    return _piece(row, row.message, row.tokens_before, text)
 
 
-def after(rows: Rows, place: int, said: Said) -> Piece:
+def after(row: Row, said: Said) -> Piece:
     """The message of a row on the side after."""
-    name, fate = rows["became"][place], rows["fate"][place]
-    system = rows["text"][place] if rows["role"][place] == "system" else ""
-    text = ends(said.get(name, system), *(_LONG if fate == "written" or system else _BRIEF))
-    return _piece(rows, place, name, rows["tokens_after"][place], text)
+    system = row.text if row.role == "system" else ""
+    room = _LONG if row.fate == "written" or system else _BRIEF
+    return _piece(row, row.became, row.tokens_after, ends(said.get(row.became, system), *room))
 
 
-def _piece(rows: Rows, place: int, name: str, tokens: int, text: str) -> Piece:
-    fate, count = rows["fate"][place], rows["count"][place]
+def _piece(row: Row, name: str, tokens: int, text: str) -> Piece:
     lines = "\n".join(map(clean, filter(str.strip, text.splitlines())))
-    return Piece(fate, count, tokens, _title(rows, place, name), lines)
+    return Piece(row.fate, row.count, tokens, _title(row, name), lines)
 
 
-def _title(rows: Rows, place: int, name: str) -> str:
-    count, role = rows["count"][place], rows["role"][place]
-    if role == "system":
+def _title(row: Row, name: str) -> str:
+    if row.role == "system":
         return "system blocks"
-    if count > 1 or not role:
-        return counted(count, "message")
+    if row.count > 1 or not row.role:
+        return counted(row.count, "message")
     id = "" if name.startswith("#") else clean(shorten(name, _ID))
-    what = _told(shorten(rows["what"][place], _WHAT))
-    return " · ".join(filter(None, (clean(shorten(role, _ID)), what, id)))
+    what = _told(shorten(row.what, _WHAT))
+    return " · ".join(filter(None, (clean(shorten(row.role, _ID)), what, id)))
 
 
-def with_facts(piece: Piece, rows: Rows, place: int) -> Piece:
+def with_facts(piece: Piece, row: Row) -> Piece:
     """A piece with the facts that were lost with it."""
     facts = tuple(
         Fact(
@@ -157,11 +180,9 @@ def with_facts(piece: Piece, rows: Rows, place: int) -> Piece:
             _STATES.get(state, _STATES["lost"]),
             int(call) if call.isdecimal() else 0,
         )
-        for fact, state, call in zip(
-            rows["said"][place], rows["states"][place], rows["missed_at"][place], strict=True
-        )
+        for fact, state, call in zip(row.said, row.states, row.missed_at, strict=True)
     )
-    return replace(piece, facts=facts, more=rows["facts_lost"][place] - len(facts))
+    return replace(piece, facts=facts, more=row.facts_lost - len(facts))
 
 
 def _told(what: str) -> str:

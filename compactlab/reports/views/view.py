@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
 
 from compactlab.reports.figures import show
 from compactlab.reports.text import counted, listed
-from compactlab.reports.views.piece import Fact, Piece, Said, after, before, with_facts
+from compactlab.reports.views.piece import (
+    Fact,
+    Piece,
+    Row,
+    Said,
+    after,
+    before,
+    rows_of,
+    with_facts,
+)
 from compactlab.sim.diff.line import STILL
 from compactlab.sim.run import Run
 from compactlab.sim.tables import NO_ROWS, Rows
@@ -174,24 +183,25 @@ def view_of(rows: Rows, said: Said) -> View | None:
     """
     if not len(rows):
         return None
+    told = rows_of(rows)
     sums: dict[str, Sum] = {}
-    told = zip(
-        *(rows[name] for name in ("fate", "count", "tokens_before", "tokens_after", "role")),
-        strict=True,
-    )
-    for fate, count, one, two, role in told:
-        if role != "system":
-            last = sums.get(fate, Sum())
-            sums[fate] = Sum(last.count + count, last.before + one, last.after + two)
-    pairs = tuple(_pairs(rows, said))
+    for row in told:
+        if row.role != "system":
+            last = sums.get(row.fate, Sum())
+            sums[row.fate] = Sum(
+                last.count + row.count,
+                last.before + row.tokens_before,
+                last.after + row.tokens_after,
+            )
+    pairs = tuple(_pairs(told, said))
     facts = [fact for pair in pairs for piece in pair.left + pair.right for fact in piece.facts]
     return View(
-        rows["call"][0],
+        told[0].call,
         pairs,
         sums,
-        (sum(rows["tokens_before"]), sum(rows["tokens_after"])),
-        sum(rows["facts_lost"]),
-        sum(rows["facts_missed"]),
+        (sum(row.tokens_before for row in told), sum(row.tokens_after for row in told)),
+        sum(row.facts_lost for row in told),
+        sum(row.facts_missed for row in told),
         tuple(sorted(facts, key=lambda fact: (not fact.missed, fact.missed))),
     )
 
@@ -202,21 +212,16 @@ def said_in(run: Run) -> Said:
     return dict(zip(rows["message"], rows["text"], strict=True)) if len(rows) else {}
 
 
-def _pairs(rows: Rows, said: Said) -> Iterator[Pair]:
+def _pairs(rows: Sequence[Row], said: Said) -> Iterator[Pair]:
     """The rows with their sides; what left stands beside what was written where it stood."""
-    fates = rows["fate"]
-    for cut, group in groupby(range(len(fates)), lambda place: fates[place] in _CUT):
-        places = list(group)
+    for cut, group in groupby(rows, lambda row: row.fate in _CUT):
         if cut:
-            left = tuple(_side(before, rows, n, said) for n in places if fates[n] == "gone")
-            right = tuple(_side(after, rows, n, said) for n in places if fates[n] != "gone")
+            both = list(group)
+            left = tuple(with_facts(before(r, said), r) for r in both if r.fate == "gone")
+            right = tuple(with_facts(after(r, said), r) for r in both if r.fate != "gone")
             yield Pair("gone" if left else right[0].fate, left, right)
             continue
-        for place in places:
-            one = _side(before, rows, place, said)
-            right = () if one.fate in STILL else (after(rows, place, said),)
-            yield Pair(one.fate, (one,), right)
-
-
-def _side(side: Callable[[Rows, int, Said], Piece], rows: Rows, place: int, said: Said) -> Piece:
-    return with_facts(side(rows, place, said), rows, place)
+        for row in group:
+            one = with_facts(before(row, said), row)
+            right = () if row.fate in STILL else (after(row, said),)
+            yield Pair(row.fate, (one,), right)
