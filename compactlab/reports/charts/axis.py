@@ -39,6 +39,17 @@ def in_calls(axes: Axes, which: Which) -> None:
     chosen.set_major_locator(MaxNLocator(6, integer=True, steps=_STEPS))
 
 
+def in_powers(axes: Axes, written: Callable[[float], str]) -> None:
+    """Make the axis from left to right one of powers, as many ticks as fit once it is limited."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
+
+    axes.set_xscale("log")
+    axes.xaxis.set_major_locator(LogLocator(10, subs=(1.0, 2.0, 5.0), numticks=20))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: written(value)))
+
+
 def tokens_tick(value: float) -> str:
     """A round number of tokens.
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from compactlab.reports.charts.axis import in_dollars, in_percent
+from compactlab.reports.charts.axis import dollars_tick, in_dollars, in_percent, in_powers
 from compactlab.reports.charts.bars import WIDTH
 from compactlab.reports.charts.chart import Chart
 from compactlab.reports.charts.drawing import canvas, figure
@@ -24,6 +24,8 @@ _HEIGHT = 350.0
 _LEFT, _RIGHT, _BELOW = 50.0, 10.0, 36.0
 # So far apart are the points of a line that names keep off.
 _CLOSE = 4.0
+# If one costs so many times what is usual, dollars are drawn on an axis of powers.
+_FAR = 6.0
 _KEY = (
     Entry("usable", "muted", "mark", mark="o"),
     Entry("over the window on some calls", "muted", "mark", mark="o-"),
@@ -136,11 +138,17 @@ def _frame(axes: Axes, rows: Sequence[Row], intervals: Mapping[str, _Bar]) -> No
     dearest = max([row.value("cost_usd") for row in rows] + [high for _, high in ends]) or 1.0
     least = max(0.0, min([row.remembered or 0.0 for row in rows] + lows))
     spread = max(1 - least, 0.02)
+    in_dollars(axes, "x")
     axes.set_xlim(0, dearest * 1.06)
     axes.set_ylim(max(least - 0.1 * spread, -0.03), 1 + 0.14 * spread)
     axes.set_xlabel("cost of all conversations, USD (less is better)")
     axes.set_ylabel("needs met, % (100 less needs forgotten; more is better)")
-    in_dollars(axes, "x")
+    costs = sorted(row.value("cost_usd") for row in rows)
+    if dearest > _FAR * costs[len(costs) // 2] > 0 and costs[0] > 0:
+        lows = [bars[0][0] for bars in intervals.values() if bars[0]]
+        in_powers(axes, dollars_tick)
+        axes.set_xlim(max(min(costs + lows), costs[0] / 2) / 1.25, dearest * 1.25)
+        axes.set_xlabel("cost of all conversations, USD (less is better; each tick a multiple)")
     in_percent(axes, "y")
 
 

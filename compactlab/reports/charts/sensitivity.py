@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from compactlab.reports.charts.bars import WIDTH
 from compactlab.reports.charts.chart import Chart
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _PANELS = {"cost_usd": "rank by cost, USD", "amnesia_need": "rank by needs forgotten, share"}
-_ROW, _HEAD, _ABOVE, _BELOW = 15.0, 22.0, 26.0, 14.0
+_ROW, _HEAD, _ABOVE, _BELOW = 15.0, 36.0, 26.0, 14.0
 _LETTERS, _SIZE = 30, 8.0
 # Points that a letter of a column's name takes.
 _LETTER = 4.6
 _KEY = (
-    Entry("changes rank", "ink", "line"),
-    Entry("keeps its rank", "grey", "line"),
+    Entry("changes rank", "ink", "line", mark="o"),
+    Entry("keeps its rank", "grey", "line", mark="."),
 )
 
 Ranks = list[dict[str, int]]
@@ -154,10 +154,12 @@ def _panel(
     step = (start + width - 16 - left) / (len(columns) - 1)
     xs = [left + step * number for number in range(len(columns))]
     sheet.text((start + 4, top - 4), title, "muted", size=8.5)
+    aligned: Literal["left", "center", "right"]
     for number, (x, column) in enumerate(zip(xs, columns, strict=True)):
-        last = number == len(columns) - 1
-        text = shorten(column, max(6, int(step / _LETTER)))
-        sheet.text((x, top - 16), text, "muted", "right" if last else "left", 7)
+        # Neighbours stand at two heights, so each has the room of two.
+        text = shorten(column, max(6, int(1.7 * step / _LETTER)))
+        aligned = "left" if not number else "right" if number == len(columns) - 1 else "center"
+        sheet.text((x, top - 18 - 10 * (number % 2)), text, "muted", aligned, 7)
     changed = set(moved(found))
     for spec, name in zip(order, names, strict=True):
         ys = [top - _HEAD - _ROW * (each[spec] - 0.5) for each in found]

@@ -139,8 +139,9 @@ def _draw(sheet: Sheet, frame: Frame, panel: Panel) -> None:
     edges = [min(n * step, len(run.calls)) + 0.5 for n in range(len(size) + 1)]
     sheet.area(panel.colour, frame.steps(edges, size), pale=True)
     sheet.area(panel.colour, frame.boxes(edges, new))
-    windows = [window_of(model, run.window, panel.catalogue) for model in column(run, "model")]
-    for start, stop, window in _stretches(windows):
+    models = column(run, "model")
+    known = {model: window_of(model, run.window, panel.catalogue) for model in set(models)}
+    for start, stop, window in _stretches([known[model] for model in models]):
         if 0 < window <= frame.top:
             points = [(start - 0.5, window), (stop - 0.5, window)]
             sheet.line("alarm", [(frame.x(x), frame.y(y)) for x, y in points], dashed=True)
