@@ -67,7 +67,7 @@ class Contrast:
         nobody set a margin, or where so few conversations cannot tell.
     geometric, geometric_low, geometric_high
         The geometric mean of each conversation's ratio, with its interval: every conversation
-        weighs alike. None of differences, and where a conversation has nothing.
+        weighs alike. Of money alone; None of differences, and where a conversation has nothing.
     """
 
     metric: str

@@ -51,8 +51,10 @@ def settled(value: float, size: float) -> float | None:
     """
     if not isfinite(value):
         return None
+    if not size or not isfinite(size):
+        return value
     # Adding zero makes a negative zero a plain one.
-    return round(value, _DIGITS - 1 - floor(log10(size))) + 0.0 if size else value
+    return round(value, _DIGITS - 1 - floor(log10(size))) + 0.0
 
 
 def assessed(kind: Kind, statistic: Statistic, pairs: Pairs, sizes: Floats) -> list[Estimation]:

@@ -20,8 +20,9 @@ def median(values: Floats) -> float:
     3.0
     """
     ordered = np.sort(values)
-    left, right = ordered[(len(ordered) - 1) // 2], ordered[len(ordered) // 2]
-    return float(left if left == right else (left + right) / 2)
+    # Floats of Python: between two infinite ones of unlike sign lies NaN, and no warning.
+    left, right = float(ordered[(len(ordered) - 1) // 2]), float(ordered[len(ordered) // 2])
+    return left if left == right else (left + right) / 2
 
 
 def ends(values: Floats, level: float = 0.95) -> tuple[float, float]:

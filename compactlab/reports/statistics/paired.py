@@ -50,7 +50,8 @@ def estimations(metric: str, sample: Sample) -> tuple[list[Estimation], Pairs, F
     else:
         plain = np.flatnonzero(told & ~ranked)
         by_ratio = plain[_has_ratio(pairs.rows(plain))] if proportional(metric) else plain[:0]
-        _put(found, by_ratio, _ratios(pairs.rows(by_ratio)))
+        money = METRICS[metric].unit == "USD"
+        _put(found, by_ratio, _ratios(pairs.rows(by_ratio), money))
         rest = np.setdiff1d(plain, by_ratio)
         _put(found, rest, _differences(pairs.rows(rest)))
     return found, pairs, flips
@@ -78,14 +79,14 @@ def _has_ratio(pairs: Pairs) -> Flags:
     return found
 
 
-def _ratios(pairs: Pairs) -> list[Estimation]:
-    """Ratios of sums, and the geometric mean of each conversation's where none is zero."""
+def _ratios(pairs: Pairs, money: bool) -> list[Estimation]:
+    """Ratios of sums; of money also the geometric mean of each conversation's, if none is zero."""
     both, same = pairs.both, pairs.differences == 0
     theirs = np.where(both, pairs.theirs, 0.0)
     ours = np.where(same, theirs, np.where(both, pairs.ours, 0.0))
     quotient = Quotient(ours, theirs)
     found = assessed("ratio", quotient, pairs, quotient.value)
-    chosen = np.flatnonzero(((ours > 0) & (theirs > 0) | ~both).all(axis=1))
+    chosen = np.flatnonzero(money & ((ours > 0) & (theirs > 0) | ~both).all(axis=1))
     shares = np.divide(ours, theirs, out=np.ones_like(ours), where=~same & (theirs > 0))[chosen]
     logs = mean_of(np.log(shares), both[chosen])
     middles = assessed("difference", logs, pairs.rows(chosen), np.ones(len(chosen)))

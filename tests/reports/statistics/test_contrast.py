@@ -264,6 +264,41 @@ def test_what_is_infinite_is_ranked(contrasted: Contrasted) -> None:
         assert not found.determined
 
 
+ODD = st.sampled_from([None, math.nan, math.inf, -1.0, 0.0, 1e-9, 0.1, 0.3, 0.1 + 0.2, 1.0, 1e12])
+ODDITIES = st.integers(1, 40).flatmap(
+    lambda n: st.tuples(*[st.lists(ODD, min_size=n, max_size=n)] * 2)
+)
+
+
+@settings(max_examples=40)
+@given(samples=ODDITIES, metric=st.sampled_from(KINDS))
+def test_whatever_the_values_are_nothing_breaks(
+    samples: tuple[list[float | None], list[float | None]], metric: str, contrasted: Contrasted
+) -> None:
+    found = contrasted(metric, *samples)
+    missing = [[v is None or math.isnan(v) for v in values] for values in samples]
+    known = sum(not (ours or theirs) for ours, theirs in zip(*missing, strict=True))
+    assert found.conversations == known == found.wins + found.ties + found.losses
+    figures = [found.estimate, found.low, found.high, found.detectable, found.geometric]
+    assert all(figure is None or math.isfinite(figure) for figure in figures)
+    assert (found.low is None) == (found.high is None) == (found.method == "")
+    assert known >= 10 or found.low is None
+    if found.low is not None:
+        assert found.low <= (found.high or 0)
+    assert (found.p is None) == (known == 0)
+    if found.p is not None:
+        assert 0 < found.p <= (found.adjusted or 0) <= 1
+    assert not (found.better and found.worse)
+    assert -1 <= found.effect <= 1
+
+
+def test_a_conversation_that_costs_one_of_them_nothing_is_no_matter(
+    contrasted: Contrasted,
+) -> None:
+    found = contrasted("cost_usd", [1.0, 2.0, 0.0], [0.0, 2.0, 4.0])
+    assert (found.kind, found.estimate, found.geometric) == ("ratio", 0.5, None)
+
+
 def test_rounding_is_no_difference(contrasted: Contrasted) -> None:
     found = contrasted("amnesia_need", [0.1 + 0.2] * 12, [0.3] * 12)
     assert (found.estimate, found.ties, found.p) == (0.0, 12, 1.0)
