@@ -136,6 +136,14 @@ def test_a_longer_token_leaves_no_rest(kind: str) -> None:
     assert "abc123" not in Redactor().text(text)
 
 
+def test_the_ends_of_a_token_that_was_cut_are_known_again() -> None:
+    redactor, token = Redactor(), "gh" + "p_" + "0123456789abcdefghijklmnopqrstuvwxyz"
+    redactor.learn(f"token {token}")
+    shown = redactor.text(f"{token[:17]} ... cut ... {token[-20:]} and {token}")
+    word = "[redacted GitHub Token 1]"
+    assert shown == f"{word} ... cut ... {token[-20:-14]}{word} and {word}"
+
+
 def test_a_line_of_a_private_key_is_known_again_without_the_others() -> None:
     redactor = Redactor()
     redactor.learn(key())

@@ -9,13 +9,14 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from compactlab.sim.redaction.finding import ASSIGNED, PRIVATE_KEY, findings
+from compactlab.sim.redaction.finding import ASSIGNED, MAIL, PRIVATE_KEY, findings
 
 T = TypeVar("T")
 
 # What a secret was said to be in one place is hidden elsewhere, if nobody writes it by chance.
 _TELLING = 8
 _REMEMBERED = 500
+_END = 14
 _LINE = re.compile(r"[A-Za-z0-9+/]{20,}={0,2}")  # of a private key, which may be cut out of it
 
 
@@ -114,14 +115,18 @@ class Redactor:
             return text
         if self._again is None:
             longest = sorted(self._known, key=lambda piece: (-len(piece), piece))
-            self._again = re.compile("|".join(map(re.escape, longest)))
-        return self._again.sub(lambda found: self._known[found[0]], text)
+            self._again = re.compile(f"({'|'.join(map(re.escape, longest))})[A-Za-z0-9_-]*")
+        return self._again.sub(lambda found: self._known[found[1]], text)
 
 
 def _telling(kind: str, secret: str) -> list[str]:
     """What of a secret is one wherever it stands, and no word that may be meant otherwise."""
     if kind == PRIVATE_KEY:
         return _LINE.findall(secret)
-    mixed = any(c.isdigit() for c in secret) and any(c.isalpha() for c in secret)
-    alone = kind == ASSIGNED and len(secret) >= _TELLING and mixed and " " not in secret
-    return [secret] if alone else []
+    if kind == MAIL or len(secret) < _TELLING or any(c.isspace() for c in secret):
+        return []
+    if kind == ASSIGNED:
+        mixed = any(c.isdigit() for c in secret) and any(c.isalpha() for c in secret)
+        return [secret] if mixed else []
+    # Whoever cuts a text may cut a token, whose ends look like nothing by themselves.
+    return [secret[:_END], secret[-_END:]] if len(secret) >= 2 * _END else []
