@@ -148,7 +148,7 @@ def _frame(axes: Axes, rows: Sequence[Row], intervals: Mapping[str, _Bar]) -> No
         lows = [bars[0][0] for bars in intervals.values() if bars[0]]
         in_powers(axes, dollars_tick)
         axes.set_xlim(max(min(costs + lows), costs[0] / 2) / 1.25, dearest * 1.25)
-        axes.set_xlabel("cost of all conversations, USD (less is better; each tick a multiple)")
+        axes.set_xlabel("cost of all conversations, USD (less is better; logarithmic)")
     in_percent(axes, "y")
 
 
