@@ -45,8 +45,6 @@ from compactlab.strategies.catalogue import LINE_UP
 Given = Conversation | Seeded | str | Path
 """What stands for conversations; :class:`Seeded` has seeds of its own."""
 
-_DIGEST = attrgetter("digest")
-
 __all__ = ["explain", "plan", "read", "replay", "run"]
 
 
@@ -242,11 +240,10 @@ def explain(
     if isinstance(conversation, str | Path):
         conversation = find_conversation(conversation, id, seed, lenient=lenient)
     catalogue = known_models(models_file)
-    default = RECORDED if conversation.recorded else DEFAULT_MODEL
     trace = engine.record(
         conversation,
         strategy_of(strategy),
-        models_of([model or default], catalogue)[0],
+        models_of([model or (RECORDED if conversation.recorded else DEFAULT_MODEL)], catalogue)[0],
         summarizer=summarizer_of(summarizer),
         window=window,
         seed=seed,
@@ -281,7 +278,7 @@ def plan(
     named = [each for each in given if not isinstance(each, Conversation)]
     found, skipped = sources(named, seeds, lenient=lenient)
     held = [
-        Source(each.id, partial(list, (each,)), seed, content=partial(_DIGEST, each))
+        Source(each.id, partial(list, (each,)), seed, content=partial(attrgetter("digest"), each))
         for each in given
         if isinstance(each, Conversation)
         for seed in range(seeds)
