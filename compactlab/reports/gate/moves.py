@@ -52,7 +52,8 @@ def moved_most(
     ]
     if not changed and not rule.relative:
         changed = [(_out(rule, move), key, move) for move, key in every if move.after is not None]
-    ordered = sorted(changed, key=lambda found: (-found[0], found[1]))
+    # What differs in its last digits alone is the same, and then the name decides.
+    ordered = sorted(changed, key=lambda found: (-float(f"{found[0]:.9g}"), found[1]))
     return tuple(move for _, _, move in ordered[:_TOLD])
 
 

@@ -190,8 +190,8 @@ class Rule:
         if not self.relative:
             return self.amount
         assert before is not None, "a rule on a change needs what was before"
-        if self.exact:
-            return before
+        if self.exact or math.isinf(before):
+            return before  # no step away from infinity, nor a share of it
         step = self.amount * abs(before) if self.percent else self.amount
         return before + step if self.sign == "+" else before - step
 

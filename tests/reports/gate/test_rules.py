@@ -72,6 +72,13 @@ def test_what_has_no_value_is_judged_by_whether_it_ever_had_one() -> None:
     assert place.judge(1.0, None).outcome is UNJUDGED
 
 
+def test_what_never_pays_back_may_begin_to_and_what_did_may_not_cease() -> None:
+    rule = Rule.parse("break_even_calls", "+5%")
+    assert rule.judge(math.inf, 7.0).holds
+    assert rule.judge(7.0, math.inf).outcome is REGRESSED
+    assert Rule.parse("break_even_calls", "-5%").judge(math.inf, 7.0).outcome is REGRESSED
+
+
 SLIPS = [
     ("2%", "did you mean '+2%' or '-2%'?"),
     ("0.02", "did you mean '== 0.02'?"),
@@ -111,9 +118,10 @@ def test_a_rule_that_only_limits_gains_is_known() -> None:
 
 AMOUNTS = st.floats(0, 1e6, allow_subnormal=False)
 FIGURES = st.floats(-1e9, 1e9, allow_subnormal=False)
+ENDLESS = st.sampled_from([math.inf, -math.inf])
 
 
-@given(FIGURES, AMOUNTS, st.sampled_from(["+", "-"]), st.booleans())
+@given(FIGURES | ENDLESS, AMOUNTS, st.sampled_from(["+", "-"]), st.booleans())
 def test_whatever_stays_as_it_was_keeps_every_rule_on_a_change(
     figure: float, amount: float, sign: str, percent: bool
 ) -> None:

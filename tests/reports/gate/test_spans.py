@@ -156,3 +156,14 @@ def test_at_its_very_limit_a_rule_is_seldom_passed_and_seldom_broken(two, judged
     passed, broken = outcomes.count(Outcome.HOLDS), outcomes.count(Outcome.REGRESSED)
     assert passed + broken > 0
     assert max(passed, broken) <= 12, (passed, broken)
+
+
+@pytest.mark.parametrize(("seeds", "outcome"), [(4, Outcome.INCONCLUSIVE), (5, Outcome.REGRESSED)])
+def test_where_a_figure_must_stand_takes_as_many_replays(seeds, outcome, found) -> None:
+    assert found(1.0, ("cost_usd", "<= 0.01"), seeds=seeds)[1].outcome is outcome
+
+
+def test_a_count_that_is_nought_in_all_replays_is_nought(two, judged) -> None:
+    results = two("ab", 2)
+    verdict = judged(results, results, ("rejected_calls", "== 0"))
+    assert (verdict.code, [finding.span for finding in verdict.findings]) == (0, [None, None])
