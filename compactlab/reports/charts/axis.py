@@ -66,10 +66,12 @@ def dollars_tick(value: float) -> str:
 
     Examples
     --------
-    >>> dollars_tick(1200.0), dollars_tick(0.05), dollars_tick(2.5)
-    ('1,200', '0.05', '2.50')
+    >>> dollars_tick(1200.0), dollars_tick(0.05), dollars_tick(0.125), dollars_tick(2.5)
+    ('1,200', '0.05', '0.12', '2.50')
     """
-    return f"{value:,.0f}" if float(value).is_integer() else dollars(round(value, 9))
+    if float(value).is_integer():
+        return f"{value:,.0f}"
+    return re.sub(r"(?<=\.\d\d)(\d*?)0+$", r"\1", dollars(round(value, 9)))
 
 
 def percent_tick(value: float) -> str:

@@ -23,7 +23,7 @@ _FONT = re.compile(r"font-family: [^;\"]*;? ?|font: ([\d.]+px) [^;\"]*")
 # Dots, of which matplotlib draws each on a large tile: a small one will do.
 _DOTS = re.compile(
     r'(<pattern id="\w+" patternUnits="userSpaceOnUse" )[^>]*>\s*<rect [^>]*fill="([^"]*)"/>\s*'
-    r'<path d="[^"]*C[^"]*" style="([^"]*)"/>'
+    r'<path d="[^"]*C[^"]*" style="(fill: [^;"]*)[^>]*>'
 )
 _TILE = (
     r'\1x="0" y="0" width="4" height="4"><rect width="4" height="4" fill="\2"/>'

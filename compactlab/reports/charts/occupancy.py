@@ -17,7 +17,7 @@ _STATES = {
     "conflict": ("purple", ""),
     "stale": ("orange", ""),
     "mutated": ("vermillion", ""),
-    "lost": ("slate", ""),
+    "lost": ("grid", ""),
 }
 _CAPTION = (
     "The states of all facts that were due, at every call of the script: the share of such pairs "

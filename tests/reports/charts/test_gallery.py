@@ -1,0 +1,78 @@
+"""The gallery: everything that there is to draw, in reading order, and nothing empty."""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from compactlab.reports.charts.gallery import SESSIONS, gallery
+from compactlab.reports.charts.palette import strategy_colours
+from compactlab.reports.comparison import comparisons
+from compactlab.sim.results import Results
+from compactlab.sim.run import Run
+
+Make = Callable[..., Run]
+Store = Callable[..., Results]
+
+FIGURES = {
+    "amnesia_age_1k": 0.1,
+    "amnesia_goal": 0.2,
+    "amnesia_round_0": 0.0,
+    "amnesia_round_1": 0.4,
+    "occupancy_verbatim": 0.7,
+    "occupancy_lost": 0.3,
+    **{f"occupancy_{state}": 0.0 for state in
+       ("intact", "unknown", "retrievable", "conflict", "stale", "mutated")},
+    "cost_with_rework_usd": 0.5,
+}  # fmt: skip
+ORDER = ["pareto", "classes", "causes", "age", "type", "survival", "states", "continuity", "loops"]
+
+
+def drawn(results: Results, **given: Any) -> list[Any]:
+    compared = comparisons(results)
+    return gallery(results, compared[0], strategy_colours(results, compared), "part-1", **given)
+
+
+def test_charts_stand_in_reading_order(make: Make, store: Store) -> None:
+    run = make("keep_all()", cut=[2])
+    charts = drawn(store(replace(run, metrics={**run.metrics, **FIGURES})))
+    assert [chart.kind for chart in charts] == [*ORDER, "session", "cumulative"]
+    assert [chart.name for chart in charts[:2]] == ["part-1-pareto", "part-1-classes"]
+    assert all(chart.title and chart.caption.endswith(".") for chart in charts)
+
+
+def test_what_is_empty_is_left_out(make: Make, store: Store) -> None:
+    bare = Run("one", "native", "keep_all()", "m", 0, 0)
+    assert drawn(store(bare)) == []
+
+
+def test_the_largest_conversations_have_charts_of_their_own(make: Make, store: Store) -> None:
+    runs = [make("keep_all()", [(0, 100 + n)], f"c{n}") for n in range(SESSIONS + 2)]
+    subjects = [chart.subject for chart in drawn(store(*runs)) if chart.kind == "session"]
+    assert subjects == [f"c{n} (claude-code)" for n in range(SESSIONS + 1, 1, -1)]
+
+
+def test_any_conversation_can_be_asked_for(make: Make, store: Store) -> None:
+    runs = [make("keep_all()", [(0, 100 + n)], f"c{n}") for n in range(3)]
+    charts = drawn(store(*runs), cases=[("claude-code", "c0", 0)])
+    assert [chart.subject for chart in charts if chart.kind == "cumulative"] == ["c0 (claude-code)"]
+
+
+def test_charts_are_the_same_twice_and_share_no_ids(small: Results) -> None:
+    first, again = ([chart.markup() for chart in drawn(small)] for _ in range(2))
+    assert first == again
+    ids = [name for markup in first for name in re.findall(r' id="([^"]*)"', markup)]
+    assert len(ids) == len(set(ids))
+
+
+@pytest.mark.parametrize(
+    "name", ["<img src=x>", "$\\frac{1}{2}$", "\u202ea\x00b", "\u6f22" * 60, ""]
+)
+def test_hostile_names_do_nothing_in_any_chart(name: str, make: Make, store: Store) -> None:
+    run = make(f"{name}x()", cut=[2], conversation=name)
+    results = store(replace(run, metrics={**run.metrics, **FIGURES}))
+    markup = "".join(chart.markup() for chart in drawn(results))
+    assert "<img" not in markup
+    assert not {"\u202e", "\x00"} & set(markup)
