@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from compactlab.sim.errors import UsageError
 from compactlab.sim.whole_file import replace_file
 
 
@@ -16,8 +15,4 @@ def write_file(path: Path, content: str | bytes) -> None:
     UsageError
         If it cannot be written.
     """
-    try:
-        replace_file(path, content.encode() if isinstance(content, str) else content)
-    except (OSError, ValueError) as error:
-        told = error.strerror if isinstance(error, OSError) and error.strerror else error
-        raise UsageError(f"cannot write {str(path)!r}: {told}") from None
+    replace_file(path, content.encode() if isinstance(content, str) else content)

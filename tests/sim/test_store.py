@@ -123,7 +123,7 @@ def test_a_shard_without_its_runs_is_not_there(
     """New or in the place of another: broken off, it is done again, and no mixture."""
     with monkeypatch.context() as patch:
         failing_at(number, patch)
-        with pytest.raises(OSError, match="no space left"):
+        with pytest.raises(UsageError, match="no space left"):
             store.put(shard, parcel([run("C1")]))
     assert store.shards() == [name for name in ("one", "two") if name != shard]
     assert ("C", "1") not in store.cells()
@@ -160,7 +160,7 @@ def test_what_cannot_be_renamed_leaves_nothing_behind(
 ) -> None:
     replace_file(tmp_path / "file", b"old")
     failing_at(1, monkeypatch)
-    with pytest.raises(OSError, match="no space left"):
+    with pytest.raises(UsageError, match="no space left"):
         replace_file(tmp_path / "file", b"new")
     assert (tmp_path / "file").read_bytes() == b"old"
     assert [file.name for file in tmp_path.iterdir()] == ["file"]

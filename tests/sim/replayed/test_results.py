@@ -403,7 +403,7 @@ def test_a_store_that_cannot_be_replaced_is_no_mixture(
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "replace", replace_until_full)
-        with pytest.raises(OSError, match="no space left"):
+        with pytest.raises(UsageError, match="no space left"):
             found(2.0).save(tmp_path)
     with pytest.raises(InputError, match=r"manifest.json is missing"):
         Results.load(tmp_path)
