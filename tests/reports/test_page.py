@@ -204,6 +204,25 @@ def test_a_conversation_that_is_not_there_is_refused(nine: Results) -> None:
         page(nine, conversation="c33")
 
 
+def test_a_conversation_that_failed_everywhere_is_none_to_choose(
+    make: Make, fail: Make, store: Store
+) -> None:
+    results = store(make("keep_all()"), fail("keep_all()", "two"), fail("turn_slice()", "two"))
+    assert [each["title"] for each in blocked(results)["conversations"]] == ["one (claude-code)"]
+    with pytest.raises(UsageError, match="no run of the conversation 'two' went well"):
+        page(results, conversation="two")
+
+
+def test_an_error_of_many_runs_is_told_once(fail: Make, store: Store) -> None:
+    runs = [fail(f"s{n}()", f"c{m}", "ValueError: the same") for n in range(3) for m in range(40)]
+    text = page(store(*runs, fail("other()", error="KeyError: another")))
+    assert "121 runs failed" in text
+    assert text.count("ValueError: the same") == 1
+    assert "<td>120</td>" in text
+    assert "c0, c1, c2" in text
+    assert "c19 and 20 more" in text
+
+
 def test_all_conversations_can_be_chosen_the_largest_first(nine: Results) -> None:
     titles = [each["title"] for each in blocked(nine)["conversations"]]
     assert titles == [f"c{n} (claude-code)" for n in range(8, -1, -1)]

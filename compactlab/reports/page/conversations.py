@@ -43,11 +43,6 @@ class Conversation:
     case: Case
     runs: tuple[Run, ...]
 
-    @property
-    def done(self) -> list[Run]:
-        """The runs that went well."""
-        return [run for run in self.runs if run.status == "ok"]
-
     @cached_property
     def peak(self) -> float:
         """Tokens of the largest prompt of all its runs."""
@@ -89,7 +84,7 @@ class Conversation:
 def conversations(
     results: Results, comparison: Comparison, wanted: str | None = None
 ) -> list[Conversation]:
-    """The conversations of a comparison, the one that is wanted first, then by size.
+    """The conversations of which any run went well, the one that is wanted first, then by size.
 
     Parameters
     ----------
@@ -104,7 +99,11 @@ def conversations(
     for run in results.runs:
         if run.status != "unreadable" and kind_of(run) == comparison.kind:
             found.setdefault(case_of(run), []).append(run)
-    listing = [Conversation(comparison, case, tuple(runs)) for case, runs in found.items()]
+    listing = [
+        Conversation(comparison, case, tuple(runs))
+        for case, runs in found.items()
+        if any(run.status == "ok" for run in runs)
+    ]
     return sorted(listing, key=lambda each: (each.case[1] != wanted, -each.peak, each.case))
 
 
@@ -139,9 +138,12 @@ def must_be_there(results: Results, wanted: str | None) -> None:
     Raises
     ------
     UsageError
-        If there is none; it names those whose ids are like it.
+        If there is none, or no run of it went well; it names those whose ids are like it.
     """
-    names = list(dict.fromkeys(run.conversation for run in results.runs if run.strategy))
-    if wanted is not None and wanted not in names:
-        like = [name for name in names if wanted in name] or names
-        raise UsageError(unknown("conversation", clean(wanted), map(clean, like[:_NAMED])))
+    names = list(dict.fromkeys(run.conversation for run in results.runs if run.status == "ok"))
+    if wanted is None or wanted in names:
+        return
+    if any(run.conversation == wanted for run in results.runs):
+        raise UsageError(f"no run of the conversation {clean(wanted)!r} went well")
+    like = [name for name in names if wanted in name] or names
+    raise UsageError(unknown("conversation", clean(wanted), map(clean, like[:_NAMED])))

@@ -24,6 +24,7 @@ from compactlab.reports.notes import (
 )
 from compactlab.reports.page.block import BUDGET
 from compactlab.reports.page.conversations import must_be_there
+from compactlab.reports.page.faults import faults
 from compactlab.reports.page.script import policy, script
 from compactlab.reports.page.sections import drawing, section
 from compactlab.reports.setting import set_page
@@ -103,7 +104,8 @@ def _content(results: Results, wanted: str | None) -> dict[str, Any]:
         "agreement": list(agreement(compared)),
         "sensitivity": [drawing(chart)] if chart else [],
         "legend": legend(compared),
-        "failures": failures(results),
+        "failed": len(results.failed),
+        "faults": faults(failures(results)),
         "metrics": [(name, metric, together(name)) for name, metric in METRICS.items()],
         "manifest": provenance.provenance(results),
         "specs": provenance.specs(results),
