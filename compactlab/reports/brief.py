@@ -118,9 +118,9 @@ def _sentences(results: Results, compared: Sequence[Comparison], name: Name = st
     if failed := len(results.failed):
         yield f"{counted(failed, 'run')} failed; compactlab report names them."
     yield from agreement(compared, name)
-    told = verdict(compared[0], name)
+    said = verdict(compared[0], name)
     # How far it carries is told last, and must not be what falls off the end.
-    yield from dict.fromkeys([told[0], told[-1], *told[1:-1]])
+    yield from dict.fromkeys([said[0], said[-1], *said[1:-1]])
 
 
 def _legend(comparison: Comparison) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from compactlab.reports.advice import COST, FORGOTTEN, Advice
 from compactlab.reports.statistics.bootstrap import FEWEST
 from compactlab.reports.statistics.contrast import ALPHA, Contrast
-from compactlab.reports.statistics.sign_flip import EXACT, FLIPS
+from compactlab.reports.statistics.sign_flip import EXACT, FLIPS, conversations_needed
 from compactlab.reports.text import counted
 
 
@@ -53,10 +53,14 @@ def _floor(strategies: int, number: int) -> str:
     if least <= ALPHA and number >= FEWEST:
         return ""
     can = "cannot" if least > ALPHA else "can"
-    return (
+    told = (
         f" A sign-flip test of {counted(strategies, 'strategy')} on {number} conversations "
-        f"{can} tell a difference from chance: no p is below {min(1.0, least):.2g} (Holm)."
+        f"{can} tell a difference from chance: no p is below {min(1.0, least):.2g} (Holm)"
     )
+    needed = conversations_needed(strategies)
+    if needed is not None and needed > number:
+        told += f"; it takes {needed} conversations, or fewer strategies"
+    return f"{told}."
 
 
 def _share(found: list[Contrast]) -> str:

@@ -11,7 +11,8 @@ from compactlab.reports.figures import NONE, show
 from compactlab.reports.notes import Name
 from compactlab.reports.pairwise.match import Match
 from compactlab.reports.statistics.contrast import PRIMARY, Contrast
-from compactlab.reports.text import enumerated
+from compactlab.reports.statistics.discordance import discordance
+from compactlab.reports.text import counted, enumerated
 from compactlab.sim.metrics import METRICS
 
 HEADS = (
@@ -60,7 +61,11 @@ def chance(contrast: Contrast | None) -> str:
     """An adjusted p as one writes it."""
     if contrast is None or contrast.adjusted is None:
         return NONE
-    return "<0.001" if contrast.adjusted < 0.001 else f"{contrast.adjusted:.2g}"
+    return _written(contrast.adjusted)
+
+
+def _written(p: float) -> str:
+    return "<0.001" if p < 0.001 else f"{p:.2g}"
 
 
 def sentences(match: Match, name: Name = str) -> Iterator[str]:
@@ -72,6 +77,8 @@ def sentences(match: Match, name: Name = str) -> Iterator[str]:
     if told := forgets(lost, theirs):
         words = ("forgets less", "forgets more")
         yield f"{ours} has forgotten of what calls need {told}: {_sure(lost, words)}."
+    if told := _facts(match):
+        yield told
     if others := _others(match):
         told = enumerated(others, _OTHERS)
         yield f"Also different (exploratory, Benjamini-Hochberg at 5%): {told}."
@@ -104,6 +111,19 @@ def _sure(contrast: Contrast | None, words: tuple[str, str]) -> str:
         within = f"{margin:.0%}" if contrast.kind == "ratio" else f"{100 * margin:.0f} points"
         told += f", but no worse within {within}"
     return told
+
+
+def _facts(match: Match) -> str:
+    """The same fact by fact, as a check: facts that one of the two alone has forgotten."""
+    found = discordance(match.subject, match.reference)
+    if found is None or not found.subject + found.reference:
+        return ""
+    return (
+        f"Of {counted(found.facts, 'fact')} that calls need, it alone has forgotten "
+        f"{found.subject:,} and the other alone {found.reference:,} (McNemar p "
+        f"{_written(found.p)}, as if facts were independent; they go together by "
+        f"{found.correlation:.2f})."
+    )
 
 
 def _points(contrast: Contrast | None) -> str:
