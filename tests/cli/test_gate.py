@@ -12,6 +12,7 @@ from junitparser import JUnitXml
 
 import compactlab
 from compactlab.cli.gate_rules import SELECTORS, read_rules
+from compactlab.reports.gate.baseline import GATED
 from compactlab.reports.gate.rules import Rule
 from compactlab.sim.results import Results
 
@@ -33,7 +34,9 @@ def store(tmp_path_factory):
     """A store of two strategies over two small conversations."""
     folder = tmp_path_factory.mktemp("store")
     sources = ("coding_agent(turns=2, tokens=2000)", "support_chat(turns=2, tokens=2000)")
-    compactlab.run(sources, ("keep_all", "sliding_window(keep=4)"), out=folder, tables=["facts"])
+    compactlab.run(
+        sources, ("keep_all", "sliding_window(keep=4)"), out=folder, tables=["facts"], metrics=GATED
+    )
     return folder
 
 
@@ -310,7 +313,7 @@ def test_a_change_of_one_s_own_code_is_what_a_gate_is_for(cli, tmp_path):
     for keep, code in ((6, 0), (6, 0), (2, 1)):
         file.write_text(MINE.replace("KEEP", str(keep)))
         source = "coding_agent(turns=4, tokens=3000)"
-        compactlab.run([source], [f"{file}:Mine"], out=folder)
+        compactlab.run([source], [f"{file}:Mine"], out=folder, tables=["facts"], metrics=GATED)
         if not kept.exists():
             assert cli("baseline", folder, "-o", kept).code == 0
         done = cli("gate", folder, "--baseline", kept)
