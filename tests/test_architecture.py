@@ -23,7 +23,7 @@ ORDER = [
     "errors", "files", "spec", "stream", "message", "framing", "memory", "phase", "tokens",
     "conversation", "tally", "scenario", "weight", "buffer", "view", "alignment", "attribution",
     "declaration", "summarize", "extra_turn", "blocks", "prompt", "lineage", "arm", "cache",
-    "causes", "prefill", "section", "rates", "model_file", "model", "pricing", "recording",
+    "causes", "rates", "prefill", "section", "model_file", "model", "pricing", "recording",
     "churn", "client", "meter", "trace", "identifiers", "sanity", "needs", "relevance", "facts",
     "host", "strategy", "session", "side_calls", "elsewhere", "rework", "caller", "replay",
     "contract", "anatomy", "metrics", "diff", "score", "audit", "tables", "account", "parquet",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 from compactlab.reports.charts.axis import in_dollars
 from compactlab.reports.charts.bars import rows as in_rows
 from compactlab.reports.charts.chart import Chart
@@ -10,6 +13,9 @@ from compactlab.reports.charts.key import Entry
 from compactlab.reports.charts.palette import light
 from compactlab.reports.comparison import Comparison, Row
 from compactlab.reports.figures import dollars
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _OPEN, _BEST, _WORST = "cost_usd", "cost_with_rework_usd", "cost_with_rework_worst_usd"
 _KEY = (
@@ -53,36 +59,7 @@ def loops(comparison: Comparison, name: str) -> Chart | None:
             places, [end[0] for end in ends], [end[-1] for end in ends],
             color=light("grey"), linewidth=2, zorder=1,
         )  # fmt: skip
-        worst = [(n, row) for n, row in zip(places, rows, strict=True) if _differ(row)]
-        signs = (
-            (
-                [(row.value(_WORST), n) for n, row in worst],
-                "s",
-                "vermillion",
-                light("vermillion"),
-                4.5,
-            ),
-            (
-                [(row.value(_OPEN), n) for n, row in enumerate(rows)],
-                "o",
-                "ink",
-                light("paper"),
-                7.0,
-            ),
-            (
-                [(row.value(_BEST), n) for n, row in enumerate(rows)],
-                "o",
-                "blue",
-                light("blue"),
-                4.5,
-            ),
-        )
-        for points, marker, colour, face, size in signs:
-            axes.plot(
-                [x for x, _ in points], [y for _, y in points], linestyle="none",
-                marker=marker, markersize=size, clip_on=False, markeredgecolor=light(colour),
-                markerfacecolor=face, zorder=3,
-            )  # fmt: skip
+        _marks(axes, rows)
         for place, row in zip(places, rows, strict=True):
             axes.annotate(
                 _added(row), (1, place), xycoords=axes.get_yaxis_transform(), xytext=(92, 0),
@@ -93,6 +70,40 @@ def loops(comparison: Comparison, name: str) -> Chart | None:
         in_dollars(axes, "x")
         axes.set_xlabel("cost of all conversations, USD")
     return Chart(name, "What forgetting costs", _CAPTION, drawn, "loops")
+
+
+def _marks(axes: Axes, rows: Sequence[Row]) -> None:
+    """A mark for every bill; that of the worst case where one can see it."""
+    worst = [(n, row) for n, row in enumerate(rows) if _differ(row)]
+    signs = (
+        (
+            [(row.value(_WORST), n) for n, row in worst],
+            "s",
+            "vermillion",
+            light("vermillion"),
+            4.5,
+        ),
+        (
+            [(row.value(_OPEN), n) for n, row in enumerate(rows)],
+            "o",
+            "ink",
+            light("paper"),
+            7.0,
+        ),
+        (
+            [(row.value(_BEST), n) for n, row in enumerate(rows)],
+            "o",
+            "blue",
+            light("blue"),
+            4.5,
+        ),
+    )
+    for points, marker, colour, face, size in signs:
+        axes.plot(
+            [x for x, _ in points], [y for _, y in points], linestyle="none",
+            marker=marker, markersize=size, clip_on=False, markeredgecolor=light(colour),
+            markerfacecolor=face, zorder=3,
+        )  # fmt: skip
 
 
 def _worst(row: Row) -> str:
