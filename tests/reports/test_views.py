@@ -97,6 +97,21 @@ def test_what_left_stands_beside_what_was_written_instead() -> None:
     assert [fact.told for fact in pairs[0].left[2].missed] == ["gone; call 4 needed it"]
 
 
+def test_of_many_facts_some_are_named_and_the_others_counted() -> None:
+    said = [f"fact {n}" for n in range(8)]
+    many: dict[str, Any] = {
+        "call": [3], "fate": ["gone"], "count": [1], "message": ["m1"], "role": ["tool"],
+        "facts_lost": [40], "facts_missed": [9], "facts": [said], "said": [said],
+        "states": [["lost"] * 7 + ["stale"]], "missed_at": [["5"] * 1 + [""] * 7],
+    }  # fmt: skip
+    view = view_of(VIEWS.filled({**many, "became": [""], "what": ["text"], "text": [""]}), {})
+    assert view is not None
+    (piece,) = view.pairs[0].left
+    assert [fact.said for fact in piece.missed] == ["fact 0"]
+    named = "fact 1, fact 2, fact 3, fact 4, fact 5"
+    assert piece.others == f"{named} and 34 more, 8 of them needed later"
+
+
 def test_where_messages_are_not_stored_the_view_has_no_texts_of_them() -> None:
     view = view_of(VIEWS.rows(summed_up(story())), {})
     assert view is not None
@@ -120,7 +135,7 @@ def test_the_terminal_says_the_same(golden: Callable[[str, str], None]) -> None:
 
 
 @given(st.data())
-@settings(max_examples=25)
+@settings(max_examples=15)
 def test_what_is_shown_adds_up_to_the_rows(data: st.DataObject) -> None:
     script, trace = data.draw(replays(Kit))
     reading = Reading(trace, script)

@@ -82,6 +82,8 @@ class Piece:
         How it begins and ends; "" where that is not told.
     facts, more
         The facts that were lost with it, and how many more than those.
+    needed
+        How many of all these a later call needed and did not find.
     """
 
     fate: str
@@ -91,6 +93,7 @@ class Piece:
     text: str = ""
     facts: tuple[Fact, ...] = ()
     more: int = 0
+    needed: int = 0
 
     @property
     def missed(self) -> tuple[Fact, ...]:
@@ -103,7 +106,9 @@ class Piece:
         rest = [fact for fact in self.facts if not fact.missed]
         told = [fact.aside for fact in rest[:_NAMED]]
         more = self.more + len(rest) - len(told)
-        return listed([*told, *([f"{more:,} more"] if more else [])])
+        unnamed = self.needed - len(self.missed)
+        needed = f", {unnamed:,} of them needed later" if unnamed > 0 else ""
+        return listed([*told, *([f"{more:,} more{needed}"] if more else [])])
 
     @property
     def deed(self) -> str:
@@ -182,7 +187,8 @@ def with_facts(piece: Piece, row: Row) -> Piece:
         )
         for fact, state, call in zip(row.said, row.states, row.missed_at, strict=True)
     )
-    return replace(piece, facts=facts, more=row.facts_lost - len(facts))
+    more = row.facts_lost - len(facts)
+    return replace(piece, facts=facts, more=more, needed=row.facts_missed)
 
 
 def _told(what: str) -> str:

@@ -31,7 +31,6 @@ from tests.sim.replayed.rewritten import replays
 SPECS = (
     "claude_code",
     "clear_tool_results(trigger=15000)",
-    "described_results",
     "memory_flush + auto_compact + memory_recall",
     "sliding_window(keep=40)",
 )
@@ -267,7 +266,7 @@ def test_every_compaction_of_a_strategy_adds_up(spec: str) -> None:
 
 
 @given(st.data())
-@settings(max_examples=25)
+@settings(max_examples=15)
 def test_so_it_is_under_strategies_that_do_anything(data: st.DataObject) -> None:
     from tests.sim.replayed.conftest import Kit
 
@@ -279,7 +278,7 @@ def test_so_it_is_under_strategies_that_do_anything(data: st.DataObject) -> None
 
 
 @given(st.data())
-@settings(max_examples=25)
+@settings(max_examples=15)
 def test_each_prompt_is_put_together_from_its_end(data: st.DataObject) -> None:
     from tests.sim.replayed.conftest import Kit
 
