@@ -307,3 +307,30 @@ def test_errors_are_quiet(name: str, tmp_path: Path) -> None:
         assert code == 2, (words, told, complained)
         hostile.quiet(told)
         hostile.quiet(complained)
+
+
+@pytest.mark.parametrize("size", [300_000, pytest.param(10_000_000, marks=pytest.mark.slow)])
+def test_a_line_without_an_end_makes_no_output_without_an_end(size: int, tmp_path: Path) -> None:
+    from compactlab.scenarios import native
+
+    file = tmp_path / "talk.jsonl"
+    for unit in ("x", "ann@example.org "):
+        native.write(hostile.conversation("long", 1, (unit * size)[:size]), file)
+        words = (
+            "run",
+            "--conversations",
+            file,
+            "--strategies",
+            "keep_all",
+            "--jobs",
+            1,
+            "--redact",
+        )
+        words = (*words, "--metrics", "cost_usd", "--model", "claude-sonnet-4-5", "--loop", "open")
+        code, told, complained = call(*words, "--out", tmp_path / unit.strip())
+        assert code == 0, complained
+        assert len(told) < 20_000
+        assert (tmp_path / unit.strip() / "report.html").stat().st_size < 1_000_000
+        asked = ("explain", file, "--strategy", "full_summary", "--model", "claude-sonnet-4-5")
+        assert len(call(*asked)[1]) < 20_000
+        assert len(call("inspect", file)[1]) < 20_000

@@ -135,7 +135,8 @@ def _mails(text: str) -> Iterator[Finding]:
         if before is not None:
             local = before[0].lstrip(".'%-")
             # Of JSON's written-out line break the last letter is no part of the address.
-            cut = text[: domain.start() - len(local)].endswith("\\") and local[:1] in "nrtbf"
+            at = domain.start() - len(local)
+            cut = text[max(0, at - 1) : at] == "\\" and local[:1] in "nrtbf"
             size = len(local) - cut
             if size:
                 yield Finding(domain.start() - size, domain.end(), MAIL)
