@@ -188,6 +188,20 @@ def test_compactions_are_those_of_the_chosen_conversation(opened: Open, tmp_path
         assert page.locator("#part-1-compaction .none").is_visible() == (count == 0)
 
 
+def test_each_comparison_has_a_choice_of_its_own(opened: Open, tmp_path: Path) -> None:
+    runs = [
+        make("keep_all()", conversation=name, model=model)
+        for model in ("claude-sonnet-4-5", "claude-opus-4-5")
+        for name in ("one", "two")
+    ]
+    write(store(*runs), tmp_path / "report.html")
+    page = opened(tmp_path / "report.html")
+    first, second = page.locator(".conversation").all()
+    second.get_by_role("button", name="Next").click()
+    assert first.locator(".chosen").last.inner_text().startswith("one")
+    assert second.locator(".chosen").last.inner_text().startswith("two")
+
+
 def test_a_panel_tells_the_call_that_is_pointed_at(page: Page) -> None:
     panel = page.locator(".panel").first
     told = panel.locator(".told")

@@ -269,6 +269,12 @@ def test_at_first_the_front_and_the_yardsticks_are_drawn(make: Make, store: Stor
     assert set(chief(comparison)) == {"keep_all()", "s_best()", "s0()"}
 
 
+def test_without_a_front_the_cheapest_are_drawn(make: Make, store: Store) -> None:
+    runs = [make(f"s{n}()", side=1.0 + n) for n in range(12)]  # all are over the window
+    (comparison,) = comparisons(store(make("keep_all()"), *runs))
+    assert chief(comparison) == ["keep_all()", "s0()", "s1()", "s2()", "s3()"]
+
+
 def test_where_there_are_few_all_are_drawn(small: Results) -> None:
     (comparison,) = comparisons(small)
     assert len(chief(comparison)) == len(comparison.rows)

@@ -12,7 +12,7 @@ from compactlab.reports.charts.chart import Chart
 from compactlab.reports.charts.gallery import gallery
 from compactlab.reports.charts.palette import cause_colours
 from compactlab.reports.columns import MEMORY, columns
-from compactlab.reports.comparison import Comparison
+from compactlab.reports.comparison import Comparison, Row
 from compactlab.reports.figures import show
 from compactlab.reports.notes import notes, scope
 from compactlab.reports.page.block import BUDGET, Block, block
@@ -30,6 +30,8 @@ from compactlab.sim.results import Results
 
 # Strategies that are drawn at first, if there are no more than so many, are all of them.
 _FEW = 9
+# So many stand for a front where there is none.
+_INSTEAD = 4
 
 Colours = Mapping[str, str]
 
@@ -246,10 +248,16 @@ def _views(
 
 
 def chief(comparison: Comparison) -> Collection[str]:
-    """Specs of the strategies that are drawn at first: the front and what it is held against."""
+    """Specs of the strategies that are drawn at first: the front and what it is held against.
+
+    Where there is no front, the cheapest of what one might have chosen stand for it.
+    """
     rows = comparison.rows
     if len(rows) <= _FEW:
         return [row.spec for row in rows]
-    front, advice = comparison.front, Advice(comparison)
-    others = (advice.reference, advice.advised)
-    return [row.spec for row in rows if row in front or row.null or row.played or row in others]
+    advice = Advice(comparison)
+    front: Sequence[Row] = comparison.front
+    if not front:
+        front = [row for row in rows if not row.null and not row.played][:_INSTEAD]
+    beside = (advice.reference, advice.advised)
+    return [row.spec for row in rows if row in front or row.null or row.played or row in beside]

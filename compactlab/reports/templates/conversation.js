@@ -20,9 +20,9 @@ const panelFor = (run, shown, point) => {
     place(known ? n : -1);
     const [first, last] = [n * run.step + 1, Math.min((n + 1) * run.step, run.calls)];
     const calls = first === last ? `call ${first}` : `calls ${first} to ${last}, at most`;
-    told.textContent = known
-      ? `${calls}: ${tokens(run.sizes[n])} prompt tokens, ${tokens(run.fresh[n])} fresh; ${dollars(run.costs[n])} USD so far`
-      : whole;
+    const size = `${tokens(run.sizes[n] ?? 0)} prompt tokens, ${tokens(run.fresh[n] ?? 0)} fresh`;
+    const words = `${calls}: ${size}; ${dollars(run.costs[n] ?? 0)} USD so far`;
+    told.textContent = known ? words : whole;
   };
   const binAt = (event) => {
     const { left, width } = drawn.getBoundingClientRect();
@@ -31,8 +31,14 @@ const panelFor = (run, shown, point) => {
   };
   drawn.addEventListener("pointermove", (event) => point(binAt(event) * run.step));
   drawn.addEventListener("pointerleave", () => point(-1));
-  made.addEventListener("focus", () => { told.setAttribute("aria-live", "polite"); point((bins - 1) * run.step); });
-  made.addEventListener("blur", () => { told.removeAttribute("aria-live"); point(-1); });
+  made.addEventListener("focus", () => {
+    told.setAttribute("aria-live", "polite");
+    point((bins - 1) * run.step);
+  });
+  made.addEventListener("blur", () => {
+    told.removeAttribute("aria-live");
+    point(-1);
+  });
   made.addEventListener("keydown", (event) => {
     const way = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     if (!way) return;
@@ -74,7 +80,8 @@ const tableOf = (heads, runs) => {
   return make("div", { className: "wide" }, table);
 };
 
-const numbersOf = (data, wanted) => [...data.strategies.keys()].filter((n) => wanted(data.strategies[n]));
+const numbersOf = (data, wanted) =>
+  [...data.strategies.keys()].filter((n) => wanted(data.strategies[n]));
 
 // The controls: which conversation, and which strategies.
 const choices = (data, state, changed) => {
@@ -119,7 +126,9 @@ const choices = (data, state, changed) => {
       button("Previous", step(-1)), " ", button("Next", step(1))),
     make("p", {}, "Strategies: ", button("Those worth a look", only((each) => each.chief)), " ",
       button("All", only(() => true)), " ", button("None", only(() => false))),
-    make("details", {}, make("summary", {}, "Choose strategies one by one"), make("div", { className: "boxes" }, ...labels)));
+    make("details", {},
+      make("summary", {}, "Choose strategies one by one"),
+      make("div", { className: "boxes" }, ...labels)));
 };
 
 // The compactions that are told are those of the chosen conversation first.
@@ -155,7 +164,8 @@ const conversation = (place) => {
     shownPart.replaceChildren(
       make("p", { className: "chosen" }, make("strong", {}, chosen.title), ` ${chosen.told}`),
       ...(drawn.length ? [
-        figure("The context at every call", make("div", { className: "panels" }, ...panels.map((panel) => panel.made))),
+        figure("The context at every call",
+          make("div", { className: "panels" }, ...panels.map((panel) => panel.made))),
         figure("Dollars so far, at every call", billOf(drawn, shown)),
       ] : [make("p", {}, "No strategy that ran here is chosen.")]),
       make("h4", {}, "Its figures, under all strategies"),

@@ -63,7 +63,8 @@ const draw = (name, attributes = {}, ...children) => {
 const clipped = (name, most) => {
   const letters = [...name];
   const tail = Math.floor((most - 1) / 2);
-  return letters.length > most ? [...letters.slice(0, most - 1 - tail), "…", ...letters.slice(-tail)].join("") : name;
+  if (letters.length <= most) return name;
+  return [...letters.slice(0, most - 1 - tail), "…", ...letters.slice(-tail)].join("");
 };
 
 const write = (x, y, words, anchor = "start") => draw("text", { x, y, "text-anchor": anchor }, words);
@@ -151,14 +152,15 @@ const billOf = (runs, shown) => {
     const number = (worn[run.colour] = (worn[run.colour] ?? -1) + 1);
     const stroke = tint(run.colour);
     const dashes = { stroke, "stroke-dasharray": DASHES[number % DASHES.length] };
-    const lead = [end, [box.right + 4, end[1]], [box.right + 18, places[place]], [box.right + 26, places[place]]];
+    const [from, to] = [end[1], places[place]];
+    const lead = [end, [box.right + 4, from], [box.right + 18, to], [box.right + 26, to]];
     const words = `${clipped(run.label, 28)}, ${dollars(run.cost)} USD`;
     drawn.append(draw(
       "g",
       { class: "line" },
       draw("path", { d: path([[across(0.5), up(0)], ...along]), ...dashes }),
       draw("path", { class: "lead", d: path(lead), stroke }),
-      write(box.right + 30, at(places[place] + 4), words),
+      write(box.right + 30, at(to + 4), words),
     ));
   });
   return drawn;
