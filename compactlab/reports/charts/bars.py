@@ -20,7 +20,7 @@ WIDTH = 662.0  # points; a page shows as many pixels and a third more
 ROW = 17.0
 NAME_SIZE = 8.5
 LETTERS = 38
-_SIDE, _ABOVE, _BELOW = 12.0, 6.0, 34.0
+_SIDE, _ABOVE, _BELOW = 16.0, 6.0, 34.0
 
 
 @dataclass(frozen=True)

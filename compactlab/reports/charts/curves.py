@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _HEIGHT = 240.0
-_LEFT, _RIGHT, _BELOW = 52.0, 12.0, 36.0
+_LEFT, _RIGHT, _BELOW = 52.0, 16.0, 36.0
 _LETTERS = 44
 
 

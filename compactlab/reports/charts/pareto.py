@@ -21,11 +21,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _HEIGHT = 350.0
-_LEFT, _RIGHT, _BELOW = 50.0, 10.0, 36.0
+_LEFT, _RIGHT, _BELOW = 50.0, 18.0, 36.0
 # So far apart are the points of a line that names keep off.
 _CLOSE = 4.0
 # If one costs so many times what is usual, dollars are drawn on an axis of powers.
 _FAR = 6.0
+# The axis of needs met begins here at the latest.
+_MOST = 0.95
 _KEY = (
     Entry("usable", "muted", "mark", mark="o"),
     Entry("over the window on some calls", "muted", "mark", mark="o-"),
@@ -136,11 +138,12 @@ def _frame(axes: Axes, rows: Sequence[Row], intervals: Mapping[str, _Bar]) -> No
     ends = [bar for bars in intervals.values() for bar in bars[:1] if bar]
     lows = [upright[0] for _, upright in intervals.values() if upright]
     dearest = max([row.value("cost_usd") for row in rows] + [high for _, high in ends]) or 1.0
-    least = max(0.0, min([row.remembered or 0.0 for row in rows] + lows))
-    spread = max(1 - least, 0.02)
+    least = max(0.0, min([row.remembered or 0.0 for row in rows] + lows + [_MOST]))
+    spread = 1 - least
     in_dollars(axes, "x")
     axes.set_xlim(0, dearest * 1.06)
-    axes.set_ylim(max(least - 0.1 * spread, -0.03), 1 + 0.14 * spread)
+    low, high = max(least - 0.1 * spread, -0.03), 1 + 0.14 * spread
+    axes.set_ylim(low, high)
     axes.set_xlabel("cost of all conversations, USD (less is better)")
     axes.set_ylabel("needs met, % (100 less needs forgotten; more is better)")
     costs = sorted(row.value("cost_usd") for row in rows)
@@ -150,6 +153,8 @@ def _frame(axes: Axes, rows: Sequence[Row], intervals: Mapping[str, _Bar]) -> No
         axes.set_xlim(max(min(costs + lows), costs[0] / 2) / 1.25, dearest * 1.25)
         axes.set_xlabel("cost of all conversations, USD (less is better; logarithmic)")
     in_percent(axes, "y")
+    # Above 100 % there is room for names, and nothing to measure.
+    axes.set_yticks([tick for tick in axes.get_yticks() if low <= tick <= 1 + 1e-9])
 
 
 def _bars(axes: Axes, row: Row, bar: _Bar | None, colour: str) -> None:
