@@ -170,6 +170,7 @@ def test_other_commands_hide_them_too(
         for form in ("table", "csv", "json")
     ]
     told += [call("inspect", recordings, *form, "--redact") for form in ((), ("--json",))]
+    told += [call("fit", file, "--made", 1, "-o", facts, "--redact")]
     told += [call("audit", recordings, "--html", page, "--redact")]
     told += [
         call("score", file, file, "--format", form, "--facts-out", facts, "--redact")
@@ -196,6 +197,18 @@ def test_a_gate_may_be_published(stores: tuple[Path, Path, Said], tmp_path: Path
     )
     assert code == 1, complained
     silent(told, complained, *(file.read_text("utf-8") for file in files.values()))
+
+
+def test_what_is_hidden_is_never_put_beside_what_is_not(
+    stores: tuple[Path, Path, Said], recordings: Path, tmp_path: Path
+) -> None:
+    code, _, complained = call("merge", *stores[:2], "-o", tmp_path / "both")
+    assert code == 2
+    assert "redact" in complained
+    words = ("run", "--conversations", recordings, "--strategies", "keep_all", "--redact")
+    code, _, complained = call(*words, "--model", MODEL, "--jobs", 1, "--out", stores[0])
+    assert code == 2
+    assert "was not redacted" in complained
 
 
 def test_a_name_cannot_be_hidden(recordings: Path, tmp_path: Path) -> None:

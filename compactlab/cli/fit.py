@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from compactlab.cli.disclosing import complain, say
+from compactlab.cli.disclosing import complain, say, shown
+from compactlab.cli.options import redact
 from compactlab.cli.writing import write_file
 from compactlab.reports.text import counted, listed
 from compactlab.sim.errors import InputError, UsageError
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     metavar="N",
     help="How many conversations are made, of the turns and tokens of the recordings.",
 )
+@redact
 @click.option("--lenient", is_flag=True, help="Pass over lines that cannot be read.")
 def fit(
     paths: tuple[str, ...],
@@ -89,7 +91,7 @@ def fit(
         raise errors[0] if errors else UsageError("there is nothing to measure: no call was found")
     fitted = estimate(recorded, name, _source(recorded, date), filled)
     if out:
-        _write(Path(out), fitted.toml())
+        _write(Path(out), shown(fitted.toml()))
     with TemporaryDirectory() as folder:
         file = Path(folder, "profile.toml")
         file.write_text(fitted.toml(), encoding="utf-8")

@@ -10,6 +10,7 @@ from typing import Any
 
 from compactlab.sim.condition import Condition, Setting
 from compactlab.sim.disclosure import check_names, under_aliases
+from compactlab.sim.errors import UsageError
 from compactlab.sim.results import Results
 from compactlab.sim.run import Run, parcel
 from compactlab.sim.shard import Shard, Task, forget, shards
@@ -152,7 +153,15 @@ class Experiment:
             What to run, of :meth:`missing`; by default all that is missing.
         fail_fast
             Whether to stop once something has failed.
+
+        Raises
+        ------
+        UsageError
+            If secrets are to be hidden, and are not in what the store holds already.
         """
+        if self.setting.redact and store.exists and not store.manifest().get("redact"):
+            told = "what this store holds already was not redacted; run into another folder"
+            raise UsageError(f"{store.folder}: {told}")
         if not store.exists:  # nobody knows what its shards, if there are any, are of
             store.drop(store.shards())
         else:
