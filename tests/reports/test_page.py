@@ -319,6 +319,15 @@ def test_the_same_is_called_the_same_and_few_have_no_interval(make: Make, store:
     assert (forgotten[0], forgotten[3]) == ("0.0", "the same")
 
 
+def test_where_the_reference_is_free_dollars_are_compared(make: Make, store: Store) -> None:
+    free = make("keep_all()")
+    free.metrics["cost_usd"] = 0.0
+    paid = make("other()")
+    paid.metrics["cost_usd"] = 1.5
+    cost, _ = told(store(free, paid))
+    assert cost[0] == "+1.50 USD"
+
+
 def test_a_run_without_calls_or_figures_makes_a_page(store: Store) -> None:
     bare = Run("one", "native", "keep_all()", "m", 0, 0)
     assert drawings(page(store(bare))) == 0

@@ -121,7 +121,18 @@ def _cells(contrast: Contrast) -> Iterator[Cell]:
     told = {True: "yes", False: "not shown", None: NONE}[contrast.no_worse]
     yield Cell(told, value=None if contrast.no_worse is None else int(contrast.no_worse))
     seen = contrast.detectable
-    yield Cell(NONE if seen is None else f"{100 * seen:.1f}", exact(seen), plain(seen))
+    yield Cell(NONE if seen is None else _detectable(contrast, seen), exact(seen), plain(seen))
+
+
+def _detectable(contrast: Contrast, seen: float) -> str:
+    """The smallest difference, in the unit of its column or else with its own."""
+    if contrast.kind == "ratio" or METRICS[contrast.metric].unit == "share":
+        return f"{100 * seen:.1f}"
+    return _amount(seen, METRICS[contrast.metric].unit)
+
+
+def _amount(size: float, unit: str) -> str:
+    return f"{show(size, unit)} USD" if unit == "USD" else show(size, unit)
 
 
 def _difference(contrast: Contrast) -> Cell:
@@ -149,7 +160,7 @@ def _writer(contrast: Contrast) -> Callable[[float], str]:
         return lambda value: _signed(100 * (value - 1), lambda size: f"{size:.0f}%")
     if unit == "share":
         return lambda value: _signed(100 * value, lambda size: f"{size:.1f}")
-    return lambda value: _signed(value, lambda size: show(size, unit))
+    return lambda value: _signed(value, lambda size: _amount(size, unit))
 
 
 def _signed(value: float, write: Callable[[float], str]) -> str:

@@ -124,7 +124,7 @@ const choices = (data, state, changed) => {
   return make("div", { className: "controls" },
     make("p", {}, "Conversation: ", ...(many ? [search, " "] : []), select, " ",
       button("Previous", step(-1)), " ", button("Next", step(1))),
-    make("p", {}, "Strategies: ", button("Those worth a look", only((each) => each.chief)), " ",
+    make("p", {}, "Strategies: ", button("Front and yardsticks", only((each) => each.chief)), " ",
       button("All", only(() => true)), " ", button("None", only(() => false))),
     make("details", {},
       make("summary", {}, "Choose strategies one by one"),
