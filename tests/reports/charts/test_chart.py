@@ -26,6 +26,12 @@ def chart(compared: Compare) -> Chart:
     return found
 
 
+@pytest.fixture
+def small_pixels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pictures for which nobody has to wait."""
+    monkeypatch.setattr("compactlab.reports.charts.chart.DOTS_PER_INCH", 20)
+
+
 def test_it_is_saved_for_pages_and_for_slides(chart: Chart, tmp_path: Path) -> None:
     svg, png = chart.save(tmp_path)
     assert sorted(tmp_path.iterdir()) == [png, svg]
@@ -40,6 +46,7 @@ def test_it_is_saved_for_pages_and_for_slides(chart: Chart, tmp_path: Path) -> N
     assert width == int(chart.figure.get_figwidth() * 200)
 
 
+@pytest.mark.usefixtures("small_pixels")
 def test_the_same_figure_gives_the_same_bytes(
     chart: Chart, compared: Compare, tmp_path: Path
 ) -> None:
@@ -74,6 +81,7 @@ def test_a_chart_that_cannot_be_written_leaves_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.usefixtures("small_pixels")
 def test_all_charts_of_a_store_are_saved(
     make: Callable[..., Run], store: Callable[..., Results], tmp_path: Path
 ) -> None:

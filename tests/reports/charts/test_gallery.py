@@ -6,7 +6,9 @@ from dataclasses import replace
 from typing import Any
 from xml.etree import ElementTree
 
-from compactlab.reports.charts.gallery import SESSIONS, gallery
+import pytest
+
+from compactlab.reports.charts.gallery import gallery
 from compactlab.reports.charts.palette import strategy_colours
 from compactlab.reports.comparison import comparisons
 from compactlab.sim.results import Results
@@ -47,10 +49,13 @@ def test_what_is_empty_is_left_out(make: Make, store: Store) -> None:
     assert drawn(store(bare)) == []
 
 
-def test_the_largest_conversations_have_charts_of_their_own(make: Make, store: Store) -> None:
-    runs = [make("keep_all()", [(0, 100 + n)], f"c{n}") for n in range(SESSIONS + 2)]
+def test_the_largest_conversations_have_charts_of_their_own(
+    make: Make, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("compactlab.reports.charts.gallery.SESSIONS", 2)
+    runs = [make("keep_all()", [(0, 100 + n)], f"c{n}") for n in range(4)]
     subjects = [chart.subject for chart in drawn(store(*runs)) if chart.kind == "session"]
-    assert subjects == [f"c{n} (claude-code)" for n in range(SESSIONS + 1, 1, -1)]
+    assert subjects == ["c3 (claude-code)", "c2 (claude-code)"]
 
 
 def test_any_conversation_can_be_asked_for(make: Make, store: Store) -> None:
