@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,7 @@ from click.testing import CliRunner
 
 from compactlab.__main__ import main
 from tests import hostile
+from tests.reports.test_browser import CHROMIUM, QUIETLY
 
 Said = tuple[int, str, str]
 Call = Callable[..., Said]
@@ -334,3 +336,36 @@ def test_a_line_without_an_end_makes_no_output_without_an_end(size: int, tmp_pat
         asked = ("explain", file, "--strategy", "full_summary", "--model", "claude-sonnet-4-5")
         assert len(call(*asked)[1]) < 20_000
         assert len(call("inspect", file)[1]) < 20_000
+
+
+@pytest.mark.slow
+def test_a_browser_runs_and_fetches_nothing_of_it(
+    ran: tuple[Said, Path], recordings: Path, tmp_path: Path
+) -> None:
+    if not shutil.which(CHROMIUM):
+        pytest.skip("there is no Chromium on this machine")
+    from playwright.sync_api import sync_playwright
+
+    audited = tmp_path / "audit.html"
+    call("audit", recordings, "--html", audited)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(QUIETLY))
+        for page in (ran[1] / "report.html", audited):
+            tab, told, asked = browser.new_page(), [], []
+            tab.on("dialog", lambda dialog, told=told: told.append(dialog.message))
+            tab.on("console", lambda said, told=told: told.append(said.text))
+            tab.on("pageerror", lambda error, told=told: told.append(str(error)))
+            tab.on("request", lambda request, asked=asked: asked.append(request.url))
+            tab.goto(page.as_uri())
+            # Whatever can be chosen is chosen once: what the script draws is foreign text, too.
+            for select in tab.query_selector_all("select"):
+                for option in select.query_selector_all("option")[:30]:
+                    select.select_option(value=option.get_attribute("value"))
+            for button in tab.query_selector_all("th button")[:6]:
+                button.click()
+            assert told == []
+            assert asked == [page.as_uri()]
+            made = "[...document.querySelectorAll('*')].flatMap(e => [...e.attributes])"
+            names = tab.evaluate(f"{made}.map(a => a.name).filter(n => n.startsWith('on'))")
+            assert names == []
+        browser.close()
