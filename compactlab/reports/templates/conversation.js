@@ -19,7 +19,7 @@ const panelFor = (run, shown, point) => {
     const known = n >= 0 && n < bins;
     place(known ? n : -1);
     const [first, last] = [n * run.step + 1, Math.min((n + 1) * run.step, run.calls)];
-    const calls = first === last ? `call ${first}` : `calls ${first} to ${last}, at most`;
+    const calls = first === last ? `call ${first}` : `calls ${first}–${last}`;
     const size = `${tokens(run.sizes[n] ?? 0)} prompt tokens, ${tokens(run.fresh[n] ?? 0)} fresh`;
     const words = `${calls}: ${size}; ${dollars(run.costs[n] ?? 0)} USD so far`;
     told.textContent = known ? words : whole;
