@@ -148,8 +148,9 @@ def test_the_stored_run_says_nothing_of_who_made_it(bench: Any, tmp_path: Path) 
 def test_the_one_in_the_repository_is_whole(gate: ModuleType, root: Path) -> None:
     found = gate.of_store(gate.STORED)
     names = {name.partition("::")[0] for name in found}
-    files = {file.name for file in (root / "tests" / "benchmarks").glob("test_*.py")}
-    assert names == files
+    files = (root / "tests" / "benchmarks").glob("test_*.py")
+    # Of those that state no counters nothing is stored: they have bounds of their own.
+    assert names == {file.name for file in files if "counters" in file.read_text("utf-8")}
     replays = [each.counters for name, each in found.items() if "keep_all" in name]
     assert replays
     assert all(each["calls"] and each["prompt_tokens"] for each in replays)
