@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import re
-import tomllib
 from collections.abc import Callable, Iterator
 from datetime import date, datetime, time
 from pathlib import Path
@@ -15,9 +13,10 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from compactlab.cli.expansion import Expansion
 from compactlab.cli.faults import Faults, Place, shown
+from compactlab.cli.toml_file import parsed
 from compactlab.naming import churn_of, known_models, loop_of, metrics_of, models_of, tables_of
 from compactlab.scenarios.catalogue import DEFAULT, Seeded
-from compactlab.sim.errors import InputError, unknown
+from compactlab.sim.errors import unknown
 from compactlab.strategies.catalogue import LINE_UP
 
 # TOML has whole numbers of 64 bits.
@@ -138,7 +137,7 @@ class Settings(BaseModel):
         options = {k: list(v) if isinstance(v, tuple) else v for k, v in options.items()}
         data: dict[str, Any] = {}
         if path is not None:
-            in_file = {k: v for k, v in _parsed(path).items() if k not in options}
+            in_file = {k: v for k, v in parsed(path, "experiment").items() if k not in options}
             data = _written_out(path.parent, in_file, faults)
             _check_names(data, options, faults)
         if "seeds" in options and "conversations" in data:
@@ -158,18 +157,6 @@ class Settings(BaseModel):
         if settings is None or faults:
             raise faults.error(str(path or ""))
         return settings
-
-
-def _parsed(path: Path) -> dict[str, Any]:
-    try:
-        text = path.read_text("utf-8")
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        where = re.search(r"\(at line (\d+), column \d+\)$", str(error))
-        line = int(where[1]) if where else len(text.splitlines())
-        raise InputError(f"no experiment: {error}", str(path), line) from None
-    except (OSError, ValueError, RecursionError) as error:
-        raise InputError(f"no experiment: {error}", str(path)) from None
 
 
 def _written_out(folder: Path, data: dict[str, Any], faults: Faults) -> dict[str, Any]:

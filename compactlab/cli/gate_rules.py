@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from pathlib import Path
 from typing import Any, get_args
 
 from compactlab.cli.faults import Faults, Place, shown
+from compactlab.cli.toml_file import parsed
 from compactlab.reports.gate.demand import Demand
 from compactlab.reports.gate.record import NEED
 from compactlab.reports.gate.rules import Rule
 from compactlab.sim.conversation import FactType
-from compactlab.sim.errors import InputError, unknown
+from compactlab.sim.errors import unknown
 from compactlab.sim.metrics import METRICS
 
 SELECTORS = ("strategy", "scenario", "model", "summarizer", "type")
@@ -33,7 +33,7 @@ def read_rules(path: Path) -> list[Demand]:
     InputError
         If it is no TOML, or anything in it is wrong; all of it is told, with its place.
     """
-    data = _parsed(path)
+    data = parsed(path, "rules")
     faults = Faults()
     for key in data:
         if key not in ("rules", "rule"):
@@ -50,18 +50,6 @@ def read_rules(path: Path) -> list[Demand]:
     if faults:
         raise faults.error(str(path))
     return demands
-
-
-def _parsed(path: Path) -> dict[str, Any]:
-    try:
-        text = path.read_text("utf-8")
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        where = re.search(r"\(at line (\d+), column \d+\)$", str(error))
-        line = int(where[1]) if where else len(text.splitlines())
-        raise InputError(f"no rules: {error}", str(path), line) from None
-    except (OSError, ValueError, RecursionError) as error:
-        raise InputError(f"no rules: {error}", str(path)) from None
 
 
 def _table(table: Any, place: Place, faults: Faults, selectors: tuple[str, ...]) -> list[Demand]:

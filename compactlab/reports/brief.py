@@ -118,9 +118,22 @@ def _sentences(results: Results, compared: Sequence[Comparison], name: Name = st
     if failed := len(results.failed):
         yield f"{counted(failed, 'run')} failed; compactlab report names them."
     yield from agreement(compared, name)
+    yield from (_elsewhere(each, name) for each in compared[1:])
     said = verdict(compared[0], name)
     # How far it carries is told last, and must not be what falls off the end.
     yield from dict.fromkeys([said[0], said[-1], *said[1:-1]])
+
+
+def _elsewhere(comparison: Comparison, name: Name) -> str:
+    """What another comparison advises, in a line."""
+    advice = Advice(comparison)
+    best = advice.advised
+    if best is None:
+        told = "no strategy is advised"
+    else:
+        sure = "choose" if advice.shown else "best guess"
+        told = f"{sure} {name(best.label)}, {show(best.figures['cost_usd'], 'USD')} USD"
+    return f"{capitalised(scope(comparison, name))}: {told}."
 
 
 def _legend(comparison: Comparison) -> str:

@@ -175,12 +175,11 @@ def test_a_run_under_ones_own_model_is_billed_by_its_prices(compactlab, process,
             assert figures["tokens_cache_read"] > 0
         else:
             assert figures["tokens_cache_read"] == 0
-    said = done.out
+    shown = compactlab("report", tmp_path / "out1", "--format", "table").out
     for name in ("mine.1", "mine.1+night", "claude-sonnet-4-5"):
-        assert f"Model {name}; window" in said
-    assert "window 50,000 tokens" in said
-    shown = compactlab("report", tmp_path / "out1", "--format", "table")
-    assert "Model mine.1; window 50,000 tokens" in shown.out
+        assert f"Model {name}; window" in done.out
+        assert f"Model {name}; window" in shown
+    assert "Model mine.1; window 50,000 tokens" in shown
     page = (tmp_path / "out1" / "report.html").read_text("utf-8")
     assert "--models FILE_OF_OWN_MODELS" in page
     assert "Model mine.1+night; window 50,000 tokens" in page

@@ -81,7 +81,7 @@ def test_a_strategy_of_ones_own_is_run_from_its_file(run, tmp_path):
     assert str(tmp_path) not in Results.load(tmp_path / "out").runs[1].error
 
 
-def test_an_empty_context_never_looks_good(run, tmp_path):
+def test_an_empty_context_never_looks_good(run, compactlab, tmp_path):
     """It costs least, and no provider would answer one of its prompts."""
     own = tmp_path / "own.py"
     own.write_text(
