@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 # What a run inside this process imports is thrown away with it, and these bear no second import.
+import duckdb  # noqa: F401
 import numpy  # noqa: F401
 import pandas  # noqa: F401
+import pyarrow.parquet  # noqa: F401
 import pytest
 
 MARK = 'conversations="sessions", model="claude-sonnet-4-5"'
@@ -43,6 +45,12 @@ def session(place: str = "eu-west-3", id: str = "deploy") -> str:
     lines.append({"type": "fact", "id": "f1", "fact": "decision", **fact})
     lines.append({"type": "need", "fact": "f1", "at": "a4", "how": "argument"})
     return "".join(f"{json.dumps(line)}\n" for line in lines)
+
+
+@pytest.fixture(autouse=True)
+def alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tests inside are run by one process, also where these here are run by several."""
+    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
 
 
 @pytest.fixture
