@@ -89,7 +89,7 @@ if TYPE_CHECKING:
     "--tables",
     multiple=True,
     metavar="NAME",
-    help="A table to write beside that of the runs: calls, compactions, facts, messages, or "
+    help="A table to write beside that of the runs: calls, compactions, facts, messages, views, or "
     "prompts, which is the whole trace. Repeatable.  [default: all but prompts]",
 )
 @click.option(

@@ -12,11 +12,12 @@ from compactlab.sim.metrics import METRICS
 from compactlab.sim.results import Results
 from compactlab.sim.run import IDENTITY, Run
 
-_TEXTS = ("status", "error")
+# What else identifies a run, and how it ended.
+TEXTS = ("label", "digest", "loop", "labels", "status", "error")
 
 # Where a spreadsheet would begin a formula: at the start of a cell, and after the semicolon that
-# separates cells where the comma is the decimal sign. The wide forms count as well. And where a line
-# begins with two colons, the runner of a pipeline would begin a command.
+# separates cells where the comma is the decimal sign. The wide forms count as well. And where a
+# line begins with two colons, the runner of a pipeline would begin a command.
 _FORMULA = re.compile(r"(^|;)(\s*(?:[=+\-@\uff1d\uff0b\uff0d\uff20]|::))")
 
 
@@ -29,7 +30,7 @@ def comma(results: Results) -> str:
     """
     out = StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([*IDENTITY, *_TEXTS, *METRICS])
+    writer.writerow([*IDENTITY, *TEXTS, *METRICS])
     for run in results.runs:
         writer.writerow(_row(run))
     return out.getvalue()
@@ -47,6 +48,6 @@ def harmless(text: str) -> str:
 
 
 def _row(run: Run) -> list[str | int | float | None]:
-    told = [getattr(run, name) for name in (*IDENTITY, *_TEXTS)]
+    told = [getattr(run, name) for name in (*IDENTITY, *TEXTS)]
     texts = [harmless(value) if isinstance(value, str) else value for value in told]
     return [*texts, *(plain(run.metrics.get(metric)) for metric in METRICS)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from compactlab.reports.comma import TEXTS
 from compactlab.reports.figures import plain
 from compactlab.sim.metrics import METRICS
 from compactlab.sim.results import Results
@@ -26,8 +27,6 @@ def machine(results: Results) -> str:
 
 def _run(run: Run) -> dict[str, Any]:
     return {
-        **{name: getattr(run, name) for name in IDENTITY},
-        "status": run.status,
-        "error": run.error,
+        **{name: getattr(run, name) for name in (*IDENTITY, *TEXTS)},
         "metrics": {name: plain(run.metrics.get(name)) for name in METRICS},
     }

@@ -12,6 +12,7 @@ from compactlab.reports.comparison import label
 from compactlab.reports.text import clean, counted, listed
 from compactlab.sim.metrics import METRICS
 from compactlab.sim.results import Results
+from compactlab.sim.tables import USUAL
 
 _GENERATED = re.compile(r"(.+\))-\d+")
 _DEFAULTS = {
@@ -105,6 +106,9 @@ def command(results: Results) -> str:
         words += [f"--metrics {name}" for name in computed]
     if len(manifest.get("seeds", ())) > 1:
         words.append(f"--seeds {len(manifest['seeds'])}")
+    written = manifest.get("tables", USUAL)
+    if set(written) != set(USUAL):
+        words += [f"--tables {_quoted(name)}" for name in written]
     if manifest.get("redact"):
         words.append("--redact")
     return " \\\n  ".join(["compactlab run", *words])
