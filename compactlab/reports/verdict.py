@@ -98,7 +98,10 @@ class _Verdict:
             )
         best = f"the cheapest usable strategy that {self.limit}"
         if self.advice.shown:
-            return f"Choose {self.offer(advised)}. It is {best}, which is shown."
+            return (
+                f"Choose {self.offer(advised)}. It is the cheapest usable strategy that is shown "
+                f"to forget at most {self.margin} more of what calls need than {self.than}."
+            )
         if self.comparison.conversations == 1:
             return f"In {self.these}, choose {self.offer(advised)}. It is {best}."
         return (

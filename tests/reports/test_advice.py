@@ -60,7 +60,10 @@ def test_the_cheapest_that_is_shown_to_forget_no_more_is_advised(
     ]  # fmt: skip
     first, *_, last = verdict(only(many(40)))
     assert first.startswith("Choose careful: ")
-    assert first.endswith("3 points more of what calls need than keep_all, which is shown.")
+    assert first.endswith(
+        "It is the cheapest usable strategy that is shown to forget at most 3 points more of what "
+        "calls need than keep_all."
+    )
     assert "2.4 points more than keep_all (2.3 to 2.5 more)" in first
     assert "3 of 3 bills and 3 of 3 shares of forgotten needs are told from chance" in last
 
