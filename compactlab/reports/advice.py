@@ -16,9 +16,9 @@ COST, FORGOTTEN = "cost_usd", "amnesia_need"
 class Advice:
     """The strategies that a reader has to know of, picked by one rule.
 
-    Advised is the cheapest choice that forgets no more than the reference, within the margin. That
-    it does must be *shown* (non-inferiority); where no choice is shown to, the cheapest whose
-    figure lies within the margin is named, and called not determined.
+    Advised is the cheapest choice that forgets no more than the reference, within the margin, if it
+    costs no more either. That it does must be *shown* (non-inferiority); where no choice is shown
+    to, the cheapest whose figure lies within the margin is named, and called not determined.
 
     Parameters
     ----------
@@ -69,14 +69,23 @@ class Advice:
     @property
     def shown(self) -> bool:
         """Whether what is advised is shown to forget no more."""
-        return self.advised in self._safe
+        return self.sound in self._safe
 
     @cached_property
-    def advised(self) -> Row | None:
+    def sound(self) -> Row | None:
         """The cheapest choice that forgets no more than the reference, within the margin."""
         if self._safe:
             return self._safe[0]
         return next((row for row in self.choices if self._within(row)), None)
+
+    @property
+    def advised(self) -> Row | None:
+        """The same, if it costs no more than the reference: else it is a trade, and no advice."""
+        best, reference = self.sound, self.reference
+        dear = (
+            reference is not None and best is not None and best.value(COST) > reference.value(COST)
+        )
+        return None if dear else best
 
     @property
     def nearest(self) -> Row | None:

@@ -8,13 +8,14 @@ from itertools import combinations
 
 from compactlab.reports.advice import COST, FORGOTTEN, Advice
 from compactlab.reports.comparison import Comparison, Row
-from compactlab.reports.notes import Name
+from compactlab.reports.scope import Name
 from compactlab.reports.text import clean, counted, enumerated, listed
 
 # So many are told one by one.
 _LISTED = 4
 # Rounded to this, figures are equal.
 _DIGITS = 9
+_NONE = "none"
 _ORDERS = ((COST, "the smaller bill"), (FORGOTTEN, "forgotten less of what is needed"))
 
 
@@ -88,7 +89,7 @@ def _by_summariser(same: Sequence[Comparison], name: Name) -> Iterator[str]:
     advised = _advised(same, "summarizer", name)
     number = counted(len(same), "summariser")
     if len(advised) == 1:
-        yield f"Under each of {number}, the same is advised: {next(iter(advised))}."
+        yield _same(advised, number)
     else:
         yield (
             f"Not determined, for it depends on who writes the summaries: {_told(advised)} would "
@@ -106,10 +107,7 @@ def _by_model(same: Sequence[Comparison], name: Name) -> Iterator[str]:
     """The model is a choice, and no assumption: what depends on it is said."""
     advised = _advised(same, "model", name)
     if len(advised) == 1:
-        yield (
-            f"Under each of {counted(len(same), 'model')}, the same is advised: "
-            f"{next(iter(advised))}."
-        )
+        yield _same(advised, counted(len(same), "model"))
     else:
         yield f"It depends on the model: {_told(advised)} would be advised."
     for metric, noun in _ORDERS:
@@ -122,9 +120,16 @@ def _advised(same: Sequence[Comparison], field: str, name: Name) -> dict[str, li
     advised: dict[str, list[str]] = {}
     for each in same:
         best = Advice(each).advised
-        said = name(best.label) if best else "none"
+        said = name(best.label) if best else _NONE
         advised.setdefault(said, []).append(name(clean(getattr(each, field))))
     return advised
+
+
+def _same(advised: dict[str, list[str]], number: str) -> str:
+    (best,) = advised
+    if best == _NONE:
+        return f"No strategy is advised under any of {number}."
+    return f"Under each of {number}, the same is advised: {best}."
 
 
 def _told(advised: dict[str, list[str]]) -> str:

@@ -12,7 +12,8 @@ from compactlab.reports.comparison import Comparison, Row, comparisons
 from compactlab.reports.difference import signed, signed_points
 from compactlab.reports.figures import NONE, show
 from compactlab.reports.markdown import code, line
-from compactlab.reports.notes import Name, scope, unfinished
+from compactlab.reports.notes import unfinished
+from compactlab.reports.scope import Name, scope, told_apart
 from compactlab.reports.setting import open_console
 from compactlab.reports.text import capitalised, counted
 from compactlab.reports.verdict import verdict
@@ -26,13 +27,14 @@ LINES = 20
 _WIDTH = 110
 _HEADS = ("strategy", "", "USD", "against {}", "needs forgotten", "with rework USD")
 _LEFT = 2
+_FRONT = 5
 _MARKS = {
     OVER: "over the window on some calls",
     NULL: "yardstick",
     FAULTY: "would be refused",
     FUTURE: "knows what comes",
     BREAKS: "breaks a rule, as its system does",
-    PLAYED: "what was run",
+    PLAYED: "what was run, its summaries for free",
 }
 
 
@@ -93,18 +95,22 @@ def picks(advice: Advice) -> list[tuple[Row, str]]:
     """The strategies that decide, each with what it is; the cheapest first."""
     comparison = advice.comparison
     roles: dict[str, list[str]] = {}
-    advised = "choose" if advice.shown else "best guess"
+    advised = "within the margin"
+    if advice.advised is not None:
+        advised = "choose" if advice.shown else "best guess"
+    played = comparison.row("as_recorded") if comparison.recorded else None
     for row, role in (
-        (advice.advised, advised),
+        (advice.sound, advised),
         (advice.cheapest, "cheapest"),
         (advice.keenest, "forgets least"),
         (None if advice.choices else advice.nearest, "nearest"),
         (advice.reference, "held against"),
-        (comparison.row("as_recorded"), "what was run"),
+        (played, "what was run"),
         (comparison.row("keep_none"), "yardstick"),
         (comparison.row("random_keep"), "yardstick"),
+        *((row, "front") for row in comparison.front[:_FRONT]),
     ):
-        if row is not None and (role != "yardstick" or row.spec not in roles):
+        if row is not None and (role not in ("yardstick", "front") or row.spec not in roles):
             roles.setdefault(row.spec, []).append(role)
     return [(row, ", ".join(roles[row.spec])) for row in comparison.rows if row.spec in roles]
 
@@ -117,23 +123,24 @@ def _sentences(results: Results, compared: Sequence[Comparison], name: Name = st
         yield lacking
     if failed := len(results.failed):
         yield f"{counted(failed, 'run')} failed; compactlab report names them."
-    yield from agreement(compared, name)
-    yield from (_elsewhere(each, name) for each in compared[1:])
     said = verdict(compared[0], name)
     # How far it carries is told last, and must not be what falls off the end.
-    yield from dict.fromkeys([said[0], said[-1], *said[1:-1]])
+    yield from (said[0], said[-1]) if len(said) > 1 else said
+    yield from agreement(compared, name)
+    yield from (_elsewhere(each, compared, name) for each in compared[1:])
+    yield from said[1:-1]
 
 
-def _elsewhere(comparison: Comparison, name: Name) -> str:
-    """What another comparison advises, in a line."""
+def _elsewhere(comparison: Comparison, compared: Sequence[Comparison], name: Name) -> str:
+    """What another comparison says, in a line."""
     advice = Advice(comparison)
-    best = advice.advised
-    if best is None:
-        told = "no strategy is advised"
-    else:
-        sure = "choose" if advice.shown else "best guess"
-        told = f"{sure} {name(best.label)}, {show(best.figures['cost_usd'], 'USD')} USD"
-    return f"{capitalised(scope(comparison, name))}: {told}."
+    told = [
+        f"{role} {name(row.label)}, {show(row.figures['cost_usd'], 'USD')} USD "
+        f"({show(row.figures['amnesia_need'], 'share')} forgotten)"
+        for row, role in picks(advice)
+        if row.choice and not role.startswith("front")
+    ]
+    return f"{told_apart(comparison, compared, name)}: {'; '.join(told) or 'nothing to choose'}."
 
 
 def _legend(comparison: Comparison) -> str:

@@ -6,15 +6,8 @@ from collections.abc import Iterable, Iterator
 
 from compactlab.reports.columns import columns, marks
 from compactlab.reports.comparison import Comparison, comparisons
-from compactlab.reports.notes import (
-    failures,
-    legend,
-    notes,
-    passed_over,
-    scope,
-    summaries,
-    unfinished,
-)
+from compactlab.reports.notes import failures, legend, notes, passed_over, summaries, unfinished
+from compactlab.reports.scope import scope
 from compactlab.reports.text import capitalised, clean, counted
 from compactlab.reports.verdict import verdict
 from compactlab.sim.results import Results

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from compactlab.reports.aggregate import figures_of, replays
-from compactlab.reports.calls import models
 from compactlab.reports.columns import (
     ARROWS_MEAN,
     BREAKS,
@@ -20,13 +19,9 @@ from compactlab.reports.columns import (
 )
 from compactlab.reports.comparison import FAULT_MARGIN, Comparison, Row, label
 from compactlab.reports.figures import show
+from compactlab.reports.scope import Name
 from compactlab.reports.text import clean, counted, enumerated, listed
-from compactlab.sim.errors import ModelError
-from compactlab.sim.model import Catalogue
 from compactlab.sim.results import Results
-
-# Writes a name that comes from outside as a format wants it.
-Name = Callable[[str], str]
 
 # Summarisers that copy lines: nothing of them was written by a model.
 _EXTRACTIVE = ("lexrank", "centroid", "lead", "tail", "salience", "checklist")
@@ -57,51 +52,6 @@ def failures(results: Results) -> list[Failure]:
         )
         for run in results.failed
     ]
-
-
-def scope(comparison: Comparison, name: Name = str) -> str:
-    """What a comparison is over, in one line."""
-    over = counted(comparison.conversations, "conversation")
-    if len(comparison.cases) > comparison.conversations:
-        over += f" in {counted(len(comparison.cases), 'replay')}"
-    strategies = counted(len(comparison.rows), "strategy")
-    under = f"model {model_names(comparison, name)}; {window(comparison)}"
-    if comparison.written_by:
-        under += f"; summaries by {name(comparison.written_by)}"
-    return f"{under}; {strategies} over {over}"
-
-
-def model_names(comparison: Comparison, name: Name = str) -> str:
-    """The model; for recordings, the models that their calls went to."""
-    if comparison.model != "recorded" or not comparison.rows:
-        return name(clean(comparison.model))
-    used = models(group[0] for group in replays(comparison.rows[0].runs))
-    names = [f"{name(clean(each))} ({counted(n, 'call')})" for each, n in used.most_common()]
-    return f"as recorded: {listed(names)}"
-
-
-def window(comparison: Comparison) -> str:
-    """The context window that prompts were held against."""
-    used = comparison.models or {comparison.model: 0}
-    known = comparison.catalogue
-    sizes = sorted({size for each in used if (size := window_of(each, 0, known))})
-    own = listed([f"{size:,}" for size in sizes])
-    if not comparison.window:
-        return f"window {own} tokens" if sizes else "window: the model's own"
-    asked = f"{comparison.window:,}"
-    if sizes and sizes[-1] <= comparison.window:
-        return f"window {own} tokens, the model's own, which {asked} do not narrow"
-    if sizes and sizes[0] <= comparison.window:
-        return f"window narrowed to {asked} tokens where the model's own ({own}) is larger"
-    return f"window narrowed to {asked} tokens"
-
-
-def window_of(model: str, narrowed: int, catalogue: Catalogue) -> int:
-    """Tokens of a model's window, as a run narrows it; 0 if the model is not known."""
-    try:
-        return catalogue.find(model).narrowed(narrowed or None).window
-    except ModelError:
-        return narrowed
 
 
 def summaries(results: Results, name: Name = str) -> str:

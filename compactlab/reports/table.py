@@ -14,10 +14,10 @@ from compactlab.reports.notes import (
     legend,
     notes,
     passed_over,
-    scope,
     summaries,
     unfinished,
 )
+from compactlab.reports.scope import scope
 from compactlab.reports.setting import open_console
 from compactlab.reports.text import capitalised, counted, enumerated
 from compactlab.reports.verdict import verdict

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from statistics import fmean
 
 from compactlab.reports.advice import FORGOTTEN, Advice
-from compactlab.reports.aggregate import replays
-from compactlab.reports.calls import prompt_tokens
+from compactlab.reports.bargain import bargain
 from compactlab.reports.comparison import Comparison, Row
 from compactlab.reports.difference import bill, forgets, spread, times
 from compactlab.reports.figures import dollars, show
-from compactlab.reports.notes import Name
+from compactlab.reports.scope import Name
 from compactlab.reports.statistics.contrast import MARGINS
 from compactlab.reports.strength import strength
 from compactlab.reports.text import counted, enumerated, listed
-from compactlab.sim.run import Run
 
 # So many are told one by one.
 _LISTED = 4
@@ -67,7 +64,7 @@ class _Verdict:
             )
         else:
             yield self.nearest()
-        yield from self.window_against_all()
+        yield from bargain(self.comparison, self.name)
         yield from self.beaten_by_chance()
         yield from strength(self.advice, self.these)
 
@@ -84,18 +81,15 @@ class _Verdict:
         advised, keenest = self.advice.advised, self.advice.keenest
         yield self.advised(advised)
         yield from self.alike()
-        if cheapest is not advised:
+        if cheapest is not self.advice.sound:
             yield f"The cheapest usable strategy is {self.offer(cheapest)}."
-        if keenest is not None and keenest not in (advised, cheapest):
+        if keenest is not None and keenest not in (self.advice.sound, cheapest):
             yield f"The one that forgets least is {self.offer(keenest)}."
 
     def advised(self, advised: Row | None) -> str:
         """The strategy to take, and how surely."""
         if advised is None:
-            return (
-                f"In {self.these}, money and memory must be weighed: every usable strategy has "
-                f"forgotten over {self.margin} more of what calls need than {self.than}."
-            )
+            return f"In {self.these}, money and memory must be weighed: {self.trade}."
         best = f"the cheapest usable strategy that {self.limit}"
         if self.advice.shown:
             return (
@@ -108,6 +102,16 @@ class _Verdict:
             f"Not determined; in {self.these}, it would be {self.offer(advised)}. It is {best}; "
             "that it holds for others is not shown."
         )
+
+    @property
+    def trade(self) -> str:
+        """What it costs to forget little, where that is no bargain."""
+        if self.advice.sound is None:
+            return (
+                f"every usable strategy has forgotten over {self.margin} more of what calls need "
+                f"than {self.than}"
+            )
+        return f"the cheapest usable strategy that {self.limit} is {self.offer(self.advice.sound)}"
 
     @property
     def limit(self) -> str:
@@ -237,27 +241,6 @@ class _Verdict:
                 f"{times(share)} without."
             )
 
-    def window_against_all(self) -> Iterator[str]:
-        """The point of it all: fewer tokens are not less money."""
-        kept, slid = self.comparison.row("keep_all"), self.comparison.row("sliding_window")
-        if kept is None or slid is None or not kept.value("cost_usd"):
-            return
-        everything = _prompts(kept)
-        tokens = _prompts(slid) / everything if everything else 1.0
-        money = slid.value("cost_usd") / kept.value("cost_usd")
-        pairs = zip(replays(slid.runs), replays(kept.runs), strict=True)
-        costs = [(_cost(a), _cost(b)) for a, b in pairs]
-        # In how many it is the other way round.
-        less, more = sum(a < b for a, b in costs), sum(a > b for a, b in costs)
-        word, number = ("more", more) if money < 1 else ("less", less)
-        where = f" (but {word} in {number} of {len(costs)})" if number else ""
-        yield (
-            f"{self.name(slid.label)} sent {times(tokens)} keep_all in prompt tokens and cost "
-            f"{times(money)} it{where}: the cache held "
-            f"{show(slid.figures['prefix_reuse'], 'share')} of its prompt tokens, and "
-            f"{show(kept.figures['prefix_reuse'], 'share')} of keep_all's."
-        )
-
     def beaten_by_chance(self) -> Iterator[str]:
         chance = self.comparison.row("random_keep")
         if chance is None:
@@ -284,15 +267,7 @@ def _fault(row: Row) -> str:
     return f"{show(share, 'share')} of its calls would be refused"
 
 
-def _prompts(row: Row) -> int:
-    return sum(map(prompt_tokens, row.runs))
-
-
 def _over(row: Row) -> str:
     """How many of its calls, in all replays."""
     over = sum(run.metrics["overflows"] or 0 for run in row.runs)
     return f"{over:,.0f} of {counted(sum(len(run.calls) for run in row.runs), 'call')}"
-
-
-def _cost(runs: Sequence[Run]) -> float:
-    return fmean(run.metrics["cost_usd"] or 0.0 for run in runs)

@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from compactlab.api import plan
+from compactlab.cli.experiment import Settings
+
 
 def run(*arguments: str, cwd: Path) -> str:
     done = subprocess.run(
@@ -51,3 +54,16 @@ def test_the_readmes_table_shows_all_its_columns_and_stores_what_it_shows(
         assert name in said
     assert "..." not in said
     assert "keep_none" in run("-m", "compactlab", "report", "my-results", cwd=tmp_path)
+
+
+def test_the_experiment_of_the_readmes_verdict_is_one(root: Path) -> None:
+    settings = Settings.load(root / "examples" / "suite.toml", {})
+    planned = plan(
+        settings.conversations,
+        settings.strategies,
+        settings.models,
+        summarizer=settings.summarizer,
+        window=settings.window,
+        seeds=settings.seeds,
+    )
+    assert (len(planned.sources), len(planned.conditions)) == (40, 48)

@@ -7,7 +7,8 @@ import pytest
 
 from compactlab.reports.aggregate import together
 from compactlab.reports.comparison import Comparison, comparisons
-from compactlab.reports.notes import failures, legend, notes, scope, summaries
+from compactlab.reports.notes import failures, legend, notes, summaries
+from compactlab.reports.scope import scope
 from compactlab.reports.verdict import verdict
 from compactlab.sim.metrics import METRICS
 from compactlab.sim.results import Results

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from compactlab.reports.catalogue import render
 from compactlab.reports.columns import marks
 from compactlab.reports.comparison import Comparison, comparisons
-from compactlab.reports.notes import legend, notes, scope
+from compactlab.reports.notes import legend, notes
+from compactlab.reports.scope import scope
 from compactlab.reports.verdict import verdict
 from compactlab.sim.results import Results
 from compactlab.sim.run import Run

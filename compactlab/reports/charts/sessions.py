@@ -14,7 +14,7 @@ from compactlab.reports.charts.key import Entry, draw_key
 from compactlab.reports.charts.labels import told_apart
 from compactlab.reports.charts.panel import Frame, Sheet
 from compactlab.reports.figures import show
-from compactlab.reports.notes import window_of
+from compactlab.reports.scope import window_of
 from compactlab.reports.text import counted
 from compactlab.sim.model import Catalogue
 from compactlab.sim.run import Run

@@ -12,7 +12,7 @@ from compactlab.reports.gate.obstacles import elsewhere
 from compactlab.reports.gate.record import Record, Subject
 from compactlab.reports.gate.rules import same
 from compactlab.reports.markdown import code, line
-from compactlab.reports.notes import Name
+from compactlab.reports.scope import Name
 from compactlab.reports.text import clean, counted, enumerated
 from compactlab.sim.metrics import METRICS
 from compactlab.sim.results import Results

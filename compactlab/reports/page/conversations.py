@@ -10,8 +10,8 @@ from compactlab.reports.calls import column, models
 from compactlab.reports.columns import COLUMNS
 from compactlab.reports.comparison import Case, Comparison, case_of, compare, kind_of, label
 from compactlab.reports.figures import NONE, show
-from compactlab.reports.notes import window, window_of
 from compactlab.reports.page.grid import Cell, Line, best_of, cell_of, head_of, line_of
+from compactlab.reports.scope import window, window_of
 from compactlab.reports.text import clean, counted, listed
 from compactlab.sim.errors import UsageError, unknown
 from compactlab.sim.results import Results

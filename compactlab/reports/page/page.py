@@ -13,20 +13,13 @@ from compactlab.reports.charts.palette import COLOURS, strategy_colours
 from compactlab.reports.charts.sensitivity import sensitivity
 from compactlab.reports.columns import ARROWS
 from compactlab.reports.comparison import Comparison, comparisons
-from compactlab.reports.notes import (
-    failures,
-    legend,
-    model_names,
-    passed_over,
-    summaries,
-    unfinished,
-    window,
-)
+from compactlab.reports.notes import failures, legend, passed_over, summaries, unfinished
 from compactlab.reports.page.block import BUDGET
 from compactlab.reports.page.conversations import must_be_there
 from compactlab.reports.page.faults import faults
 from compactlab.reports.page.script import policy, script
 from compactlab.reports.page.sections import drawing, section
+from compactlab.reports.scope import model_names, window
 from compactlab.reports.setting import set_page
 from compactlab.sim.metrics import METRICS
 from compactlab.sim.results import Results

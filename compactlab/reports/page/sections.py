@@ -14,11 +14,12 @@ from compactlab.reports.charts.palette import cause_colours
 from compactlab.reports.columns import MEMORY, columns
 from compactlab.reports.comparison import Comparison, Row
 from compactlab.reports.figures import show
-from compactlab.reports.notes import notes, scope
+from compactlab.reports.notes import notes
 from compactlab.reports.page.block import BUDGET, Block, block
 from compactlab.reports.page.conversations import HEADS, Conversation, conversations, lines_of
 from compactlab.reports.page.differences import Differences, differences
 from compactlab.reports.page.grid import Grid, figures
+from compactlab.reports.scope import scope
 from compactlab.reports.text import capitalised
 from compactlab.reports.verdict import verdict
 from compactlab.reports.views import Chosen as Views

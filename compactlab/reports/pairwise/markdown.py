@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from compactlab.reports.markdown import code, line
-from compactlab.reports.notes import scope
 from compactlab.reports.pairwise.match import Match
 from compactlab.reports.pairwise.table import READING, grouped
 from compactlab.reports.pairwise.told import HEADS, cells, named, reference_cells, seen, sentences
+from compactlab.reports.scope import scope
 from compactlab.reports.text import capitalised
 
 

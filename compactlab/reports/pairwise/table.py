@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from compactlab.reports.notes import scope
 from compactlab.reports.pairwise.match import Match
 from compactlab.reports.pairwise.told import HEADS, cells, named, reference_cells, seen, sentences
+from compactlab.reports.scope import scope
 from compactlab.reports.setting import open_console
 from compactlab.reports.text import capitalised
 

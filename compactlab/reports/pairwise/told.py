@@ -8,8 +8,8 @@ from compactlab.reports.advice import COST, FORGOTTEN
 from compactlab.reports.columns import marks
 from compactlab.reports.difference import bill, forgets, signed, signed_points
 from compactlab.reports.figures import NONE, show
-from compactlab.reports.notes import Name
 from compactlab.reports.pairwise.match import Match
+from compactlab.reports.scope import Name
 from compactlab.reports.statistics.contrast import PRIMARY, Contrast
 from compactlab.reports.statistics.discordance import discordance
 from compactlab.reports.text import counted, enumerated
