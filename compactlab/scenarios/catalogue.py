@@ -239,6 +239,10 @@ def _scenarios(text: str) -> list[Scenario]:
     name, arguments = parse_spec(text)
     if name == SUITE:
         return [build(scenario, arguments) for scenario in SCENARIOS.values()]
+    if name not in SCENARIOS and "(" not in text:
+        # It may have been meant for a path.
+        told = unknown("scenario", name, (*SCENARIOS, SUITE))
+        raise UsageError(f"no such file or folder, and {told}")
     return [find_scenario(text)]
 
 

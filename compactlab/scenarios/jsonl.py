@@ -139,17 +139,22 @@ def peek(path: Path) -> list[Any]:
     Raises
     ------
     InputError
-        If nothing in its first lines is JSON.
+        If its first lines are no JSON, but for less than half of them.
     """
     document = _document(path)
     if document is not None:
         return [document]
     found = []
     lines = Lines(path, lenient=True)
+    prose = seen = 0
     for number, line in islice(lines, _PEEK):
+        seen += 1
+        # A broken line is one of a transcript, if it begins as they do.
+        prose += line.lstrip()[:1] not in (b"[", b"{")
         with lines.at(number):
             found.append(decode(line, _ANY))
-    return found or [load(path)]
+    # A text that quotes a transcript is none.
+    return found if found and 2 * prose <= seen else [load(path)]
 
 
 def _document(path: Path) -> Any:

@@ -269,7 +269,10 @@ def test_a_profile_in_a_file_is_found_beside_the_experiment(tmp_path):
         ({"files": []}, "conversations[0].files: an empty list leaves nothing to run"),
         ({"files": 3}, "conversations[0].files: must be text, not 3"),
         ({"files": ".", "tokens": 1}, "conversations[0].tokens: unknown key 'tokens'"),
-        ("coding_agnt", "conversations[0]: unknown scenario 'coding_agnt'; did you mean"),
+        (
+            "coding_agnt",
+            "conversations[0]: no such file or folder, and unknown scenario 'coding_agnt'; did you",
+        ),
         ({"scenario": "coding_agnt"}, "conversations[0].scenario: unknown scenario 'coding_agnt'"),
         (
             {"scenario": "suite", "tokens": [1, "x"]},

@@ -154,6 +154,8 @@ def test_a_dry_run_does_not_wait_for_what_has_no_end(run, tmp_path):
         ({"strategies": ("sliding_window(keep=0)",)}, "keep must be at least 1"),
         ({"strategies": ("turn_slice + keep_all",)}, "session, turn, request"),
         ({"what": "coding_agnt"}, "did you mean coding_agent"),
+        ({"what": "nosuchdir"}, "no such file or folder, and unknown scenario 'nosuchdir'; known:"),
+        ({"what": "coding_agnt(turns=2)"}, "compactlab: unknown scenario 'coding_agnt'; did you"),
         ({"what": "coding_agent(tokens=0)"}, "at least 1"),
         ({"what": "no/such/file.jsonl"}, "no/such/file.jsonl: No such file"),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -37,6 +38,23 @@ def test_what_is_no_transcript_is_refused_by_name_only(tmp_path: Path, content: 
     with pytest.raises(InputError, match=r"other\.json"):
         transcripts.find([path])
     assert transcripts.find([tmp_path]) == ([], 1)
+
+
+def test_a_text_that_quotes_a_transcript_is_none(tmp_path: Path) -> None:
+    page, quoted = tmp_path / "formats.md", json.dumps(HELLO)
+    page.write_text(f"# Formats\n\nWrite a message a line:\n\n```jsonl\n{quoted}\n{quoted}\n```\n")
+    assert transcripts.find([tmp_path]) == ([], 1)
+    with pytest.raises(InputError, match=r"formats\.md:1: not JSON"):
+        transcripts.read(page)
+
+
+def test_a_transcript_with_a_word_in_it_that_is_none_of_its_lines_stays_one(tmp_path: Path) -> None:
+    path, said = tmp_path / "talk.jsonl", json.dumps(HELLO)
+    path.write_text(f"started\n{said}\n{said[:-1]}\n{said}\n")
+    (conversation,) = transcripts.read(path, lenient=True)
+    assert (len(conversation.messages), conversation.skipped) == (2, 2)
+    with pytest.raises(InputError, match=r"talk\.jsonl:1: not JSON"):
+        list(transcripts.read(path))
 
 
 def test_an_unknown_format_is_told_the_known_ones(tmp_path: Path) -> None:
