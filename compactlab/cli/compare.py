@@ -87,7 +87,8 @@ def _matches(
     for title, (_, results) in zip(titles[1:], loaded, strict=True):
         differing += refuse_unlike((titles[0], first), (title, results), despite)
     against = [(title, results) for title, (_, results) in zip(titles[1:], loaded, strict=True)]
-    return between((titles[0], first), against, names), list(dict.fromkeys(differing))
+    matches, lonely = between((titles[0], first), against, names, windows="window" not in despite)
+    return matches, [*dict.fromkeys(differing), *lonely]
 
 
 def _titles(folders: Sequence[str]) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from compactlab.reports.markdown import code, line
 from compactlab.reports.pairwise.match import Match
-from compactlab.reports.pairwise.table import READING, grouped
+from compactlab.reports.pairwise.table import READING, grouped, left_out
 from compactlab.reports.pairwise.told import HEADS, cells, named, reference_cells, seen, sentences
 from compactlab.reports.scope import scope
 from compactlab.reports.text import capitalised
@@ -31,6 +31,6 @@ def markdown(matches: Sequence[Match], differing: Sequence[str] = ()) -> str:
         lines += [line([code(named(match)), *cells(match)]) for match in group]
         lines.append("")
         lines += [f"- {text}" for match in group for text in sentences(match, code)]
-        lines += [f"- {told}"] if (told := seen(group)) else []
+        lines += [f"- {told}" for told in (seen(group), left_out(group)) if told]
         lines.append("")
     return "\n".join([*lines, *(f"{text}" for text in (*differing, READING))])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
@@ -15,8 +16,10 @@ from compactlab.reports.comparison import (
     kind_of,
     label,
 )
+from compactlab.reports.pairwise.pairing import Pairing
 from compactlab.reports.statistics.adjustment import benjamini_hochberg, holm
 from compactlab.reports.statistics.contrast import PRIMARY, Contrast, contrasts
+from compactlab.reports.text import enumerated, listed
 from compactlab.sim.errors import UsageError, unknown
 from compactlab.sim.metrics import METRICS
 from compactlab.sim.results import Results
@@ -73,8 +76,12 @@ def within(results: Results, names: Sequence[str]) -> list[Match]:
 
 
 def between(
-    first: tuple[str, Results], others: Sequence[tuple[str, Results]], names: Sequence[str]
-) -> list[Match]:
+    first: tuple[str, Results],
+    others: Sequence[tuple[str, Results]],
+    names: Sequence[str],
+    *,
+    windows: bool = True,
+) -> tuple[list[Match], list[str]]:
     """Hold strategies of some stores against themselves in the first store.
 
     Parameters
@@ -84,21 +91,38 @@ def between(
     others
         The others.
     names
-        Which strategies; all that the stores share if there are none. Where each store has one
-        strategy alone, these are compared.
+        Which strategies; all if there are none. One whose parameters have changed is held against
+        the one of its name; where each store has one strategy alone, these are compared.
+    windows
+        Whether only what was under the same window is compared.
+
+    Returns
+    -------
+    tuple
+        The matches, and what could not be compared, a sentence each.
 
     Raises
     ------
     UsageError
         If they have nothing in common.
     """
-    found = [match for other in others for match in _between(first, other, names)]
+    found: list[Match] = []
+    lonely: list[str] = []
+    for other in others:
+        found += _between(first, other, names, lonely, windows=windows)
     if not found:
         raise UsageError(
             "the stores have no strategy in common that went well over the same conversation, "
-            "model, window and summariser in both"
+            f"model, window and summariser: {'; '.join(map(_held, (first, *others)))}"
         )
-    return _adjusted(found)
+    return _adjusted(found), list(dict.fromkeys(lonely))
+
+
+def _held(store: tuple[str, Results]) -> str:
+    name, results = store
+    labels = dict.fromkeys(label(results, run.strategy) for run in results.runs if run.strategy)
+    kinds = dict.fromkeys(run.summarizer for run in results.runs if run.summarizer)
+    return f"{name} has {enumerated(list(labels), 6)} with summaries by {listed(list(kinds))}"
 
 
 def chosen(results: Results, name: str) -> list[str]:
@@ -130,48 +154,55 @@ def chosen(results: Results, name: str) -> list[str]:
 
 
 def _between(
-    first: tuple[str, Results], other: tuple[str, Results], names: Sequence[str]
+    first: tuple[str, Results],
+    other: tuple[str, Results],
+    names: Sequence[str],
+    lonely: list[str],
+    *,
+    windows: bool,
 ) -> Iterator[Match]:
     (ours, a), (theirs, b) = first, other
-    held, new = _by_kind(a), _by_kind(b)
+    held, new = _by_kind(a, windows=windows), _by_kind(b, windows=windows)
+    wanted = _wanted(a, b, names)
     for kind in (kind for kind in held if kind in new):
-        pairs = list(_pairs(list(held[kind]), list(new[kind]), _wanted(a, b, names)))
-        for before, after in pairs:
-            old = [replace(run, strategy=f"{before} in {ours}") for run in held[kind][before]]
-            now = [replace(run, strategy=f"{after} in {theirs}") for run in new[kind][after]]
-            told = {
-                f"{before} in {ours}": f"{label(a, before)} in {ours}",
-                f"{after} in {theirs}": f"{label(b, after)} in {theirs}",
-            }
+        sides = ([s for s in side[kind] if wanted is None or s in wanted] for side in (held, new))
+        pairing = Pairing.of(*sides)
+        lonely += (f"Only in {ours}: {label(a, spec)}." for spec in pairing.before)
+        lonely += (f"Only in {theirs}: {label(b, spec)}." for spec in pairing.after)
+        for before, after in pairing.pairs:
+            was, is_ = f"{before} in {ours}", f"{after} in {theirs}"
+            old = [replace(run, strategy=was) for run in held[kind][before]]
+            now = [replace(run, strategy=is_) for run in new[kind][after]]
+            told = {was: f"{label(a, before)} in {ours}", is_: f"{label(b, after)} in {theirs}"}
             both = Results([*old, *now], {**b.manifest, "strategies": told})
-            comparison = compare(both, kind, both.runs)
-            reference = next((r for r in comparison.rows if r.spec == f"{before} in {ours}"), None)
+            comparison = compare(both, (kind[0], old[0].window, kind[2]), both.runs)
+            reference = next((row for row in comparison.rows if row.spec == was), None)
             if reference is not None:
                 yield from _against(comparison, reference)
 
 
 def _wanted(a: Results, b: Results, names: Sequence[str]) -> set[str] | None:
+    """The specs that names stand for, in either store."""
     if not names:
         return None
-    return {spec for name in names for results in (a, b) for spec in chosen(results, name)}
+    specs: set[str] = set()
+    for name in names:
+        found = []
+        for results in (a, b):
+            with suppress(UsageError):
+                found += chosen(results, name)
+        # That neither has it is told as one says it of the first.
+        specs |= set(found or chosen(a, name))
+    return specs
 
 
-def _pairs(
-    held: Sequence[str], new: Sequence[str], wanted: set[str] | None
-) -> Iterator[tuple[str, str]]:
-    if len(held) == len(new) == 1:
-        yield held[0], new[0]
-        return
-    for spec in held:
-        if spec in new and (wanted is None or spec in wanted):
-            yield spec, spec
-
-
-def _by_kind(results: Results) -> dict[Kind, dict[str, list[Run]]]:
+def _by_kind(results: Results, *, windows: bool) -> dict[Kind, dict[str, list[Run]]]:
     found: dict[Kind, dict[str, list[Run]]] = {}
     for run in results.runs:
         if run.status != "unreadable":
-            found.setdefault(kind_of(run), {}).setdefault(run.strategy, []).append(run)
+            model, window, summarizer = kind_of(run)
+            kind = model, window if windows else 0, summarizer
+            found.setdefault(kind, {}).setdefault(run.strategy, []).append(run)
     return found
 
 

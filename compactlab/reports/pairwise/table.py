@@ -9,7 +9,7 @@ from compactlab.reports.pairwise.match import Match
 from compactlab.reports.pairwise.told import HEADS, cells, named, reference_cells, seen, sentences
 from compactlab.reports.scope import scope
 from compactlab.reports.setting import open_console
-from compactlab.reports.text import capitalised
+from compactlab.reports.text import capitalised, counted
 
 # Notes on how figures are to be read; the same in every format.
 READING = (
@@ -64,3 +64,13 @@ def said(group: Sequence[Match]) -> Iterator[str]:
         yield from sentences(match)
     if told := seen(group):
         yield told
+    if told := left_out(group):
+        yield told
+
+
+def left_out(group: Sequence[Match]) -> str:
+    """How many conversations were not looked at; "" if none."""
+    missing = {case for match in group for case in match.comparison.left_out}
+    if not missing:
+        return ""
+    return f"Left out: {counted(len(missing), 'conversation')} that did not go well under all."

@@ -42,7 +42,7 @@ def many(make: Make, store: Store) -> Callable[..., Results]:
 
 
 def test_a_strategy_against_itself_differs_in_nothing(many: Callable[..., Results]) -> None:
-    matches = between(("a", many()), [("b", many())], ["cut(most=3)"])
+    matches, _ = between(("a", many()), [("b", many())], ["cut(most=3)"])
     assert [match.subject.label for match in matches] == ["cut(most=3) in b"]
     for contrast in matches[0].contrasts.values():
         assert contrast.estimate == contrast.same
@@ -55,7 +55,7 @@ def test_a_strategy_against_itself_differs_in_nothing(many: Callable[..., Result
 
 
 def test_what_changed_between_two_stores_is_found(many: Callable[..., Results]) -> None:
-    matches = between(("old", many()), [("new", many(size=1.2, need=0.8))], ())
+    matches, _ = between(("old", many()), [("new", many(size=1.2, need=0.8))], ())
     said = table(matches)
     assert "cut(most=3) in new costs 18% more than cut(most=3) in old" in said
     assert "dearer (p 0.0015)" in said  # 2 of 4,096 flips, for each of three matches
@@ -80,14 +80,14 @@ def test_strategies_of_a_store_are_found_by_name_and_pattern(many: Callable[...,
 def test_two_stores_of_one_strategy_each_are_compared(make: Make, store: Store) -> None:
     one = store(*(make("keep_all()", KEPT, f"{place}") for place in range(3)))
     other = store(*(make("cut()", SHORT, f"{place}", cut=[1]) for place in range(3)))
-    (match,) = between(("a", one), [("b", other)], ())
+    ((match,), _) = between(("a", one), [("b", other)], ())
     assert (match.reference.label, match.subject.label) == ("keep_all in a", "cut in b")
 
 
 def test_only_common_conversations_count(many: Callable[..., Results]) -> None:
     fewer = many()
     fewer.runs = [run for run in fewer.runs if run.conversation not in ("talk-0", "talk-1")]
-    matches = between(("a", many()), [("b", fewer)], ())
+    matches, _ = between(("a", many()), [("b", fewer)], ())
     assert {match.comparison.conversations for match in matches} == {10}
     assert {len(match.comparison.left_out) for match in matches} == {2}
 
@@ -118,3 +118,48 @@ def test_every_format_says_the_same(many: Callable[..., Results]) -> None:
     assert "`cut(most=3)` costs " in markdown(matches)
     for text in (table(matches), markdown(matches)):
         assert "cheaper (p <0.001)" in text
+
+
+def test_a_strategy_with_other_parameters_is_held_against_its_former_self(
+    many: Callable[..., Results],
+) -> None:
+    one, other = many(), many()
+    other.runs = [
+        replace(run, strategy=run.strategy.replace("most=5", "most=6")) for run in other.runs
+    ]
+    matches, lonely = between(("a", one), [("b", other)], ())
+    assert [match.subject.spec for match in matches][-1] == "cut(most=6) in b"
+    assert [match.reference.spec for match in matches][-1] == "cut(most=5) in a"
+    assert lonely == []
+
+
+def test_what_has_no_partner_is_named(many: Callable[..., Results]) -> None:
+    one, other = many(), many()
+    other.runs = [replace(run, strategy=run.strategy.replace("cut", "trim")) for run in other.runs]
+    matches, lonely = between(("a", one), [("b", other)], ())
+    assert [match.subject.label for match in matches] == ["keep_all in b"]
+    assert lonely == [
+        "Only in a: cut(most=3).",
+        "Only in a: cut(most=5).",
+        "Only in b: trim(most=3).",
+        "Only in b: trim(most=5).",
+    ]
+    with pytest.raises(UsageError, match=r"a has .*cut\(most=3\).*; b has .*trim"):
+        between(("a", one), [("b", other)], ["cut", "trim"])
+
+
+def test_another_window_can_be_compared_if_one_says_so(many: Callable[..., Results]) -> None:
+    one, other = many(), many()
+    other.runs = [replace(run, window=4_000) for run in other.runs]
+    with pytest.raises(UsageError, match="no strategy in common"):
+        between(("a", one), [("b", other)], ())
+    matches, _ = between(("a", one), [("b", other)], (), windows=False)
+    assert len(matches) == 3
+
+
+def test_conversations_that_only_one_has_are_counted(many: Callable[..., Results]) -> None:
+    fewer = many()
+    fewer.runs = [run for run in fewer.runs if run.conversation not in ("talk-0", "talk-1")]
+    matches, _ = between(("a", many()), [("b", fewer)], ())
+    for text in (table(matches), markdown(matches)):
+        assert "Left out: 2 conversations" in text
