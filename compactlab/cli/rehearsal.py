@@ -62,7 +62,23 @@ def rehearse(planned: Experiment, store: Store, jobs: int, timeout: float | None
         say("nothing would run")
         return
     tried = _try(todo, timeout)
+    if told := _troubles(tried, planned):
+        say(f"\n{told}\n", styled=True)
     say(_reckoned(tried, todo, jobs, planned.setting.tables))
+
+
+def _troubles(tried: _Tried, planned: Experiment) -> str:
+    """What failed of what was tried, with its errors; "" if nothing did."""
+    from compactlab.reports.table import troubles
+    from compactlab.sim.results import Results
+
+    names = {strategy.spec: strategy.label for strategy in planned.strategies}
+    every = Results(tried.runs, {"strategies": names})
+    # What was broken off may have come to its end.
+    failed = [run for run in every.failed if not run.error.startswith(TOO_LONG)]
+    if not failed:
+        return ""
+    return f"tried: {counted(len(every.runs), 'run')}\n{troubles(replace(every, runs=failed))}"
 
 
 def _reckoned(tried: _Tried, todo: Sequence[Shard], jobs: int, tables: Sequence[str]) -> str:
@@ -79,7 +95,7 @@ def _reckoned(tried: _Tried, todo: Sequence[Shard], jobs: int, tables: Sequence[
     told = (
         f"about {counted(calls, 'call')} in {counted(runs, 'run')}, {at_least}{lasting(seconds)} "
         f"on {counted(workers, 'worker')}, {_size(size)}: reckoned from "
-        f"{counted(tried.cells, 'cell')} that were tried"
+        f"the {counted(tried.cells, 'cell')} tried"
     )
     return f"{told}, {tried.broken_off} of them broken off" if tried.broken_off else told
 
@@ -105,8 +121,13 @@ def _try(todo: Sequence[Shard], timeout: float | None) -> _Tried:
     reached = list(accumulate(shard.work for shard in cells))
     tried = _Tried()
     patience = min(timeout or _PATIENCE, _PATIENCE)
+    done: set[int] = set()
     for place in _spread(min(_MOST, len(cells))):
-        shard = replace(cells[bisect(reached, place * reached[-1])], timeout=patience)
+        number = bisect(reached, place * reached[-1])
+        while number in done:  # a long one is met more than once: its neighbour, then
+            number = (number + 1) % len(cells)
+        done.add(number)
+        shard = replace(cells[number], timeout=patience)
         began = time.perf_counter()
         runs = shard.runs()
         tried.seconds += time.perf_counter() - began

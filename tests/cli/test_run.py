@@ -116,6 +116,24 @@ def test_a_dry_run_says_what_would_run_and_writes_nothing(run, chat, tmp_path):
     assert "4 runs, if every source holds one conversation" in lines
 
 
+def test_a_dry_run_names_what_fails_in_it_with_its_error(run, chat, bad, tmp_path, monkeypatch):
+    monkeypatch.setattr("compactlab.cli.rehearsal._LEAST", 9)
+    monkeypatch.setattr("compactlab.cli.rehearsal._SECONDS", 60)
+    for talk in ("one", "two"):
+        chat(tmp_path / "talks" / f"{talk}.jsonl")
+    bad(tmp_path / "talks" / "three.jsonl")
+    done = run("--dry-run", what=tmp_path / "talks", strategies=("keep_all", "sliding_window"))
+    assert done.code == 0
+    told = done.out[done.out.index("tried: ") :].splitlines()
+    # A file that cannot be read is one failure; a model that is not known fails each run.
+    assert told[:2] == ["tried: 5 runs", "5 runs failed:"]
+    assert len([line for line in told if "three.jsonl:3: not JSON" in line]) == 1
+    (unknown,) = (line for line in told if "keep_all and sliding_window" in line)
+    assert unknown.startswith("  4 runs (one and two; ")
+    assert told[-1].startswith("about ")
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_dry_run_runs_nothing(run, monkeypatch):
     monkeypatch.setattr("compactlab.sim.sweep.Experiment.fill", None)
     assert run("--dry-run").code == 0
