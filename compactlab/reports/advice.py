@@ -57,9 +57,9 @@ class Advice:
 
     @cached_property
     def keenest(self) -> Row | None:
-        """The choice that forgets least; of those that forget as little, the cheapest."""
+        """The choice that forgets least, to a tenth of a point; of several, the cheapest."""
         known = [row for row in self.choices if row.remembered is not None]
-        return min(known, key=lambda row: round(row.value(FORGOTTEN), 9), default=None)
+        return min(known, key=lambda row: round(row.value(FORGOTTEN), 3), default=None)
 
     @cached_property
     def _safe(self) -> list[Row]:
