@@ -62,6 +62,14 @@ class Advice:
         return min(known, key=lambda row: round(row.value(FORGOTTEN), 3), default=None)
 
     @cached_property
+    def steps(self) -> list[Row]:
+        """The front, without what is dearer and forgets as much, to a tenth of a point."""
+        found: dict[float, Row] = {}
+        for row in self.comparison.front:
+            found.setdefault(round(row.value(FORGOTTEN), 3), row)
+        return list(found.values())
+
+    @cached_property
     def _safe(self) -> list[Row]:
         """Choices that are shown to forget no more than the reference, within the margin."""
         return [row for row in self.choices if (c := self.forgotten(row)) and c.no_worse]

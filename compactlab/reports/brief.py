@@ -108,7 +108,7 @@ def picks(advice: Advice) -> list[tuple[Row, str]]:
         (played, "what was run"),
         (comparison.row("keep_none"), "yardstick"),
         (comparison.row("random_keep"), "yardstick"),
-        *((row, "front") for row in comparison.front[:_FRONT]),
+        *((row, "front") for row in advice.steps[:_FRONT]),
     ):
         if row is not None and (role not in ("yardstick", "front") or row.spec not in roles):
             roles.setdefault(row.spec, []).append(role)

@@ -213,16 +213,13 @@ class _Verdict:
             yield f"Cheaper on paper, but not to be had like this: {listed(cheaper)}."
 
     def line(self) -> Iterator[str]:
-        steps: dict[str, Row] = {}
-        for row in self.comparison.front:
-            # Where a figure looks the same, more money buys nothing that one could see.
-            steps.setdefault(show(row.figures["amnesia_need"], "share"), row)
+        steps = [
+            f"{self.name(row.label)} ({dollars(row.value('cost_usd'))} USD, "
+            f"{show(row.figures['amnesia_need'], 'share')})"
+            for row in self.advice.steps
+        ]
         if len(steps) > 1:
-            told = [
-                f"{self.name(row.label)} ({dollars(row.value('cost_usd'))} USD, {forgotten})"
-                for forgotten, row in steps.items()
-            ]
-            yield f"More money buys less forgetting of what is needed along {listed(told)} only."
+            yield f"More money buys less forgetting of what is needed along {listed(steps)} only."
 
     def closed_loop(self, choices: list[Row]) -> Iterator[str]:
         """Whether what is cheap stays so when forgetting has consequences."""
