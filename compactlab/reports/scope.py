@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from compactlab.reports.aggregate import replays
 from compactlab.reports.calls import models
@@ -62,7 +62,11 @@ def model_names(comparison: Comparison, name: Name = str) -> str:
 
 def window(comparison: Comparison) -> str:
     """The context window that prompts were held against."""
-    used = comparison.models or {comparison.model: 0}
+    return window_told(comparison.models or {comparison.model: 0}, comparison)
+
+
+def window_told(used: Iterable[str], comparison: Comparison) -> str:
+    """The same for some models of a comparison: those of one of its conversations, say."""
     known = comparison.catalogue
     sizes = sorted({size for each in used if (size := window_of(each, 0, known))})
     own = listed([f"{size:,}" for size in sizes])

@@ -14,10 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compactlab.reports.charts.palette import COLOURS, strategy_colours
+from compactlab.reports.columns import columns
 from compactlab.reports.comparison import comparisons
 from compactlab.reports.page.block import block, flags, series, written
 from compactlab.reports.page.conversations import conversations
 from compactlab.reports.page.differences import differences
+from compactlab.reports.page.grid import Grid, figures
 from compactlab.reports.page.page import page, write
 from compactlab.reports.page.sections import chief
 from compactlab.reports.provenance import command
@@ -25,7 +27,8 @@ from compactlab.sim.errors import UsageError
 from compactlab.sim.metrics import METRICS
 from compactlab.sim.results import Results
 from compactlab.sim.run import Run
-from tests.reports.conftest import make, store
+from compactlab.sim.tables import CALLS
+from tests.reports.conftest import CUT, SUMMED, make, store
 
 Make = Callable[..., Run]
 Store = Callable[..., Results]
@@ -65,6 +68,12 @@ def told(results: Results) -> list[list[str]]:
         [f"{cell.text} {cell.aside}".strip() for cell in grid.lines[0].cells]
         for _, grid in found.declared
     ]
+
+
+def tabled(results: Results) -> Grid:
+    """The table of all strategies."""
+    (comparison,) = comparisons(results)
+    return figures(comparison, strategy_colours(results), columns(comparison), {}, {})
 
 
 def chosen(text: str) -> str:
@@ -200,7 +209,46 @@ def test_several_models_have_a_section_each(make: Make, store: Store) -> None:
     models = ("claude-sonnet-4-5", "claude-opus-4-5")
     text = page(store(*(make("keep_all()", model=model) for model in models)))
     assert 'id="part-2"' in text
-    assert "Comparison 2" in text
+    assert '<a href="#part-2">Model claude-opus-4-5</a>' in text
+
+
+def test_a_conversation_is_told_with_its_own_models_and_windows(make: Make, store: Store) -> None:
+    runs = [make("keep_all()", conversation=name) for name in ("one", "two")]
+    for run, model in zip(runs, ("claude-sonnet-4-5", "gpt-5"), strict=True):
+        run.window = 0
+        calls = {name: run.calls.array(name).tolist() for name in run.calls.columns}
+        run.rows["calls"] = CALLS.filled({**calls, "model": [model] * len(run.calls)})
+    told = {each["title"]: each["told"] for each in blocked(store(*runs))["conversations"]}
+    assert "claude-sonnet-4-5; window 200,000 tokens" in told["one (claude-code)"]
+    assert "gpt-5; window 400,000 tokens" in told["two (claude-code)"]
+
+
+def test_a_write_spike_below_nothing_is_no_merit(make: Make, store: Store) -> None:
+    runs = [make("calm()", SUMMED, cut=[2]), make("each()", CUT, cut=[2, 3], need=0.8)]
+    runs[1].metrics["write_spike"] = -49.0
+    grid = tabled(store(make("keep_all()"), *runs))
+    place = [head.key for head in grid.heads].index("write_spike")
+    assert not any(line.cells[place].best for line in grid.lines)
+    assert any(cell.best for line in grid.lines for cell in line.cells)
+
+
+def test_a_column_that_is_nearly_empty_is_left_out_and_named(make: Make, store: Store) -> None:
+    runs = [make(f"s{n}()", cut=[2], need=None) for n in range(5)]
+    runs[0].metrics |= {"flushed_compactions": 1.0, "amnesia_need": 0.25}
+    results = store(*runs)
+    grid = tabled(results)
+    keys = [head.key for head in grid.heads]
+    assert "flushed_compactions" not in keys
+    assert "amnesia_need" in keys
+    assert grid.left_out == ("flushed",)
+    assert "have a figure: flushed." in page(results)
+
+
+def test_who_breaks_which_rule_is_told_by_strategy(make: Make, store: Store) -> None:
+    broken = {f"s{n}()": {"pairs": f"as {n}.<0> does", "order": "so"} for n in range(4)}
+    text = page(store(*map(make, broken), breaks=broken))
+    assert "‡ Which rules are broken, and why: 4 strategies" in text
+    assert "<dt>s3</dt><dd>order: so. pairs: as 3.&lt;0&gt; does</dd>" in text
 
 
 def test_a_conversation_that_is_not_there_is_refused(nine: Results) -> None:

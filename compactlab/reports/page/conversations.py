@@ -11,7 +11,7 @@ from compactlab.reports.columns import COLUMNS
 from compactlab.reports.comparison import Case, Comparison, case_of, compare, kind_of, label
 from compactlab.reports.figures import NONE, show
 from compactlab.reports.page.grid import Cell, Line, best_of, cell_of, head_of, line_of
-from compactlab.reports.scope import window, window_of
+from compactlab.reports.scope import window_of, window_told
 from compactlab.reports.text import clean, counted, listed
 from compactlab.sim.errors import UsageError, unknown
 from compactlab.sim.results import Results
@@ -59,10 +59,11 @@ class Conversation:
     def told(self) -> str:
         """How long it is, and what it was replayed under."""
         longest = self._longest
-        names = listed([clean(name) for name in models([longest])]) or clean(self.comparison.model)
+        used = list(models([longest])) or [self.comparison.model]
+        names = listed([clean(name) for name in used])
         peak = show(self.peak, "tokens")
         size = f"{counted(len(longest.calls), 'call')}, prompts of at most {peak} tokens"
-        return f"{size}; {names}; {window(self.comparison)}"
+        return f"{size}; {names}; {window_told(used, self.comparison)}"
 
     @property
     def windows(self) -> list[tuple[int, int]]:

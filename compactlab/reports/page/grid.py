@@ -11,6 +11,11 @@ from compactlab.reports.figures import exact, plain
 from compactlab.reports.text import clean
 
 _NO_BREAK = "\N{NO-BREAK SPACE}"
+# Who cuts at every call writes less than before it at each, so the least of these is no merit.
+_UNRANKED = frozenset({"write_spike"})
+# A column stays if this share of the strategies has a figure in it; cost and memory always do.
+_MOST = 0.5
+_ALWAYS = frozenset({"cost_usd", "amnesia_need"})
 
 
 @dataclass(frozen=True)
@@ -82,11 +87,14 @@ class Grid:
         Its columns and its rows.
     ordered
         By which column, and in which direction, its rows come; "" for another order.
+    left_out
+        Titles of columns that say nothing of most strategies.
     """
 
     heads: tuple[Head, ...]
     lines: tuple[Line, ...]
     ordered: str = ""
+    left_out: tuple[str, ...] = ()
 
     @property
     def explained(self) -> list[Head]:
@@ -127,13 +135,15 @@ def figures(
     colours
         Name of the colour by spec.
     shown
-        The columns.
+        The columns, of which those are left out that say nothing of most strategies.
     meanings
         What they show, by key.
     roles
         What strategies are to the comparison, by spec.
     """
     choices = [row for row in comparison.rows if row.choice]
+    left_out = tuple(each.title for each in shown if not _telling(each, comparison.rows))
+    shown = [each for each in shown if each.title not in left_out]
     best = {column.key: best_of(column, choices) for column in shown}
     lines = []
     for row in comparison.rows:
@@ -141,13 +151,18 @@ def figures(
         cells = [cell_of(column, row, own.get(column.key)) for column in shown]
         lines.append(line_of(row, colours, cells, roles.get(row.spec, ())))
     heads = [head_of(column, meanings.get(column.key, "")) for column in shown]
-    return Grid(tuple(heads), tuple(lines), ordered="cost_usd")
+    return Grid(tuple(heads), tuple(lines), ordered="cost_usd", left_out=left_out)
+
+
+def _telling(column: Column, rows: Sequence[Row]) -> bool:
+    known = [row for row in rows if row.figures[column.key] is not None]
+    return column.key in _ALWAYS or len(known) >= _MOST * len(rows)
 
 
 def best_of(column: Column, rows: Sequence[Row]) -> float | None:
-    """The best figure of a column; None where nothing is better or all are equal."""
+    """The best figure of a column; None where none is better or the least is no merit."""
     values = {value for row in rows if (value := row.figures[column.key]) is not None}
-    if len(values) < 2 or column.better == "neither":
+    if len(values) < 2 or column.better == "neither" or column.key in _UNRANKED:
         return None
     return min(values) if column.better == "lower" else max(values)
 

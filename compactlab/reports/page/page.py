@@ -19,7 +19,7 @@ from compactlab.reports.page.conversations import must_be_there
 from compactlab.reports.page.faults import faults
 from compactlab.reports.page.script import policy, script
 from compactlab.reports.page.sections import drawing, section
-from compactlab.reports.scope import model_names, window
+from compactlab.reports.scope import model_names, told_apart, window
 from compactlab.reports.setting import set_page
 from compactlab.sim.metrics import METRICS
 from compactlab.sim.results import Results
@@ -94,6 +94,7 @@ def _content(results: Results, wanted: str | None) -> dict[str, Any]:
             section(results, comparison, colours, f"part-{number}", wanted=wanted, budget=budget)
             for number, comparison in enumerate(compared, 1)
         ],
+        "names": [told_apart(each, compared) for each in compared],
         "agreement": list(agreement(compared)),
         "sensitivity": [drawing(chart)] if chart else [],
         "legend": legend(compared),

@@ -20,7 +20,7 @@ from compactlab.reports.page.conversations import HEADS, Conversation, conversat
 from compactlab.reports.page.differences import Differences, differences
 from compactlab.reports.page.grid import Grid, figures
 from compactlab.reports.scope import scope
-from compactlab.reports.text import capitalised
+from compactlab.reports.text import capitalised, clean
 from compactlab.reports.verdict import verdict
 from compactlab.reports.views import Chosen as Views
 from compactlab.reports.views import views
@@ -87,6 +87,8 @@ class Section:
         The legend of the chart of causes.
     chosen
         One conversation; None if none was replayed.
+    broken
+        Which rules strategies break, and why, by label.
     views
         Compactions message by message: those of that conversation, and those of others; None if
         no run went well.
@@ -102,6 +104,7 @@ class Section:
     drawings: Mapping[str, Sequence[Drawing]]
     causes: tuple[CauseLine, ...]
     chosen: Chosen | None
+    broken: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
     views: tuple[Views, Views] | None
 
 
@@ -148,6 +151,7 @@ def section(
         drawings,
         _causes(comparison),
         _chosen(results, listing, colours, drawings, budget) if listing else None,
+        _broken(comparison),
         _views(results, comparison, listing, budget),
     )
 
@@ -196,6 +200,14 @@ def place(kind: str) -> str:
 def drawing(chart: Chart) -> Drawing:
     """Set a chart."""
     return Drawing(chart.kind, chart.title, chart.caption, chart.markup())
+
+
+def _broken(comparison: Comparison) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
+    found = {row.label: row.breaks for row in comparison.rows if row.breaks}
+    return tuple(
+        (label, tuple((clean(rule), clean(why)) for rule, why in sorted(rules.items())))
+        for label, rules in sorted(found.items())
+    )
 
 
 def _causes(comparison: Comparison) -> tuple[CauseLine, ...]:
