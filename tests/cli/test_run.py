@@ -128,8 +128,8 @@ def test_a_dry_run_names_what_fails_in_it_with_its_error(run, chat, bad, tmp_pat
     # A file that cannot be read is one failure; a model that is not known fails each run.
     assert told[:2] == ["tried: 5 runs", "5 runs failed:"]
     assert len([line for line in told if "three.jsonl:3: not JSON" in line]) == 1
-    (unknown,) = (line for line in told if "keep_all and sliding_window" in line)
-    assert unknown.startswith("  4 runs (one and two; ")
+    (unknown,) = (line for line in told if "name one: --model" in line)
+    assert unknown.startswith("  4 runs (")
     assert told[-1].startswith("about ")
     assert not (tmp_path / "out").exists()
 
