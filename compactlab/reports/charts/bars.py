@@ -10,11 +10,13 @@ from compactlab.reports.charts.axis import Which
 from compactlab.reports.charts.drawing import figure, width_of
 from compactlab.reports.charts.key import Entry, draw_key, height_of
 from compactlab.reports.charts.labels import told_apart
-from compactlab.reports.charts.palette import HATCHES, light
+from compactlab.reports.charts.palette import light
+from compactlab.reports.charts.pattern import Box, draw_pattern
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.patches import Rectangle
 
 WIDTH = 662.0  # points; a page shows as many pixels and a third more
 ROW = 17.0
@@ -77,13 +79,21 @@ def bars(
             color=light(piece.colour),
             edgecolor=light("paper"),
             linewidth=0.4,
-            hatch=HATCHES[piece.pattern],
         )
         starts = [start + value for start, value in zip(starts, piece.values, strict=True)]
     axes.set_xlim(0, end or max(*starts, 0.0) * 1.02 or 1.0)
     ticks(axes, "x")
     axes.set_xlabel(title)
+    for piece, container in zip(pieces, axes.containers, strict=True):
+        drawn_over = [_box(axes, bar) for bar in container if bar.get_width()]
+        draw_pattern(drawn, drawn_over, piece.pattern)
     return drawn
+
+
+def _box(axes: Axes, bar: Rectangle) -> Box:
+    """Where a bar is, in points of the figure; rows are counted from the top."""
+    left, one, right, other = axes.transData.transform_bbox(bar.get_bbox()).extents
+    return float(left), float(min(one, other)), float(right), float(max(one, other))
 
 
 def rows(names: Sequence[str], entries: Sequence[Entry], right: float = 0.0) -> tuple[Figure, Axes]:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from compactlab.reports.charts.drawing import in_points, width_of
-from compactlab.reports.charts.palette import HATCHES, LINES, light
+from compactlab.reports.charts.palette import LINES, light
+from compactlab.reports.charts.pattern import draw_pattern
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -103,20 +104,19 @@ def _sign(drawn: Figure, entry: Entry, x: float, y: float) -> None:
     place = in_points(drawn)
     colour = light(entry.colour)
     if entry.kind in ("patch", "pale"):
-        hatch = HATCHES[entry.pattern]
+        left, low, right, high = x + 4, y - 4.5, x + _SWATCH - 1, y + 4.5
         drawn.add_artist(
             Rectangle(
-                (x + 4, y - 4.5),
-                _SWATCH - 5,
-                9,
+                (left, low),
+                right - left,
+                high - low,
                 transform=place,
                 facecolor=colour,
-                edgecolor=light("paper") if hatch else colour,
-                linewidth=0.4 if hatch else 0,
+                linewidth=0,
                 alpha=0.28 if entry.kind == "pale" else None,
-                hatch=hatch,
             )
         )
+        draw_pattern(drawn, [(left, low, right, high)], entry.pattern)
         return
     line = LINES[entry.colour]
     marker = (entry.mark or line.marker).removesuffix("-")
