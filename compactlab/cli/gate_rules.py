@@ -72,7 +72,9 @@ def _table(table: Any, place: Place, faults: Faults, selectors: tuple[str, ...])
     for metric in asked:
         at = (*place, metric)
         if metric not in METRICS:
-            faults.add(at, unknown("metric", metric, (*METRICS, *selectors)))
+            faults.add(
+                at, unknown("metric", metric, (*METRICS, *selectors), "compactlab list metrics")
+            )
         elif "type" in chosen and metric != NEED:
             faults.add(at, _of_type(metric, chosen["type"]))
         else:

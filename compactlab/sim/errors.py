@@ -59,8 +59,24 @@ class ContractError(CompactlabError):
     """A strategy did what no strategy may do, e.g. returned something that is no view."""
 
 
-def unknown(what: str, name: str, known: Iterable[str]) -> str:
+_NAMED = 12
+# What is shorter is part of too much.
+_PART = 3
+
+
+def unknown(what: str, name: str, known: Iterable[str], listing: str = "") -> str:
     """Say that a name is not known, and which known ones are nearest.
+
+    Parameters
+    ----------
+    what
+        What it is the name of.
+    name
+        The name.
+    known
+        The names that are known. Where none is near, the first twelve are told.
+    listing
+        What shows all of them, where they are too many to be told; "" for nothing.
 
     Examples
     --------
@@ -69,6 +85,13 @@ def unknown(what: str, name: str, known: Iterable[str]) -> str:
     """
     known = sorted(known)
     near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
-    known_ones = f"known: {', '.join(known)}" if known else "there are none"
-    hint = f"did you mean {' or '.join(near)}?" if near else known_ones
+    # A part of a long name is not much like the whole of it.
+    near = near or [each for each in known if len(name) >= _PART and name in each][:3]
+    if near:
+        hint = f"did you mean {' or '.join(near)}?"
+    elif len(known) > _NAMED:
+        hint = f"known: {', '.join(known[:_NAMED])} and {len(known) - _NAMED:,} more"
+        hint += f"; {listing} shows all" if listing else ""
+    else:
+        hint = f"known: {', '.join(known)}" if known else "there are none"
     return f"unknown {what} {name!r}; {hint}"

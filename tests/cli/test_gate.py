@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from junitparser import JUnitXml
 
 import compactlab
-from compactlab.cli.gate_rules import SELECTORS, read_rules
 from compactlab.reports.gate.baseline import GATED
-from compactlab.reports.gate.rules import Rule
 from compactlab.sim.results import Results
 
 MINE = """
@@ -295,17 +291,22 @@ def test_rules_to_begin_with_hold_for_what_has_not_changed(
     assert "no run fits" in done.out or done.code == 0
 
 
-def test_the_rules_that_the_page_shows_can_be_read(tmp_path):
-    page = (Path(__file__).resolve().parents[2] / "docs" / "gate.md").read_text("utf-8")
-    _, shown = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
-    assert len(read_rules(rules(tmp_path, shown))) == 6
-    grammar = page.partition("## Rules")[2].partition("## ")[0]
-    rows = re.findall(r"^\| (`.*?) \|", grammar, re.MULTILINE)
-    texts = [text for row in rows for text in re.findall(r"`([^`]+)`", row)]
-    taken = [text for text in texts if text not in SELECTORS]
-    assert len(taken) == 10
-    assert [Rule.parse("calls", text).text for text in taken] == taken
-    assert set(texts) - set(taken) == set(SELECTORS)
+def test_a_strategy_with_other_settings_is_held_against_what_it_was(cli, store, baseline, tmp_path):
+    results = Results.load(store)
+    first, second = "sliding_window(keep=4)", "sliding_window(keep=3)"
+    names = {second if spec == first else spec: name.replace("keep=4", "keep=3")
+             for spec, name in results.manifest["strategies"].items()}  # fmt: skip
+    runs = [replace(r, strategy=second if r.strategy == first else r.strategy)
+            for r in results.runs]  # fmt: skip
+    folder = tmp_path / "changed"
+    Results(runs, results.manifest | {"strategies": names}).save(folder)
+    file = rules(tmp_path, '[rules]\ncost_usd = "+2%"\n')
+    for more in ((), ("--rules", file)):
+        done = cli("gate", folder, "--baseline", baseline, *more)
+        assert done.code == 0, done.said
+        assert f"note: {second} is held against {first} of the baseline\n" in done.out
+    told = cli("report", folder, "--baseline", baseline)
+    assert f"{second} is held against {first} of the baseline\n" in told.out
 
 
 def test_a_change_of_one_s_own_code_is_what_a_gate_is_for(cli, tmp_path):

@@ -18,6 +18,8 @@ _CUT = "\n\nThe rest was too long for this page.\n"
 def commands(verdict: Verdict) -> list[str]:
     """Workflow commands, a line each: an error for each obstacle and for each rule that fails.
 
+    Of rules that only fail for what is told anyway, there is one that says how many.
+
     Parameters
     ----------
     verdict
@@ -34,13 +36,13 @@ def commands(verdict: Verdict) -> list[str]:
 
 
 def _obstacles(verdict: Verdict) -> Iterator[tuple[str, str]]:
-    for obstacle in verdict.obstacles:
+    for obstacle in (*verdict.obstacles, *map(Words(verdict).together, verdict.folded)):
         yield "cannot judge", obstacle
 
 
 def _failures(verdict: Verdict) -> Iterator[tuple[str, str]]:
     words = Words(verdict)
-    for finding in verdict.failed:
+    for finding in verdict.told:
         told = [words.subject(finding.subject), words.figures(finding), *words.details(finding)]
         moves = ", ".join(map(words.moved, finding.moved))
         said = "; ".join(filter(None, told))

@@ -142,7 +142,9 @@ def metrics_named(names: Iterable[str]) -> tuple[str, ...]:
     wanted: set[str] = set()
     for name in names:
         if name not in families and name not in METRICS:
-            raise UsageError(unknown("metric", name, (*families, *METRICS)))
+            raise UsageError(
+                unknown("metric", name, (*families, *METRICS), "compactlab list metrics")
+            )
         wanted |= families.get(name, {name})
     return tuple(name for name in METRICS if name in wanted)
 

@@ -11,6 +11,7 @@ from compactlab.reports.gate.baseline import Baseline
 from compactlab.reports.gate.obstacles import elsewhere
 from compactlab.reports.gate.record import Record, Subject
 from compactlab.reports.gate.rules import same
+from compactlab.reports.gate.successors import Successors
 from compactlab.reports.markdown import code, line
 from compactlab.reports.scope import Name
 from compactlab.reports.text import clean, counted, enumerated
@@ -42,6 +43,8 @@ class Change:
 def changes(results: Results, before: Baseline) -> list[Change]:
     """Find what has changed, over the runs that both have.
 
+    What has other fields than it had is held against what it was, as by a gate.
+
     Parameters
     ----------
     results
@@ -50,6 +53,7 @@ def changes(results: Results, before: Baseline) -> list[Change]:
         What was.
     """
     after = Baseline.of(results, before.metrics)
+    before = Successors.of(before, after).applied(before)
     found = []
     for subject, new in after.records.items():
         old = before.records.get(subject, {})
@@ -87,8 +91,12 @@ def changes_told(results: Results, before: Baseline, form: str) -> str:
             "Against the baseline nothing can be said: figures are of another provenance.",
             *(f"- {name(text)}" for text in other),
         ])  # fmt: skip
+    successors = Successors.of(before, after)
+    before = successors.applied(before)
     found = changes(results, before)
     lines = [_headline(found, before, after)]
+    told = [*successors.remarks, *successors.doubts]
+    lines += [f"- {name(text)}" if form == "md" else f"  {name(text)}" for text in told]
     if found and form == "md":
         heads = ("strategy", "USD", "needs forgotten", "also changed")
         lines += ["", line(heads), line([":--", "--:", "--:", ":--"])]

@@ -10,17 +10,23 @@ from compactlab.reports.gate.judging import Judge
 from compactlab.reports.gate.obstacles import elsewhere, news, obstacles
 from compactlab.reports.gate.rules import Outcome
 from compactlab.reports.gate.side import Side
+from compactlab.reports.gate.successors import Successors
 from compactlab.reports.gate.verdict import Finding, Verdict
 from compactlab.sim.results import Results
+
+_ABSENT = "there is no baseline"
 
 
 def gate(
     results: Results,
     before: Baseline | None,
     demands: Sequence[Demand] | None = None,
-    absence: str = "there is no baseline",
+    absence: str = _ABSENT,
 ) -> Verdict:
     """Judge results by a baseline.
+
+    What the baseline knows under other fields is held against what it was, and that is said, see
+    :mod:`compactlab.reports.gate.successors`.
 
     Parameters
     ----------
@@ -43,10 +49,12 @@ def gate(
     metrics = {*(before.metrics if before else ()), *(d.rule.metric for d in demands or ())}
     after = Baseline.of(results, metrics)
     other = elsewhere(before, after) if before else []
-    stopped = [*other, *obstacles(results, before, after, exact=exact)]
+    changed = Successors.of(before, after) if before else Successors({})
+    before = changed.applied(before) if before else None
+    stopped = [*other, *changed.doubts, *obstacles(results, before, after, exact=exact)]
     refusal = "the baseline is of another provenance" if other else ""
     if before is None:
-        refusal = absence
+        refusal = _ABSENT
         stopped = [absence, *stopped]
     if demands is None:
         types = sorted({*before.types, *after.types}) if before and before.typed else []
@@ -55,7 +63,9 @@ def gate(
     findings = tuple(
         finding for demand in demands for finding in _asked(judge, demand, after, exact)
     )
-    return Verdict(findings, tuple(stopped), tuple(news(before, after, exact=exact)))
+    # Where nothing is compared, nothing is held against anything.
+    told = [*(() if other else changed.remarks), *news(before, after, exact=exact)]
+    return Verdict(findings, tuple(stopped), tuple(told))
 
 
 def _asked(judge: Judge, demand: Demand, after: Baseline, exact: bool) -> Iterator[Finding]:

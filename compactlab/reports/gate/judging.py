@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from compactlab.reports.gate.demand import Demand
 from compactlab.reports.gate.moves import moved_most
@@ -12,11 +13,18 @@ from compactlab.reports.gate.record import Record, Subject
 from compactlab.reports.gate.rules import Judgement, Outcome, same
 from compactlab.reports.gate.side import Records, Side, by_conversation
 from compactlab.reports.gate.span import span_of
-from compactlab.reports.gate.verdict import Finding, Move, Span
+from compactlab.reports.gate.verdict import Finding, Follows, Move, Span
 from compactlab.reports.text import counted
 
 REPLAYS = 5
 """With fewer replays of a conversation, nothing that has noise is judged."""
+
+
+class _Refusal(NamedTuple):
+    """Why a rule cannot be judged, and what that follows from."""
+
+    reason: str
+    follows: Follows = ""
 
 
 @dataclass(frozen=True)
@@ -38,12 +46,12 @@ class Judge:
     def finding(self, demand: Demand, subject: Subject, type: str) -> Finding:
         """What comes of a rule for a subject and a type of fact."""
         theirs, mine = (side.records(subject, demand) for side in (self.before, self.after))
-        paired = not self._unpaired(demand, subject, type, theirs, mine)
+        paired = self._unpaired(demand, subject, type, theirs, mine) is None
         was = self.before.figure(subject, demand, type) if paired else None
         is_ = self.after.figure(subject, demand, type)
         span = None
         if refused := self._refused(demand, subject, type, theirs, mine):
-            judgement = Judgement(Outcome.UNJUDGED, refused)
+            judgement = Judgement(Outcome.UNJUDGED, refused.reason)
         elif demand.rule.exact:
             judgement = _exactly(demand, type, theirs, mine)
         elif paired and was is None and is_ is None:
@@ -56,36 +64,35 @@ class Judge:
         if judgement.outcome in (Outcome.REGRESSED, Outcome.INCONCLUSIVE):
             old = theirs.values() if paired else ()
             moved = moved_most(demand.rule, old, mine.values(), type)
-        return Finding(
-            demand, subject, judgement.outcome, judgement.reason, type, was, is_, span, moved
-        )
+        found = judgement.outcome, judgement.reason, type, was, is_, span, moved
+        return Finding(demand, subject, *found, refused.follows if refused else "")
 
     def _refused(
         self, demand: Demand, subject: Subject, type: str, theirs: Records, mine: Records
-    ) -> str:
-        """Why a rule cannot be judged; "" if it can."""
+    ) -> _Refusal | None:
+        """Why a rule cannot be judged; None if it can."""
         metric = demand.rule.metric
         if self.after.lacks(metric, type):
-            return f"the store has no {_what(metric, type)}"
+            return _Refusal(f"the store has no {_what(metric, type)}")
         if demand.rule.relative:
             return self._unpaired(demand, subject, type, theirs, mine)
-        return "" if mine else "none of its runs went well"
+        return None if mine else _Refusal("none of its runs went well")
 
     def _unpaired(
         self, demand: Demand, subject: Subject, type: str, theirs: Records, mine: Records
-    ) -> str:
-        """Why its figures cannot be held against those of the baseline; "" if they can."""
+    ) -> _Refusal | None:
+        """Why its figures cannot be held against those of the baseline; None if they can."""
         metric = demand.rule.metric
         if self.refusal:
-            return self.refusal
+            return _Refusal(self.refusal, "baseline")
         if self.before.lacks(metric, type):
-            return f"the baseline has no {_what(metric, type)}"
+            return _Refusal(f"the baseline has no {_what(metric, type)}")
         if subject not in self.before.subjects:
-            return "it is not in the baseline"
+            return _Refusal("it is not in the baseline", "strategy")
         gone, new = len(theirs.keys() - mine.keys()), len(mine.keys() - theirs.keys())
         said = [f"{counted(gone, 'run')} of the baseline missing"] if gone else []
         said += [f"{counted(new, 'run')} not in the baseline"] if new else []
-        return " and ".join(said)
+        return _Refusal(" and ".join(said), "strategy") if said else None
 
 
 def _what(metric: str, type: str) -> str:

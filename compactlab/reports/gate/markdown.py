@@ -33,11 +33,12 @@ def markdown(verdict: Verdict) -> str:
     words = Words(verdict, code)
     lines = [f"### {capitalised(words.headline)}", ""]
     lines += [f"- cannot judge: {code(obstacle)}" for obstacle in verdict.obstacles]
+    lines += [f"- cannot judge: {words.together(each)}" for each in verdict.folded]
     lines += [f"- {code(remark)}" for remark in verdict.remarks]
-    if verdict.obstacles or verdict.remarks:
+    if verdict.obstacles or verdict.folded or verdict.remarks:
         lines.append("")
-    if verdict.failed:
-        lines += [*_table(words, verdict.failed), ""]
+    if verdict.told:
+        lines += [*_table(words, verdict.told), ""]
     held = [finding for finding in in_order(verdict.findings) if finding.holds]
     if held:
         # Folded up, so that what failed is what one sees.

@@ -108,7 +108,7 @@ class Rule:
         '<= 6'
         """
         if metric not in METRICS:
-            raise UsageError(unknown("metric", metric, METRICS))
+            raise UsageError(unknown("metric", metric, METRICS, "compactlab list metrics"))
         written = text.strip()
         if written == _EXACT:
             return cls(metric, _EXACT)

@@ -46,7 +46,10 @@ def terminal(verdict: Verdict) -> str:
 
 def _lines(verdict: Verdict) -> Iterator[Line]:
     words = Words(verdict)
-    failed = verdict.failed
+    # Causes first; of what only follows from them, how many.
+    for told in (*map(clean, verdict.obstacles), *map(words.together, verdict.folded)):
+        yield f"CANNOT JUDGE  {told}", "yellow"
+    failed = verdict.told
     for finding in failed[:_TOLD]:
         yield from _finding(words, finding)
     if len(failed) > _TOLD:
@@ -58,8 +61,6 @@ def _lines(verdict: Verdict) -> Iterator[Line]:
     if len(spans) > _TOLD:
         more = counted(len(spans) - _TOLD, "check")
         yield f"and {more} more passed by interval: --markdown, --json and --junit have all", "dim"
-    for obstacle in verdict.obstacles:
-        yield f"CANNOT JUDGE  {clean(obstacle)}", "yellow"
     for remark in verdict.remarks:
         yield f"note: {clean(remark)}", "dim"
     yield words.headline, ("bold green", "bold red", "bold yellow")[verdict.code]

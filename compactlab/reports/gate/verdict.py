@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Literal
 
 from compactlab.reports.gate.demand import Demand
 from compactlab.reports.gate.names import brief
@@ -11,6 +12,8 @@ from compactlab.reports.gate.record import Subject
 from compactlab.reports.gate.rules import Outcome
 
 _ORDER = (Outcome.REGRESSED, Outcome.UNJUDGED, Outcome.INCONCLUSIVE, Outcome.HOLDS)
+
+Follows = Literal["", "baseline", "strategy"]
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,10 @@ class Finding:
         The interval, where it was judged by one.
     moved
         The conversations that moved most, the worst first.
+    follows
+        What the outcome only follows from: nothing is compared with the ``baseline`` at all, or
+        runs of the ``strategy`` are missing. That is told once, as an obstacle or a remark; "" if
+        the finding is to be told by itself.
     """
 
     demand: Demand
@@ -88,6 +95,7 @@ class Finding:
     after: float | None = None
     span: Span | None = None
     moved: tuple[Move, ...] = ()
+    follows: Follows = ""
 
     @property
     def holds(self) -> bool:
@@ -147,6 +155,22 @@ class Verdict:
     def failed(self) -> list[Finding]:
         """The findings that are no pass: what regressed first, then what cannot be judged."""
         return in_order(finding for finding in self.findings if not finding.holds)
+
+    @property
+    def told(self) -> list[Finding]:
+        """The findings that are no pass, without those of which it is enough to say how many."""
+        folded = {id(finding) for each in self.folded for finding in each}
+        return [finding for finding in self.failed if id(finding) not in folded]
+
+    @property
+    def folded(self) -> list[list[Finding]]:
+        """Findings that only follow from what is told anyway, together by what that is."""
+        groups: dict[tuple[str, Subject | None], list[Finding]] = {}
+        for finding in self.findings:
+            if finding.follows:
+                whose = finding.subject if finding.follows == "strategy" else None
+                groups.setdefault((finding.reason, whose), []).append(finding)
+        return [group for group in groups.values() if len(group) > 1]
 
 
 def in_order(findings: Iterable[Finding]) -> list[Finding]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from compactlab.reports.gate.names import brief
@@ -50,7 +50,7 @@ class Words:
         ]
         of = f"of {counted(len(findings), 'check')}"
         said = f"{listed(told)} {of}" if told else f"{counted(len(findings), 'check')} passed"
-        if self.verdict.obstacles:
+        if self.verdict.obstacles and not self.verdict.count(Outcome.UNJUDGED):
             said += "; not everything can be judged" if findings else ""
         return f"gate: {self.verdict.word}: {said}" if findings else f"gate: {self.verdict.word}"
 
@@ -61,6 +61,12 @@ class Words:
         told = f"{self.name(subject.label)} under {self.name(subject.model)}"
         every = {f.subject.summarizer for f in self.verdict.findings if f.subject}
         return f"{told} with {self.name(subject.summarizer)}" if len(every) > 1 else told
+
+    def together(self, findings: Sequence[Finding]) -> str:
+        """How many findings follow from the same, and from what."""
+        first = findings[0]
+        of = f" of {self.subject(first.subject)}" if first.follows == "strategy" else ""
+        return f"{counted(len(findings), 'check')}{of}: {self.quote(first.reason)}"
 
     def name(self, name: str) -> str:
         """A name, made harmless and not longer than helps."""

@@ -52,6 +52,39 @@ def test_the_terminal_says_what_failed_with_before_and_after_and_where(verdict) 
     ]
 
 
+def test_causes_come_first_and_what_follows_from_them_is_a_count(two, judged) -> None:
+    verdict = judged(two(), two(window=9), ("structural_validity", "<= 1"), ("cost_usd", "+2%"))
+    told = "the baseline is of another provenance"
+    assert terminal(verdict).splitlines() == [
+        "CANNOT JUDGE  other provenance: the window: was 2000, is 9",
+        f"CANNOT JUDGE  2 checks: {told}",
+        "gate: cannot judge: 2 cannot be judged of 4 checks",
+    ]
+    lines = markdown(verdict).splitlines()
+    assert lines[2:4] == [
+        "- cannot judge: `other provenance: the window: was 2000, is 9`",
+        f"- cannot judge: 2 checks: `{told}`",
+    ]
+    assert len(commands(verdict)) == 2
+    assert len(json.loads(machine(verdict))["findings"]) == 4
+    [suite] = list(JUnitXml.fromstring(junit(verdict)))
+    assert (suite.tests, suite.errors) == (5, 3)
+
+
+def test_what_is_new_is_told_in_a_line_whatever_is_asked(two, judged) -> None:
+    known = two()
+    known.runs = [run for run in known.runs if run.strategy == "keep_all()"]
+    verdict = judged(known, two(), ("cost_usd", "+2%"), ("calls", "+2%"))
+    assert terminal(verdict).splitlines() == [
+        "CANNOT JUDGE  2 checks of sliding_window(keep=20) under recorded: it is not in the "
+        "baseline",
+        "note: not in the baseline: sliding_window(keep=20) (recorded)",
+        "gate: cannot judge: 2 cannot be judged of 4 checks",
+    ]
+    one = terminal(judged(known, two(), ("calls", "+2%"))).splitlines()
+    assert one[0].startswith("CANNOT JUDGE  calls +2%, sliding_window(keep=20)")
+
+
 def test_junit_tells_failures_from_errors(verdict) -> None:
     xml = JUnitXml.fromstring(junit(verdict))
     [suite] = list(xml)

@@ -1,0 +1,134 @@
+"""A strategy whose settings have changed is held against what it was, and that is said."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from compactlab.reports.gate.baseline import Baseline
+from compactlab.reports.gate.changes import changes_told
+from compactlab.reports.gate.demand import Demand
+from compactlab.reports.gate.rules import Outcome, Rule
+from compactlab.sim.results import Results
+
+WAS, IS = "sliding_window(keep=20)", "sliding_window(keep=10)"
+SAID = f"{IS} is held against {WAS} of the baseline"
+CHANGE = ("cost_usd", "+2%")
+
+
+@pytest.fixture
+def called(two) -> Callable[..., Results]:
+    """The results of two strategies, of which the second goes by other names."""
+
+    def build(*specs: str, first: str = "keep_all()", **fields: str) -> Results:
+        results = two()
+        names = {"keep_all()": [first], WAS: specs}
+        runs = [
+            replace(run, strategy=spec, **fields)
+            for run in results.runs
+            for spec in names[run.strategy]
+        ]
+        for run in runs:
+            run.metrics = dict(run.metrics)
+        labels = {spec: spec for spec in (*specs, first)}
+        return Results(runs, results.manifest | {"strategies": labels})
+
+    return build
+
+
+@pytest.mark.parametrize("rules", [(), (CHANGE,), (CHANGE, ("structural_validity", "<= 1"))])
+def test_it_is_judged_as_a_change_and_that_is_said(rules, called, changed, judged, of) -> None:
+    verdict = judged(called(WAS), called(IS), *rules)
+    assert (verdict.code, verdict.obstacles, verdict.remarks) == (0, (), (SAID,))
+    dearer = changed(called(IS), IS, cost_usd=lambda was, run: was * 1.03)
+    verdict = judged(called(WAS), dearer, *rules)
+    assert (verdict.code, verdict.remarks) == (1, (SAID,))
+    [found] = verdict.failed
+    assert (found.subject.strategy, found.outcome) == (IS, Outcome.REGRESSED)
+    assert found.after == pytest.approx(1.03 * found.before)
+
+
+def test_a_pipeline_goes_by_the_names_of_its_parts(called, judged) -> None:
+    was, is_ = "cut(most=3) + repair()", "cut(most=5) + repair()"
+    assert judged(called(was), called(is_), CHANGE).remarks == (
+        f"{is_} is held against {was} of the baseline",
+    )
+    assert judged(called(was), called("cut(most=3) + mend()"), CHANGE).code == 2
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        (
+            (WAS, "sliding_window(keep=30)"),
+            (IS,),
+            f"was {WAS} and sliding_window(keep=30), is {IS}",
+        ),
+        ((WAS,), ("sliding_window(keep=5)", IS), f"was {WAS}, is {IS} and sliding_window(keep=5)"),
+    ],
+)
+def test_of_several_of_a_name_nobody_knows_which_is_which(
+    before, after, told, called, judged
+) -> None:
+    for rules in ((), (CHANGE,)):
+        verdict = judged(called(*before), called(*after), *rules)
+        assert verdict.code == 2
+        assert verdict.obstacles[0] == f"which is which cannot be told: {told}"
+        assert not [remark for remark in verdict.remarks if "held against" in remark]
+
+
+def test_what_is_still_there_is_no_candidate(called, judged) -> None:
+    other = "sliding_window(keep=30)"
+    verdict = judged(called(WAS, other), called(IS, other), CHANGE)
+    assert (verdict.code, verdict.remarks) == (0, (SAID,))
+    more = judged(called(WAS), called(WAS, IS), CHANGE)
+    assert (more.code, more.remarks) == (2, (f"not in the baseline: {IS} (recorded)",))
+
+
+@pytest.mark.parametrize("other", [{"model": "another"}, {"summarizer": "lead(tokens=1)"}])
+def test_under_another_model_or_summariser_it_is_something_else(other, called, judged) -> None:
+    verdict = judged(called(WAS), called(IS, **other), CHANGE)
+    assert verdict.code == 2
+    assert not [remark for remark in verdict.remarks if "held against" in remark]
+
+
+def test_another_name_is_another_strategy(called, judged) -> None:
+    verdict = judged(called("cut(most=3)"), called(IS), CHANGE)
+    assert verdict.code == 2
+    assert {each.reason for each in verdict.failed} == {"it is not in the baseline"}
+
+
+def test_a_rule_finds_it_by_its_name_and_by_its_new_fields_alone(called, judged) -> None:
+    rule = Rule.parse(*CHANGE)
+    for name, code in (("sliding_window", 0), (IS, 0), (WAS, 2)):
+        assert judged(called(WAS), called(IS), Demand(rule, strategy=(name,))).code == code
+
+
+def test_where_nothing_is_compared_nothing_is_held_against_it(called, judged) -> None:
+    after = called(IS)
+    after.manifest["window"] = 9
+    assert judged(called(WAS), after).remarks == ()
+
+
+def test_long_specs_are_told_by_their_short_names_unless_these_are_the_same(called, judged) -> None:
+    usual = "".join(f", usual_{n}='as always'" for n in range(5))
+    specs = [f"cut(most={most}{usual})" for most in (3, 5)]
+    before, after = (called(spec) for spec in specs)
+    before.manifest["strategies"] = {specs[0]: "cut", "keep_all()": "keep_all"}
+    after.manifest["strategies"] = {specs[1]: "cut(most=5)", "keep_all()": "keep_all"}
+    assert judged(before, after).remarks == ("cut(most=5) is held against cut of the baseline",)
+    after.manifest["strategies"] = {specs[1]: "cut", "keep_all()": "keep_all"}
+    [told] = judged(before, after).remarks
+    assert told == f"{specs[1]} is held against {specs[0]} of the baseline"
+
+
+def test_a_report_beside_a_baseline_pairs_them_likewise(called, changed) -> None:
+    before = Baseline.of(called(WAS))
+    dearer = changed(called(IS), IS, cost_usd=lambda was, run: was * 1.5)
+    head, said, told = changes_told(dearer, before, "table").splitlines()
+    assert head == "Against the baseline, 1 of 2 strategies changed."
+    assert (said, told.partition(" (+")[0]) == (f"  {SAID}", f"  {IS}: 0.034 → 0.051")
+    shown = changes_told(dearer, before, "md")
+    assert f"- `{SAID}`\n\n| strategy |" in shown
+    several = changes_told(called(IS, "sliding_window(keep=5)"), before, "table")
+    assert "which is which cannot be told" in several
