@@ -222,6 +222,16 @@ def test_nothing_overlaps_or_is_cut_off(opened: Open, path: Path, width: int) ->
     assert page.evaluate(COLLISIONS) == []
 
 
+@pytest.mark.parametrize(("media", "width"), [("print", 1038), ("print", 720), ("screen", 420)])
+def test_with_all_details_open_nothing_is_wider_than_the_paper(
+    opened: Open, path: Path, media: str, width: int
+) -> None:
+    page = opened(path, width)
+    page.emulate_media(media=media)  # type: ignore[arg-type]
+    page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
 # Texts of a drawing that lie on each other or outside of it; a pixel is let.
 COLLISIONS = """() => {
   const found = [];
@@ -254,6 +264,7 @@ def test_it_goes_on_paper_with_its_charts(page: Page) -> None:
     printed = page.pdf(prefer_css_page_size=True)
     assert printed.startswith(b"%PDF")
     assert printed.count(b"/Type /Page\n") > 3
+    assert b"/Subtype /Image" not in printed  # lines stay lines, so the file stays small
 
 
 def test_without_a_script_the_largest_conversation_is_there(opened: Open, path: Path) -> None:
