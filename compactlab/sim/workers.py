@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count, islice
 from typing import Any, Protocol
@@ -138,9 +140,32 @@ class _Processes:
         # A copy: shards that are done are taken out while others are still handed out.
         calls = [delayed(_numbered)(work, number, shard) for number, shard in shards.items()]
         try:
-            yield from parallel(calls)
+            with _unheard():
+                done = parallel(calls)
+            yield from done
         except BrokenProcessPool:
             return
+
+
+@contextmanager
+def _unheard() -> Iterator[None]:
+    """Have processes that are started meanwhile not hear of Ctrl-C; it is told to this one after.
+
+    A terminal tells it to all of them. One that is starting would die with a traceback, where
+    nobody can catch it; so only this process stops, and ends the others. They inherit what this
+    thread does not hear, and so do threads that start others in place of those that died.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    from multiprocessing import resource_tracker
+
+    resource_tracker.ensure_running()  # up to Python 3.11, its start has this thread hear again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 _shards = count(1)

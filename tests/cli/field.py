@@ -107,6 +107,13 @@ def alive(pid: int) -> bool:
     return state != "Z"
 
 
+def hears_ctrl_c(pid: int) -> bool:
+    """Whether a process would be stopped by what a terminal tells all of them."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    (blocked,) = (int(line.split()[1], 16) for line in lines if line.startswith("SigBlk:"))
+    return not blocked >> (signal.SIGINT - 1) & 1
+
+
 @dataclass(frozen=True)
 class Field:
     """A folder with conversations, an experiment and a gate."""

@@ -10,7 +10,18 @@ from pathlib import Path
 import pytest
 
 from compactlab.sim.store import Store
-from tests.cli.field import EACH, MOMENTS, SHARDS, Field, children, content, ended, gone, until
+from tests.cli.field import (
+    EACH,
+    MOMENTS,
+    SHARDS,
+    Field,
+    children,
+    content,
+    ended,
+    gone,
+    hears_ctrl_c,
+    until,
+)
 
 pytestmark = pytest.mark.skipif(not Path("/proc").is_dir(), reason="no /proc to see workers in")
 
@@ -53,6 +64,8 @@ def test_a_run_that_is_stopped_in_any_way_is_continued_and_leaves_no_workers(
         for (send, how), code in stopped.items():
             with field.running(out, "--jobs", 2) as process:
                 workers = field.waiting(out)
+                # Else one that is just starting would die of it with a traceback.
+                assert not any(map(hears_ctrl_c, workers))
                 send(process.pid, how)
                 done = ended(process)
             assert (done.code, "Traceback" in done.err) == (code, False), done.said
@@ -62,6 +75,19 @@ def test_a_run_that_is_stopped_in_any_way_is_continued_and_leaves_no_workers(
     assert done.code == 0, done.said
     assert f"{12 * EACH} of {20 * EACH} cells are there already" in done.err
     assert content(out) == whole
+
+
+@pytest.mark.slow
+def test_workers_that_are_just_starting_say_nothing_of_ctrl_c(field, tmp_path):
+    with field.running(tmp_path / "out", "--jobs", 2) as process:
+        until(lambda: len(children(process.pid)) == 2)
+        workers = children(process.pid)
+        os.killpg(process.pid, signal.SIGINT)
+        done = ended(process)
+    assert done.code == 130, done.said
+    assert done.err.splitlines()[-1].startswith("stopped; what is done is in")
+    assert not [word for word in ("Traceback", "KeyboardInterrupt") if word in done.err]
+    gone(workers)
 
 
 def test_a_run_that_was_stopped_before_its_page_was_written_writes_it(
