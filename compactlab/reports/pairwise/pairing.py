@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from compactlab.reports.gate.demand import bare
+
 
 @dataclass(frozen=True)
 class Pairing:
@@ -45,17 +47,6 @@ class Pairing:
         paired = {spec for pair in changed for spec in pair}
         left = (tuple(spec for spec in specs if spec not in paired) for specs in (gone, new))
         return cls((*same, *changed), *left)
-
-
-def bare(spec: str) -> str:
-    """The names of a strategy's parts, without their fields.
-
-    Examples
-    --------
-    >>> bare("token_budget(tokens=5) + pair_repair()")
-    'token_budget + pair_repair'
-    """
-    return " + ".join(part.partition("(")[0] for part in spec.split(" + "))
 
 
 def _changed(gone: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, str]]:
