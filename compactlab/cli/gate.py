@@ -51,6 +51,8 @@ def gate(
 ) -> None:
     """Judge the store in DIR by a baseline, with rules or exactly.
 
+    A strategy whose settings have changed is held against what it was, and that is said.
+
     Exit codes: 0 all holds, 1 something regressed, 2 something cannot be judged: no baseline, one
     of another provenance, runs that are missing, an interval that reaches over a limit.
     """

@@ -12,6 +12,7 @@ from compactlab.reports.gate.rules import Outcome, Rule
 from compactlab.sim.results import Results
 
 WAS, IS = "sliding_window(keep=20)", "sliding_window(keep=10)"
+OTHER = "sliding_window(keep=30)"
 SAID = f"{IS} is held against {WAS} of the baseline"
 CHANGE = ("cost_usd", "+2%")
 
@@ -78,8 +79,7 @@ def test_of_several_of_a_name_nobody_knows_which_is_which(
 
 
 def test_what_is_still_there_is_no_candidate(called, judged) -> None:
-    other = "sliding_window(keep=30)"
-    verdict = judged(called(WAS, other), called(IS, other), CHANGE)
+    verdict = judged(called(WAS, OTHER), called(IS, OTHER), CHANGE)
     assert (verdict.code, verdict.remarks) == (0, (SAID,))
     more = judged(called(WAS), called(WAS, IS), CHANGE)
     assert (more.code, more.remarks) == (2, (f"not in the baseline: {IS} (recorded)",))
