@@ -112,8 +112,14 @@ def names_of(subject: Subject) -> tuple[str, str, str]:
 
 
 def bare(spec: str) -> str:
-    """The name of a strategy without its fields; a pipeline has only its whole spec."""
-    return spec if " + " in spec else spec.partition("(")[0]
+    """The name of a strategy without its fields; of a pipeline, those of its parts.
+
+    Examples
+    --------
+    >>> bare("token_budget(tokens=5) + pair_repair()")
+    'token_budget + pair_repair'
+    """
+    return " + ".join(part.partition("(")[0] for part in spec.split(" + "))
 
 
 def unchanged(metrics: Iterable[str], types: Iterable[str]) -> list[Demand]:
