@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from compactlab.reports.gate.baseline import Baseline
+from compactlab.reports.gate.demand import bare
 from compactlab.reports.gate.names import brief, some
 from compactlab.reports.gate.record import Subject
-from compactlab.reports.pairwise.pairing import bare
 from compactlab.reports.text import clean, shorten
 
 # Specs as long as this are told whole, and those that are longer if nothing else tells them apart.
