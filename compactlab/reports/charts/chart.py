@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from compactlab.reports.charts.drawing import canvas, free_standing, svg
+from compactlab.reports.charts.slide import Slide
 from compactlab.sim.whole_file import replace_file
 
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ class Chart:
         Which chart it is, the same in every comparison: ``pareto``, ``session``, ...
     subject
         What it is of, where there are several of a kind: a conversation. Plain text, as captions.
+    scope
+        What was compared, in a line, for those who see the chart alone.
 
     Raises
     ------
@@ -50,6 +52,7 @@ class Chart:
     figure: Figure = field(repr=False, compare=False)
     kind: str = ""
     subject: str = ""
+    scope: str = ""
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
@@ -63,6 +66,9 @@ class Chart:
     def save(self, folder: Path) -> list[Path]:
         """Write the drawing to files of its own, each of which is whole or not there.
 
+        There its title and its subject stand above it, and below it the first sentence of its
+        caption and what was compared.
+
         Parameters
         ----------
         folder
@@ -74,22 +80,16 @@ class Chart:
             ``NAME.svg``, in light colours and the same bytes each time, and ``NAME.png``, with 200
             dots an inch.
         """
+        slide = self._slide()
         drawn = {
-            folder / f"{self.name}.svg": free_standing(self.markup()).encode(),
-            folder / f"{self.name}.png": self._pixels(),
+            folder / f"{self.name}.svg": free_standing(slide.markup()).encode(),
+            folder / f"{self.name}.png": slide.pixels(DOTS_PER_INCH),
         }
         for path, content in drawn.items():
             replace_file(path, content)
         return list(drawn)
 
-    def _pixels(self) -> bytes:
-        out = BytesIO()
-        with canvas():
-            self.figure.savefig(
-                out,
-                format="png",
-                dpi=DOTS_PER_INCH,
-                facecolor="white",
-                metadata={"Software": None},
-            )
-        return out.getvalue()
+    def _slide(self) -> Slide:
+        first, end, _ = self.caption.partition(". ")
+        told = [text for text in (f"{first}{end.strip()}", self.scope) if text]
+        return Slide(self.figure, self.name, self.title, self.subject, told)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from compactlab.reports.charts.breakdown import breakdown
@@ -18,8 +19,10 @@ from compactlab.reports.charts.recall import by_age, by_round
 from compactlab.reports.charts.sensitivity import sensitivity
 from compactlab.reports.charts.sessions import Panel, session
 from compactlab.reports.charts.spikes import spikes
+from compactlab.reports.charts.stem import stem
 from compactlab.reports.comparison import Case, Comparison, case_of, comparisons
-from compactlab.reports.text import clean
+from compactlab.reports.scope import scope, told_apart
+from compactlab.reports.text import capitalised, clean
 from compactlab.sim.errors import UsageError
 from compactlab.sim.results import Results
 from compactlab.sim.run import Run
@@ -101,10 +104,17 @@ def save_charts(
 def _all(
     results: Results, compared: Sequence[Comparison], colours: Mapping[str, str]
 ) -> Iterator[Chart]:
+    """All charts, each with the name of its files and with what was compared."""
+    taken: set[str] = set()
     for number, comparison in enumerate(compared, 1):
-        yield from _drawn(results, comparison, colours, f"comparison-{number}")
-    if chart := sensitivity(compared, colours):
-        yield chart
+        under = told_apart(comparison, compared) if len(compared) > 1 else ""
+        told = f"{capitalised(scope(comparison))}."
+        for chart in _drawn(results, comparison, colours, f"comparison-{number}"):
+            name = stem(chart.kind, under, chart.subject, taken)
+            taken.add(name)
+            yield replace(chart, name=name, scope=told)
+    if ranks := sensitivity(compared, colours):
+        yield replace(ranks, name=stem(ranks.kind, "", "", taken))
 
 
 def _drawn(

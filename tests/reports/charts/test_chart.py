@@ -1,15 +1,22 @@
 """A chart as a file: whole, the same each time, in fonts and colours that are there."""
 
+import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from compactlab.reports.charts.chart import Chart
+from compactlab.reports.charts.drawing import width_of
 from compactlab.reports.charts.gallery import save_charts
 from compactlab.reports.charts.loops import loops
 from compactlab.reports.charts.pareto import pareto
+from compactlab.reports.charts.slide import Slide, wrapped
+from compactlab.reports.charts.stem import stem
 from compactlab.reports.comparison import Comparison
 from compactlab.sim.errors import UsageError
 from compactlab.sim.results import Results
@@ -72,10 +79,10 @@ def test_a_name_must_be_that_of_a_file_anywhere(name: str, chart: Chart) -> None
 def test_a_chart_that_cannot_be_written_leaves_nothing(
     chart: Chart, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fails(chart: Chart) -> bytes:
+    def fails(slide: Slide, dots: int) -> bytes:
         raise MemoryError
 
-    monkeypatch.setattr(Chart, "_pixels", fails)
+    monkeypatch.setattr(Slide, "pixels", fails)
     with pytest.raises(MemoryError):
         chart.save(tmp_path)
     assert list(tmp_path.iterdir()) == []
@@ -90,9 +97,55 @@ def test_all_charts_of_a_store_are_saved(
     files = save_charts(results, tmp_path / "new" / "charts", told.append)
     assert told == files
     names = [file.name for file in files]
-    assert names[:2] == ["comparison-1-pareto.svg", "comparison-1-pareto.png"]
-    assert "comparison-1-session-2.svg" in names
+    assert names[:2] == ["cost-and-memory.svg", "cost-and-memory.png"]
+    assert "context-two-claude-code.svg" in names
     assert sorted(files) == sorted((tmp_path / "new" / "charts").iterdir())
+
+
+@pytest.mark.usefixtures("small_pixels")
+def test_files_of_several_comparisons_say_of_which_they_are(
+    make: Callable[..., Run], store: Callable[..., Results], tmp_path: Path
+) -> None:
+    models = ("claude-sonnet-4-5", "claude-opus-4-5")
+    results = store(*(make("keep_all()", model=model) for model in models))
+    names = {file.name for file in save_charts(results, tmp_path)}
+    for model in models:
+        assert f"model-{model}-cost-and-memory.png" in names
+        assert f"model-{model}-context-one-claude-code.svg" in names
+
+
+@given(st.text(), st.text(), st.integers(1, 4))
+def test_any_conversation_gives_names_of_files_and_none_twice(a: str, b: str, times: int) -> None:
+    taken: set[str] = set()
+    for subject in [a, b] * times:
+        name = stem("session", b, subject, taken)
+        assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name)
+        assert len(name) < 160
+        assert name not in taken
+        taken.add(name)
+
+
+def test_a_file_tells_its_title_its_subject_and_what_was_compared(
+    chart: Chart, tmp_path: Path
+) -> None:
+    told = replace(chart, subject="<talk> & 7", scope="Two strategies over a conversation.")
+    svg, _ = told.save(tmp_path)
+    root = ElementTree.fromstring(svg.read_text("utf-8"))
+    heights = [float(part.attrib["height"]) for part in root if part.tag.endswith("svg")]
+    said = ["".join(part.itertext()) for part in root if part.tag.endswith("svg")]
+    assert said[0] == f"{chart.title}<talk> & 7"
+    assert said[2].startswith("One mark a strategy, over all conversations of this comparison")
+    assert said[2].endswith("better.Two strategies over a conversation.")
+    assert float(root.attrib["viewBox"].split()[3]) == pytest.approx(sum(heights), abs=0.2)
+    assert chart.title not in "".join(ElementTree.fromstring(chart.markup()).itertext())
+
+
+@given(st.text(max_size=300))
+def test_a_caption_is_no_wider_than_its_drawing(text: str) -> None:
+    lines = wrapped(text, 7.5, 200)
+    assert all(width_of(line, 7.5) <= 200 or len(line) <= 12 for line in lines)
+    if all(width_of(word, 7.5) <= 200 for word in text.split()):
+        assert " ".join(lines) == " ".join(text.split())
 
 
 def test_a_folder_that_is_a_file_is_refused(small: Results, tmp_path: Path) -> None:
