@@ -1,3 +1,5 @@
+import re
+
 """Models on the command line: their table, a file of one's own, and several in one run."""
 
 from __future__ import annotations
@@ -177,7 +179,7 @@ def test_a_run_under_ones_own_model_is_billed_by_its_prices(compactlab, process,
             assert figures["tokens_cache_read"] == 0
     shown = compactlab("report", tmp_path / "out1", "--format", "table").out
     for name in ("mine.1", "mine.1+night", "claude-sonnet-4-5"):
-        assert f"Model {name}; window" in done.out
+        assert re.search(rf"^Model {re.escape(name)}[;:]", done.out, re.MULTILINE)
         assert f"Model {name}; window" in shown
     assert "Model mine.1; window 50,000 tokens" in shown
     page = (tmp_path / "out1" / "report.html").read_text("utf-8")
