@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from compactlab.reports.charts.drawing import in_points, width_of
 from compactlab.reports.charts.labels import told_apart
 from compactlab.reports.charts.palette import light
-from compactlab.reports.charts.placement import nearest, place
+from compactlab.reports.charts.placement import Box, nearest, place, strayed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,6 +21,10 @@ _LOUD, _QUIET = 9.0, 7.5
 _LINE = 1.2
 # A name farther away than this gets a line to its dot.
 _LEAD = 9.0
+# Another dot that is farther from a name than its own by less than this could be taken for its.
+_DOUBT = 5.0
+# A line ends so far from the letters.
+_SHORT = 1.5
 # Dots nearer than this lie on each other.
 _SAME = 2.0
 # So many names of dots that lie on each other are told; then how many more there are.
@@ -32,7 +36,7 @@ _LETTERS = 44
 def write_names(
     axes: Axes,
     named: Mapping[str, Point],
-    loud: Collection[str],
+    loud: Mapping[str, str],
     drawn: Sequence[Point],
     *,
     crossed: bool,
@@ -46,7 +50,8 @@ def write_names(
     named
         Where the dot of each name is, in what the axes measure.
     loud
-        Names that are placed first, and written larger and darker.
+        Names that are placed first, and written larger and darker, with the names of the colours
+        of their dots. A line in that colour goes to the dot where another dot is nearer.
     drawn
         Points that names keep off, in points of the figure.
     crossed
@@ -56,24 +61,39 @@ def write_names(
     dots = [(float(x), float(y)) for x, y in axes.transData.transform([named[n] for n in first])]
     short = told_apart(first, _LETTERS)
     groups = _together(dots, short)
-    large = {text for text, name in zip(short, first, strict=True) if name in loud}
-    lines = [_told(names, large) for names in groups.values()]
+    worn = {text: loud[name] for text, name in zip(short, first, strict=True) if name in loud}
+    lines = [_told(names, worn) for names in groups.values()]
     sizes = [_size(each) for each in lines]
     (left, low), (right, high) = axes.transAxes.transform([(0, 0), (1, 1)])
     places = place(list(groups), sizes, (left + 2, low + 2, right, high), drawn, crossed=crossed)
-    for dot, each, size, at in zip(groups, lines, sizes, places, strict=True):
+    colours = [next((worn[text] for text in each if text in worn), "") for each in groups.values()]
+    for dot, each, size, at, colour in zip(groups, lines, sizes, places, colours, strict=True):
+        box = (at[0], at[1], at[0] + size[0], at[1] + size[1])
+        _lead(axes, dot, box, colour, strayed=strayed(box, dot, list(groups), _DOUBT))
         _write(axes, dot, each, size, at)
+
+
+def _lead(axes: Axes, dot: Point, box: Box, colour: str, *, strayed: bool) -> None:
+    """A line from a dot to its name, where one might take the name for another dot's."""
+    left, low, right, high = box
+    end = nearest((left, low + 1, right, high - 1), dot)
+    if math.dist(dot, end) <= _LEAD and not (strayed and colour):
+        return
+    share = 1 - _SHORT / max(math.dist(dot, end), _SHORT)
+    xs, ys = ([from_, from_ + (to - from_) * share] for from_, to in zip(dot, end, strict=True))
+    # Over quiet dots, so that it is seen where there are many.
+    look: dict[str, Any] = (
+        {"linewidth": 1.1, "zorder": 3.2} if colour else {"linewidth": 0.5, "zorder": 2}
+    )
+    whole = in_points(axes.figure.get_figure(root=True))
+    axes.plot(xs, ys, transform=whole, color=light(colour or "grey"), **look)
 
 
 def _write(
     axes: Axes, dot: Point, lines: Sequence[tuple[str, bool]], size: Point, at: Point
 ) -> None:
-    (x, y), (width, height) = at, size
+    (x, y), (width, _) = at, size
     whole = in_points(axes.figure.get_figure(root=True))
-    end = nearest((x, y + 1, x + width, y + height - 1), dot)
-    if math.dist(dot, end) > _LEAD:
-        xs, ys = zip(dot, end, strict=True)
-        axes.plot(xs, ys, transform=whole, color=light("grey"), linewidth=0.5, zorder=2)
     # Anchored where it is next to its dot, because the page's font may be narrower than ours.
     share, anchor = _anchor(dot[0], x, width)
     for text, is_loud in reversed(lines):

@@ -25,7 +25,7 @@ _LEFT, _RIGHT, _BELOW = 50.0, 18.0, 36.0
 # So far apart are the points of a line that names keep off.
 _CLOSE = 4.0
 # If one costs so many times what is usual, dollars are drawn on an axis of powers.
-_FAR = 6.0
+_FAR = 4.0
 # The axis of needs met begins here at the latest.
 _MOST = 0.95
 _KEY = (
@@ -97,7 +97,7 @@ def pareto(comparison: Comparison, colours: Mapping[str, str], name: str) -> Cha
             _dot(axes, row, light(colours[row.spec]), loud=colours[row.spec] != "grey")
         # The dearest first: to their right there is nothing yet, so lines seldom cross.
         named = {row.label: _place(row) for row in reversed(rows)}
-        loud = {row.label for row in rows if colours[row.spec] != "grey"}
+        loud = {row.label: each for row in rows if (each := colours[row.spec]) != "grey"}
         write_names(axes, named, loud, _stepped(axes, front), crossed=bool(intervals))
     return Chart(name, "What it costs against what is remembered", _CAPTION + told, drawn, "pareto")
 

@@ -11,6 +11,8 @@ Box = tuple[float, float, float, float]
 _NEAR = 7.0
 _DOT = 5.0
 _GAP = 4.0
+# Up to here, a place that is nearest to its own dot is better than one that is nearer to it.
+_CLEAR = 50.0
 _DISTANCES = (_NEAR, 12, 18, 26, 36, 48, 62, 78, 96, 116, 140)
 # Right, left, above, below, and what is between.
 _ANGLES = (0, 180, 90, 270, 30, -30, 150, 210, 60, -60, 120, 240, 75, 105, -75, 255)
@@ -43,8 +45,9 @@ def place(
     Returns
     -------
     list of (x, y)
-        The lower left corner of each name. A name for which there is no free place with a free
-        line to its dot gets a free place, and if there is none, the one that covers least.
+        The lower left corner of each name. Places that are nearer to another dot come last. A name
+        for which there is no free place with a free line to its dot gets a free place whose line
+        crosses least, and if there is none, the one that covers least.
 
     Examples
     --------
@@ -57,9 +60,10 @@ def place(
     places: list[Point] = []
     for dot, size in zip(dots, sizes, strict=True):
         boxes = [box for box in _around(dot, size, angles) if _within(box, frame)]
-        clear = (box for box in boxes if not any(_touch(box, each) for each in besides))
-        free = (box for box in (*clear, *boxes) if _free(box, dot, taken))
-        box = next(free, None) or _least(boxes, taken) or _beside(dot)
+        clear = [box for box in boxes if not any(_touch(box, each) for each in besides)]
+        own = [box for box in clear if _far(box, dot) < _CLEAR and not strayed(box, dot, dots)]
+        free = (box for box in (*own, *clear, *boxes) if _free(box, dot, taken))
+        box = next(free, None) or _least(boxes, dot, taken) or _beside(dot)
         beside = (box[0] - _GAP, box[1], box[2] + _GAP, box[3])
         taken += [beside, *(_square(point, 1) for point in _line(dot, box))]
         places.append((box[0], box[1]))
@@ -69,6 +73,16 @@ def place(
 def nearest(box: Box, dot: Point) -> Point:
     """The point of a name that is nearest to its dot: there a line between them ends."""
     return max(box[0], min(dot[0], box[2])), max(box[1], min(dot[1], box[3]))
+
+
+def strayed(box: Box, dot: Point, dots: Sequence[Point], slack: float = 0.0) -> bool:
+    """Whether a name stands nearer to another dot than to its own, or nearly so by some slack."""
+    limit = _far(box, dot) + slack - 1e-9
+    return any(_far(box, other) < limit for other in dots if other != dot)
+
+
+def _far(box: Box, dot: Point) -> float:
+    return math.dist(nearest(box, dot), dot)
 
 
 def _around(dot: Point, size: Point, angles: Sequence[int]) -> Iterator[Box]:
@@ -83,11 +97,17 @@ def _around(dot: Point, size: Point, angles: Sequence[int]) -> Iterator[Box]:
             yield left, low, left + width, low + height
 
 
-def _least(boxes: Sequence[Box], taken: Sequence[Box]) -> Box | None:
-    """The first of those that cover least."""
-    return min(
-        boxes, key=lambda box: round(sum(_common(box, other) for other in taken), 9), default=None
-    )
+def _least(boxes: Sequence[Box], dot: Point, taken: Sequence[Box]) -> Box | None:
+    """Of those that cover least the first whose line to the dot crosses least."""
+    covered = [round(sum(_common(box, other) for other in taken), 9) for box in boxes]
+    best = [box for box, area in zip(boxes, covered, strict=True) if area == min(covered)]
+    return min(best, key=lambda box: _crossings(box, dot, taken), default=None)
+
+
+def _crossings(box: Box, dot: Point, taken: Sequence[Box]) -> int:
+    line = [_square(point, 1) for point in _line(dot, box)]
+    near = [other for other in taken if any(_touch(point, other) for point in line)]
+    return len(near)
 
 
 def _beside(dot: Point) -> Box:
