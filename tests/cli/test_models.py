@@ -1,10 +1,10 @@
-import re
 
 """Models on the command line: their table, a file of one's own, and several in one run."""
 
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
