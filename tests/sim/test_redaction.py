@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import socket
+import string
 from dataclasses import dataclass
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from compactlab.sim.message import Message, verbatim
@@ -58,6 +59,17 @@ def test_a_secret_is_hidden_wherever_it_stands(kind: str, context: str) -> None:
         (r"{\"client_secret\": \"abcd\"}", r"{\"client_secret\": \"[redacted Secret Keyword 1]\"}"),
         ("export DB_PASSWORD=abcd1234", "export DB_PASSWORD=[redacted Secret Keyword 1]"),
         ("refresh_token = `abcd`", "refresh_token = `[redacted Secret Keyword 1]`"),
+        ("password=hunter2secret", "password=[redacted Secret Keyword 1]"),
+        ("The password: hunter2secret.", "The password: [redacted Secret Keyword 1]."),
+        ("db_pass: 4711", "db_pass: [redacted Secret Keyword 1]"),
+        ("x-api-key: abc123", "x-api-key: [redacted Secret Keyword 1]"),
+        ("api_key=abc123, n=1", "api_key=[redacted Secret Keyword 1], n=1"),
+        ("secret=s3cr3t;", "secret=[redacted Secret Keyword 1];"),
+        ("/get?token=abcd1234&x=1", "/get?token=[redacted Secret Keyword 1]&x=1"),
+        ("accessToken: abcd1234", "accessToken: [redacted Secret Keyword 1]"),
+        ("login --password hunter2secret", "login --password [redacted Secret Keyword 1]"),
+        ('{"token": "abcd1234"}', '{"token": "[redacted Secret Keyword 1]"}'),
+        (r"password=hunter2\nnext", r"password=[redacted Secret Keyword 1]\nnext"),
         ("Authorization: Bearer " + "abcd" * 5, "Authorization: Bearer [redacted Bearer Token 1]"),
         (
             "https://bob:s3cretpw@example.org/x",
@@ -83,6 +95,15 @@ def test_what_a_secret_is_called_gives_it_away(text: str, shown: str) -> None:
         "logo@2x.png left-pad@1.3.0 a@b.T @pytest.mark.slow",
         "password = getpass()",
         "secret: ${SECRET} token: <yours>",
+        "token = tokens[0]; token = tok1[0]; token = next1token(x)",
+        "password = None; password: str = ''; self.password = password",
+        "token_budget = 4000; token_budget: 40k00; max_token=4096; tokens: 12a34b",
+        "password=args.password2 secret = self.secret1",
+        "secret: true; token: int64; api_key: string; secret = base64",
+        "a token abcd1234 of the key point1; monkey=abc123",
+        '{"token": "hello world 1", "token": "word", "next": "abcd1234"}',
+        "PASS: test_one1 pass: 1234 bypass=abc123",
+        "left-pad@1.3.0.rc1, at @2x.png",
         "max_tokens=4096 PRIMARY_KEY=id",
         "the password is not told; see the key",
         "2026-11-22T10:00:00Z 12345678:9",
@@ -179,6 +200,29 @@ def test_nobody_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket.socket, "connect", refuse)
     for secret in SECRETS.values():
         assert findings(f"x {secret} y") or "AKC" in secret
+
+
+ADDRESSES = ["jane.doe@example-corp.com", "kim@foo.io", "n_o+1@a.b-c.museum", "nora@126.com"]
+MARKS = st.text(st.sampled_from(f"{string.punctuation} \t\n«…—"), max_size=6)
+
+
+@given(MARKS, st.sampled_from(ADDRESSES), MARKS)
+@example("", ADDRESSES[0], "-")
+@example("_", ADDRESSES[1], "_")
+@example("\\", ADDRESSES[3], "..")
+def test_an_address_is_hidden_whatever_marks_stand_around_it(
+    before: str, address: str, after: str
+) -> None:
+    assert address not in Redactor().text(before + address + after)
+
+
+@pytest.mark.parametrize("after", ["", "-now", "_old", ".", "._x", "-", "9", "--1.txt"])
+def test_an_address_is_the_same_one_in_the_name_of_a_file(after: str) -> None:
+    shown = Redactor().text(f"kim@foo.io kim@foo.io{after}")
+    if after == "--1.txt":  # what goes on like a domain is hidden as well
+        assert shown == "[redacted Mail Address 1] [redacted Mail Address 2]"
+    else:
+        assert shown == f"[redacted Mail Address 1] [redacted Mail Address 1]{after}"
 
 
 # Pieces of what the patterns look for, put together by chance.

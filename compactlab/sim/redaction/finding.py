@@ -6,8 +6,10 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, partial
-from re import IGNORECASE, Match, Pattern
+from re import Match, Pattern
 from re import compile as compiled
+
+from compactlab.sim.redaction.assignment import ENV, STEMS, assigned
 
 MAIL = "Mail Address"
 PRIVATE_KEY = "Private Key"
@@ -23,7 +25,10 @@ _EDGES = " \t\r\n=:\"'"
 
 _LOCAL = 256  # characters of what stands before an @
 _DOMAIN = compiled(
-    r"(?:@|%40)(?!\dx\.)(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.){1,8}[^\W\d_]{2,24}(?![\w-])"
+    # No name of a picture (`@2x.`), and no version (`@1.2.0.rc1`).
+    r"(?:@|%40)(?!\dx\.|(?:\d{1,5}\.){2,4}[^\W\d_]{1,9}\d{1,5}(?![\w.-]))"
+    # What follows may be anything: in names of files it is `-`, `_` or a digit.
+    r"(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.){1,8}[^\W\d_]{2,24}"
 )
 _BEFORE = compiled(r"[\w.+%'-]+\Z")
 
@@ -77,24 +82,6 @@ _LIBRARY: tuple[tuple[str, str, tuple[str, ...], tuple[int, ...]], ...] = (
 )
 _BEGINNING = frozenset({"jwt", "openai", "mailchimp"})
 
-# What every name of a secret has in it, spelt out: ignoring case, a search takes ten times as long.
-_STEMS = tuple(
-    spell(stem)
-    for stem in ("key", "pass", "pwd", "secret", "token", "contrase")
-    for spell in (str, str.upper, str.capitalize)
-)
-_NAME = 60  # characters
-_QUOTED = (
-    rf"(?:{'|'.join(_STEMS)})\w{{0,{_NAME}}}\\?[\"'`]?\]?\s{{0,3}}(?:=>|:=|={{1,3}}|:)\s{{0,3}}"
-    r"\\?[\"'`](?![$<{%\[])([^\"'`\\\r\n]{4,512})"
-)
-# Names beside those that the library knows.
-_NAMES = r"(?:access|auth|refresh|bearer|session|bot|csrf)[_-]?token"
-_ENV = (
-    r"\b[A-Z][A-Z0-9_]{0,60}?(?:KEY|SECRET|TOKEN|PASSWORD|PASSWD|CREDENTIALS)\s{0,3}="
-    r"\s{0,3}(?![$<{%\[/\"'])([^\s\"'\\;,)]{8,})"
-)
-
 
 @dataclass(frozen=True, order=True)
 class Finding:
@@ -133,7 +120,7 @@ def _mails(text: str) -> Iterator[Finding]:
         begin = max(0, domain.start() - _LOCAL)
         before = _BEFORE.search(text[begin : domain.start()].rpartition("@")[2])
         if before is not None:
-            local = before[0].lstrip(".'%-")
+            local = before[0].lstrip(".'%+-")
             # Of JSON's written-out line break the last letter is no part of the address.
             at = domain.start() - len(local)
             cut = text[max(0, at - 1) : at] == "\\" and local[:1] in "nrtbf"
@@ -163,8 +150,6 @@ def _detectors() -> tuple[tuple[tuple[str, ...], Find], ...]:
     """What finds tokens, each with what a text must hold for it to be worth a look."""
     from importlib import import_module
 
-    from detect_secrets.plugins.keyword import DENYLIST
-
     found: list[tuple[tuple[str, ...], Find]] = []
     for module, name, needles, groups in _LIBRARY:
         detector = getattr(import_module(f"detect_secrets.plugins.{module}"), name)
@@ -178,9 +163,8 @@ def _detectors() -> tuple[tuple[tuple[str, ...], Find], ...]:
     for kind, needles, own in _OWN:
         regex = compiled(own)
         found.append((needles, partial(_tokens, regex, regex.groups, kind)))
-    names = compiled("|".join([*DENYLIST, _NAMES]), IGNORECASE)
-    found.append((_STEMS, partial(_assigned, compiled(_QUOTED), names)))
-    found.append((_STEMS, partial(_tokens, compiled(_ENV), 1, ASSIGNED, more=None)))
+    found.append((STEMS, _assigned))
+    found.append((STEMS, partial(_tokens, compiled(ENV), 1, ASSIGNED, more=None)))
     return tuple(found)
 
 
@@ -207,11 +191,8 @@ def _tokens(
             yield Finding(start, last, kind)
 
 
-def _assigned(regex: Pattern[str], names: Pattern[str], text: str) -> Iterator[Finding]:
-    """What is given in quotes to something that is called as secrets are."""
-    for found in regex.finditer(text):
-        if names.search(text, max(0, found.start() - _NAME), found.start(1)):
-            yield Finding(*found.span(1), ASSIGNED)
+def _assigned(text: str) -> Iterator[Finding]:
+    return (Finding(start, stop, ASSIGNED) for start, stop in assigned(text))
 
 
 def _is_sound(sound: Callable[[str], bool], found: Match[str]) -> bool:
