@@ -17,8 +17,9 @@ from tests.test_hostile_outputs import Said, call
 TOKEN = "gh" + "p_" + "a1B2" * 9
 PASSWORD = "hunter2xyz"
 PEM = "\n".join(["-----BEGIN PRIVATE" + " KEY-----", "MIIEow" * 9, "-----END PRIVATE KEY-----"])
-NAMES = ("ann.lee@corp.example", "bob.ray@corp.example")
-SECRETS = (TOKEN, PASSWORD, "MIIEow", "ann.lee", "bob.ray", "carol@", "AK" + "IAIOSFODNN7EXAMPLE")
+NAMES = ("ann.lee@corp.example", "bob.ray@corp.example_old")
+BARE = "s3cretword"
+SECRETS = (TOKEN, PASSWORD, BARE, "MIIEow", "ann.lee", "bob.ray", "carol@", "AK" + "IAIOSFODNN7EXAMPLE")
 
 
 def messages(mail: str) -> list[dict[str, object]]:
@@ -27,7 +28,7 @@ def messages(mail: str) -> list[dict[str, object]]:
     talk: list[dict[str, object]] = [
         {"role": "user", "content": f"Write to {mail}; password: '{PASSWORD}', token {TOKEN}"},
         {"role": "assistant", "content": None, "tool_calls": [asked]},
-        {"role": "tool", "tool_call_id": "c1", "content": f"{'port 8080 ' * 300}{TOKEN}\n{PEM}"},
+        {"role": "tool", "tool_call_id": "c1", "content": f"{'port 8080 ' * 300}db_password={BARE} {TOKEN}\n{PEM}"},
         {"role": "assistant", "content": f"Done: {PASSWORD} is set for {mail}."},
     ]
     for turn in range(5):
@@ -111,7 +112,7 @@ def test_every_figure_is_what_it_is_without(stores: tuple[Path, Path, Said]) -> 
 
 def test_two_conversations_stay_two(stores: tuple[Path, Path, Said]) -> None:
     names = {run.conversation for run in Results.load(stores[1]).runs if run.status == "ok"}
-    assert names == {"[redacted Mail Address 1]", "[redacted Mail Address 2]"}
+    assert names == {"[redacted Mail Address 1]", "[redacted Mail Address 2]_old"}
 
 
 def test_messages_are_still_found_by_their_names(stores: tuple[Path, Path, Said]) -> None:
