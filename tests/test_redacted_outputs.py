@@ -19,7 +19,16 @@ PASSWORD = "hunter2xyz"
 PEM = "\n".join(["-----BEGIN PRIVATE" + " KEY-----", "MIIEow" * 9, "-----END PRIVATE KEY-----"])
 NAMES = ("ann.lee@corp.example", "bob.ray@corp.example_old")
 BARE = "s3cretword"
-SECRETS = (TOKEN, PASSWORD, BARE, "MIIEow", "ann.lee", "bob.ray", "carol@", "AK" + "IAIOSFODNN7EXAMPLE")
+SECRETS = (
+    TOKEN,
+    PASSWORD,
+    BARE,
+    "MIIEow",
+    "ann.lee",
+    "bob.ray",
+    "carol@",
+    "AK" + "IAIOSFODNN7EXAMPLE",
+)
 
 
 def messages(mail: str) -> list[dict[str, object]]:
@@ -28,7 +37,11 @@ def messages(mail: str) -> list[dict[str, object]]:
     talk: list[dict[str, object]] = [
         {"role": "user", "content": f"Write to {mail}; password: '{PASSWORD}', token {TOKEN}"},
         {"role": "assistant", "content": None, "tool_calls": [asked]},
-        {"role": "tool", "tool_call_id": "c1", "content": f"{'port 8080 ' * 300}db_password={BARE} {TOKEN}\n{PEM}"},
+        {
+            "role": "tool",
+            "tool_call_id": "c1",
+            "content": f"{'port 8080 ' * 300}db_password={BARE} {TOKEN}\n{PEM}",
+        },
         {"role": "assistant", "content": f"Done: {PASSWORD} is set for {mail}."},
     ]
     for turn in range(5):
