@@ -121,7 +121,9 @@ def _told(group: Sequence[Comparison]) -> list[str]:
     parts = {
         "model": [clean(each.model) for each in group],
         "window": [f"{each.window:,}" if each.window else "own window" for each in group],
-        "summariser": [clean(each.summarizer) or "no summariser" for each in group],
+        "summariser": [
+            each.written_by or clean(each.summarizer) or "no summariser" for each in group
+        ],
     }
     differing = [values for values in parts.values() if len(set(values)) > 1]
     return [", ".join(words) for words in zip(*differing, strict=True)] or [""] * len(group)
@@ -156,9 +158,10 @@ def _panel(
     sheet.text((start + 4, top - 4), title, "muted", size=8.5)
     aligned: Literal["left", "center", "right"]
     for number, (x, column) in enumerate(zip(xs, columns, strict=True)):
-        # Neighbours stand at two heights, so each has the room of two.
-        text = shorten(column, max(6, int(1.7 * step / _LETTER)))
+        # Neighbours stand at two heights, so each has the room of two; at an end, of one side.
         aligned = "left" if not number else "right" if number == len(columns) - 1 else "center"
+        room = (1.7 if aligned == "center" else 0.95) * step
+        text = shorten(column, max(6, int(room / _LETTER)))
         sheet.text((x, top - 18 - 10 * (number % 2)), text, "muted", aligned, 7)
     changed = set(moved(found))
     for spec, name in zip(order, names, strict=True):
