@@ -1,4 +1,3 @@
-
 """Models on the command line: their table, a file of one's own, and several in one run."""
 
 from __future__ import annotations
