@@ -67,6 +67,7 @@ def test_the_build_uses_the_pinned_backend(pyproject: dict[str, Any], pins: dict
 WHERE_TESTS_ARE = ("tests/test_packaging.py", "tests/cli", "tests/sim/facts", "compactlab/sim")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="only a checkout knows its files")
 def test_the_clone_may_have_any_name(tmp_path: Path) -> None:
     clone = tmp_path / "odd name (1)"

@@ -57,6 +57,7 @@ def test_the_page_is_the_file_that_the_run_wrote_byte_by_byte(process, store, tm
     assert digest(again.out.encode()) == digest((store / "report.html").read_bytes())
 
 
+@pytest.mark.slow
 def test_so_it_is_with_all_that_is_built_in(process, tmp_path, chat):
     """More strategies than colours: whoever comes first in a run gets the first colour."""
     out, talk = tmp_path / "out", chat(tmp_path / "talk.jsonl")

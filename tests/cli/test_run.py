@@ -369,6 +369,7 @@ def test_the_number_of_workers_changes_no_byte(process, chat, tmp_path, contents
     options = ["--strategies", "keep_all", "--strategies", "random_keep", "--window", 4000]
     options += [o for talk in talks for o in ("--conversations", talk)]
     options += ["--conversations", TINY, "--seeds", 2, "--model", "claude-sonnet-4-5"]
+    options += ["--loop", "open"]
     written = []
     for jobs in (1, 2):
         # A path that appears in the output must not make the difference.

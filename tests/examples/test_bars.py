@@ -58,6 +58,7 @@ def test_without_recordings_it_says_so(root: Path, tmp_path: Path) -> None:
         assert reason in done.stdout
 
 
+@pytest.mark.slow
 def test_no_must_is_missed_on_the_recorded_sessions(
     bars: ModuleType, shared: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

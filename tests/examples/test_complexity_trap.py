@@ -146,6 +146,7 @@ def test_without_recordings_it_says_so(
     assert trap.main([str(tmp_path / "gone.csv")]) == 2
 
 
+@pytest.mark.slow
 def test_no_bar_is_missed_on_the_recorded_rows(
     trap: ModuleType, shared: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -28,7 +28,7 @@ def test_compare_prints_a_table_and_the_compactions(root: Path, tmp_path: Path) 
 
 def test_an_own_strategy_runs_beside_the_built_in_ones(root: Path, tmp_path: Path) -> None:
     spec = f"{root / 'examples' / 'own_strategy.py'}:Stepwise(most=40, keep=10)"
-    conversation = "coding_agent(turns=4, tokens=20000)"
+    conversation = "coding_agent(turns=4, tokens=8000)"
     options = ["--conversations", conversation, "--strategies", spec, "--strategies", "keep_all"]
     said = run("-m", "compactlab", "run", *options, "--out", str(tmp_path), cwd=tmp_path)
     assert "stepwise" in said

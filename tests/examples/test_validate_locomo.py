@@ -165,6 +165,7 @@ def test_without_talks_or_questions_it_says_so(
     assert "no question of LoCoMo in it has evidence" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_no_bar_is_missed_on_the_recorded_talks(
     locomo: ModuleType, shared: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

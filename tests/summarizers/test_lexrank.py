@@ -226,6 +226,7 @@ def test_ten_thousand_messages() -> None:
     assert o200k(part.text) <= 2_000
 
 
+@pytest.mark.slow
 def test_memory_stays_small() -> None:
     log = [said(f"m{n}", f"line {n} says x{n % 31} and y{n % 17}\n" * 10) for n in range(10_000)]
     tracemalloc.start()
