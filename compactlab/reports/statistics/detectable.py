@@ -43,11 +43,13 @@ def smallest_difference(influence: Floats, conversations: NDArray[np.intp], size
     >>> smallest_difference(pull, np.array([16]), np.ones(1)).round(3).tolist()
     [0.774]
     """
-    from scipy.special import stdtrit
-
     found = np.full(len(influence), np.nan)
     spread = np.sqrt((influence**2).sum(axis=1) / np.maximum(conversations - 1, 1))
     told = (conversations >= FEWEST_PAIRS) & (spread > SAME * size)
+    if not told.any():
+        return found  # Before anything is loaded: most runs are of a few conversations.
+    from scipy.special import stdtrit
+
     free = conversations[told] - 1
     quantiles = stdtrit(free, 1 - ALPHA / 2) + stdtrit(free, POWER)
     found[told] = quantiles * spread[told] / np.sqrt(conversations[told])
