@@ -76,6 +76,7 @@ def test_the_wheel_holds_the_data(wheel: Path, name: str) -> None:
     assert f"compactlab/{name}" in zipfile.ZipFile(wheel).namelist()
 
 
+@pytest.mark.slow
 def test_what_is_installed_renders_a_report(installed: Path, tmp_path: Path) -> None:
     lines = [json.dumps(line) for line in CONVERSATION]
     (tmp_path / "tiny.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")

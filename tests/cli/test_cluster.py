@@ -83,6 +83,7 @@ def farm(field) -> Iterator[Farm]:
         yield farm
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_costs_nothing(field, farm, whole, tmp_path):
     with (
         farm.worker(),

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 import compactlab as package
+from tests.cli.conftest import TINY
 
 HEAVY = ["pandas", "matplotlib", "scipy", "pyarrow", "joblib", "numpy", "genai_prices", "rich"]
 
@@ -103,7 +104,8 @@ def test_it_runs_as_a_module(compactlab, process, tmp_path, chat, bad):
 
 
 def test_a_dry_run_in_a_folder_leaves_no_trace_there(process, tmp_path):
-    assert process("run", "--dry-run", cwd=tmp_path).code == 0
+    what = ("--conversations", TINY, "--strategies", "keep_all")
+    assert process("run", "--dry-run", *what, cwd=tmp_path).code == 0
     assert not list(tmp_path.iterdir())
 
 

@@ -41,7 +41,7 @@ def configured(draw: st.DrawFn, cls: type[Strategy]) -> Strategy:
 
 
 @pytest.mark.parametrize("name", sorted(strategies()))
-@settings(max_examples=4, phases=[Phase.generate])
+@settings(max_examples=2, phases=[Phase.generate])
 @given(data=st.data(), seed=st.integers(0, 5))
 def test_it_keeps_the_contract_however_it_is_configured(
     name: str, data: st.DataObject, seed: int
