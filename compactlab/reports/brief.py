@@ -56,10 +56,11 @@ def brief(results: Results) -> str:
         return "No runs: there is nothing to compare."
     console = open_console()
     console.width = min(console.width, _WIDTH)
+    advice = Advice(compared[0])
     with console.capture() as capture:
-        _draw(console, compared[0])
+        _draw(console, advice)
     lines = [each.rstrip() for each in capture.get().splitlines()]
-    for sentence in _sentences(results, compared):
+    for sentence in _sentences(results, compared, advice):
         with console.capture() as capture:
             console.print(sentence)
         more = [each.rstrip() for each in capture.get().splitlines()]
@@ -79,15 +80,15 @@ def brief_markdown(results: Results) -> str:
     compared = comparisons(results)
     if not compared:
         return "No runs: there is nothing to compare."
-    first = compared[0]
+    first, advice = compared[0], Advice(compared[0])
     lines = [f"**{capitalised(scope(first, code))}**", ""]
     if first.rows:
-        lines += [line(_heads(first, code)), line([":--", ":--", *["--:"] * 4])]
-        for row, role in picks(Advice(first)):
-            name, *cells = _cells(first, row, role)
+        lines += [line(_heads(advice, code)), line([":--", ":--", *["--:"] * 4])]
+        for row, role in picks(advice):
+            name, *cells = _cells(advice, row, role)
             lines.append(line([code(name), *cells]))
         lines.append("")
-    lines += [f"- {sentence}" for sentence in _sentences(results, compared, code)]
+    lines += [f"- {sentence}" for sentence in _sentences(results, compared, advice, code)]
     return "\n".join(lines)
 
 
@@ -115,15 +116,17 @@ def picks(advice: Advice) -> list[tuple[Row, str]]:
     return [(row, ", ".join(roles[row.spec])) for row in comparison.rows if row.spec in roles]
 
 
-def _sentences(results: Results, compared: Sequence[Comparison], name: Name = str) -> Iterator[str]:
+def _sentences(
+    results: Results, compared: Sequence[Comparison], advice: Advice, name: Name = str
+) -> Iterator[str]:
     """What is said below the table, what matters most first."""
-    if told := _legend(compared[0]):
+    if told := _legend(advice):
         yield told
     if lacking := unfinished(results):
         yield lacking
     if failed := len(results.failed):
         yield f"{counted(failed, 'run')} failed; compactlab report names them."
-    said = verdict(compared[0], name)
+    said = verdict(compared[0], name, advice)
     # How far it carries is told last, and must not be what falls off the end.
     yield from (said[0], said[-1]) if len(said) > 1 else said
     yield from agreement(compared, name)
@@ -143,18 +146,17 @@ def _elsewhere(comparison: Comparison, compared: Sequence[Comparison], name: Nam
     return f"{told_apart(comparison, compared, name)}: {'; '.join(told) or 'nothing to choose'}."
 
 
-def _legend(comparison: Comparison) -> str:
-    carried = "".join(marks(row) for row, _ in picks(Advice(comparison)))
+def _legend(advice: Advice) -> str:
+    carried = "".join(marks(row) for row, _ in picks(advice))
     return "; ".join(f"{mark} {said}" for mark, said in _MARKS.items() if mark in carried)
 
 
-def _heads(comparison: Comparison, name: Name = str) -> list[str]:
-    reference = Advice(comparison).reference
+def _heads(advice: Advice, name: Name = str) -> list[str]:
+    reference = advice.reference
     return [head.format(name(reference.label) if reference else "all") for head in _HEADS]
 
 
-def _cells(comparison: Comparison, row: Row, role: str) -> list[str]:
-    advice = Advice(comparison)
+def _cells(advice: Advice, row: Row, role: str) -> list[str]:
     cost, lost = advice.cost(row), advice.forgotten(row)
     figures = row.figures
     forgotten = show(figures["amnesia_need"], "share")
@@ -170,19 +172,19 @@ def _cells(comparison: Comparison, row: Row, role: str) -> list[str]:
     ]
 
 
-def _draw(console: Console, comparison: Comparison) -> None:
+def _draw(console: Console, advice: Advice) -> None:
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    console.print(Text(capitalised(scope(comparison)), style="bold"))
-    if not comparison.rows:
+    console.print(Text(capitalised(scope(advice.comparison)), style="bold"))
+    if not advice.comparison.rows:
         return
     grid = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0))
-    for number, head in enumerate(_heads(comparison)):
+    for number, head in enumerate(_heads(advice)):
         grid.add_column(Text(head), justify="left" if number < _LEFT else "right", overflow="fold")
-    for row, role in picks(Advice(comparison)):
-        name, *cells = _cells(comparison, row, role)
+    for row, role in picks(advice):
+        name, *cells = _cells(advice, row, role)
         style = "bold" if role.startswith(("choose", "best")) else "dim" if row.null else ""
         grid.add_row(Text(name, style=style), *map(Text, cells))
     console.print(grid)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from compactlab.reports.figures import dollars
 from compactlab.reports.statistics.contrast import Contrast
 
@@ -40,20 +38,19 @@ def bill(contrast: Contrast | None, than: str) -> str:
         more = "more" if contrast.estimate > 0 else "less"
         return f"{dollars(abs(contrast.estimate))} USD a conversation {more} than {than}"
     told = f"{times(contrast.estimate)} {than}"
-    if contrast.low is None or contrast.high is None or contrast.low == contrast.high:
+    if (ends := _ends(contrast)) is None:
         return told
-    low, high = contrast.low - 1, contrast.high - 1
-    near = _percent(low) == _percent(high)
-    return f"{told} ({_span(low, high, '{:.1%}'.format if near else _percent)})"
+    near = len({f"{end:.0%}" for end in ends}) == 1
+    return f"{told} ({_span(ends, '{:.1%}' if near else '{:.0%}')})"
 
 
 def spread(contrast: Contrast) -> str:
     """Between which bounds a bill lies beside another: "3% less to 4% more"."""
     if contrast.estimate is None or contrast.kind != "ratio":
         return "no figure"
-    if contrast.low is None or contrast.high is None or contrast.low == contrast.high:
+    if (ends := _ends(contrast)) is None:
         return f"{abs(contrast.estimate - 1):.1%} {'less' if contrast.estimate < 1 else 'more'}"
-    return _span(contrast.low - 1, contrast.high - 1, "{:.1%}".format)
+    return _span(ends, "{:.1%}")
 
 
 def forgets(contrast: Contrast | None, than: str) -> str:
@@ -71,45 +68,43 @@ def forgets(contrast: Contrast | None, than: str) -> str:
     told = f"as much as {than}"
     if abs(contrast.estimate) >= _SAME_POINTS:
         more = "more" if contrast.estimate > 0 else "less"
-        told = f"{_points(abs(contrast.estimate))} points {more} than {than}"
+        told = f"{100 * abs(contrast.estimate):.1f} points {more} than {than}"
     return f"{told} ({span})" if (span := points(contrast)) else told
 
 
 def points(contrast: Contrast) -> str:
     """Between which bounds a share lies beside another, in points: "2.1 to 6.0 more"."""
-    if contrast.low is None or contrast.high is None or contrast.low == contrast.high:
-        return ""
-    return _span(contrast.low, contrast.high, _points)
-
-
-def _span(low: float, high: float, write: Callable[[float], str]) -> str:
-    if low >= 0:
-        return f"{write(low)} to {write(high)} more"
-    if high <= 0:
-        return f"{write(-high)} to {write(-low)} less"
-    return f"{write(-low)} less to {write(high)} more"
-
-
-def _percent(share: float) -> str:
-    return f"{share:.0%}"
+    return _span(ends, "{:.1f}") if (ends := _ends(contrast, 100)) else ""
 
 
 def signed(contrast: Contrast) -> str:
-    """A bill beside another with its bounds, for a cell: "-31% (-37 to -24)"."""
+    """A bill beside another with its bounds, for a cell: "-31% (-37.0 to -24.1)"."""
     if contrast.estimate is None or contrast.kind != "ratio":
         return ""
     told = f"{contrast.estimate - 1:+.0%}"
-    if contrast.low is None or contrast.high is None or contrast.low == contrast.high:
-        return told
-    return f"{told} ({100 * (contrast.low - 1):+.1f} to {100 * (contrast.high - 1):+.1f})"
+    return f"{told} ({_cell(ends)})" if (ends := _ends(contrast, 100)) else told
 
 
 def signed_points(contrast: Contrast) -> str:
     """The bounds of a share beside another, for a cell: "+2.1 to +6.0"."""
-    if contrast.low is None or contrast.high is None or contrast.low == contrast.high:
-        return ""
-    return f"{100 * contrast.low:+.1f} to {100 * contrast.high:+.1f}"
+    return _cell(ends) if (ends := _ends(contrast, 100)) else ""
 
 
-def _points(share: float) -> str:
-    return f"{100 * share:.1f}"
+def _ends(contrast: Contrast, scale: float = 1) -> tuple[float, float] | None:
+    """How far the interval's ends lie from no difference; None without one, or where it is none."""
+    low, high = contrast.low, contrast.high
+    if low is None or high is None or low == high:
+        return None
+    return scale * (low - contrast.same), scale * (high - contrast.same)
+
+
+def _span(ends: tuple[float, float], how: str) -> str:
+    low, high = ends
+    least, most = (how.format(abs(end)) for end in ends)
+    if low >= 0:
+        return f"{least} to {most} more"
+    return f"{most} to {least} less" if high <= 0 else f"{least} less to {most} more"
+
+
+def _cell(ends: tuple[float, float]) -> str:
+    return "{:+.1f} to {:+.1f}".format(*ends)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 
 from compactlab.reports.advice import FORGOTTEN, Advice
 from compactlab.reports.bargain import bargain
@@ -21,7 +20,7 @@ _LISTED = 4
 _REFERENCES = ("keep_all", "as_recorded")
 
 
-def verdict(comparison: Comparison, name: Name = str) -> list[str]:
+def verdict(comparison: Comparison, name: Name = str, advice: Advice | None = None) -> list[str]:
     """Say what a comparison shows, sentence by sentence.
 
     It speaks of other conversations only as far as the statistics carry it, and says so where they
@@ -33,21 +32,19 @@ def verdict(comparison: Comparison, name: Name = str) -> list[str]:
         What is compared.
     name
         Writes a name that comes from outside.
+    advice
+        What it advises, if that has been reckoned already.
     """
     if not comparison.rows:
         return ["There is nothing to compare: no conversation went well under any strategy."]
-    return list(_Verdict(comparison, name).sentences())
+    return list(_Verdict(comparison, name, advice or Advice(comparison)).sentences())
 
 
 @dataclass(frozen=True)
 class _Verdict:
     comparison: Comparison
     name: Name
-
-    @cached_property
-    def advice(self) -> Advice:
-        """Whom the sentences are about."""
-        return Advice(self.comparison)
+    advice: Advice
 
     def sentences(self) -> Iterator[str]:
         if cheapest := self.advice.cheapest:
