@@ -38,6 +38,15 @@ def sizes(run: Run) -> list[int]:
     return found
 
 
+def bills(run: Run) -> list[float]:
+    """Dollars up to and with each call, side calls among them."""
+    if not len(run.calls):
+        return []
+    costs, sides = (run.calls.array(name) for name in ("cost_usd", "side_cost_usd"))
+    found: list[float] = np.cumsum(costs + sides).tolist()
+    return found
+
+
 def prompt_tokens(run: Run) -> int:
     """Prompt tokens of all calls together."""
     return int(_sum(run, _ALL).sum())

@@ -47,6 +47,19 @@ def dollars(value: float) -> str:
     return f"{value:,.{digits}f}"
 
 
+def percent(value: float) -> str:
+    """A share in whole percent, without the sign, where 0 is nothing and 100 all of it.
+
+    Examples
+    --------
+    >>> percent(0.25), percent(0.001), percent(0.999), percent(1.0)
+    ('25', '<1', '>99', '100')
+    """
+    if 0 < value < 0.005:
+        return "<1"
+    return ">99" if 0.995 <= value < 1 else f"{100 * value:.0f}"
+
+
 def exact(value: float | None) -> str:
     """A figure in full, for where one points at it."""
     if value is None or not math.isfinite(value):

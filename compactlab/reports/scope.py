@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from compactlab.reports.aggregate import replays
-from compactlab.reports.calls import models
-from compactlab.reports.comparison import Comparison
+from compactlab.reports.calls import column, models
+from compactlab.reports.comparison import Case, Comparison
 from compactlab.reports.text import capitalised, clean, counted, listed
 from compactlab.sim.errors import ModelError
 from compactlab.sim.model import Catalogue
+from compactlab.sim.run import Run
 
 # Writes a name that comes from outside as a format wants it.
 Name = Callable[[str], str]
@@ -86,3 +87,27 @@ def window_of(model: str, narrowed: int, catalogue: Catalogue) -> int:
         return catalogue.find(model).narrowed(narrowed or None).window
     except ModelError:
         return narrowed
+
+
+def windows_of(run: Run, catalogue: Catalogue) -> list[tuple[int, int]]:
+    """From which call of a run on which window held, in tokens; 0 where it is not known."""
+    called = column(run, "model")
+    known = {model: window_of(model, run.window, catalogue) for model in dict.fromkeys(called)}
+    found: list[tuple[int, int]] = []
+    for number, model in enumerate(called, 1):
+        if not found or found[-1][1] != known[model]:
+            found.append((number, known[model]))
+    return found
+
+
+def case_title(case: Case) -> str:
+    """What a conversation is called, and in which replay, in words.
+
+    Examples
+    --------
+    >>> case_title(("pi", "talk", 0)), case_title(("made", "", 3))
+    ('talk (pi)', '(no name) (made, seed 3)')
+    """
+    scenario, conversation, seed = case
+    name = clean(conversation) or "(no name)"
+    return f"{name} ({clean(scenario)}{f', seed {seed}' if seed else ''})"

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from compactlab.reports.advice import Advice
 from compactlab.reports.charts.palette import COLOURS, strategy_colours
 from compactlab.reports.columns import columns
 from compactlab.reports.comparison import comparisons
@@ -317,18 +318,18 @@ def test_at_first_the_front_and_the_yardsticks_are_drawn(make: Make, store: Stor
     runs = [make(f"s{n}()", short, cut=[1], need=1 - n / 20, side=1.0 + n) for n in range(12)]
     best = make("s_best()", short, cut=[1], need=0.9)
     (comparison,) = comparisons(store(make("keep_all()", short), best, *runs))
-    assert set(chief(comparison)) == {"keep_all()", "s_best()", "s0()"}
+    assert set(chief(Advice(comparison))) == {"keep_all()", "s_best()", "s0()"}
 
 
 def test_without_a_front_the_cheapest_are_drawn(make: Make, store: Store) -> None:
     runs = [make(f"s{n}()", side=1.0 + n) for n in range(12)]  # all are over the window
     (comparison,) = comparisons(store(make("keep_all()"), *runs))
-    assert chief(comparison) == ["keep_all()", "s0()", "s1()", "s2()", "s3()"]
+    assert chief(Advice(comparison)) == ["keep_all()", "s0()", "s1()", "s2()", "s3()"]
 
 
 def test_where_there_are_few_all_are_drawn(small: Results) -> None:
     (comparison,) = comparisons(small)
-    assert len(chief(comparison)) == len(comparison.rows)
+    assert len(chief(Advice(comparison))) == len(comparison.rows)
 
 
 @given(st.lists(st.integers(0, 10**7), min_size=1, max_size=40))

@@ -90,6 +90,15 @@ def bars(
     return drawn
 
 
+def beside(axes: Axes, row: float, text: str, across: float) -> None:
+    """Write a figure beside a row, its end so many points right of the axes."""
+    axes.annotate(
+        text, (1, row), xycoords=axes.get_yaxis_transform(), xytext=(across, 0),
+        textcoords="offset points", ha="right", va="center_baseline", fontsize=8,
+        color=light("muted"), annotation_clip=False,
+    )  # fmt: skip
+
+
 def _box(axes: Axes, bar: Rectangle) -> Box:
     """Where a bar is, in points of the figure; rows are counted from the top."""
     left, one, right, other = axes.transData.transform_bbox(bar.get_bbox()).extents

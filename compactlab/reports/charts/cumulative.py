@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-
+from compactlab.reports.calls import bills
 from compactlab.reports.charts.axis import in_calls, in_dollars
 from compactlab.reports.charts.chart import Chart
 from compactlab.reports.charts.curves import Curve, curves
@@ -67,8 +66,8 @@ def cumulative(
 
 
 def _curve(row: Row, run: Run, colour: str) -> Curve:
-    paid = np.cumsum(run.calls.array("cost_usd") + run.calls.array("side_cost_usd"))
+    paid = bills(run)
     most = _QUIET if colour == "grey" else _LOUD
     step = -(-len(paid) // most) or 1
     at = sorted({*range(0, len(paid), step), len(paid) - 1})
-    return Curve(row.label, colour, [0, *(n + 1 for n in at)], [0.0, *paid[at].tolist()])
+    return Curve(row.label, colour, [0, *(n + 1 for n in at)], [0.0, *(paid[n] for n in at)])

@@ -43,7 +43,7 @@ class Curve:
     band: Sequence[tuple[float, float]] = ()
 
 
-def curves(given: Sequence[Curve], *, marks: bool, key: bool = True) -> tuple[Figure, Axes]:
+def curves(given: Sequence[Curve], *, marks: bool) -> tuple[Figure, Axes]:
     """Draw lines with a key above them; grey ones lie below and share an entry of it.
 
     Parameters

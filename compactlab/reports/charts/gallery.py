@@ -21,8 +21,8 @@ from compactlab.reports.charts.sessions import Panel, session
 from compactlab.reports.charts.spikes import spikes
 from compactlab.reports.charts.stem import stem
 from compactlab.reports.comparison import Case, Comparison, case_of, comparisons
-from compactlab.reports.scope import scope, told_apart
-from compactlab.reports.text import capitalised, clean
+from compactlab.reports.scope import case_title, scope, told_apart
+from compactlab.reports.text import capitalised
 from compactlab.sim.errors import UsageError
 from compactlab.sim.results import Results
 from compactlab.sim.run import Run
@@ -142,10 +142,10 @@ def _drawn(
             for row in comparison.rows
             if row.spec in runs
         ]
-        if chart := session(panels, f"{name}-session-{number}", _subject(case)):
+        if chart := session(panels, f"{name}-session-{number}", case_title(case)):
             yield chart
         paid = cumulative(
-            comparison.rows, runs, colours, f"{name}-cumulative-{number}", _subject(case)
+            comparison.rows, runs, colours, f"{name}-cumulative-{number}", case_title(case)
         )
         if paid:
             yield paid
@@ -170,9 +170,3 @@ def _largest(
 
 def _peak(runs: Mapping[str, Run]) -> float:
     return max((run.metrics.get("prompt_tokens_peak") or 0 for run in runs.values()), default=0)
-
-
-def _subject(case: Case) -> str:
-    scenario, conversation, seed = case
-    name = clean(conversation) or "(no name)"
-    return f"{name} ({clean(scenario)}{f', seed {seed}' if seed else ''})"

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from compactlab.reports.charts.axis import in_dollars
+from compactlab.reports.charts.bars import beside
 from compactlab.reports.charts.bars import rows as in_rows
 from compactlab.reports.charts.chart import Chart
 from compactlab.reports.charts.drawing import canvas
@@ -61,11 +62,7 @@ def loops(comparison: Comparison, name: str) -> Chart | None:
         )  # fmt: skip
         _marks(axes, rows)
         for place, row in zip(places, rows, strict=True):
-            axes.annotate(
-                _added(row), (1, place), xycoords=axes.get_yaxis_transform(), xytext=(92, 0),
-                textcoords="offset points", ha="right", va="center_baseline", fontsize=8,
-                color=light("muted"), annotation_clip=False,
-            )  # fmt: skip
+            beside(axes, place, _added(row), 92)
         axes.set_xlim(0, max(end[-1] for end in ends) * 1.03)
         in_dollars(axes, "x")
         axes.set_xlabel("cost of all conversations, USD")

@@ -10,6 +10,7 @@ from compactlab.reports.charts.drawing import canvas
 from compactlab.reports.charts.grid import Field, grid
 from compactlab.reports.columns import ARROWS
 from compactlab.reports.comparison import Comparison, Row
+from compactlab.reports.figures import percent
 from compactlab.sim.metrics import METRICS
 
 # Metric: lines of the heading. The unit and the direction are put below them.
@@ -97,7 +98,7 @@ def _field(metric: str, heading: tuple[str, ...], values: list[float]) -> Field:
     recall = metric in _TYPES
     better = "higher" if recall else METRICS[metric].better
     share = METRICS[metric].unit == "share"
-    texts = ["" if math.isnan(v) else _percent(v) if share else f"{v:.2f}" for v in values]
+    texts = ["" if math.isnan(v) else percent(v) if share else f"{v:.2f}" for v in values]
     goods = [
         math.nan if better == "neither" else v if better == "higher" else 1 - v for v in values
     ]
@@ -105,10 +106,3 @@ def _field(metric: str, heading: tuple[str, ...], values: list[float]) -> Field:
     return Field(
         (*heading, unit), texts, [v if math.isnan(v) else max(0.0, min(1.0, v)) for v in goods]
     )
-
-
-def _percent(value: float) -> str:
-    """A share in whole percent, where 0 is nothing and 100 all of it."""
-    if 0 < value < 0.005:
-        return "<1"
-    return ">99" if 0.995 <= value < 1 else f"{100 * value:.0f}"

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 
 from compactlab.reports.calls import binned, column, fresh, sizes
 from compactlab.reports.charts.axis import tokens_tick
+from compactlab.reports.charts.bars import WIDTH
 from compactlab.reports.charts.chart import Chart
 from compactlab.reports.charts.drawing import canvas, figure
 from compactlab.reports.charts.key import Entry, draw_key
 from compactlab.reports.charts.labels import told_apart
 from compactlab.reports.charts.panel import Frame, Sheet
 from compactlab.reports.figures import show
-from compactlab.reports.scope import window_of
+from compactlab.reports.scope import windows_of
 from compactlab.reports.text import counted
 from compactlab.sim.model import Catalogue
 from compactlab.sim.run import Run
@@ -22,7 +23,6 @@ from compactlab.sim.run import Run
 # Bars of a panel.
 BINS = 120
 _COLUMNS = 3
-_WIDTH = 662.0
 _LEFT, _RIGHT, _BOTTOM, _TOP = 42.0, 6.0, 34.0, 26.0
 _HIGH, _ACROSS, _OVER, _UNDER = 62.0, 12.0, 34.0, 10.0
 _LETTERS = 40
@@ -89,11 +89,11 @@ def session(panels: Sequence[Panel], name: str, subject: str) -> Chart | None:
     longest = max(len(panel.run.calls) for panel in panels)
     lines = math.ceil(len(panels) / _COLUMNS)
     height = _BOTTOM + lines * (_HIGH + _OVER + _UNDER) + _TOP
-    wide = (_WIDTH - _LEFT - _RIGHT - (_COLUMNS - 1) * _ACROSS) / _COLUMNS
+    wide = (WIDTH - _LEFT - _RIGHT - (_COLUMNS - 1) * _ACROSS) / _COLUMNS
     names = told_apart([panel.label for panel in panels], _LETTERS)
     with canvas():
-        drawn = figure(_WIDTH / 72, height / 72)
-        draw_key(drawn, _KEY, 4, height - 4, _WIDTH - 8)
+        drawn = figure(WIDTH / 72, height / 72)
+        draw_key(drawn, _KEY, 4, height - 4, WIDTH - 8)
         sheet = Sheet(drawn)
         for number, (panel, label) in enumerate(zip(panels, names, strict=True)):
             line, place = divmod(number, _COLUMNS)
@@ -139,9 +139,9 @@ def _draw(sheet: Sheet, frame: Frame, panel: Panel) -> None:
     edges = [min(n * step, len(run.calls)) + 0.5 for n in range(len(size) + 1)]
     sheet.area(panel.colour, frame.steps(edges, size), pale=True)
     sheet.area(panel.colour, frame.boxes(edges, new))
-    models = column(run, "model")
-    known = {model: window_of(model, run.window, panel.catalogue) for model in set(models)}
-    for start, stop, window in _stretches([known[model] for model in models]):
+    held = windows_of(run, panel.catalogue)
+    stops = [*(start for start, _ in held[1:]), len(run.calls) + 1]
+    for (start, window), stop in zip(held, stops, strict=True):
         if 0 < window <= frame.top:
             points = [(start - 0.5, window), (stop - 0.5, window)]
             sheet.line("alarm", [(frame.x(x), frame.y(y)) for x, y in points], dashed=True)
@@ -151,19 +151,6 @@ def _draw(sheet: Sheet, frame: Frame, panel: Panel) -> None:
         for n in (n for n, hit in enumerate(marked) if hit):
             x = frame.x((edges[n] + edges[n + 1]) / 2)
             sheet.line(colour, [(x, low), (x, low + 4)])
-
-
-def _stretches(values: Sequence[int]) -> list[tuple[int, int, int]]:
-    """From which call on, up to which, and what: where neighbours are equal.
-
-    Examples
-    --------
-    >>> _stretches([5, 5, 7])
-    [(1, 3, 5), (3, 4, 7)]
-    """
-    starts = [n for n, value in enumerate(values) if not n or value != values[n - 1]]
-    stops = [*starts[1:], len(values)]
-    return [(start + 1, stop + 1, values[start]) for start, stop in zip(starts, stops, strict=True)]
 
 
 def _head(sheet: Sheet, frame: Frame, label: str, run: Run) -> None:

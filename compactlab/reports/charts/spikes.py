@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from compactlab.reports.charts.bars import WIDTH
+from compactlab.reports.charts.bars import WIDTH, beside
 from compactlab.reports.charts.bars import rows as in_rows
 from compactlab.reports.charts.chart import Chart
 from compactlab.reports.charts.drawing import canvas
 from compactlab.reports.charts.key import Entry
 from compactlab.reports.charts.palette import light
 from compactlab.reports.comparison import Comparison, Row
+from compactlab.reports.figures import percent
 from compactlab.sim.tables import NO_ROWS
 
 if TYPE_CHECKING:
@@ -91,8 +92,8 @@ def spikes(comparison: Comparison, name: str) -> Chart | None:
         left.set_xlabel("spike: fresh tokens, times those before")
         right.set_xlabel("break-even, calls")
         for place, compactions in enumerate(each):
-            _beside(right, place, f"{compactions.number:,}", _percent(compactions.unpaid))
-        _beside(right, len(each) - 0.2, "number", "unpaid")
+            _told(right, place, f"{compactions.number:,}", f"{percent(compactions.unpaid)}%")
+        _told(right, len(each) - 0.2, "number", "unpaid")
     return Chart(name, "The spike after compactions, and when they pay", _CAPTION, drawn, "spikes")
 
 
@@ -138,16 +139,6 @@ def _panel(axes: Axes, given: Sequence[Floats], written: Callable[[float], str])
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: written(value)))
 
 
-def _beside(axes: Axes, place: float, number: str, unpaid: str) -> None:
-    for text, to_right in ((number, 46), (unpaid, 98)):
-        axes.annotate(
-            text, (1, place), xycoords=axes.get_yaxis_transform(), xytext=(to_right, 0),
-            textcoords="offset points", ha="right", va="center_baseline", fontsize=8,
-            color=light("muted"), annotation_clip=False,
-        )  # fmt: skip
-
-
-def _percent(share: float) -> str:
-    if 0 < share < 0.005:
-        return "<1%"
-    return ">99%" if 0.995 <= share < 1 else f"{share:.0%}"
+def _told(axes: Axes, place: float, number: str, unpaid: str) -> None:
+    beside(axes, place, number, 46)
+    beside(axes, place, unpaid, 98)

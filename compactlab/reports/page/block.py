@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from compactlab.reports.calls import binned, column, fresh, sizes
+from compactlab.reports.calls import bills, binned, column, fresh, sizes
 from compactlab.reports.comparison import label
 from compactlab.reports.page.conversations import HEADS, Conversation, lines_of
 from compactlab.reports.page.grid import Line
@@ -118,7 +118,7 @@ def _conversation(
 
 
 def _run(run: Run) -> list[Any]:
-    drawn: list[list[Any]] = [sizes(run), fresh(run), _bills(run)]
+    drawn: list[list[Any]] = [sizes(run), fresh(run), bills(run)]
     hits = [column(run, name) for name in ("compaction", "overflow")]
     return [
         sum(map(bool, hits[0])),
@@ -127,15 +127,6 @@ def _run(run: Run) -> list[Any]:
         *(part for values in drawn for part in series(binned(values, BINS))),
         *(flags(binned(each, BINS)) for each in hits),
     ]
-
-
-def _bills(run: Run) -> list[float]:
-    """Dollars so far, at each call."""
-    if not run.calls:
-        return []
-    costs, sides = (run.calls.array(name) for name in ("cost_usd", "side_cost_usd"))
-    found: list[float] = np.cumsum(costs + sides).tolist()
-    return found
 
 
 def _cells(line: Line) -> list[list[Any]]:

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from compactlab.reports.calls import column, models
+from compactlab.reports.calls import models
 from compactlab.reports.columns import COLUMNS
 from compactlab.reports.comparison import Case, Comparison, case_of, compare, kind_of, label
 from compactlab.reports.figures import NONE, show
 from compactlab.reports.page.grid import Cell, Line, best_of, cell_of, head_of, line_of
-from compactlab.reports.scope import window_of, window_told
+from compactlab.reports.scope import case_title, window_told, windows_of
 from compactlab.reports.text import clean, counted, listed
 from compactlab.sim.errors import UsageError, unknown
 from compactlab.sim.results import Results
@@ -51,9 +51,7 @@ class Conversation:
     @property
     def title(self) -> str:
         """What it is called."""
-        scenario, conversation, seed = self.case
-        name = clean(conversation) or "(no name)"
-        return f"{name} ({clean(scenario)}{f', seed {seed}' if seed else ''})"
+        return case_title(self.case)
 
     @property
     def told(self) -> str:
@@ -68,14 +66,7 @@ class Conversation:
     @property
     def windows(self) -> list[tuple[int, int]]:
         """From which call on which window held, in tokens; 0 where it is not known."""
-        run, catalogue = self._longest, self.comparison.catalogue
-        called = column(run, "model")
-        known = {model: window_of(model, run.window, catalogue) for model in dict.fromkeys(called)}
-        found: list[tuple[int, int]] = []
-        for number, model in enumerate(called, 1):
-            if not found or found[-1][1] != known[model]:
-                found.append((number, known[model]))
-        return found
+        return windows_of(self._longest, self.comparison.catalogue)
 
     @property
     def _longest(self) -> Run:

@@ -135,7 +135,9 @@ def section(
         Characters of data that there is room for.
     """
     listing = conversations(results, comparison, wanted)
-    roles = _roles(comparison)
+    advice = Advice(comparison)
+    drawn_first, roles = chief(advice), _roles(advice)
+    data = block(results, listing, colours, drawn_first, budget) if listing else None
     cases = [each.case for each in listing[:1]]
     drawings: dict[str, list[Drawing]] = {}
     for chart in gallery(results, comparison, colours, name, cases):
@@ -143,28 +145,27 @@ def section(
     return Section(
         name,
         capitalised(scope(comparison)),
-        tuple(verdict(comparison)),
+        tuple(verdict(comparison, advice=advice)),
         tuple(notes(comparison)),
         figures(comparison, colours, columns(comparison), _MEANINGS, roles),
         differences(comparison, colours),
         figures(comparison, colours, columns(comparison, MEMORY), _MEANINGS, roles),
         drawings,
         _causes(comparison),
-        _chosen(results, listing, colours, drawings, budget) if listing else None,
+        _chosen(results, listing, colours, drawings, data) if data else None,
         _broken(comparison),
-        _views(results, comparison, listing, budget),
+        _views(results, comparison, listing, drawn_first, budget),
     )
 
 
-def _roles(comparison: Comparison) -> dict[str, tuple[str, ...]]:
+def _roles(advice: Advice) -> dict[str, tuple[str, ...]]:
     """What strategies are to the comparison, by spec."""
-    advice = Advice(comparison)
     found: dict[str, list[str]] = {}
     if advice.reference:
         found.setdefault(advice.reference.spec, []).append("reference")
     if advice.advised:
         found.setdefault(advice.advised.spec, []).append("advised")
-    for row in comparison.front:
+    for row in advice.comparison.front:
         found.setdefault(row.spec, []).append("front")
     return {spec: tuple(roles) for spec, roles in found.items()}
 
@@ -228,7 +229,7 @@ def _chosen(
     listing: Sequence[Conversation],
     colours: Colours,
     drawings: Mapping[str, Sequence[Drawing]],
-    budget: int,
+    data: Block,
 ) -> Chosen:
     first = listing[0]
     lines = [line for _, line in lines_of(results, first, colours)]
@@ -236,19 +237,22 @@ def _chosen(
         first,
         tuple(drawings.get("conversation", ())),
         Grid(HEADS, tuple(lines), ordered="cost_usd"),
-        block(results, listing, colours, chief(first.comparison), budget),
+        data,
     )
 
 
 def _views(
-    results: Results, comparison: Comparison, listing: Sequence[Conversation], budget: int
+    results: Results,
+    comparison: Comparison,
+    listing: Sequence[Conversation],
+    first_drawn: Collection[str],
+    budget: int,
 ) -> tuple[Views, Views] | None:
     """The compactions that are shown message by message.
 
     They get as large a share of their own budget as the data get of theirs. What one might choose
     comes first.
     """
-    first_drawn = chief(comparison)
     rows = sorted(comparison.rows, key=lambda row: (not row.choice, row.spec not in first_drawn))
     runs = [run for row in rows for run in row.runs]
     if not runs:
@@ -260,16 +264,15 @@ def _views(
     return Views(own, found.idle, 0), Views(others, (), found.left_out)
 
 
-def chief(comparison: Comparison) -> Collection[str]:
+def chief(advice: Advice) -> Collection[str]:
     """Specs of the strategies that are drawn at first: the front and what it is held against.
 
     Where there is no front, the cheapest of what one might have chosen stand for it.
     """
-    rows = comparison.rows
+    rows = advice.comparison.rows
     if len(rows) <= _FEW:
         return [row.spec for row in rows]
-    advice = Advice(comparison)
-    front: Sequence[Row] = comparison.front
+    front: Sequence[Row] = advice.comparison.front
     if not front:
         front = [row for row in rows if not row.null and not row.played][:_INSTEAD]
     beside = (advice.reference, advice.advised)

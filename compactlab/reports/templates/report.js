@@ -19,7 +19,6 @@ const compare = (a, b, sign) => {
 const valueOf = (row, column) => {
   const cell = row.cells[column];
   if (cell.tagName === "TH") return cell.dataset.name.toLowerCase();
-  if (cell.dataset.text !== undefined) return cell.dataset.text || null;
   return cell.dataset.value === undefined ? null : Number(cell.dataset.value);
 };
 

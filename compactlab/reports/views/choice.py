@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from html import escape
 
 from compactlab.reports.comparison import Case, case_of, label
+from compactlab.reports.scope import case_title
 from compactlab.reports.text import clean
 from compactlab.reports.views.piece import Piece
 from compactlab.reports.views.view import View, said_in, view_of
@@ -116,10 +117,8 @@ def _forgetfulness(run: Run) -> tuple[int, int, int, Case, str]:
 def _shown(results: Results, run: Run) -> Shown:
     view = view_of(run.rows["views"], said_in(run))
     assert view is not None
-    name = clean(run.conversation) or "(no name)"
-    title = f"{name} ({clean(run.scenario)}{f', seed {run.seed}' if run.seed else ''})"
     return Shown(
-        title,
+        case_title(case_of(run)),
         label(results, run.strategy),
         clean(run.strategy),
         len(run.rows.get("compactions", NO_ROWS)),

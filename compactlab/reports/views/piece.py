@@ -118,7 +118,7 @@ class Piece:
     @property
     def size(self) -> str:
         """Its tokens, in words."""
-        return f"{show(self.tokens, 'tokens')} {'token' if self.tokens == 1 else 'tokens'}"
+        return sized(self.tokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +140,11 @@ class Row:
     said: list[str]
     states: list[str]
     missed_at: list[str]
+
+
+def sized(tokens: int) -> str:
+    """So many tokens, in words."""
+    return f"{show(tokens, 'tokens')} {'token' if tokens == 1 else 'tokens'}"
 
 
 def rows_of(rows: Rows) -> list[Row]:

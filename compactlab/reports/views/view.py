@@ -17,6 +17,7 @@ from compactlab.reports.views.piece import (
     after,
     before,
     rows_of,
+    sized,
     with_facts,
 )
 from compactlab.sim.diff.line import STILL
@@ -122,15 +123,15 @@ class View:
         told = []
         kept, gone = self._of(*STILL), self._of("gone")
         if kept.count:
-            told.append(f"{counted(kept.count, 'message')} stayed ({_size(kept.before)})")
+            told.append(f"{counted(kept.count, 'message')} stayed ({sized(kept.before)})")
         if gone.count:
-            told.append(f"{counted(gone.count, 'message')} left ({_size(gone.before)})")
+            told.append(f"{counted(gone.count, 'message')} left ({sized(gone.before)})")
         for fate, deed in (("shortened", "cut short"), ("changed", "changed")):
             if (each := self._of(fate)).count:
                 told.append(f"{each.count:,} {deed} ({_from(each)})")
         for fate, deed in (("written", "written"), ("back", "put back")):
             if (each := self._of(fate)).count:
-                told.append(f"{each.count:,} {deed} ({_size(each.after)})")
+                told.append(f"{each.count:,} {deed} ({sized(each.after)})")
         return listed(told)
 
     @cached_property
@@ -158,12 +159,8 @@ class View:
         return tuple(f"{sentence}." for sentence in sentences)
 
 
-def _size(tokens: int) -> str:
-    return f"{show(tokens, 'tokens')} {'token' if tokens == 1 else 'tokens'}"
-
-
 def _from(each: Sum) -> str:
-    return f"from {show(each.before, 'tokens')} to {_size(each.after)}"
+    return f"from {show(each.before, 'tokens')} to {sized(each.after)}"
 
 
 def view_of(rows: Rows, said: Said) -> View | None:
