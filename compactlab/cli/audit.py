@@ -11,7 +11,7 @@ import click
 
 from compactlab.cli.disclosing import complain, say, shown
 from compactlab.cli.options import own_models, redact
-from compactlab.cli.writing import write_file
+from compactlab.cli.writing import write_aside
 from compactlab.sim.errors import UsageError
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def audit(
     if html:
         from compactlab.reports.audit.page import audit_page
 
-        _write(Path(html), audit_page(ledger, worst).encode())
+        write_aside(Path(html), audit_page(ledger, worst).encode())
     if churn_out:
         _write_churn(ledger, Path(churn_out))
     for failure in ledger.failures:
@@ -95,9 +95,4 @@ def _write_churn(ledger: Ledger, path: Path) -> None:
     alone = len(ledger.churns) == 1
     for client, churn in ledger.churns.items():
         named = path if alone else path.with_name(f"{path.stem}-{client}{path.suffix}")
-        _write(named, write_churn(churn))
-
-
-def _write(path: Path, content: bytes) -> None:
-    write_file(path, content)
-    say(f"wrote {path}", err=True)
+        write_aside(named, write_churn(churn))

@@ -12,7 +12,7 @@ import click
 
 from compactlab.cli.disclosing import complain, say, shown
 from compactlab.cli.options import redact
-from compactlab.cli.writing import write_file
+from compactlab.cli.writing import write_aside
 from compactlab.reports.text import counted, listed
 from compactlab.sim.errors import InputError, UsageError
 
@@ -91,7 +91,7 @@ def fit(
         raise errors[0] if errors else UsageError("there is nothing to measure: no call was found")
     fitted = estimate(recorded, name, _source(recorded, date), filled)
     if out:
-        _write(Path(out), shown(fitted.toml()))
+        write_aside(Path(out), shown(fitted.toml()))
     with TemporaryDirectory() as folder:
         file = Path(folder, "profile.toml")
         file.write_text(fitted.toml(), encoding="utf-8")
@@ -136,8 +136,3 @@ def _made(scenario: str, recorded: Samples, count: int, profile: Path) -> Iterat
         tokens, turns = sizes[seed * len(sizes) // count]
         wanted = {"profile": str(profile), "tokens": max(tokens, 1), "turns": max(turns, 1)}
         yield build(cls, wanted | given).conversation(seed)
-
-
-def _write(path: Path, text: str) -> None:
-    write_file(path, text)
-    say(f"wrote {path}", err=True)

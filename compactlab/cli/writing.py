@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from compactlab.cli.disclosing import say
 from compactlab.sim.whole_file import replace_file
 
 
@@ -16,3 +17,15 @@ def write_file(path: Path, content: str | bytes) -> None:
         If it cannot be written.
     """
     replace_file(path, content.encode() if isinstance(content, str) else content)
+
+
+def write_aside(path: Path, content: str | bytes) -> None:
+    """Write a file beside what goes to standard output, and say so on standard error.
+
+    Raises
+    ------
+    UsageError
+        If it cannot be written.
+    """
+    write_file(path, content)
+    say(f"wrote {path}", err=True)

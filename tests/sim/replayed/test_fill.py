@@ -236,7 +236,6 @@ def test_what_failed_is_not_run_again_by_itself(field: Field, kit: Any, tmp_path
     assert [run.status for run in field.results.runs] == ["ok"]
 
 
-@pytest.mark.usefixtures("small")
 def test_whoever_wants_it_fast_stops_at_the_first_that_fails(field: Field) -> None:
     (field.folder / "own.py").write_text(
         OWN.format(keep=2).replace("return view.with", "raise ValueError('oh') or view.with")
@@ -247,6 +246,17 @@ def test_whoever_wants_it_fast_stops_at_the_first_that_fails(field: Field) -> No
     assert sum(len(shard.cells) for shard in planned.missing(field.store)) == 4
     planned.fill(field.store, ALONE)
     assert [run.status for run in field.results.runs] == ["ok", "failed"] * 3
+
+
+def test_a_shard_that_has_lost_a_file_is_made_again_in_other_pieces_too(field: Field) -> None:
+    planned = field.planned("keep_all", "Mine")
+    planned.fill(field.store, ALONE)
+    before = field.shown()
+    field.store.path("calls", field.store.shards()[0]).unlink()
+    planned.fill(field.store, ALONE, fail_fast=True)
+    assert len(field.store.shards()) == 6
+    assert field.shown() == before
+    assert all(len(run.calls) == 3 for run in field.results.runs)
 
 
 def test_only_what_is_told_is_run(field: Field) -> None:
