@@ -138,7 +138,7 @@ def _check(name: str, value: Any) -> None:
 
 def _strategy(strategy: Strategy | str, folders: Sequence[Path]) -> Strategy:
     if isinstance(strategy, str):
-        for folder in reversed(folders):
+        for folder in folders:
             strategy = strategy_beside(folder, strategy)
     return strategy_of(strategy)
 

@@ -126,6 +126,29 @@ def test_paths_are_those_of_the_repository_or_of_the_test(tmp_path: Path) -> Non
     assert read(conversations="mine", churn="own.py").given["churn"] == str(tests / "own.py")
 
 
+OWN = """
+from dataclasses import dataclass
+from compactlab import Strategy
+
+@dataclass(frozen=True)
+class Own(Strategy):
+    keep: int = {keep}
+
+    def compact(self, view, host):
+        return view
+"""
+
+
+def test_of_strategies_in_both_folders_that_of_the_repository_is_meant(tmp_path: Path) -> None:
+    tests = tmp_path / "tests"
+    tests.mkdir()
+    (tests / "own.py").write_text(OWN.format(keep=2))
+    marker = pytest.mark.compaction(strategy="own.py:Own", conversations="rewinds()").mark
+    assert Settings.read([marker], (tmp_path, tests)).strategy.spec == "own(keep=2)"
+    (tmp_path / "own.py").write_text(OWN.format(keep=1))
+    assert Settings.read([marker], (tmp_path, tests)).strategy.spec == "own(keep=1)"
+
+
 # ------------------------------------------------------------------------------------- once, alone
 
 
