@@ -22,7 +22,7 @@ from compactlab.reports.page.conversations import conversations
 from compactlab.reports.page.differences import differences
 from compactlab.reports.page.grid import Grid, figures
 from compactlab.reports.page.page import page, write
-from compactlab.reports.page.sections import chief
+from compactlab.reports.page.sections import chief, section
 from compactlab.reports.provenance import command
 from compactlab.sim.errors import UsageError
 from compactlab.sim.metrics import METRICS
@@ -30,6 +30,7 @@ from compactlab.sim.results import Results
 from compactlab.sim.run import Run
 from compactlab.sim.tables import CALLS
 from tests.reports.conftest import CUT, SUMMED, make, store
+from tests.reports.test_views import held
 
 Make = Callable[..., Run]
 Store = Callable[..., Results]
@@ -222,6 +223,52 @@ def test_a_conversation_is_told_with_its_own_models_and_windows(make: Make, stor
     told = {each["title"]: each["told"] for each in blocked(store(*runs))["conversations"]}
     assert "claude-sonnet-4-5; window 200,000 tokens" in told["one (claude-code)"]
     assert "gpt-5; window 400,000 tokens" in told["two (claude-code)"]
+
+
+def test_a_window_holds_from_the_call_on_that_goes_to_its_model(make: Make, store: Store) -> None:
+    run = make("keep_all()")
+    run.window = 0
+    models = ["claude-sonnet-4-5", "claude-sonnet-4-5", "gpt-5", "claude-sonnet-4-5"]
+    calls = {name: run.calls.array(name).tolist() for name in run.calls.columns}
+    run.rows["calls"] = CALLS.filled({**calls, "model": models})
+    (each,) = blocked(store(run))["conversations"]
+    assert each["windows"] == [[1, 200_000], [3, 400_000], [4, 200_000]]
+
+
+def test_a_run_that_failed_has_a_cell_in_every_column(make: Make, fail: Make, store: Store) -> None:
+    (each,) = blocked(store(make("keep_all()"), fail("turn_slice()")))["conversations"]
+    done, failed = each["runs"]
+    assert len(failed) == len(done)
+    assert failed[1:3] == ["failed", 1]
+    assert failed[-1][1] is None
+
+
+def test_a_yardstick_is_never_the_best(make: Make, store: Store) -> None:
+    grid = tabled(store(make("keep_all()"), make("good()", SUMMED, cut=[2]),
+                        make("bad()", CUT, cut=[2], need=0.5)))  # fmt: skip
+    best = {line.label: sum(cell.best for cell in line.cells) for line in grid.lines}
+    assert best["keep_all"] == 0
+    assert best["good"] > 0
+
+
+def test_strategies_have_their_roles_and_compactions_their_places(make: Make, store: Store) -> None:
+    small = [(0, 400), (400, 100)]
+    results = store(
+        *(make("keep_all()", conversation=name) for name in ("one", "two")),
+        *(held(make, "cut()", name, 3, 2, 1) for name in ("one", "two")),
+        *(make("good()", small, name, cut=[1]) for name in ("one", "two")),
+    )
+    (comparison,) = comparisons(results)
+    found = section(results, comparison, strategy_colours(results), "part-1")
+    assert {line.label: line.roles for line in found.grid.lines if line.roles} == {
+        "keep_all": ("reference",),
+        "good": ("advised", "front"),
+    }
+    assert found.chosen is not None
+    assert found.views is not None
+    own, others = ({each.conversation for each in views.shown} for views in found.views)
+    assert own == {found.chosen.conversation.title} == {"one (claude-code)"}
+    assert others == {"two (claude-code)"}
 
 
 def test_a_write_spike_below_nothing_is_no_merit(make: Make, store: Store) -> None:

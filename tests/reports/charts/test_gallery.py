@@ -58,6 +58,14 @@ def test_the_largest_conversations_have_charts_of_their_own(
     assert subjects == ["c3 (claude-code)", "c2 (claude-code)"]
 
 
+def test_of_several_replays_the_first_is_drawn(make: Make, store: Store) -> None:
+    first, second = (make("keep_all()", [(0, 100 * (n + 1))] * 3, seed=n) for n in range(2))
+    (paid,) = [chart for chart in drawn(store(first, second)) if chart.kind == "cumulative"]
+    (line,) = paid.figure.axes[0].lines
+    assert line.get_ydata()[-1] == pytest.approx(first.metrics["cost_usd"])
+    assert paid.subject == "one (claude-code)"
+
+
 def test_any_conversation_can_be_asked_for(make: Make, store: Store) -> None:
     runs = [make("keep_all()", [(0, 100 + n)], f"c{n}") for n in range(3)]
     charts = drawn(store(*runs), cases=[("claude-code", "c0", 0)])

@@ -6,6 +6,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from compactlab.reports.charts.chart import Chart
+from compactlab.reports.charts.palette import light
 from compactlab.reports.charts.pareto import pareto
 from compactlab.reports.comparison import Comparison
 from compactlab.reports.statistics.contrast import contrasts, reference_of
@@ -61,6 +62,34 @@ def test_bars_are_the_paired_intervals(compared: Compare) -> None:
     across = [[x for x, _ in bar] for bar in bars if {y for _, y in bar} == {0.75}]
     assert pytest.approx(ends) in across
     assert "paired by conversation with keep_all" in chart.caption
+
+
+def test_upright_bars_go_from_the_most_that_may_be_forgotten(
+    compared: Compare,
+) -> None:
+    comparison = compared(12, keep_all={"amnesia_need": 0.0}, mine={"amnesia_need": 0.25})
+    for row in comparison.rows:
+        for place, run in enumerate(row.runs):
+            if row.name == "mine":
+                run.metrics["amnesia_need"] = 0.1 + place / 40
+    reference = reference_of(comparison)
+    assert reference is not None
+    need = contrasts(comparison, reference)["mine()", "amnesia_need"]
+    assert need.low is not None
+    assert need.high is not None
+    assert need.low < need.high
+    bars = [[y for _, y in line] for line in lines(drawn(comparison)) if len(line) == 2]
+    assert pytest.approx([1 - need.high, 1 - need.low]) in bars
+
+
+def test_what_is_over_the_window_is_hollow(compared: Compare) -> None:
+    chart = drawn(compared(keep_all={"overflows": 0}, mine={"cost_usd": 9.0, "overflows": 1}))
+    faces = {
+        line.get_xydata()[0][0]: line.get_markerfacecolor()
+        for line in chart.figure.axes[0].lines
+        if line.get_marker() == "o"
+    }
+    assert faces == {9.0: light("paper")}
 
 
 def test_under_ten_conversations_there_are_no_bars(compared: Compare) -> None:

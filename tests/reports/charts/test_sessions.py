@@ -3,10 +3,12 @@
 from collections.abc import Callable, Sequence
 
 import pytest
+from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
-from matplotlib.patches import Polygon
+from matplotlib.patches import PathPatch, Polygon
 
 from compactlab.reports.charts.chart import Chart
+from compactlab.reports.charts.palette import light
 from compactlab.reports.charts.sessions import BINS, Panel, session
 from compactlab.sim.model import built_in
 from compactlab.sim.run import Run
@@ -36,6 +38,27 @@ def test_the_area_is_the_prompt_and_the_bars_are_what_was_fresh(make: Make) -> N
     assert tops == pytest.approx([1_000, 1_500, 900, 2_900])
     fresh = [(bars[4 * n + 1][1] - low) / scale for n in range(4)]
     assert fresh == pytest.approx([1_000, 500, 900, 2_000])
+
+
+def strokes(chart: Chart, colour: str, *, dashed: bool) -> list[list[float]]:
+    """From where to where the lines of a look go from left to right."""
+    return [
+        [float(x) for x, _ in each.get_path().vertices]
+        for each in chart.figure.artists
+        if isinstance(each, PathPatch)
+        and each.get_edgecolor() == to_rgba(light(colour))
+        and (each.get_linestyle() != "-") == dashed
+    ]
+
+
+def test_ticks_stand_at_their_calls_and_the_window_spans_all(make: Make) -> None:
+    chart = drawn(make("mine()", CUT, cut=[2]))  # the last call is over the window
+    area, *_ = outlines(chart)
+    left, right = min(x for x, _ in area), max(x for x, _ in area)
+    step = (right - left) / 4
+    assert strokes(chart, "alarm", dashed=True) == [pytest.approx([left, right])]
+    assert strokes(chart, "ink", dashed=False) == [pytest.approx([left + 2.5 * step] * 2)]
+    assert strokes(chart, "alarm", dashed=False) == [pytest.approx([left + 3.5 * step] * 2)]
 
 
 def test_every_strategy_has_a_panel(make: Make, texts: Texts) -> None:

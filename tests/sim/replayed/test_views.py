@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,9 +13,10 @@ from hypothesis import strategies as st
 from compactlab.scenarios.catalogue import find_scenario
 from compactlab.sim.conversation import Conversation, Fact, Need
 from compactlab.sim.diff import FATES, Diff, diff_of, losses, most_forgetful
+from compactlab.sim.diff.blame import blamed
 from compactlab.sim.diff.diff import MOST
 from compactlab.sim.diff.excerpt import GAP, ends, excerpt
-from compactlab.sim.diff.line import STILL, TOLD
+from compactlab.sim.diff.line import STILL, TOLD, Line
 from compactlab.sim.diff.sides import paired, prompt_of
 from compactlab.sim.message import Message, Part, Source, verbatim
 from compactlab.sim.meter import Meter
@@ -134,6 +136,18 @@ def test_the_compaction_that_cost_most_is_shown(kit: Any, talk: Any) -> None:
     assert [each.call for each in reading.paybacks] == [1, 3]
     assert {call: loss.facts for call, loss in losses(reading).items()} == {1: 1, 3: 2}
     assert set(rows_of(reading)["call"]) == {4}
+
+
+def test_of_those_that_cost_nothing_the_largest_is_shown_and_then_the_first() -> None:
+    cuts = [SimpleNamespace(call=call, removed=size) for call, size in ((2, 10), (5, 90), (7, 90))]
+    reading: Any = SimpleNamespace(paybacks=cuts)
+    assert most_forgetful(reading, {}) == 5
+
+
+def test_a_fact_that_was_stated_twice_goes_with_the_last() -> None:
+    said = [Message(name, "user", (verbatim(name, "text", "x"),)) for name in ("u1", "u2", "u3")]
+    fact = Fact("f", "decision", "key", "value", (Source("u1", 0), Source("u2", 0)))
+    assert blamed([Line("gone", message=message) for message in said], fact) == 1
 
 
 def test_a_need_is_put_down_to_the_last_that_lost_it(kit: Any, talk: Any) -> None:
