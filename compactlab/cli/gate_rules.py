@@ -57,7 +57,6 @@ def _table(table: Any, place: Place, faults: Faults, selectors: tuple[str, ...])
     if not isinstance(table, dict):
         faults.add(place, f"must be a table, not {shown(table)}")
         return []
-    before = len(faults)
     chosen = {
         key: _patterns(table[key], (*place, key), faults) for key in selectors if key in table
     }
@@ -81,7 +80,7 @@ def _table(table: Any, place: Place, faults: Faults, selectors: tuple[str, ...])
             told = ".".join(map(str, at)).replace(f"rule.{place[-1]}", f"rule[{place[-1]}]")
             rules = _rules(metric, table[metric], at, faults)
             demands += [Demand(rule, **chosen, place=told) for rule in rules]
-    return demands if len(faults) == before else []
+    return demands
 
 
 def _patterns(given: Any, place: Place, faults: Faults) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from compactlab.reports.comparison import Case
 from compactlab.reports.gate.names import some
 from compactlab.reports.gate.provenance import Provenance, provenance
 from compactlab.reports.gate.record import Record, Subject, record_of
@@ -62,7 +63,7 @@ class Baseline:
     provenance: Provenance
     metrics: tuple[str, ...]
     digests: Mapping[Conversation, str]
-    records: Mapping[Subject, Mapping[tuple[str, str, int], Record]]
+    records: Mapping[Subject, Mapping[Case, Record]]
     typed: bool = True
     unreadable: tuple[str, ...] = ()
 
@@ -81,7 +82,7 @@ class Baseline:
         held = computed(results)
         asked = {each for name in metrics for each in (name, *_WITH.get(name, ()))}
         names = tuple(name for name in METRICS if name in asked & held)
-        found: dict[Subject, dict[tuple[str, str, int], Record]] = {}
+        found: dict[Subject, dict[Case, Record]] = {}
         labels = _labels(results, runs)
         for run in runs:
             subject = Subject(run.strategy, run.model, run.summarizer, labels[run.strategy])

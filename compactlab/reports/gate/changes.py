@@ -53,7 +53,10 @@ def changes(results: Results, before: Baseline) -> list[Change]:
         What was.
     """
     after = Baseline.of(results, before.metrics)
-    before = Successors.of(before, after).applied(before)
+    return _changes(after, Successors.of(before, after).applied(before))
+
+
+def _changes(after: Baseline, before: Baseline) -> list[Change]:
     found = []
     for subject, new in after.records.items():
         old = before.records.get(subject, {})
@@ -93,7 +96,7 @@ def changes_told(results: Results, before: Baseline, form: str) -> str:
         ])  # fmt: skip
     successors = Successors.of(before, after)
     before = successors.applied(before)
-    found = changes(results, before)
+    found = _changes(after, before)
     lines = [_headline(found, before, after)]
     told = [*successors.remarks, *successors.doubts]
     lines += [f"- {name(text)}" if form == "md" else f"  {name(text)}" for text in told]

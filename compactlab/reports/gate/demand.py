@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
+from compactlab.reports.comparison import Case
 from compactlab.reports.gate.names import brief
-from compactlab.reports.gate.record import NEED, Case, Record, Subject
+from compactlab.reports.gate.record import NEED, Record, Subject
 from compactlab.reports.gate.rules import Rule
 
 ANY = ("*",)

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from compactlab.reports.comparison import Case
 from compactlab.reports.gate.baseline import Baseline
 from compactlab.reports.gate.record import REUSE, Record, Subject
 from compactlab.sim.errors import InputError
@@ -165,7 +166,7 @@ def parsed(content: bytes) -> Baseline:
     file = msgspec.json.decode(content, type=_File)
     one = file.provenance.get("summarizers")
     alone = str(one[0]) if isinstance(one, list) and len(one) == 1 else ""
-    found: dict[Subject, dict[tuple[str, str, int], Record]] = {}
+    found: dict[Subject, dict[Case, Record]] = {}
     for number, row in enumerate(file.runs):
         where = f"runs[{number}]"
         if row.strategy not in file.strategies:

@@ -6,6 +6,7 @@ import json
 import math
 from typing import Any
 
+from compactlab.reports.figures import plain
 from compactlab.reports.gate.demand import ANY
 from compactlab.reports.gate.rules import Outcome
 from compactlab.reports.gate.verdict import Finding, Verdict
@@ -75,8 +76,6 @@ def _finding(finding: Finding) -> dict[str, Any]:
 
 
 def _number(value: float | None) -> float | str | None:
-    if value is None or math.isnan(value):
-        return None
-    if math.isinf(value):
+    if value is not None and math.isinf(value):
         return "inf" if value > 0 else "-inf"
-    return int(value) if float(value).is_integer() else float(value)
+    return plain(value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from compactlab.reports.comparison import Case
 from compactlab.reports.gate.baseline import Baseline
 from compactlab.reports.gate.names import brief, some
 from compactlab.reports.gate.provenance import ENGINE, differences
@@ -94,7 +95,7 @@ def _new(before: Baseline, after: Baseline) -> Iterator[str]:
         yield f"{counted(len(runs), 'run')} not in the baseline: {_runs(runs)}"
 
 
-def _known(held: Mapping[tuple[str, str, int], Record], record: Record) -> bool:
+def _known(held: Mapping[Case, Record], record: Record) -> bool:
     known = held.get(record.case)
     return known is not None and not known.failed
 

@@ -7,12 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from compactlab.reports.calls import total
+from compactlab.reports.comparison import Case
 from compactlab.sim.metrics import METRICS
 from compactlab.sim.run import Run
 from compactlab.sim.tables import CALLS
-
-Case = tuple[str, str, int]
-"""Scenario, conversation and seed."""
 
 Needs = Mapping[str, tuple[int, int]]
 """Needs, and needs met, by type of fact."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from compactlab.reports.aggregate import figures_of
+from compactlab.reports.comparison import Case
 from compactlab.reports.gate.baseline import Baseline
 from compactlab.reports.gate.demand import Demand
-from compactlab.reports.gate.record import Case, Record, Subject
+from compactlab.reports.gate.record import Record, Subject
 from compactlab.sim.run import Run
 
 Records = Mapping[Case, Record]

@@ -17,8 +17,6 @@ from compactlab.reports.gate.verdict import Span
 from compactlab.reports.text import counted
 from compactlab.sim.metrics import METRICS
 
-_FEWEST = 10
-
 
 def span_of(rule: Rule, before: Iterable[Record], after: Iterable[Record], type: str = "") -> Span:
     """The interval in which the figure that a rule is about lies now.
@@ -77,29 +75,30 @@ def _smallest_distance(metric: str, row: Row) -> float | None:
     import numpy as np
 
     from compactlab.reports.statistics.detectable import smallest_difference
+    from compactlab.reports.statistics.quotient import Quotient, mean_of
     from compactlab.reports.statistics.sample import Sample
 
     if rule_of(metric) == "median":
         return None
     sample = Sample([row], [metric])
     if metric in POOLED:
-        above, below = (part[0] for part in sample.parts(metric))
-        figure, times = above.sum() / below.sum(), 1
-        pull = (above - figure * below) / below.mean()
+        figure = Quotient(*sample.parts(metric))
     else:
-        values = sample.values(metric)[0]
-        values = values[~np.isnan(values)]
-        figure, times = values.mean(), len(values) if rule_of(metric) == "sum" else 1
-        pull = values - figure
-    sizes = np.array([abs(figure)])
-    found = smallest_difference(pull[None, :], np.array([len(pull)]), sizes)[0] * times
+        values = sample.values(metric)
+        figure = mean_of(values, ~np.isnan(values))
+    counts = (figure.below > 0).sum(axis=1)
+    times = counts[0] if rule_of(metric) == "sum" else 1
+    pull, sizes = figure.influence(counts), np.abs(figure.value)
+    found = smallest_difference(pull, counts, sizes)[0] * times
     return float(found) if np.isfinite(found) else None
 
 
 def _missing(metric: str, conversations: int) -> str:
     """Why there is no interval."""
+    from compactlab.reports.statistics.bootstrap import FEWEST
+
     if rule_of(metric) == "maximum":
         return "a maximum has no interval"
-    if conversations < _FEWEST:
-        return f"{counted(conversations, 'conversation')}; an interval takes {_FEWEST}"
+    if conversations < FEWEST:
+        return f"{counted(conversations, 'conversation')}; an interval takes {FEWEST}"
     return f"{metric} of these conversations has no interval ({METRICS[metric].unit})"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from compactlab.reports.gate.names import brief
 from compactlab.reports.gate.record import Subject
@@ -59,8 +60,12 @@ class Words:
         if subject is None:
             return "nothing"
         told = f"{self.name(subject.label)} under {self.name(subject.model)}"
-        every = {f.subject.summarizer for f in self.verdict.findings if f.subject}
-        return f"{told} with {self.name(subject.summarizer)}" if len(every) > 1 else told
+        return f"{told} with {self.name(subject.summarizer)}" if self._several else told
+
+    @cached_property
+    def _several(self) -> bool:
+        """Whether there are several summarisers."""
+        return len({f.subject.summarizer for f in self.verdict.findings if f.subject}) > 1
 
     def together(self, findings: Sequence[Finding]) -> str:
         """How many findings follow from the same, and from what."""

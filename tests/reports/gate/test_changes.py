@@ -67,3 +67,11 @@ def test_figures_of_another_provenance_are_not_compared(make: Make, store: Store
     changed = results(make, store)
     changed.runs = [replace(run, digest="e" * 16) for run in changed.runs]
     assert "2 conversations changed" in changes_told(changed, before, "table")
+
+
+def test_what_failed_on_either_side_is_not_held_against_the_other(
+    make: Make, store: Store, fail: Make
+) -> None:
+    whole, broken = results(make, store), results(make, store)
+    broken.runs[1] = replace(fail("cut()", "one"), digest=broken.runs[1].digest)
+    assert changes(broken, Baseline.of(whole)) == changes(whole, Baseline.of(broken)) == []

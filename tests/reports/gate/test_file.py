@@ -151,3 +151,31 @@ def test_metrics_are_named_alone_or_by_family() -> None:
     assert metrics_named(["flush"])[0] == "flushed_compactions"
     with pytest.raises(UsageError, match="did you mean cost_usd"):
         metrics_named(["cost_us"])
+
+
+def test_of_two_runs_over_the_same_the_one_that_went_well_counts(two, fail) -> None:
+    results = two("a")
+    well = Baseline.of(results)
+    lost = [fail(run.strategy, "a") for run in results.runs]
+    for runs in ([*lost, *results.runs], [*results.runs, *lost]):
+        assert Baseline.of(Results(runs, results.manifest)).records == well.records
+
+
+def test_strategies_of_one_short_name_go_by_their_full_ones(two) -> None:
+    results = two("a")
+    results.manifest["strategies"] = dict.fromkeys(results.manifest["strategies"], "same")
+    kept = Baseline.of(results)
+    assert [subject.label for subject in kept.records] == ["keep_all()", "sliding_window(keep=20)"]
+    assert parsed(written(kept).encode()) == kept
+
+
+def test_a_share_is_kept_with_what_it_is_put_together_from(two) -> None:
+    assert (
+        Baseline.of(two(), ["over_window"]).metrics
+        == Baseline.of(two(), ["calls", "overflows", "over_window"]).metrics
+    )
+
+
+def test_a_count_is_whole_whoever_has_measured_it(two, changed) -> None:
+    counts, floats = (written(Baseline.of(changed(two(), calls=n))) for n in (4, 4.0))
+    assert counts == floats

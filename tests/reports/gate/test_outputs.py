@@ -81,6 +81,11 @@ def test_what_is_new_is_told_in_a_line_whatever_is_asked(two, judged) -> None:
         "note: not in the baseline: sliding_window(keep=20) (recorded)",
         "gate: cannot judge: 2 cannot be judged of 4 checks",
     ]
+    longer = judged(two("ab"), two("abc"), ("cost_usd", "+2%"), ("calls", "+2%"))
+    assert [line.partition(" of ")[2] for line in terminal(longer).splitlines()[:2]] == [
+        "keep_all under recorded: 1 run not in the baseline",
+        "sliding_window(keep=20) under recorded: 1 run not in the baseline",
+    ]
     one = terminal(judged(known, two(), ("calls", "+2%"))).splitlines()
     assert one[0].startswith("CANNOT JUDGE  calls +2%, sliding_window(keep=20)")
 
@@ -111,6 +116,13 @@ def test_json_has_all_figures(verdict) -> None:
     assert cost["after"] == pytest.approx(1.5 * cost["before"])
     assert cost["limit"] == pytest.approx(1.02 * cost["before"])
     assert [move["conversation"] for move in cost["moved"]] == ["a", "b", "c"]
+
+
+def test_json_has_what_is_infinite_as_text() -> None:
+    demand = Demand(Rule.parse("break_even_calls", "+5%"))
+    finding = Finding(demand, None, Outcome.REGRESSED, before=7.0, after=float("inf"))
+    [told] = json.loads(machine(Verdict((finding,))))["findings"]
+    assert (told["before"], told["after"], told["limit"]) == (7, "inf", 7.35)
 
 
 def test_markdown_has_what_failed_in_a_table_and_the_rest_folded_up(verdict) -> None:

@@ -1,6 +1,8 @@
 """Gates on replays that differ: by the interval, of which all must be within the rule."""
 
+import math
 from random import Random
+from statistics import fmean, stdev
 
 import pytest
 
@@ -167,3 +169,46 @@ def test_a_count_that_is_nought_in_all_replays_is_nought(two, judged) -> None:
     results = two("ab", 2)
     verdict = judged(results, results, ("rejected_calls", "== 0"))
     assert (verdict.code, [finding.span for finding in verdict.findings]) == (0, [None, None])
+
+
+def test_the_fewest_replays_of_any_conversation_count(two, judged) -> None:
+    before, after = noisy(two(NAMES, 5)), noisy(two(NAMES, 5), 1.5)
+    for results in (before, after):
+        results.runs = [r for r in results.runs if r.conversation != "a" or r.seed < 2]
+    found = judged(before, after, ("cost_usd", "+2%")).findings
+    assert {each.reason for each in found} == {"2 replays of a conversation; 5 are the fewest"}
+
+
+def test_noise_in_the_baseline_is_noise_of_the_change(two, judged) -> None:
+    verdict = judged(noisy(two(NAMES, 5)), two(NAMES, 5), ("cost_usd", "+2%"))
+    assert all(finding.span is not None for finding in verdict.findings)
+    placed = judged(noisy(two(NAMES, 5)), two(NAMES, 5), ("cost_usd", "<= 9"))
+    assert all(finding.span is None for finding in placed.findings)
+
+
+@pytest.mark.parametrize(
+    ("metric", "rule"), [("calls", "+99"), ("calls", "<= 999"), ("over_window", "<= 1")]
+)
+def test_what_could_have_been_seen_is_told_in_the_unit_of_the_figure(
+    metric, rule, two, judged
+) -> None:
+    before, after = two(NAMES, 5), two(NAMES, 5)
+    calls = [10 + 3 * (number % 4) for number in range(12)]
+    overflows = [number % 3 for number in range(12)]
+    for run in after.runs:
+        place = NAMES.index(run.conversation)
+        run.metrics["calls"] = calls[place] + (run.seed - 2) * (metric == "calls")
+        run.metrics["overflows"] = overflows[place] + (run.seed - 2) / 10
+        run.metrics["over_window"] = run.metrics["overflows"] / run.metrics["calls"]
+    demand = Demand(Rule.parse(metric, rule), strategy=("sliding_window",))
+    [finding] = judged(before, after, demand).findings
+    share = sum(overflows) / sum(calls)
+    spread = {
+        "calls": 12 * stdev(calls),
+        "over_window": stdev(
+            over - share * own for own, over in zip(calls, overflows, strict=True)
+        ) / fmean(calls),
+    }[metric]  # fmt: skip
+    # Student's t with 11 degrees of freedom: 2.2010 and 0.8755.
+    least = (2.2010 + 0.8755) * spread / math.sqrt(12)
+    assert finding.span.detectable == pytest.approx(least, rel=1e-4)

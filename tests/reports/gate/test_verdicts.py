@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from compactlab.reports.aggregate import figures_of
 from compactlab.reports.gate.baseline import GATED
-from compactlab.reports.gate.demand import Demand
+from compactlab.reports.gate.demand import Demand, fitting
 from compactlab.reports.gate.rules import Outcome, Rule
+from compactlab.reports.gate.verdict import Verdict
 from compactlab.sim.results import Results
 
 HOLDS, REGRESSED, UNJUDGED = Outcome.HOLDS, Outcome.REGRESSED, Outcome.UNJUDGED
@@ -205,3 +206,36 @@ def test_a_store_holds_against_itself_and_nothing_beyond_a_rule_passes(
     worse.runs[1].metrics["cost_usd"] += total * amount + total * 1e-3 + 1e-3
     assert judged(results, worse, *rules).code == 1
     assert judged(results, worse).code == 1
+
+
+def test_what_stood_as_a_rule_asks_until_now_is_told_without_a_word_on_before(
+    two, changed, judged
+) -> None:
+    demand = Demand(Rule.parse("overflows", "== 0"), strategy=("sliding_window",))
+    none, one = (changed(two(), overflows=number) for number in (0, 1))
+    [found] = judged(none, one, demand).failed
+    assert (found.outcome, found.reason) == (REGRESSED, "")
+
+
+def test_furthest_out_is_what_is_furthest_from_where_it_must_stand(two, changed, judged) -> None:
+    calls = {"a": 4, "b": 1, "c": 5}
+    odd = changed(two(), calls=lambda was, run: calls[run.conversation])
+    demand = Demand(Rule.parse("calls", "== 4"), strategy=("sliding_window",))
+    [found] = judged(odd, odd, demand).failed
+    assert [move.conversation for move in found.moved] == ["b", "c", "a"]
+
+
+def test_what_came_or_went_has_moved_most(two, changed, judged) -> None:
+    after = changed(two(), conversation="a", write_spike_ratio=9.0)
+    after = changed(after, conversation="c", write_spike_ratio=None)
+    [found] = judged(two(), after, ("write_spike_ratio", "exact")).failed
+    assert [move.conversation for move in found.moved] == ["c", "a"]
+
+
+def test_where_nothing_was_judged_nothing_has_passed() -> None:
+    assert (Verdict().code, Verdict().word) == (2, "cannot judge")
+
+
+def test_a_name_with_brackets_fits_itself() -> None:
+    assert fitting("cut(kinds=['a'])", ("cut(kinds=['a'])",))
+    assert not fitting("cut(kinds=['b'])", ("cut(kinds=['a'])",))

@@ -141,3 +141,25 @@ def test_the_tails_are_those_of_an_interval_by_students_t(count: int) -> None:
     spread = math.sqrt((count - 1) / count)
     assert ndtri(high) * spread == pytest.approx(stdtrit(count - 1, 0.975))
     assert low == pytest.approx(1 - high)
+
+
+def test_a_resample_without_any_value_counts_as_the_figure() -> None:
+    # Of twenty conversations three have a value: in one of 26 resamples there is none of them.
+    values, known = np.full((1, 20), 5.0), np.zeros((1, 20), bool)
+    known[0, :3], values[0, 1] = True, 5.3
+    low, high, _ = bootstrap.ends(mean_of(values, known), known, PLAIN)
+    assert 5 <= low[0] < high[0] <= 5.3
+
+
+def test_rounding_is_no_skewness() -> None:
+    left_out = np.array([[0.1 + 0.2, 0.3, 0.3, 0.3]])
+    assert bootstrap.acceleration(left_out, np.ones((1, 4), bool)).tolist() == [0.0]
+
+
+def test_a_gap_is_worth_the_fewer_and_pulled_by_both() -> None:
+    even = Quotient(np.array([[1.0, 2, 3]]), np.ones((1, 3)))
+    uneven = Quotient(np.array([[0.0, 0, 8]]), np.array([[1.0, 1, 2]]))
+    assert Gap(even, uneven).effective() == Gap(uneven, even).effective() == [16 / 6]
+    # -1, 0 and 1 around a mean of 2; -2, -2 and 4 around a share of 2, 4 / 3 below each.
+    pull = Gap(even, uneven).influence(np.array([3]))
+    assert pull.tolist() == [[-1 + 1.5, 1.5, 1 - 3]]

@@ -331,3 +331,23 @@ def test_all_are_compared_with_keeping_everything(compared: Compared) -> None:
 def test_alone_nothing_is_compared(compared: Compared) -> None:
     comparison = compared({"a()": {"cost_usd": [1.0]}})
     assert contrasts(comparison, comparison.rows[0]) == {}
+
+
+def test_more_is_better_where_the_metric_says_so(contrasted: Contrasted) -> None:
+    more, less = np.linspace(0.8, 0.9, 12).tolist(), [0.5] * 12
+    assert contrasted("forward_need", more, less).better
+    assert contrasted("forward_need", less, more).worse
+    assert contrasted("amnesia", more, less).worse
+
+
+def test_of_replays_the_largest_is_the_largest_of_the_conversation(compared: Compared) -> None:
+    peaks = {"a()": {"prompt_tokens_peak": [5.0, 2.0]}, "b()": {"prompt_tokens_peak": [3.0, 4.0]}}
+    rows = [
+        replace(row, runs=(*row.runs, replace(row.runs[0], seed=1,
+                                              metrics={"prompt_tokens_peak": 1.0})))
+        for row in compared(peaks).rows
+    ]  # fmt: skip
+    again = replace(compared(peaks), rows=tuple(rows))
+    reference = next(row for row in rows if row.spec == "b()")
+    (found,) = contrasts(again, reference, ["prompt_tokens_peak"]).values()
+    assert found.estimate == 5 - 4

@@ -67,3 +67,14 @@ def test_how_alike_values_of_a_group_are() -> None:
     # Means 1.5 and 3.5: 4 between, 0.5 within, and 2 a group.
     assert correlation([[1, 2], [3, 4]]) == pytest.approx((4 - 0.5) / (4 + 0.5))
     assert correlation([[1], [0]]) == correlation([[1, 0, 1]]) == 0
+    # Means 1 and 0.25 of two and four: 0.75 between, 0.1875 within, and 8 / 3 a group.
+    assert correlation([[1, 1], [0, 0, 0, 1]]) == pytest.approx(0.5625 / (0.75 + 5 / 3 * 0.1875))
+
+
+def test_of_several_replays_the_first_is_taken(compared: Callable[..., Comparison]) -> None:
+    one, two = compared({name: {"cost_usd": [1.0]} for name in ("a()", "b()")}).rows
+    first, other = with_facts(one, [{"x": 3}]), with_facts(one, [{"x": 0}])
+    later = replace(first, runs=(replace(other.runs[0], seed=1), *first.runs))
+    found = discordance(later, with_facts(two, [{"x": 0}]))
+    assert found is not None
+    assert (found.facts, found.subject) == (1, 1)

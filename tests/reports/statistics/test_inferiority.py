@@ -80,3 +80,14 @@ def test_more_is_worse_only_where_less_is_better(compared: Callable[..., Compari
     plain = contrasts(comparison, reference, metrics)
     assert {own.margin for own in plain.values()} == {own.no_worse for own in plain.values()}
     assert set(MARGINS) == {"amnesia_need", "cost_usd"}
+
+
+def test_a_few_conversations_are_worse_where_less_is_worse(
+    compared: Callable[..., Comparison],
+) -> None:
+    table = {"high()": {"forward_need": spread(0.9, 8)}, "low()": {"forward_need": spread(0.5, 8)}}
+    comparison = compared(table)
+    rows = {row.spec: row for row in comparison.rows}
+    for other, told in (("low()", True), ("high()", False)):
+        found = contrasts(comparison, rows[other], ["forward_need"], {"forward_need": 0.05})
+        assert [own.no_worse for own in found.values()] == [told]
