@@ -112,6 +112,14 @@ def test_of_many_facts_some_are_named_and_the_others_counted() -> None:
     assert piece.others == f"{named} and 34 more, 8 of them needed later"
 
 
+def test_system_blocks_are_no_messages_but_their_tokens_count() -> None:
+    rows = rows_of(3, 0, 0, "said")
+    role = VIEWS.columns["role"].array(["system", "user"])
+    view = view_of(Rows({**rows.columns, "role": role}, 0, 2), {})
+    assert view is not None
+    assert view.head == "Before call 3: 0 messages with 1.00k tokens became 1 with 100"
+
+
 def test_where_messages_are_not_stored_the_view_has_no_texts_of_them() -> None:
     view = view_of(VIEWS.rows(summed_up(story())), {})
     assert view is not None
