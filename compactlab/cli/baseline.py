@@ -61,9 +61,10 @@ def baseline(folder: str, out: str, metrics: tuple[str, ...], allow_failed: bool
     else:
         write_file(Path(out), text)
     told = f"{counted(kept.size, 'run')} of {_told(kept)}"
-    failed = len(kept.failed) + len(kept.unreadable)
-    if failed:
-        told += f"; {failed:,} of them recorded as failed"
+    if kept.failed:
+        told += f"; {len(kept.failed):,} of them recorded as failed"
+    if kept.unreadable:
+        told += f"; {counted(len(kept.unreadable), 'source')} not readable"
     if lacking:
         told += f"; the store has no figures of {', '.join(lacking)}"
     say(f"{'a baseline' if out == '-' else f'wrote {out}'}: {told}", err=out == "-")

@@ -9,6 +9,7 @@ import pytest
 
 import compactlab
 from compactlab.sim.results import Results
+from compactlab.sim.run import Run
 
 
 @pytest.fixture(scope="module")
@@ -91,6 +92,18 @@ def test_a_store_with_failed_runs_is_refused_unless_told(cli, failing, tmp_path)
     [failed] = [run for run in json.loads(file.read_text())["runs"] if "failed" in run]
     assert failed["failed"] == "ValueError: no"
     assert cli("gate", failing, "--baseline", file, "--no-github").code == 0
+
+
+def test_a_source_that_cannot_be_read_is_none_of_the_runs(cli, store, tmp_path):
+    results = Results.load(store)
+    lost = Run("talk.jsonl", "", "", "", 0, 0, status="unreadable", error="no")
+    told = results.runs[0]
+    lost = replace(lost, source_key=told.source_key, condition=told.condition)
+    Results([*results.runs, lost], results.manifest).save(tmp_path / "lost")
+    done = cli("baseline", tmp_path / "lost", "-o", tmp_path / "b.json", "--allow-failed")
+    assert done.code == 0
+    assert ": 4 runs of 2 strategies" in done.out
+    assert done.out.endswith("; 1 source not readable\n")
 
 
 def test_a_folder_that_is_no_store_is_refused(cli, tmp_path):
