@@ -6,6 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from compactlab.reports.advice import Advice
+from compactlab.reports.bargain import bargain
 from compactlab.reports.brief import LINES, brief, brief_markdown, picks
 from compactlab.reports.comparison import Comparison, comparisons
 from compactlab.reports.verdict import verdict
@@ -144,3 +145,108 @@ def test_it_is_said_whether_so_few_can_tell_anything(
     last = verdict(only(many(number)))[-1]
     assert ("A sign-flip test" in last) == bool(told)
     assert told in last
+
+
+def test_a_hundredth_of_a_point_is_not_worth_money(make: Make, store: Store) -> None:
+    """Neither as the one that forgets least, nor as a step of the front."""
+    comparison = only(
+        store(
+            make("keep_all()", scaled(KEPT, 3)),
+            make("cheap()", TINY, cut=[1], need=0.9),
+            make("good()", SHORT, cut=[1], need=0.98),
+            make("dear()", scaled(SHORT, 1.2), cut=[1], need=0.9801),
+        )
+    )
+    advice = Advice(comparison)
+    assert advice.keenest is not None
+    assert advice.keenest.label == "good"
+    assert [row.label for row in comparison.front] == ["cheap", "good", "dear"]
+    assert [row.label for row in advice.steps] == ["cheap", "good"]
+
+
+def test_alike_is_who_is_as_sound_and_cannot_be_told_apart(make: Make, store: Store) -> None:
+    runs = []
+    for place in range(12):
+        name, other = f"talk-{place}", 1.0 + 0.06 * (-1) ** place
+        runs += [
+            make("keep_all()", scaled(KEPT, 3), name),
+            make("best()", SHORT, name, cut=[1], need=0.99),
+            make("alike()", scaled(SHORT, other), name, cut=[1], need=0.99),
+            make("dearer()", scaled(SHORT, 1.5), name, cut=[1], need=0.99),
+            make("unsound()", scaled(SHORT, other), name, cut=[1], need=0.8),
+        ]
+    advice = Advice(only(store(*runs)))
+    both = {row.label for row, _ in advice.alike} | {advice.advised.label if advice.advised else ""}
+    assert both == {"best", "alike"}
+
+
+def test_nothing_is_advised_that_costs_more_than_the_reference(make: Make, store: Store) -> None:
+    results = store(
+        make("keep_all()", [(0, 600), (600, 900), (1_500, 900)]),
+        make("sound()", [(0, 600), (0, 1_500), (0, 1_900)], cut=[1], need=0.99),
+        make("loose()", SHORT, cut=[1], need=0.5),
+    )
+    advice = Advice(only(results))
+    assert advice.sound is not None
+    assert (advice.sound.label, advice.advised) == ("sound", None)
+    told = verdict(only(results))
+    assert told[0].startswith("In this one conversation, money and memory must be weighed: the")
+    assert "more of what calls need than keep_all is sound: " in told[0]
+    assert {row.label: role for row, role in picks(advice)}["sound"].startswith("within the")
+
+
+def test_the_nearest_is_over_the_window_least(make: Make, store: Store) -> None:
+    over = [(0, 1_000), (1_000, 1_500), (0, 900)]
+    results = store(
+        make("keep_all()", over),
+        make("cheap()", [(0, 2_100), (0, 2_100), (0, 10)], cut=[1]),
+        make("once()", [(0, 2_100), (0, 1_900), (0, 1_900)], cut=[1]),
+    )
+    nearest = Advice(only(results)).nearest
+    assert nearest is not None
+    assert nearest.label == "once"
+
+
+def test_only_what_is_determined_is_counted(make: Make, store: Store) -> None:
+    runs = []
+    for place in range(12):
+        name, other = f"talk-{place}", 1.0 + 0.06 * (-1) ** place
+        runs += [
+            make("keep_all()", SHORT, name),
+            make("same()", scaled(SHORT, other), name, cut=[1], need=1.0),
+            make("dear()", scaled(SHORT, 1.5), name, cut=[1], need=0.9),
+        ]
+    last = verdict(only(store(*runs)))[-1]
+    assert "1 of 2 bills and 1 of 2 shares of forgotten needs are told from chance" in last
+
+
+def test_how_far_it_carries_is_said_right_after_the_verdict(many: Callable[..., Results]) -> None:
+    lines = brief_markdown(many(40)).splitlines()
+    said = [line for line in lines if line.startswith("- ")]
+    (place,) = [n for n, line in enumerate(said) if line.startswith("- Choose")]
+    assert said[place + 1].startswith("- In brackets are 95% intervals")
+
+
+def test_made_up_sessions_were_not_run_by_anybody(make: Make, store: Store) -> None:
+    runs = [make(spec, KEPT, model="m") for spec in ("keep_all()", "as_recorded()")]
+    runs.append(make("cut()", SHORT, cut=[1], model="m"))
+    assert "what was run" not in brief(store(*runs))
+
+
+def test_a_bargain_needs_calls(make: Make, store: Store) -> None:
+    runs = [make("keep_all()", KEPT), make("sliding_window()", SHORT, cut=[1])]
+    (told,) = bargain(only(store(*runs)))
+    assert told.startswith("sliding_window sent 64% less than keep_all in prompt tokens")
+    for run in runs:
+        run.rows = {}
+    assert list(bargain(only(store(*runs)))) == []
+
+
+def test_the_closed_loop_is_held_against_the_open_one(make: Make, store: Store) -> None:
+    runs = [make("keep_all()", KEPT), make("one()", SHORT, cut=[1]), make("two()", TINY, cut=[1])]
+    for run in runs:
+        run.metrics["cost_with_rework_usd"] = 2 * (run.metrics["cost_usd"] or 0)
+    runs[2].metrics["cost_with_rework_usd"] = 1.0
+    told = next(s for s in verdict(only(store(*runs))) if "closed loop" in s)
+    assert "the cheapest is one (" in told
+    assert told.endswith("more than without.")

@@ -6,6 +6,7 @@ from dataclasses import replace
 from compactlab.reports.agreement import agreement, flips
 from compactlab.reports.brief import brief
 from compactlab.reports.comparison import comparisons
+from compactlab.reports.scope import told_apart
 from compactlab.sim.results import Results
 from compactlab.sim.run import Run
 
@@ -79,3 +80,26 @@ def test_equal_figures_do_not_flip(make: Make, store: Store) -> None:
         for name in ("low()", "high()")
     ]
     assert flips(comparisons(store(*(run for group in same for run in group))), "cost_usd") == []
+
+
+def test_a_tie_is_no_turn(make: Make, store: Store) -> None:
+    low = runs(make, turned=False, summarizer="low()")
+    high = runs(make, turned=False, summarizer="high()")
+    high[1] = replace(high[1], metrics=high[2].metrics, rows=high[2].rows)
+    assert flips(comparisons(store(*low, *high)), "cost_usd") == []
+
+
+def test_comparisons_are_told_apart_by_what_differs(make: Make, store: Store) -> None:
+    one = runs(make, turned=False, summarizer="low()")
+    other = [replace(run, window=9_000) for run in runs(make, turned=False, summarizer="high()")]
+    writers = {name: {"label": name.upper(), "simulated": "", "code": ""}
+               for name in ("low()", "high()")}  # fmt: skip
+    both = comparisons(store(*one, *other, summarizers=writers))
+    assert [told_apart(each, both) for each in both] == [
+        "Window narrowed to 2,000 tokens; Summaries by LOW()",
+        "Window narrowed to 9,000 tokens; Summaries by HIGH()",
+    ]
+    assert told_apart(both[0], both[:1]).startswith("Model as recorded: claude-sonnet-4-5")
+    assert "Window narrowed to 9,000 tokens; Summaries by HIGH(): " in brief(
+        store(*one, *other, summarizers=writers)
+    )

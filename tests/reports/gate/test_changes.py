@@ -75,3 +75,10 @@ def test_what_failed_on_either_side_is_not_held_against_the_other(
     whole, broken = results(make, store), results(make, store)
     broken.runs[1] = replace(fail("cut()", "one"), digest=broken.runs[1].digest)
     assert changes(broken, Baseline.of(whole)) == changes(whole, Baseline.of(broken)) == []
+
+
+def test_without_common_runs_nothing_is_told_to_have_changed(make: Make, store: Store) -> None:
+    before = Baseline.of(results(make, store))
+    other = results(make, store)
+    other.runs = [replace(run, conversation=f"{run.conversation}-b") for run in other.runs]
+    assert changes(other, before) == []

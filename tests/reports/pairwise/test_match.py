@@ -9,6 +9,7 @@ import pytest
 from compactlab.reports.pairwise.machine import machine
 from compactlab.reports.pairwise.markdown import markdown
 from compactlab.reports.pairwise.match import between, chosen, within
+from compactlab.reports.pairwise.pairing import Pairing
 from compactlab.reports.pairwise.table import table
 from compactlab.reports.pairwise.unlike import MUST_AGREE, refuse_unlike
 from compactlab.sim.errors import UsageError
@@ -163,3 +164,26 @@ def test_conversations_that_only_one_has_are_counted(many: Callable[..., Results
     matches, _ = between(("a", many()), [("b", fewer)], ())
     for text in (table(matches), markdown(matches)):
         assert "Left out: 2 conversations" in text
+
+
+def test_of_several_candidates_none_is_taken() -> None:
+    pairing = Pairing.of(["a()", "cut(1)", "cut(2)"], ["a()", "cut(3)"])
+    assert pairing == Pairing((("a()", "a()"),), ("cut(1)", "cut(2)"), ("cut(3)",))
+    pairing = Pairing.of(["a()", "cut(1)"], ["a()", "cut(2)", "cut(3)"])
+    assert pairing == Pairing((("a()", "a()"),), ("cut(1)",), ("cut(2)", "cut(3)"))
+    assert Pairing.of(["a()"], ["b()"]).pairs == (("a()", "b()"),)
+
+
+def test_no_worse_is_said_beside_not_determined(make: Make, store: Store) -> None:
+    runs = []
+    for place in range(12):
+        need = 0.99 + 0.004 * (-1) ** place
+        runs += [
+            make("keep_all()", KEPT, f"{place}", need=0.99),
+            make("cut()", SHORT, f"{place}", cut=[1], need=need),
+        ]
+    said = table(within(store(*runs), ["keep_all", "cut"]))
+    assert "not determined (p 1), but no worse within 3 points." in said
+    (others,) = [line for line in said.splitlines() if line.startswith("Also different")]
+    assert "compactions" in others
+    assert "over_window" not in others  # the same under both, and so no difference

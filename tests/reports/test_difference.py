@@ -1,0 +1,54 @@
+"""A difference is told in its direction, with its ends, and never as more than it is."""
+
+from dataclasses import replace
+
+import pytest
+
+from compactlab.reports.difference import bill, forgets, points, signed, signed_points, spread
+from compactlab.reports.statistics.contrast import Contrast
+
+BILL = Contrast(
+    "cost_usd", "ours()", "keep_all()", 40, "ratio", 0.69, 0.63, 0.76, "BCa", 0.001, 0.01, "Holm",
+    30, 0, 10, 0.5, 0.05, 0.02, True,
+)  # fmt: skip
+SHARE = replace(
+    BILL, metric="amnesia_need", kind="difference", estimate=0.04, low=0.021, high=0.06, margin=0.03
+)
+
+
+@pytest.mark.parametrize(
+    ("estimate", "low", "high", "told", "cell"),
+    [
+        (0.69, 0.63, 0.76, "31% less than all (24% to 37% less)", "-31% (-37.0 to -24.0)"),
+        (1.2, 1.05, 1.4, "20% more than all (5% to 40% more)", "+20% (+5.0 to +40.0)"),
+        (1.01, 0.97, 1.04, "1% more than all (3% less to 4% more)", "+1% (-3.0 to +4.0)"),
+        (0.5, 0.499, 0.501, "50% less than all (49.9% to 50.1% less)", "-50% (-50.1 to -49.9)"),
+        (1.0, 1.0, 1.0, "as much as all", "+0%"),
+        (0.69, None, None, "31% less than all", "-31%"),
+    ],
+)
+def test_a_bill(
+    estimate: float, low: float | None, high: float | None, told: str, cell: str
+) -> None:
+    contrast = replace(BILL, estimate=estimate, low=low, high=high)
+    assert bill(contrast, "all") == told
+    assert signed(contrast) == cell
+
+
+def test_a_share() -> None:
+    assert forgets(SHARE, "all") == "4.0 points more than all (2.1 to 6.0 more)"
+    less = replace(SHARE, estimate=-0.04, low=-0.06, high=-0.021)
+    assert forgets(less, "all") == "4.0 points less than all (2.1 to 6.0 less)"
+    open_ = replace(SHARE, estimate=0.0, low=-0.01, high=0.02)
+    assert forgets(open_, "all") == "as much as all (1.0 less to 2.0 more)"
+    assert signed_points(open_) == "-1.0 to +2.0"
+    assert points(replace(SHARE, low=None, high=None)) == ""
+
+
+def test_what_has_no_figure_has_no_words() -> None:
+    assert (bill(None, "all"), forgets(None, "all")) == ("", "")
+    assert bill(replace(BILL, estimate=None), "all") == ""
+    dollars = replace(BILL, kind="difference", estimate=-0.5, low=None, high=None)
+    assert bill(dollars, "all") == "0.50 USD a conversation less than all"
+    assert (spread(dollars), signed(dollars)) == ("no figure", "")
+    assert spread(replace(BILL, low=None, high=None)) == "31.0% less"
