@@ -1,0 +1,17 @@
+"""Half of a pair of surrogates, which UTF-8 has not, costs no table."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from compactlab.sim.parquet import packed
+from compactlab.sim.tables import Column
+
+
+def test_half_a_character_is_stored_as_a_question_mark() -> None:
+    texts = np.array(["whole", "half \ud83d"], object)
+    content = packed({"said": Column("text", "what is said")}, {"said": texts})
+    assert pq.read_table(io.BytesIO(content))["said"].to_pylist() == ["whole", "half ?"]
