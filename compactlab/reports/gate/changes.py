@@ -40,23 +40,16 @@ class Change:
     figures: Mapping[str, tuple[float | None, float | None]]
 
 
-def changes(results: Results, before: Baseline) -> list[Change]:
+def changes(after: Baseline, before: Baseline) -> list[Change]:
     """Find what has changed, over the runs that both have.
-
-    What has other fields than it had is held against what it was, as by a gate.
 
     Parameters
     ----------
-    results
+    after
         What is.
     before
         What was.
     """
-    after = Baseline.of(results, before.metrics)
-    return _changes(after, Successors.of(before, after).applied(before))
-
-
-def _changes(after: Baseline, before: Baseline) -> list[Change]:
     found = []
     for subject, new in after.records.items():
         old = before.records.get(subject, {})
@@ -96,7 +89,7 @@ def changes_told(results: Results, before: Baseline, form: str) -> str:
         ])  # fmt: skip
     successors = Successors.of(before, after)
     before = successors.applied(before)
-    found = _changes(after, before)
+    found = changes(after, before)
     lines = [_headline(found, before, after)]
     told = [*successors.remarks, *successors.doubts]
     lines += [f"- {name(text)}" if form == "md" else f"  {name(text)}" for text in told]
