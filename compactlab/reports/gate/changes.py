@@ -60,7 +60,7 @@ def changes(after: Baseline, before: Baseline) -> list[Change]:
         moved = {
             name: (was[name], is_[name])
             for name in before.metrics
-            if shared and not same(was[name], is_[name])
+            if not same(was[name], is_[name])
         }
         if moved:
             found.append(Change(subject, moved))
