@@ -90,10 +90,9 @@ class Advice:
     def advised(self) -> Row | None:
         """The same, if it costs no more than the reference: else it is a trade, and no advice."""
         best, reference = self.sound, self.reference
-        dear = (
-            reference is not None and best is not None and best.value(COST) > reference.value(COST)
-        )
-        return None if dear else best
+        if best is None or reference is None or best.value(COST) <= reference.value(COST):
+            return best
+        return None
 
     @property
     def nearest(self) -> Row | None:
