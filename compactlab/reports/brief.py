@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from compactlab.reports.advice import Advice
@@ -20,14 +20,14 @@ from compactlab.reports.verdict import verdict
 from compactlab.sim.results import Results
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, RenderableType
 
 LINES = 20
 # What is no terminal has no width; this is one that mail and logs have.
 _WIDTH = 110
 _HEADS = ("strategy", "", "USD", "against {}", "needs forgotten", "with rework USD")
 _LEFT = 2
-_FRONT = 5
+_STEPS = 5
 _MARKS = {
     OVER: "over the window on some calls",
     NULL: "yardstick",
@@ -39,7 +39,10 @@ _MARKS = {
 
 
 def brief(results: Results) -> str:
-    """Say on a terminal what is decided: at most twenty lines.
+    """Say on a terminal what is decided, in twenty lines.
+
+    What is advised, and how far that carries, is said in any case: where the terminal is too narrow
+    for that, it takes more.
 
     Parameters
     ----------
@@ -57,16 +60,24 @@ def brief(results: Results) -> str:
     console = open_console()
     console.width = min(console.width, _WIDTH)
     advice = Advice(compared[0])
-    with console.capture() as capture:
-        _draw(console, advice)
-    lines = [each.rstrip() for each in capture.get().splitlines()]
-    for sentence in _sentences(results, compared, advice):
-        with console.capture() as capture:
-            console.print(sentence)
-        more = [each.rstrip() for each in capture.get().splitlines()]
+    must, may = _sentences(results, compared, advice)
+    said = [line for sentence in must for line in _printed(console, sentence)]
+    for steps in range(_STEPS, -1, -1):
+        lines = [*_table(console, advice, steps), *said]
+        if len(lines) <= LINES:
+            break
+    for sentence in may:
+        more = _printed(console, sentence)
         if len(lines) + len(more) <= LINES:
             lines += more
     return "\n".join(lines)
+
+
+def _printed(console: Console, *what: RenderableType) -> list[str]:
+    """The lines that something takes."""
+    with console.capture() as capture:
+        console.print(*what)
+    return [line.rstrip() for line in capture.get().splitlines()]
 
 
 def brief_markdown(results: Results) -> str:
@@ -88,12 +99,21 @@ def brief_markdown(results: Results) -> str:
             name, *cells = _cells(advice, row, role)
             lines.append(line([code(name), *cells]))
         lines.append("")
-    lines += [f"- {sentence}" for sentence in _sentences(results, compared, advice, code)]
+    must, may = _sentences(results, compared, advice, code)
+    lines += [f"- {sentence}" for sentence in (*must, *may)]
     return "\n".join(lines)
 
 
-def picks(advice: Advice) -> list[tuple[Row, str]]:
-    """The strategies that decide, each with what it is; the cheapest first."""
+def picks(advice: Advice, steps: int = _STEPS) -> list[tuple[Row, str]]:
+    """The strategies that decide, each with what it is; the cheapest first.
+
+    Parameters
+    ----------
+    advice
+        Of the comparison.
+    steps
+        How many steps of the front are among them at most.
+    """
     comparison = advice.comparison
     roles: dict[str, list[str]] = {}
     advised = "within the margin"
@@ -109,7 +129,7 @@ def picks(advice: Advice) -> list[tuple[Row, str]]:
         (played, "what was run"),
         (comparison.row("keep_none"), "yardstick"),
         (comparison.row("random_keep"), "yardstick"),
-        *((row, "front") for row in advice.steps[:_FRONT]),
+        *((row, "front") for row in advice.steps[:steps]),
     ):
         if row is not None and (role not in ("yardstick", "front") or row.spec not in roles):
             roles.setdefault(row.spec, []).append(role)
@@ -118,20 +138,23 @@ def picks(advice: Advice) -> list[tuple[Row, str]]:
 
 def _sentences(
     results: Results, compared: Sequence[Comparison], advice: Advice, name: Name = str
-) -> Iterator[str]:
-    """What is said below the table, what matters most first."""
-    if told := _legend(advice):
-        yield told
-    if lacking := unfinished(results):
-        yield lacking
-    if failed := len(results.failed):
-        yield f"{counted(failed, 'run')} failed; compactlab report names them."
-    said = verdict(compared[0], name, advice)
-    # How far it carries is told last, and must not be what falls off the end.
-    yield from (said[0], said[-1]) if len(said) > 1 else said
-    yield from agreement(compared, name)
-    yield from (_elsewhere(each, compared, name) for each in compared[1:])
-    yield from said[1:-1]
+) -> tuple[list[str], list[str]]:
+    """What must be said below the table, and what may be, what matters most first."""
+    failed = len(results.failed)
+    told = verdict(compared[0], name, advice)
+    must = [
+        _legend(advice),
+        unfinished(results),
+        f"{counted(failed, 'run')} failed; compactlab report names them." if failed else "",
+        # What is advised, and how far that carries.
+        *dict.fromkeys((told[0], told[-1])),
+    ]
+    may = [
+        *agreement(compared, name),
+        *(_elsewhere(each, compared, name) for each in compared[1:]),
+        *told[1:-1],
+    ]
+    return [sentence for sentence in must if sentence], may
 
 
 def _elsewhere(comparison: Comparison, compared: Sequence[Comparison], name: Name) -> str:
@@ -172,19 +195,19 @@ def _cells(advice: Advice, row: Row, role: str) -> list[str]:
     ]
 
 
-def _draw(console: Console, advice: Advice) -> None:
+def _table(console: Console, advice: Advice, steps: int) -> list[str]:
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    console.print(Text(capitalised(scope(advice.comparison)), style="bold"))
+    title = Text(capitalised(scope(advice.comparison)), style="bold")
     if not advice.comparison.rows:
-        return
+        return _printed(console, title)
     grid = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0))
     for number, head in enumerate(_heads(advice)):
         grid.add_column(Text(head), justify="left" if number < _LEFT else "right", overflow="fold")
-    for row, role in picks(advice):
+    for row, role in picks(advice, steps):
         name, *cells = _cells(advice, row, role)
         style = "bold" if role.startswith(("choose", "best")) else "dim" if row.null else ""
         grid.add_row(Text(name, style=style), *map(Text, cells))
-    console.print(grid)
+    return [*_printed(console, title), *_printed(console, grid)]

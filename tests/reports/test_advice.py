@@ -127,6 +127,36 @@ def test_the_verdict_has_twenty_lines(many: Callable[..., Results]) -> None:
     assert "- Choose `careful`: " in shown
 
 
+def test_how_far_it_carries_never_falls_off_the_end(make: Make, store: Store) -> None:
+    """Of a long front, steps are left out of the table before that is."""
+    runs = []
+    for place in range(8):
+        name, size = f"talk-{place}", 1 + 0.05 * place
+        runs += [
+            make("keep_all()", scaled(KEPT, 2 * size), name),
+            make("as_recorded()", scaled(KEPT, 1.5 * size), name, cut=[1], need=0.99),
+            make("keep_none()", scaled(TINY, size), name, cut=[1], need=0.1),
+            make("random_keep()", scaled(TINY, size), name, cut=[1], need=0.2),
+        ]
+        for step in range(14):
+            own = scaled([(0, 600), (0, 100), (0, 50 + 40 * step)], size)
+            runs.append(
+                make(
+                    f"step(of_the_front='number {step:02}')",
+                    own,
+                    name,
+                    cut=[1],
+                    need=0.8 + 0.01 * step,
+                )
+            )
+    results = store(*runs)
+    named = [row.label for row, _ in picks(Advice(only(results)))]
+    text = brief(results)
+    assert any(f"\n{label} " not in text for label in named)
+    assert len(text.splitlines()) <= LINES
+    assert "cannot tell a difference from chance" in " ".join(text.split())
+
+
 def test_those_who_decide_are_picked_with_their_parts(many: Callable[..., Results]) -> None:
     found = {row.label: role for row, role in picks(Advice(only(many(40))))}
     assert found == {
