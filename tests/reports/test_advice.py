@@ -142,11 +142,11 @@ def test_how_far_it_carries_never_falls_off_the_end(make: Make, store: Store) ->
             own = scaled([(0, 600), (0, 100), (0, 50 + 40 * step)], size)
             runs.append(
                 make(
-                    f"step(of_the_front='number {step:02}')",
+                    f"step(size={step})",
                     own,
                     name,
                     cut=[1],
-                    need=0.8 + 0.01 * step,
+                    need=0.85 + 0.01 * step,
                 )
             )
     results = store(*runs)
