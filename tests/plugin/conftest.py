@@ -49,8 +49,9 @@ def session(place: str = "eu-west-3", id: str = "deploy") -> str:
 
 @pytest.fixture(autouse=True)
 def alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The tests inside are run by one process, also where these here are run by several."""
-    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
+    """The tests inside are run by one process, and told as at a desk, whoever runs these here."""
+    for name in ("PYTEST_XDIST_WORKER", "PYTEST_ADDOPTS", "CI", "BUILD_NUMBER", "COLUMNS"):
+        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture
