@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import compress
 
 from compactlab.sim.message import Message, Part
@@ -39,10 +39,10 @@ class Blocks:
         # Of those that hold thinking, by their ids, what is left without it.
         self.thoughts: dict[int, Group] = {}
 
-    def of(self, messages: Iterable[Message]) -> Iterator[Group]:
+    def of(self, messages: Iterable[Message]) -> list[Group]:
         """Of each message, the symbols and the tokens of its parts."""
         known = self._known
-        return ((known.get(id(m)) or self._learn(m))[1] for m in messages)
+        return [(known.get(id(m)) or self._learn(m))[1] for m in messages]
 
     def tokens(self, message: Message) -> int:
         """Tokens of a message."""

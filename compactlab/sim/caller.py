@@ -152,7 +152,7 @@ class Caller:
         self.last_model, host.requested = model, now
         session.append(answer)
         session.compact(Phase.AFTER_CALL)
-        if "rework" not in loop and not any(part.type == "tool_call" for part in answer.parts):
+        if "rework" not in loop and "tool_call" not in [part.type for part in answer.parts]:
             session.compact(Phase.AFTER_TURN)
         born, outside = self.elsewhere.taken()
         return Step(
@@ -179,8 +179,7 @@ class Caller:
     def _caused(self, reason: str, call: Call, answer: Message) -> str:
         """Why the prompt is not the last one, when what the client does unasked is counted in."""
         state = self.session.state
-        new = () if self.churn is None else state.log[state.heard :]
-        opens = any(message.starts_turn for message in new)
+        opens = self.churn is not None and any(m.starts_turn for m in state.log[state.heard :])
         cause, self.meter.settings = self.client.settings(call, answer.id, opens)
         if cause != "append" and reason in ("append", "history_edit", "compaction", "rewind"):
             return cause

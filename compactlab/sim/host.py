@@ -147,10 +147,10 @@ class Host:
         blocks = blocks_of(tokenizer)
         if isinstance(what, View):
             return blocks.of_view(what)
-        if isinstance(what, Messages):
-            return what.total(blocks.weight)
         if isinstance(what, Message):
             return blocks.tokens(what)
+        if isinstance(what, Messages):
+            return what.total(blocks.weight)
         return tokenizer.part(what) if isinstance(what, Part) else tokenizer.text(what)
 
     @property

@@ -7,12 +7,12 @@ request, without keeping whole prompts.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import msgspec
 
 from compactlab.sim.prompt import Prompt
 
 
-class Place(NamedTuple):
+class Place(msgspec.Struct, frozen=True, gc=False):
     """Where a request stands among all requests of a replay, side calls among them.
 
     Parameters
@@ -31,7 +31,7 @@ class Place(NamedTuple):
     kept: int = 0
 
 
-class _Tail(NamedTuple):
+class _Tail(msgspec.Struct, frozen=True):
     """What a request brought: its blocks from an index on, and who brought the one before."""
 
     stem: int

@@ -15,6 +15,7 @@ from operator import mul
 
 from compactlab.sim.blocks import PRIME, Blocks, Group, blocks_of
 from compactlab.sim.buffer import Edit
+from compactlab.sim.message import Part
 from compactlab.sim.tokens import Tokenizer
 from compactlab.sim.view import View
 
@@ -74,7 +75,8 @@ class Prompt:
         self.blocks = blocks_of(tokenizer) if blocks is None else blocks
         self._strips = strips
         self.stripped: int | None = None
-        self._bare = 0  # so many leading messages stand without their thinking
+        # So many leading messages stand without their thinking; None while nobody thinks.
+        self._bare: int | None = None
         self.view = View()
         self.symbols: list[int] = []
         self.totals: list[int] = []
@@ -116,87 +118,104 @@ class Prompt:
         edit = before.edit(messages)
         same, gone, come = edit
         known = come + len(before) - gone
-        if system is not self.view.system and system != self.view.system:
-            self._cut(0)
-            self.starts.clear()
-            self._push([self.blocks.of_system(system)])
-            names = [part.name for part in system]
-            self.front = names.index(CLIENT_CONTEXT) if CLIENT_CONTEXT in names else len(names)
-            self.tools = names.count(TOOLS)
-            same = known = 0
-        elif same < len(before):
-            self._edit(same, gone, self.blocks.of(messages[same:come]))
-        new = messages[known:] if known < len(messages) else ()
+        anew = system is not self.view.system and system != self.view.system
+        edited = same < gone or same < come  # else something was added at the end, and no more
+        if anew:
+            self._begin(system)
+        elif edited:
+            self._edit(same, gone, self.blocks.of(messages.between(same, come)))
+        new = messages.between(0 if anew else known)
         if new:
             self.starts += self._push(self.blocks.of(new))
         self.view = view
         if self.blocks.pictures:
-            self._find_images(same)
+            self._find_images(0 if anew else same)
         self.stripped = None
-        if self._strips and self.blocks.thoughts:
-            # A turn that goes on takes nothing out, and nearly every call goes on with one.
-            changed = same < len(before) or any(message.starts_turn for message in new)
-            if changed:
-                self._strip(same, edit, len(before))
+        if not self.blocks.thoughts:
+            self._bare = None
+        # A turn that goes on takes nothing out, and nearly every call goes on with one.
+        elif self._strips and (edited or any(m.starts_turn for m in new)):
+            self._strip(edit, known, anew)
+
+    def _begin(self, system: tuple[Part, ...]) -> None:
+        """Begin anew, with these system blocks."""
+        self._cut(0)
+        self.starts.clear()
+        self._push([self.blocks.of_system(system)])
+        names = [part.name for part in system]
+        self.front = names.index(CLIENT_CONTEXT) if CLIENT_CONTEXT in names else len(names)
+        self.tools = names.count(TOOLS)
 
     def _find_images(self, same: int) -> None:
         """Of the messages from an index on, which hold an image; of those before it is known."""
         pictures, messages = self.blocks.pictures, self.view.messages
         del self.images[bisect_left(self.images, same) :]
-        later = enumerate(messages[same:], same)
+        later = enumerate(messages.between(same), same)
         self.images += [index for index, message in later if id(message) in pictures]
 
-    def _strip(self, same: int, edit: Edit, before: int) -> None:
-        """Drop the thinking of earlier turns, and only that; before an index nothing is new."""
-        messages, thoughts, starts = self.view.messages, self.blocks.thoughts, self.starts
-        turn = self._turn(same)
-        self.stripped = self._first_changed(edit, before, turn)
-        end = len(messages) if same < self._bare else max(self._bare, turn)
-        wrong = []
-        first = min(same, self._bare, turn)
-        for index, message in enumerate(messages[first:end], first):
-            known = thoughts.get(id(message))
-            if known is not None:
-                next = starts[index + 1] if index + 1 < len(starts) else len(self.symbols)
-                bare = next - starts[index] == len(known[0])
-                if bare != (index < turn):
-                    wrong.append(index)
+    def _strip(self, edit: Edit, known: int, anew: bool) -> None:
+        """Drop the thinking of earlier turns; what was there is looked at where that is new."""
+        same, gone, come = edit
+        bare, turn = self.bare, self._turn(edit, known)
+        moved = bare - gone + come
+        first = self._thinking(min(bare, turn), min(same, max(bare, turn)))
+        last = self._thinking(max(come, min(moved, turn)), min(known, max(moved, turn)))
+        self.stripped = next(chain(first, last), None)
+        if anew:
+            wrong = self._thinking(0, turn)
+        else:
+            wrong = first + self._thinking(same, min(come, turn)) + last
+            wrong += self._thinking(known, turn)
         if wrong:
-            first, last = wrong[0], wrong[-1] + 1
-            full = self.blocks.of(messages[first:last])
-            both = zip(messages[first:last], full, strict=True)
-            groups = [
-                thoughts.get(id(message), blocks) if index < turn else blocks
-                for index, (message, blocks) in enumerate(both, first)
-            ]
-            self._edit(first, last, groups)
+            self._write(wrong[0], wrong[-1] + 1, turn)
         self._bare = turn
 
-    def _first_changed(self, edit: Edit, before: int, turn: int) -> int | None:
-        """Of the messages that an edit left of so many, the first whose thinking goes or comes."""
-        same, gone, come = edit
-        bare, moved = self._bare, self._bare + come - gone
-        first = range(min(bare, turn), min(same, max(bare, turn)))
-        last = range(max(come, min(moved, turn)), min(come + before - gone, max(moved, turn)))
-        thoughts, messages = self.blocks.thoughts, self.view.messages
-        both = (index for index in chain(first, last) if id(messages[index]) in thoughts)
-        return next(both, None)
+    def _thinking(self, first: int, stop: int) -> list[int]:
+        """Indices of the messages from one to another that hold thinking."""
+        if first >= stop:
+            return []
+        thoughts, some = self.blocks.thoughts, self.view.messages.between(first, stop)
+        return [index for index, message in enumerate(some, first) if id(message) in thoughts]
 
-    def _turn(self, same: int) -> int:
-        """Where the last turn starts; where it was known to, unless that has changed."""
-        messages = self.view.messages
-        known = self._bare if same > self._bare else 0
-        # What stands between the turn that was known and what is new has been looked through.
-        since = max(same, known + 1) if same > self._bare else 1
-        for behind, message in zip(range(len(messages) - since), reversed(messages), strict=False):
-            if message.starts_turn:
-                return len(messages) - 1 - behind
-        return known
+    def _write(self, first: int, stop: int, turn: int) -> None:
+        """Write messages anew, with their thinking from the start of the last turn on."""
+        messages, thoughts = self.view.messages.between(first, stop), self.blocks.thoughts
+        both = enumerate(zip(messages, self.blocks.of(messages), strict=True), first)
+        groups = [
+            thoughts.get(id(message), blocks) if index < turn else blocks
+            for index, (message, blocks) in both
+        ]
+        self._edit(first, stop, groups)
+
+    def _turn(self, edit: Edit, known: int) -> int:
+        """Where the last turn starts; 0 if there is none.
+
+        Where it was known to start, unless that has changed: only what came is looked at.
+        """
+        (same, gone, come), bare = edit, self._bare
+        if bare is None:
+            return self._last_start(0) or 0
+        start, moved = self._last_start(known), bare - gone + come
+        if start is None and gone <= bare and self.view.messages[moved].starts_turn:
+            start = moved
+        if start is None:
+            start = self._last_start(same, come)
+        if start is None:
+            start = bare if bare < same else self._last_start(0, same)
+        return start or 0
+
+    def _last_start(self, first: int, stop: int | None = None) -> int | None:
+        """Index of the last message from one to another with which a turn starts."""
+        some = self.view.messages.between(first, stop)
+        for index in range(len(some) - 1, -1, -1):
+            if some[index].starts_turn:
+                return first + index
+        return None
 
     @property
     def bare(self) -> int:
         """How many leading messages stand without their thinking."""
-        return self._bare
+        return self._bare or 0
 
     def mark_sent(self) -> None:
         """Remember this prompt as the one that was last sent."""
@@ -265,9 +284,10 @@ class Prompt:
         """Add groups of blocks; return the index at which each begins."""
         starts: list[int] = []
         weights: list[int] = []
+        own = self.symbols
         for symbols, tokens in groups:
-            starts.append(len(self.symbols))
-            self.symbols += symbols
+            starts.append(len(own))
+            own += symbols
             weights += tokens
         if weights:
             self._keys += [0] * len(weights)

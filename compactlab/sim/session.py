@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -26,22 +27,35 @@ def loses(before: Messages, after: Messages) -> bool:
     gone, come = before.difference(after)
     if not gone:
         return False
-    lost = [(m, part) for m in gone for part in m.parts if part.kind != "synthetic"]
-    if any(part.kind in _SHORTENED for _, part in lost):
-        # A result that was shortened for one request and is whole again is no loss.
-        whole = {s.id for m in come for p in m.parts if p.kind == "verbatim" for s in p.sources}
-        lost = [
-            (m, p) for m, p in lost if p.kind not in _SHORTENED or not whole.issuperset(_origin(p))
-        ]
-    # Most of what is gone has left no word, and then nobody need ask whose words there are.
     texts = {part.text for message in come for part in message.parts}
-    present: set[tuple[str, tuple[str, ...]]] = set()
-    if any(part.text in texts for _, part in lost):
-        present = {(part.text, _origin(part)) for message in come for part in message.parts}
-    missing = (m for m, p in lost if p.text not in texts or (p.text, _origin(p)) not in present)
     # Where the two are not stored together, what stood there twice may have gone once.
     once = before.stored_with(after)
+    doubtful = []
+    for message in gone:
+        for part in message.parts:
+            if part.kind == "synthetic":
+                continue
+            if part.text in texts or part.kind in _SHORTENED:
+                doubtful.append((message, part))
+            elif once or not after.holds(message):
+                return True  # most of what is gone has left no word, and then no more is asked
+    missing = _missing(doubtful, come) if doubtful else ()
     return any(once or not after.holds(message) for message in missing)
+
+
+def _missing(doubtful: list[tuple[Message, Part]], come: list[Message]) -> Iterator[Message]:
+    """The messages of those parts that are not made up for by what has come.
+
+    A result that was shortened for one request and is whole again is no loss.
+    """
+    arrived = [part for message in come for part in message.parts]
+    present = {(part.text, _origin(part)) for part in arrived}
+    whole = {s.id for part in arrived if part.kind == "verbatim" for s in part.sources}
+    for message, part in doubtful:
+        origin = _origin(part)
+        again = part.kind in _SHORTENED and whole.issuperset(origin)
+        if not again and (part.text, origin) not in present:
+            yield message
 
 
 def _origin(part: Part) -> tuple[str, ...]:

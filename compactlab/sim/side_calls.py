@@ -48,6 +48,8 @@ class SideCalls:
 
     def taken(self) -> tuple[SideCall, ...]:
         """Those made since they were last taken."""
+        if not self.made:
+            return ()
         made, self.made = tuple(self.made), []
         return made
 

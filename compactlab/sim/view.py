@@ -76,6 +76,12 @@ class Messages(Sequence[Message]):
             raise IndexError("no such message")
         return self._buffer.items[place]
 
+    def between(self, first: int, stop: int | None = None) -> list[Message]:
+        """The messages from an index on, up to another one, as a list of their own."""
+        start, last = self._start, self._stop
+        end = last if stop is None or start + stop > last else start + stop
+        return self._buffer.items[start + first : end]
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Messages) and list(self) == list(other)
 

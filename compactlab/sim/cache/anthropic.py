@@ -16,8 +16,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import chain, compress, count, pairwise
+from itertools import chain, compress, count
 from typing import Literal
+
+import msgspec
 
 from compactlab.sim.cache.marks import (
     LIFETIMES,
@@ -93,8 +95,7 @@ class Anthropic(CachePolicy):
         return replace(self, share=self.share * share)
 
 
-@dataclass(slots=True)
-class _Entry:
+class _Entry(msgspec.Struct, gc=False):
     """A prefix that was sent, stored or not.
 
     When it was last touched, how long it lives, from when it can be read; and the cause for which
@@ -140,9 +141,12 @@ class _Entries(Cache):
         self._salt.take(request.settings, prompt)
         self._named = self._salt.names(prompt)
         missed: dict[str, int] = {}
-        blocks = [mark.block for mark in marks]
-        hits = [self._find(request, *pair, missed) for pair in pairwise([-1, *blocks])]
-        hit, last = max(hits, default=-1), marks[-1].block if marks else -1
+        hits: list[int] = []
+        last = -1
+        for mark in marks:
+            hits.append(self._find(request, last, mark.block, missed))
+            last = mark.block
+        hit = max(hits, default=-1)
         if last < len(totals) - 1 or hit < last - policy.lookback:
             self._look_beyond(request, last, hit, missed)
         causes = _ascending(missed, hit, totals) if missed else ()

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice, pairwise
-from typing import NamedTuple
+
+import msgspec
 
 from compactlab.sim.message import Part
 from compactlab.sim.prompt import Prompt
@@ -20,7 +21,7 @@ MOST = 4
 RUNS = ("tool_call", "tool_result")
 
 
-class Mark(NamedTuple):
+class Mark(msgspec.Struct, frozen=True, gc=False):
     """A marked block, and the lifetime of the entry that ends there."""
 
     block: int

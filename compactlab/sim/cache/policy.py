@@ -37,7 +37,7 @@ PLAIN = Settings()
 """Those of a client that changes nothing."""
 
 
-class Request(NamedTuple):
+class Request(msgspec.Struct, frozen=True):
     """A request, as a cache sees it.
 
     Parameters

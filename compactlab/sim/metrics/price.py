@@ -85,15 +85,16 @@ def read_instead(usage: Usage, spans: Sequence[tuple[int, int]]) -> Usage:
     >>> read_instead(Usage(uncached=5, cache_write_5m=20), [(10, 22)])
     Usage(uncached=3, cache_read=12, cache_write_5m=10, cache_write_1h=0, output=0, storage=0)
     """
-    classes, edge = {"cache_read": usage.cache_read}, 0
+    left, read, edge = {}, usage.cache_read, 0
     for name in _LAYOUT:
-        size = getattr(usage, name)
-        within = (min(end, edge + size) - max(start, edge) for start, end in spans)
-        moved = sum(tokens for tokens in within if tokens > 0)
-        classes["cache_read"] += moved
-        classes[name] = size - moved
+        size = left[name] = getattr(usage, name)
+        for start, end in spans if size else ():
+            within = min(end, edge + size) - max(start, edge)
+            if within > 0:
+                read += within
+                left[name] -= within
         edge += size
-    return msgspec.structs.replace(usage, **classes)
+    return Usage(cache_read=read, output=usage.output, storage=usage.storage, **left)
 
 
 def above_input(prices: Prices, call: Billed, unread: int) -> float:
