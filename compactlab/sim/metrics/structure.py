@@ -52,6 +52,7 @@ class _Soundness(NamedTuple):
 # A prompt begins with the user; but what stands before a provider's own compaction block, which is
 # the agent's, the provider itself ignores.
 _BLOCK = "compactionSummary"
+_PAIR = ("tool_call", "tool_result")
 
 
 @shared
@@ -60,9 +61,12 @@ def _soundness(reading: Reading) -> _Soundness:
     found = messages = rejected = 0
     for step, gone, come, moved, placed, length, first, _ in reading.changes:
         # In the order of the prompts: whether a result is early depends on what stands before it.
-        for message in chain(gone, moved):
+        # Of what was only moved, that can change where its calls or results have gone or come.
+        ids = {id for message in chain(gone, come) for id in _paired(message)} if moved else set()
+        again = [m for m in moved if not ids.isdisjoint(_paired(m))] if ids else ()
+        for message in chain(gone, again):
             faults.update(message, -1)
-        for message in chain(come[:placed], moved, come[placed:]):
+        for message in chain(come[:placed], again, come[placed:]):
             faults.update(message, 1)
         if first is None:
             # No provider takes a prompt without messages: all that was said is at fault.
@@ -75,6 +79,11 @@ def _soundness(reading: Reading) -> _Soundness:
             messages += length
             rejected += faults.orphans > 0
     return _Soundness(found, messages, rejected)
+
+
+def _paired(message: Message) -> list[str]:
+    """The ids of the calls and results in a message."""
+    return [part.call_id for part in message.parts if part.type in _PAIR]
 
 
 class _Faults:
@@ -102,7 +111,7 @@ class _Faults:
                 empty = False
             if part.kind == "summary":
                 sums_up = True
-            if part.type in {"tool_call", "tool_result"}:
+            if part.type in _PAIR:
                 self.orphans += self._pairs[part.call_id].update(part.type == "tool_call", by)
         if empty:
             self.count += by
