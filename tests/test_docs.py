@@ -116,7 +116,7 @@ def test_every_key_of_the_manifest_is_told(root: Path, sweep: Path) -> None:
     section = store(root).partition("## The manifest")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| (`.*?) \|", section, re.MULTILINE)
     told = [name for row in rows for name in re.findall(r"`(\w+)`", row)]
-    assert sorted(told) == sorted(json.loads((sweep / "manifest.json").read_text()))
+    assert sorted(told) == sorted(json.loads((sweep / "manifest.json").read_text("utf-8")))
 
 
 @pytest.fixture(scope="module")

@@ -112,7 +112,7 @@ def test_the_old_file_is_whole(
     assert code == 2, complained
     assert "No space left on device" in complained
     assert "Traceback" not in complained
-    assert file.read_text() == OLD
+    assert file.read_text("utf-8") == OLD
     assert sorted(tmp_path.iterdir()) == before
 
 
@@ -132,7 +132,7 @@ def test_a_run_that_cannot_write_says_so_and_goes_on_later(
     left = [file for file in out.rglob("*") if file.is_file() and file.name != ".lock"]
     assert left == []
     assert call(*words, "--loop", "open")[0] == 0
-    assert json.loads((out / "manifest.json").read_text())["loop"] == ""
+    assert json.loads((out / "manifest.json").read_text("utf-8"))["loop"] == ""
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -147,7 +147,7 @@ def test_a_page_that_cannot_be_written_leaves_the_one_before(
     monkeypatch.undo()
     assert code == 2, complained
     assert "No space left on device" in complained
-    assert page.read_text() == OLD
+    assert page.read_text("utf-8") == OLD
     assert sorted(store.rglob("*")) == before
 
 

@@ -51,7 +51,7 @@ def compactlab(folder: Path) -> int:
     """Run the experiment in a process of its own, and give its peak of memory in bytes."""
     command = [sys.executable, "-c", COMMAND, "run", "sweep.toml"]
     subprocess.run(command, cwd=folder, check=True, capture_output=True)
-    return int(json.loads((folder / "memory.json").read_text()))
+    return int(json.loads((folder / "memory.json").read_text("utf-8")))
 
 
 @pytest.fixture(scope="module")

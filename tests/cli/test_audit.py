@@ -156,7 +156,7 @@ def test_a_model_without_a_price_has_tokens_and_no_dollars(compactlab, logs, tmp
 
 def test_a_truncated_file_costs_itself_alone(compactlab, logs):
     file = claude_code(logs / "torn.jsonl")
-    file.write_text(file.read_text()[:-40])
+    file.write_text(file.read_text("utf-8")[:-40])
     done = compactlab("audit", logs)
     assert done.code == 1
     assert f"{file}:12: not JSON" in done.err
@@ -169,7 +169,7 @@ def test_a_truncated_file_costs_itself_alone(compactlab, logs):
 
 def test_a_resumed_session_counts_its_calls_once(compactlab, tmp_path):
     first = claude_code(tmp_path / "first.jsonl", CALM)
-    lines = first.read_text() + claude_code(tmp_path / "more.jsonl", CALM).read_text()
+    lines = first.read_text("utf-8") + claude_code(tmp_path / "more.jsonl", CALM).read_text("utf-8")
     resumed = [json.loads(line) for line in lines.splitlines()]
     for record in resumed[6:]:
         record["uuid"] += "-again"

@@ -42,7 +42,7 @@ def test_it_writes_a_file_and_says_what_is_in_it(cli, store, tmp_path):
     done = cli("baseline", store, "-o", file)
     assert (done.code, done.err) == (0, "")
     assert done.out == (f"wrote {file}: 4 runs of 2 strategies, 2 conversations and 14 metrics\n")
-    told = json.loads(file.read_text())
+    told = json.loads(file.read_text("utf-8"))
     assert len(told["runs"]) == 4
     assert sorted(told["strategies"]) == ["keep_all", "sliding_window(keep=4)"]
     again = tmp_path / "again.json"
@@ -89,7 +89,7 @@ def test_a_store_with_failed_runs_is_refused_unless_told(cli, failing, tmp_path)
     done = cli("baseline", failing, "-o", file, "--allow-failed")
     assert done.code == 0
     assert done.out.endswith("; 1 of them recorded as failed\n")
-    [failed] = [run for run in json.loads(file.read_text())["runs"] if "failed" in run]
+    [failed] = [run for run in json.loads(file.read_text("utf-8"))["runs"] if "failed" in run]
     assert failed["failed"] == "ValueError: no"
     assert cli("gate", failing, "--baseline", file, "--no-github").code == 0
 

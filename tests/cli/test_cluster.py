@@ -31,7 +31,7 @@ class Farm:
 
     @property
     def address(self) -> str:
-        return str(json.loads((self.folder / "scheduler.json").read_text())["address"])
+        return str(json.loads((self.folder / "scheduler.json").read_text("utf-8"))["address"])
 
     @contextmanager
     def dask(self, *command: object) -> Iterator[subprocess.Popen[bytes]]:

@@ -42,7 +42,7 @@ def test_strategies_inside_a_store_and_stores_are_compared(store: Path, compactl
 def test_what_cannot_be_compared_is_said(store: Path, compactlab: Call) -> None:
     other = store.parent / "folder" / "one"
     shutil.copytree(store, other)
-    manifest = json.loads((other / "manifest.json").read_text())
+    manifest = json.loads((other / "manifest.json").read_text("utf-8"))
     (other / "manifest.json").write_text(json.dumps({**manifest, "prices": "others 2"}))
     for said, arguments in {
         "keep_some": ("keep_some", "sliding_window"),

@@ -146,7 +146,7 @@ def test_a_file_that_is_not_there_or_no_text_ends_with_2(compactlab, tmp_path):
 def test_models_by_name_of_a_file_are_replayed(compactlab, toml, tmp_path):
     file = toml(SETTINGS.replace("claude-sonnet-4-5", "claude-haiku-4-5@none"))
     assert compactlab("run", file, "--out", tmp_path / "out").code == 0
-    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text("utf-8"))
     assert manifest["models"] == ["claude-haiku-4-5@none"]
 
 

@@ -137,7 +137,7 @@ def test_without_a_baseline_nothing_passes(exact, cli, store, tmp_path):
 
 
 def test_a_baseline_of_another_version_of_prices_is_not_compared_with(cli, store, baseline):
-    told = json.loads(baseline.read_text())
+    told = json.loads(baseline.read_text("utf-8"))
     told["provenance"]["prices"] = "genai-prices 0"
     baseline.write_text(json.dumps(told))
     done = cli("gate", store, "--baseline", baseline)
@@ -153,7 +153,7 @@ def test_all_files_are_written_whole_and_say_the_same(cli, planted, baseline, tm
     [suite] = list(JUnitXml.fromfile(str(files["junit"])))
     assert (suite.failures, suite.errors) == (1, 0)
     assert files["markdown"].read_text("utf-8").startswith("### Gate: regressed: 1 regressed of ")
-    assert json.loads(files["json"].read_text())["counts"]["regressed"] == 1
+    assert json.loads(files["json"].read_text("utf-8"))["counts"]["regressed"] == 1
     assert not [file for file in tmp_path.iterdir() if file.name.endswith(".tmp")]
 
 
@@ -201,14 +201,14 @@ def test_secrets_in_names_are_hidden_if_told_and_runs_are_found_all_the_same(cli
     for first, second in ((True, True), (False, True)):
         hide = ("--redact",) if first else ()
         assert cli("baseline", tmp_path / "out", "-o", kept, *hide).code == 0
-        assert (mail in kept.read_text()) is not first
+        assert (mail in kept.read_text("utf-8")) is not first
         hide = ("--redact",) if second else ()
         file = rules(tmp_path, '[rules]\ncost_usd = ["+0%", "<= 0"]\n')
         more = ("--baseline", kept, "--rules", file, "--json", told, *hide)
         done = cli("gate", tmp_path / "out", *more)
         assert done.code == 1
-        assert mail not in done.said + told.read_text()
-        counts = json.loads(told.read_text())["counts"]
+        assert mail not in done.said + told.read_text("utf-8")
+        counts = json.loads(told.read_text("utf-8"))["counts"]
         assert (counts["holds"], counts["regressed"]) == (2, 2)
 
 

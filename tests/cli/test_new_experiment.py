@@ -47,7 +47,7 @@ def test_nothing_is_overwritten(compactlab, tmp_path):
     done = compactlab("new", "experiment", file)
     assert done.code == 2
     assert "mine.toml exists already; nothing was written" in done.err
-    assert file.read_text() == "precious"
+    assert file.read_text("utf-8") == "precious"
 
 
 def test_where_nothing_can_be_written_ends_with_2(compactlab, tmp_path):

@@ -201,7 +201,7 @@ def test_a_model_that_somebody_mistyped_ends_with_2(run, tmp_path, model, compla
     done = run(*["--dry-run"] * dry, "--model", model, "--model", "claude-sonnet-4-5")
     assert (done.code, done.out) == (2, "")
     assert complaint in done.err
-    assert (tmp_path / "out" / "report.html").read_text() == "precious"
+    assert (tmp_path / "out" / "report.html").read_text("utf-8") == "precious"
 
 
 def test_a_summariser_that_is_not_known_ends_with_2(run):
@@ -261,7 +261,7 @@ def test_files_of_a_folder_that_are_no_transcripts_are_counted(run, chat, tmp_pa
     chat(tmp_path / "talks" / "a.jsonl")
     (tmp_path / "talks" / "notes.txt").write_text("no transcript")
     assert run("--model", "claude-sonnet-4-5", what=tmp_path / "talks").code == 0
-    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text("utf-8"))
     assert manifest["skipped_files"] == 1
 
 
@@ -276,7 +276,7 @@ def test_what_was_passed_over_is_said_wherever_one_looks(run, chat, bad, tmp_pat
     assert done.code == 0
     told = "2 lines that cannot be read (b 1 and c 1) and 1 file of no known format in folders"
     assert f"Passed over: {told}." in done.out
-    assert told in (tmp_path / "out" / "report.html").read_text()
+    assert told in (tmp_path / "out" / "report.html").read_text("utf-8")
     runs = Results.load(tmp_path / "out").runs
     assert {run.conversation: run.skipped for run in runs} == {"a": 0, "b": 1, "c": 1}
     dry = run("--dry-run", *options, what=tmp_path / "talks")

@@ -137,7 +137,7 @@ def test_without_a_stored_run_nothing_can_be_judged(bench: Any) -> None:
 
 
 def test_the_stored_run_says_nothing_of_who_made_it(bench: Any, tmp_path: Path) -> None:
-    text = (tmp_path / "stored.json").read_text()
+    text = (tmp_path / "stored.json").read_text("utf-8")
     assert json.loads(text) == {
         CALIBRATION: {"ms": 10.0, "counters": {"result": 7}},
         REPLAY: {"ms": 40.0, "counters": COUNTED},

@@ -28,7 +28,7 @@ def test_a_worse_setting_is_caught(agent: Path, pytester: pytest.Pytester) -> No
     text = re.sub(
         r"COMPACTION = .*",
         'COMPACTION = "turn_slice(history_limit=1)"',
-        settings.read_text(),
+        settings.read_text("utf-8"),
         flags=re.DOTALL,
     )
     settings.write_text(text)

@@ -91,7 +91,7 @@ def test_what_is_written_is_read_again(
 
 
 def example(root: Path) -> str:
-    formats = (root / "docs" / "formats.md").read_text()
+    formats = (root / "docs" / "formats.md").read_text("utf-8")
     found = re.search(r"```jsonl\n(.*?)```", formats, re.DOTALL)
     assert found
     return found[1]

@@ -31,7 +31,7 @@ def table(sources: Path) -> list[dict[str, str]]:
     """Read the table of a SOURCES.md."""
     rows = [
         [cell.strip() for cell in line.strip().strip("|").split("|")]
-        for line in sources.read_text().splitlines()
+        for line in sources.read_text("utf-8").splitlines()
         if line.startswith("|")
     ]
     head, _, *body = rows

@@ -124,7 +124,7 @@ def test_the_figures_are_those_of_the_source(recorded: Path) -> None:
     sessions = [c for path in files for c in transcripts.read(path)]
     assert (len(sessions), {c.format for c in sessions}) == (19, {"swe-agent"})
     for path, session in zip(files, sessions, strict=True):
-        held = json.loads(path.read_text())
+        held = json.loads(path.read_text("utf-8"))
         steps = sum(message["role"] == "assistant" for message in held["history"])
         assert (len(session.calls), session.turns) == (steps, 1)
         results = [m for m in session.messages if m.role == "tool"]

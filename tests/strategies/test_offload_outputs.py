@@ -106,7 +106,7 @@ def test_files_can_be_kept_on_disk_and_fetched_from_there(offloaded, tmp_path):
     folder = Folder(tmp_path / "kept")
     handle = result(offloaded(store=folder)).parts[0].handle
     (path,) = folder
-    assert (tmp_path / "kept" / path).read_text() == folder[path]
+    assert (tmp_path / "kept" / path).read_text("utf-8") == folder[path]
     assert len(folder) == 1
     assert SMALL.fetch(handle, host(folder)).startswith('{\n  "version": 1')
 

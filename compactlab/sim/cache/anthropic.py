@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import chain, compress, count
+from itertools import chain, compress, count, pairwise
 from typing import Literal
 
 import msgspec
@@ -127,7 +127,7 @@ class _Entries(Cache):
         self._ends: dict[int, set[int]] = {}
         self._lives = {ttl: policy.lifetime(ttl) for ttl in LIFETIMES}
         self._salt = Salt()
-        self._named: Callable[[int], int] = int  # of the prompt that is looked up, a block's key
+        self._named: Callable[[int], int] = int  # of the prompt looked up, a block's key
         # Blocks from one to another at which no entry ends, if that is the name of the last.
         self._bare = 0, -1, 0
 
@@ -141,12 +141,9 @@ class _Entries(Cache):
         self._salt.take(request.settings, prompt)
         self._named = self._salt.names(prompt)
         missed: dict[str, int] = {}
-        hits: list[int] = []
-        last = -1
-        for mark in marks:
-            hits.append(self._find(request, last, mark.block, missed))
-            last = mark.block
-        hit = max(hits, default=-1)
+        blocks = [-1, *[mark.block for mark in marks]]
+        hits = [self._find(request, *pair, missed) for pair in pairwise(blocks)]
+        hit, last = max(hits, default=-1), blocks[-1]
         if last < len(totals) - 1 or hit < last - policy.lookback:
             self._look_beyond(request, last, hit, missed)
         causes = _ascending(missed, hit, totals) if missed else ()

@@ -381,7 +381,7 @@ def test_where_nothing_is_there_is_no_store(tmp_path: Path) -> None:
 @pytest.mark.parametrize("version", [0, 1, 3, FORMAT + 1, str(FORMAT), None])
 def test_a_store_of_another_version_says_what_to_do(version: Any, tmp_path: Path) -> None:
     found().save(tmp_path)
-    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    manifest = json.loads((tmp_path / "manifest.json").read_text("utf-8"))
     (tmp_path / "manifest.json").write_text(json.dumps({**manifest, "store": version}))
     with pytest.raises(InputError, match=r"another version .*; run the experiment again"):
         Results.load(tmp_path)

@@ -77,7 +77,7 @@ def test_stores_of_one_each_make_a_store_of_both(both: Path, tmp_path: Path) -> 
 def test_a_summariser_of_other_code_does_not_go_with_it(both: Path, tmp_path: Path) -> None:
     run(LEAD, out=tmp_path / "other")
     file = tmp_path / "other" / "manifest.json"
-    told = json.loads(file.read_text())
+    told = json.loads(file.read_text("utf-8"))
     told["summarizers"][LEAD]["code"] = "0" * 16
     file.write_text(json.dumps(told))
     with pytest.raises(UsageError, match=r"summariser lead\(.*\) has other code in"):
