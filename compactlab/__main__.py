@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 
 from compactlab.cli.disclosing import complain
 from compactlab.cli.group import cli
@@ -20,6 +21,11 @@ def main() -> None:
         cli(prog_name="compactlab")
     except CompactlabError as error:
         complain(error)
+        sys.exit(2)
+    except OSError as error:
+        # Say standard output, on a full disk. Code 1 would be a verdict of a gate.
+        with suppress(OSError):
+            complain(error)
         sys.exit(2)
 
 

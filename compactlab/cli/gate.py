@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -59,6 +61,7 @@ def gate(
     from compactlab.reports.gate.terminal import terminal
 
     named = {form: Path(file) for form, file in files.items() if file is not None}
+    _check_apart(named, {"--baseline": baseline, "--rules": rules})
     told = github if github is not None else os.environ.get("GITHUB_ACTIONS") == "true"
     try:
         verdict = _judged(Path(folder), Path(baseline), Path(rules) if rules else None)
@@ -66,11 +69,29 @@ def gate(
         # What an earlier run has written must not be taken for this one's.
         from compactlab.reports.gate.verdict import Verdict
 
-        _publish(shown(Verdict(obstacles=(str(error),))), named, github=told)
+        try:
+            _publish(shown(Verdict(obstacles=(str(error),))), named, github=told)
+        except UsageError as other:
+            raise UsageError(f"{error}; {other}") from None
         raise
     say(terminal(verdict), styled=True)
     _publish(verdict, named, github=told)
     sys.exit(verdict.code)
+
+
+def _check_apart(files: dict[str, Path], read: dict[str, str | None]) -> None:
+    """See that nothing is written over what is read, or over what else is written.
+
+    Raises
+    ------
+    UsageError
+        If something would be.
+    """
+    taken = {Path(name).absolute(): option for option, name in read.items() if name}
+    for form, path in files.items():
+        other = taken.setdefault(path.absolute(), f"--{form}")
+        if other != f"--{form}":
+            raise UsageError(f"--{form} would write over what {other} names: {path}")
 
 
 def _judged(folder: Path, baseline: Path, rules: Path | None) -> Verdict:
@@ -89,19 +110,33 @@ def _judged(folder: Path, baseline: Path, rules: Path | None) -> Verdict:
 
 
 def _publish(verdict: Verdict, files: dict[str, Path], *, github: bool) -> None:
-    """Write what was asked for: each file whole or not at all."""
+    """Write what was asked for: each file whole or not at all.
+
+    Where one cannot be written, the others are: none that an earlier gate has left is to be taken
+    for this one's.
+
+    Raises
+    ------
+    UsageError
+        If something could not be written, after everything else was.
+    """
     from compactlab.reports.gate.junit import junit
     from compactlab.reports.gate.machine import machine
     from compactlab.reports.gate.markdown import markdown
 
-    if github:
-        _annotate(verdict)
-    for form, path in files.items():
-        if form == "junit":
-            content = junit(verdict)
-        else:
-            content = (markdown if form == "markdown" else machine)(verdict).encode()
-        write_file(path, content)
+    forms: dict[str, Callable[[Verdict], str | bytes]] = {
+        "junit": junit, "markdown": markdown, "json": machine
+    }  # fmt: skip
+    todo = [partial(_annotate, verdict)] if github else []
+    todo += [partial(write_file, path, forms[form](verdict)) for form, path in files.items()]
+    wrong = []
+    for write in todo:
+        try:
+            write()
+        except UsageError as error:
+            wrong.append(str(error))
+    if wrong:
+        raise UsageError("; ".join(wrong))
 
 
 def _annotate(verdict: Verdict) -> None:

@@ -70,7 +70,9 @@ def _table(table: Any, place: Place, faults: Faults, selectors: tuple[str, ...])
     demands = []
     for metric in asked:
         at = (*place, metric)
-        if metric not in METRICS:
+        if metric in SELECTORS:
+            faults.add(at, "rules are for everything; what is for some stands in a [[rule]]")
+        elif metric not in METRICS:
             faults.add(
                 at, unknown("metric", metric, (*METRICS, *selectors), "compactlab list metrics")
             )

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from junitparser import JUnitXml
@@ -176,6 +179,59 @@ def test_a_file_that_cannot_be_written_is_told(cli, store, baseline, tmp_path):
     assert "cannot write" in done.err
 
 
+def test_what_can_be_written_is_if_something_else_cannot(
+    cli, planted, baseline, tmp_path, monkeypatch
+):
+    nowhere, files = tmp_path / "nowhere", {f: tmp_path / f"gate.{f}" for f in ("markdown", "json")}
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(nowhere / "summary.md"))
+    told = ("--github", "--junit", nowhere / "gate.xml", "--markdown", files["markdown"])
+    dear = planted(cost_usd=lambda was: was * 2)
+    for folder, word in ((dear, "regressed"), (tmp_path / "none", "cannot judge")):
+        for file in files.values():
+            file.write_text("of an earlier gate")
+        done = cli("gate", folder, "--baseline", baseline, *told, "--json", files["json"])
+        assert done.code == 2
+        assert "summary.md" in done.err
+        assert "gate.xml" in done.err
+        assert ("no store of results" in done.err) is (folder != dear)
+        assert json.loads(files["json"].read_text("utf-8"))["verdict"] == word
+        assert word in files["markdown"].read_text("utf-8").lower()
+
+
+def test_nothing_is_written_over_what_is_read_or_written_besides(
+    cli, store, baseline, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    file = rules(tmp_path, '[rules]\ncost_usd = "+2%"\n')
+    before = baseline.read_bytes(), file.read_bytes()
+    told = ("--baseline", "./baseline.json", "--rules", file)
+    for named in ("baseline.json", "gate.toml"):
+        for form in ("--junit", "--markdown", "--json"):
+            done = cli("gate", store, *told, form, named)
+            assert done.code == 2
+            assert f"{form} would write over what --" in done.err
+    assert (baseline.read_bytes(), file.read_bytes()) == before
+    assert cli("gate", store, *told, "--json", "out", "--junit", "./out").code == 2
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_a_log_that_is_full_is_no_regression(store, baseline):
+    program = [sys.executable, "-m", "compactlab", "gate", store, "--baseline", baseline]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(program, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("compactlab: ")
+    assert "Traceback" not in done.stderr
+
+
+def test_a_baseline_of_one_metric_can_be_held_without_rules(cli, store, planted, tmp_path):
+    file = tmp_path / "cost.json"
+    assert cli("baseline", store, "-o", file, "--metrics", "cost_usd").code == 0
+    assert cli("gate", store, "--baseline", file).code == 0
+    assert cli("gate", planted(cost_usd=lambda was: was * 2), "--baseline", file).code == 1
+
+
 def test_github_gets_annotations_and_the_step_its_summary(
     cli, planted, baseline, tmp_path, monkeypatch
 ):
@@ -214,6 +270,7 @@ def test_secrets_in_names_are_hidden_if_told_and_runs_are_found_all_the_same(cli
 
 WRONG = """
 [rules]
+strategy = "keep_all"
 cost_us = "+2%"
 overflows = 0
 amnesia_need = "2%"
@@ -242,6 +299,7 @@ def test_all_that_is_wrong_with_rules_is_told_at_once(cli, store, baseline, tmp_
     told = [line.strip().partition(" side_cost_usd")[0] for line in done.err.splitlines()[1:]]
     assert told == [
         "extra: unknown key 'extra'; known: rule, rules",
+        "rules.strategy: rules are for everything; what is for some stands in a [[rule]]",
         "rules.cost_us: unknown metric 'cost_us'; did you mean cost_usd or",
         "rules.overflows: must be text, such as '+2%' or '== 0', not 0",
         "rules.amnesia_need: '2%' is no rule; did you mean '+2%' or '-2%'?",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
@@ -123,7 +123,7 @@ def bare(spec: str) -> str:
     return " + ".join(part.partition("(")[0] for part in spec.split(" + "))
 
 
-def unchanged(metrics: Iterable[str], types: Iterable[str]) -> list[Demand]:
+def unchanged(metrics: Collection[str], types: Iterable[str]) -> list[Demand]:
     """What is asked without a file of rules: every figure is what it was.
 
     Parameters
@@ -131,7 +131,9 @@ def unchanged(metrics: Iterable[str], types: Iterable[str]) -> list[Demand]:
     metrics
         Names of the metrics of the baseline.
     types
-        Types of fact, of each of which the needs are looked at.
+        Types of fact, of each of which the needs are looked at, if the needs of all are.
     """
     whole = [Demand(Rule(name, "exact")) for name in metrics]
+    if NEED not in metrics:
+        return whole
     return [*whole, *(Demand(Rule(NEED, "exact"), type=(type,)) for type in types)]

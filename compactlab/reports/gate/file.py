@@ -11,7 +11,7 @@ from typing import Any, Literal
 import msgspec
 
 from compactlab.reports.comparison import Case
-from compactlab.reports.gate.baseline import Baseline
+from compactlab.reports.gate.baseline import Baseline, Conversation
 from compactlab.reports.gate.record import REUSE, Record, Subject
 from compactlab.sim.errors import InputError
 
@@ -159,11 +159,12 @@ def parsed(content: bytes) -> Baseline:
     ValueError
         If it is none.
     """
-    version = msgspec.json.decode(content)
+    version = json.loads(content, object_pairs_hook=_once)
     version = version.get("baseline") if isinstance(version, dict) else None
     if version != _VERSION or isinstance(version, bool):
-        raise ValueError(f"it has version {version}, this compactlab reads {_VERSION}")
+        raise ValueError(f"it has version {version!r}, this compactlab reads {_VERSION}")
     file = msgspec.json.decode(content, type=_File)
+    digests = _digests(file)
     one = file.provenance.get("summarizers")
     alone = str(one[0]) if isinstance(one, list) and len(one) == 1 else ""
     found: dict[Subject, dict[Case, Record]] = {}
@@ -173,6 +174,10 @@ def parsed(content: bytes) -> Baseline:
             raise ValueError(f"{where}: strategy {row.strategy!r} is not among the strategies")
         spec = file.strategies[row.strategy]
         subject = Subject(spec, row.model, row.summarizer or alone, row.strategy)
+        if not digests.get((row.scenario, row.conversation)) and not row.failed:
+            raise ValueError(f"{where}: {row.conversation!r} has no digest in the conversations")
+        if fault := _fault(row, file):
+            raise ValueError(f"{where}: {fault}")
         record = _record(row, file.metrics)
         if record.case in found.setdefault(subject, {}):
             raise ValueError(f"{where}: the same run stands there twice")
@@ -180,11 +185,45 @@ def parsed(content: bytes) -> Baseline:
     return Baseline(
         file.provenance,
         tuple(file.metrics),
-        {(each.scenario, each.conversation): each.digest for each in file.conversations},
+        digests,
         {subject: dict(sorted(found[subject].items())) for subject in sorted(found)},
         file.needs_by_type,
         tuple(file.unreadable),
     )
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON; whoever joins two files by hand may leave both of two lines."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = next(name for n, (name, _) in enumerate(pairs) if name in dict(pairs[:n]))
+        raise ValueError(f"the key {twice!r} stands there twice")
+    return found
+
+
+def _digests(file: _File) -> dict[Conversation, str]:
+    """By conversation its digest: without one, nobody would see that it is another one now."""
+    found: dict[Conversation, str] = {}
+    for each in file.conversations:
+        key = each.scenario, each.conversation
+        if key in found:
+            raise ValueError(f"conversations: {each.conversation!r} stands there twice")
+        found[key] = each.digest
+    return found
+
+
+def _fault(row: _Run, file: _File) -> str:
+    """What of a run says nothing, or contradicts itself, so that it would be held by less."""
+    if row.failed and (row.figures or row.needs):
+        return "it has failed and has figures"
+    if odd := sorted(row.figures.keys() - set(file.metrics)):
+        return f"{odd[0]!r} is not among the metrics"
+    if row.needs and not file.needs_by_type:
+        return "it has needs by type, and needs_by_type is false"
+    for type, (needs, met) in row.needs.items():
+        if not 0 <= met <= needs:
+            return f"of {needs} needs of type {type!r}, {met} cannot be met"
+    return ""
 
 
 def _record(row: _Run, metrics: Iterable[str]) -> Record:

@@ -72,6 +72,12 @@ def _asked(judge: Judge, demand: Demand, after: Baseline, exact: bool) -> Iterat
     """What comes of a rule for everything that it is asked of."""
     subjects = [subject for subject in after.records if demand.fits(subject)]
     subjects = [s for s in subjects if any(map(demand.covers, after.records[s].values()))]
+    # What failed before and fails now is only mentioned, unless the rule would then guard nothing.
+    well = [
+        s for s in subjects if judge.before.records(s, demand) or judge.after.records(s, demand)
+    ]
+    if demand.rule.relative and (well or exact):
+        subjects = well
     known = {*after.types, *(judge.before.held.types if judge.before.held else ())}
     types = demand.types(sorted(known))
     for subject in subjects:

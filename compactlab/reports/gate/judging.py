@@ -75,8 +75,11 @@ class Judge:
         if self.after.lacks(metric, type):
             return _Refusal(f"the store has no {_what(metric, type)}")
         if demand.rule.relative:
-            return self._unpaired(demand, subject, type, theirs, mine)
-        return None if mine else _Refusal("none of its runs went well")
+            unpaired = self._unpaired(demand, subject, type, theirs, mine)
+            if unpaired:
+                return unpaired
+        # Where nothing went well before and nothing does now, nothing has moved or is held.
+        return None if mine else _Refusal("none of its runs went well", "strategy")
 
     def _unpaired(
         self, demand: Demand, subject: Subject, type: str, theirs: Records, mine: Records
@@ -114,7 +117,11 @@ def _exactly(demand: Demand, type: str, theirs: Records, mine: Records) -> Judge
 
 
 def _by_figure(demand: Demand, was: float | None, is_: float | None) -> Judgement:
-    judgement = demand.rule.judge(was, is_)
+    return _as_ever(demand, was, demand.rule.judge(was, is_))
+
+
+def _as_ever(demand: Demand, was: float | None, judgement: Judgement) -> Judgement:
+    """A judgement that says so where a figure stood no better in the baseline."""
     broken = judgement.outcome is Outcome.REGRESSED and not demand.rule.relative
     if broken and was is not None and not demand.rule.judge(None, was).holds:
         return Judgement(judgement.outcome, "it did not stand so in the baseline either")
@@ -156,4 +163,4 @@ def _by_interval(
         return Judgement(Outcome.INCONCLUSIVE, told), span
     if span.low is None or span.high is None:
         return Judgement(Outcome.INCONCLUSIVE, span.missing), span
-    return demand.rule.judge_between(was, span.low, span.high), span
+    return _as_ever(demand, was, demand.rule.judge_between(was, span.low, span.high)), span

@@ -54,7 +54,9 @@ def junit(verdict: Verdict) -> bytes:
 def _case(words: Words, finding: Finding) -> TestCase:
     from junitparser import Error, Failure, TestCase
 
-    case = TestCase(clean(finding.name), words.subject(finding.subject), 0)
+    # Of two cases of one name, whoever shows them may show one.
+    where = f", {words.scenarios(finding)}" if words.scenarios(finding) else ""
+    case = TestCase(f"{clean(finding.name)}{where}", words.subject(finding.subject), 0)
     told = "; ".join(filter(None, [words.figures(finding), *words.details(finding)]))
     moves = "".join(f"\n  {words.moved(move)}" for move in finding.moved)
     if finding.holds:

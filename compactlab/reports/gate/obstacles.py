@@ -20,7 +20,9 @@ def elsewhere(before: Baseline, after: Baseline) -> list[str]:
         for words, was, is_ in differences(before.provenance, after.provenance)
     ]
     shared = before.digests.keys() & after.digests.keys()
-    moved = sorted(key for key in shared if before.digests[key] != after.digests[key])
+    pairs = {key: (before.digests[key], after.digests[key]) for key in shared}
+    # Of what never went well there is none.
+    moved = sorted(key for key, (was, is_) in pairs.items() if was and is_ and was != is_)
     if moved:
         names = some([name for _, name in moved])
         said.append(f"other provenance: {counted(len(moved), 'conversation')} changed: {names}")

@@ -53,7 +53,8 @@ class Side:
         """Whether a figure is not in it at all."""
         if self.held is None:
             return True
-        return metric not in self.held.metrics or (bool(type) and not self.held.typed)
+        # Needs by type come from the table of facts, whatever metrics were kept.
+        return not self.held.typed if type else metric not in self.held.metrics
 
 
 def by_conversation(records: Iterable[Record]) -> dict[tuple[str, str], list[Record]]:

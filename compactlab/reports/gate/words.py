@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from compactlab.reports.gate.demand import ANY
 from compactlab.reports.gate.names import brief
 from compactlab.reports.gate.record import Subject
 from compactlab.reports.gate.rules import Outcome, same
@@ -85,6 +86,8 @@ class Words:
         was, is_ = apart(finding.before, finding.after)
         if finding.before is None:
             return f"{is_} {unit}"
+        if finding.after is None:
+            return f"{was} {unit} {_ARROW} {is_}"
         if same(finding.before, finding.after):
             return f"{is_} {unit}, as before"
         return f"{was} {_ARROW} {is_} {unit}{_share(finding.before, finding.after)}"
@@ -99,9 +102,14 @@ class Words:
             yield f"allowed {way} {number(rule.limit(finding.before))}"
         if finding.span:
             yield from _of_span(finding.span)
-        if finding.demand.scenario != ("*",):
-            patterns = [self.name(pattern) for pattern in finding.demand.scenario]
-            yield f"over scenarios {listed(patterns)}"
+        if where := self.scenarios(finding):
+            yield where
+
+    def scenarios(self, finding: Finding) -> str:
+        """Over which scenarios it was asked; "" for all."""
+        if finding.demand.scenario == ANY:
+            return ""
+        return f"over scenarios {listed([*map(self.name, finding.demand.scenario)])}"
 
     def moved(self, move: Move) -> str:
         """A conversation and what became of its figure."""

@@ -107,6 +107,20 @@ def damaged(text: str) -> dict[str, str]:
         "needs that are none": with_(runs=[{**run, "needs": {"decision": [1]}}]),
         "the same run twice": with_(runs=[run, run]),
         "a strategy that is not named": with_(strategies={}),
+        "a conversation that is not named": with_(conversations=[]),
+        "a conversation without a digest": with_(
+            conversations=[{**each, "digest": ""} for each in data.get("conversations", [])]
+        ),
+        "the same conversation twice": with_(
+            conversations=[*data.get("conversations", []), *data.get("conversations", [])]
+        ),
+        "a figure of no metric": with_(runs=[{**run, "figures": {"cost_us": 1.0}}]),
+        "more needs met than there are": with_(runs=[{**run, "needs": {"decision": [1, 2]}}]),
+        "fewer needs than none": with_(runs=[{**run, "needs": {"decision": [-1, -1]}}]),
+        "needs that nobody looks at": with_(needs_by_type=False),
+        "figures of what failed": with_(runs=[{**run, "failed": "no"}]),
+        "both sides of a conflict": text.replace('"baseline"', '"baseline": 2, "baseline"', 1),
+        "a figure that is no number": text.replace('"calls": 4', '"calls": NaN', 1),
         "a deep nest": "[" * 100_000,
     }
 
@@ -117,6 +131,11 @@ def test_a_damaged_file_is_no_baseline(kind, two, tmp_path) -> None:
     file.write_text(damaged(written(Baseline.of(two())))[kind])
     with pytest.raises(InputError, match="no baseline: "):
         read(file)
+
+
+def test_a_file_with_the_line_ends_of_another_machine_is_the_same_baseline(two) -> None:
+    kept = Baseline.of(two())
+    assert parsed(written(kept).replace("\n", "\r\n").encode()) == kept
 
 
 def test_a_file_that_is_not_there_or_no_text_is_no_baseline(tmp_path) -> None:

@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from compactlab.reports.gate.baseline import Baseline
+from compactlab.reports.gate.baseline import GATED, Baseline
+from compactlab.reports.gate.demand import Demand
 from compactlab.reports.gate.gate import gate
-from compactlab.reports.gate.rules import Outcome
+from compactlab.reports.gate.rules import Outcome, Rule
 from compactlab.sim.results import Results
 from compactlab.sim.run import Run
 
@@ -176,3 +177,37 @@ def test_an_empty_store_is_no_pass(two) -> None:
     empty = Results([], two().manifest)
     assert gate(empty, Baseline.of(two())).code == 2
     assert gate(empty, Baseline.of(empty)).code == 2
+
+
+def test_what_never_went_well_is_no_pass(two, fail, store) -> None:
+    """Nothing has moved where nothing is there; a gate of it guards nothing."""
+    lost = store(*(fail("keep_none()", name) for name in "ab"))
+    for rules in ((), (("cost_usd", "+2%"),), (("cost_usd", "exact"),)):
+        demands = [Demand(Rule.parse(*rule)) for rule in rules]
+        verdict = gate(lost, Baseline.of(lost, GATED), demands or None)
+        assert verdict.code == 2
+        assert "2 runs failed before and failed now" in verdict.remarks[0]
+    both = Results([*two().runs, *(fail("keep_none()", name) for name in "abc")], two().manifest)
+    kept = Baseline.of(both)
+    everything = Demand(Rule.parse("cost_usd", "+2%"))
+    assert gate(both, kept).code == 0
+    assert gate(both, kept, [everything]).code == 0
+    alone = gate(both, kept, [everything, replace(everything, strategy=("keep_none",))])
+    assert (alone.code, alone.failed[0].reason) == (2, "none of its runs went well")
+
+
+def test_what_went_well_for_the_first_time_is_new_and_not_changed(two, fail, store) -> None:
+    lost, found = two("a"), two("a")
+    lost.runs[:] = [replace(fail(run.strategy, "a"), scenario=run.scenario) for run in lost.runs]
+    verdict = gate(found, Baseline.of(lost, GATED))
+    assert verdict.code == 2
+    assert verdict.obstacles[0].startswith("2 runs not in the baseline: ")
+
+
+def test_a_baseline_of_one_metric_holds_that_one(two, changed) -> None:
+    kept = Baseline.of(two(), ["cost_usd"])
+    same = gate(two(), kept)
+    assert (same.code, {each.demand.rule.metric for each in same.findings}) == (0, {"cost_usd"})
+    assert gate(changed(two(), cost_usd=1.0), kept).code == 1
+    decisions = [Demand(Rule.parse("amnesia_need", "+0"), type=("decision",))]
+    assert gate(two(), kept, decisions).code == 0

@@ -47,7 +47,7 @@ def test_the_terminal_says_what_failed_with_before_and_after_and_where(verdict) 
         "    0.033975 → 0.0509625 USD (+50.0%); allowed up to 0.0346545",
         "    most: a 0.011325 → 0.0169875; b 0.011325 → 0.0169875; c 0.011325 → 0.0169875",
         "CANNOT JUDGE  write_spike_ratio <= 6, sliding_window(keep=20) under recorded",
-        "    4 → no value ratio; it has no value",
+        "    4 ratio → no value; it has no value",
         "gate: regressed: 1 regressed and 1 cannot be judged of 3 checks",
     ]
 
@@ -244,3 +244,12 @@ def test_a_metric_that_nobody_knows_is_told_and_nothing_more(form, two) -> None:
 def test_a_command_cannot_be_left() -> None:
     assert command("error", "a\nb::c", "d%0Ae") == "::error title=a b%3A%3Ac::d%250Ae"
     assert harmless("##[group]") == "# #[group]"
+
+
+def test_of_two_cases_of_one_name_a_viewer_shows_one(two, judged) -> None:
+    rule = Rule.parse("cost_usd", "+2%")
+    demands = [Demand(rule, scenario=(name,)) for name in ("claude-code", "claude-*")]
+    [suite] = JUnitXml.fromstring(junit(judged(two(), two(), *demands)))
+    names = [(case.classname, case.name) for case in suite]
+    assert len(set(names)) == len(names) == 4
+    assert names[0][1] == "cost_usd +2%, over scenarios claude-code"

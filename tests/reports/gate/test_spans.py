@@ -51,6 +51,13 @@ def test_it_has_regressed_if_nothing_of_the_interval_is_within(found) -> None:
     assert len(finding.moved) == 3
 
 
+def test_what_never_stood_as_asked_says_so_also_where_it_is_judged_by_an_interval(found) -> None:
+    told = "it did not stand so in the baseline either"
+    assert found(1.0, ("cost_usd", "<= 0"))[1].reason == told
+    _, finding = found(1.0, ("cost_usd", "> 0"))
+    assert (finding.outcome, finding.reason) == (Outcome.HOLDS, "")
+
+
 def test_an_interval_over_the_limit_is_inconclusive_which_is_no_pass(found) -> None:
     code, finding = found(1.02)
     assert (code, finding.outcome) == (2, Outcome.INCONCLUSIVE)
