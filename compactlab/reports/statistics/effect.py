@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import comb
+from sys import float_info
 
 import numpy as np
 
@@ -47,5 +47,9 @@ def mcnemar(only_ours: int, only_theirs: int) -> float:
     (0.21875, 1.0)
     """
     pairs = only_ours + only_theirs
-    tail = sum(comb(pairs, k) for k in range(min(only_ours, only_theirs) + 1))
-    return min(1.0, 2 * tail / float(2**pairs))
+    ways, tail = 1, 0
+    for heads in range(min(only_ours, only_theirs) + 1):
+        tail += ways
+        ways = ways * (pairs - heads) // (heads + 1)
+    # Of whole numbers: a float holds less than 2**1024. What is too small for one is not told as 0.
+    return min(1.0, max(float_info.min, 2 * tail / (1 << pairs)))

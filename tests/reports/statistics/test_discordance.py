@@ -45,6 +45,19 @@ def test_all_in_one_direction_is_as_unlikely_as_heads_alone() -> None:
     assert mcnemar(0, 0) == 1
 
 
+@pytest.mark.parametrize(("ours", "theirs"), [(600, 500), (1_200, 1_100), (30, 1_500)])
+def test_thousands_of_facts_are_tested_as_exactly(ours: int, theirs: int) -> None:
+    """No float holds 2**1024: eight recordings have facts enough for that."""
+    from scipy.stats import binomtest
+
+    told = binomtest(ours, ours + theirs).pvalue
+    assert mcnemar(ours, theirs) == mcnemar(theirs, ours) == pytest.approx(told, rel=1e-9)
+
+
+def test_what_no_float_is_small_enough_for_is_not_told_as_impossible() -> None:
+    assert 0 < mcnemar(0, 2_000) < 1e-300
+
+
 def test_facts_that_fall_together_are_worth_one(compared: Callable[..., Comparison]) -> None:
     names = [f"f{n}" for n in range(20)]
     one, two = compared({name: {"cost_usd": [1.0] * 40} for name in ("a()", "b()")}).rows
