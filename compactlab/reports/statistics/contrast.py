@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Literal
 
+from compactlab.reports.aggregate import rule_of
 from compactlab.reports.comparison import Comparison, Row
 from compactlab.reports.statistics.adjustment import benjamini_hochberg, holm
 from compactlab.reports.statistics.effect import rank_biserial
@@ -105,6 +106,8 @@ class Contrast:
             return False
         if self.low is not None and self.high is not None and self.low <= self.same <= self.high:
             return False
+        if rule_of(self.metric) == "maximum" and self._direction() * self.effect <= 0:
+            return False  # One conversation holds the largest; the others tell the reverse.
         return round(self.adjusted, 9) < ALPHA
 
     @property

@@ -40,8 +40,8 @@ def estimations(metric: str, sample: Sample) -> tuple[list[Estimation], Pairs, F
     found = [Estimation("difference")] * len(pairs.ours)
     told = pairs.both.any(axis=1)
     flips = pairs.differences
-    # What is infinite cannot be added up, but it can be ranked.
-    ranked = np.isinf(flips).any(axis=1) | (rule_of(metric) == "median")
+    # What is infinite cannot be added up, but it can be ranked; and no sum tells of the largest.
+    ranked = np.isinf(flips).any(axis=1) | (rule_of(metric) in ("median", "maximum"))
     flips[ranked] = signed_ranks(flips[ranked])
     if rule_of(metric) == "median":
         _put(found, np.flatnonzero(told), _medians(pairs.rows(np.flatnonzero(told))))

@@ -98,6 +98,18 @@ def test_of_the_largest_there_is_a_difference_and_no_interval(contrasted: Contra
     assert (found.low, found.detectable) == (None, None)
 
 
+def test_a_single_conversation_does_not_turn_the_others_round(contrasted: Contrasted) -> None:
+    """Smaller in 29 of 30, and the largest all the same: that is not surely larger."""
+    theirs = [100.0 + n for n in range(30)]
+    found = contrasted("prompt_tokens_peak", [50.0] * 29 + [200.0], theirs)
+    assert (found.estimate, found.wins, found.losses) == (71.0, 29, 1)
+    assert found.p is not None
+    assert found.p < 0.05
+    assert not found.determined
+    assert contrasted("prompt_tokens_peak", [50.0] * 30, theirs).better
+    assert contrasted("prompt_tokens_peak", [500.0] * 30, theirs).worse
+
+
 def test_a_pooled_share_is_that_of_the_sums(compared: Compared) -> None:
     ours = {"overflows": [1, 0, 3], "calls": [10, 20, 10]}
     theirs = {"overflows": [0, 0, 2], "calls": [10, 10, 20]}
