@@ -11,6 +11,9 @@ from compactlab.reports.statistics.contrast import MARGINS, Contrast, contrasts,
 
 COST, FORGOTTEN = "cost_usd", "amnesia_need"
 
+# What forgets no more than it must; any other reference is only the cheapest there is.
+_WHOLE = ("keep_all", "as_recorded")
+
 
 @dataclass(frozen=True)
 class Advice:
@@ -19,6 +22,9 @@ class Advice:
     Advised is the cheapest choice that forgets no more than the reference, within the margin, if it
     costs no more either. That it does must be *shown* (non-inferiority); where no choice is shown
     to, the cheapest whose figure lies within the margin is named, and called not determined.
+
+    Where nothing need be done, or where neither ``keep_all`` nor ``as_recorded`` was run to tell
+    what forgets no more than it must, nothing is advised.
 
     Parameters
     ----------
@@ -32,6 +38,11 @@ class Advice:
     def reference(self) -> Row | None:
         """What the others are held against."""
         return reference_of(self.comparison)
+
+    @property
+    def unheld(self) -> bool:
+        """Whether nothing was run that tells how much has to be forgotten."""
+        return self.reference is None or self.reference.name not in _WHOLE
 
     @cached_property
     def _against(self) -> Mapping[tuple[str, str], Contrast]:
@@ -72,7 +83,8 @@ class Advice:
     @cached_property
     def _safe(self) -> list[Row]:
         """Choices that are shown to forget no more than the reference, within the margin."""
-        return [row for row in self.choices if (c := self.forgotten(row)) and c.no_worse]
+        found = [row for row in self.choices if (c := self.forgotten(row)) and c.no_worse]
+        return [] if self.unheld else found
 
     @property
     def shown(self) -> bool:
@@ -90,9 +102,21 @@ class Advice:
     def advised(self) -> Row | None:
         """The same, if it costs no more than the reference: else it is a trade, and no advice."""
         best, reference = self.sound, self.reference
-        if best is None or reference is None or best.value(COST) <= reference.value(COST):
-            return best
-        return None
+        if best is None or reference is None or self.idle is not None:
+            return None
+        return best if best.value(COST) <= reference.value(COST) else None
+
+    @cached_property
+    def idle(self) -> Row | None:
+        """Who kept everything, or never acted, and costs no more than the cheapest choice.
+
+        It has to be usable; where there is one, nothing need be done.
+        """
+        best, kept = self.cheapest, self.comparison.row("keep_all")
+        rows = [*([kept] if kept else []), *self.comparison.rows]
+        still = (row for row in rows if row is kept or not (row.null or row.played or row.acted))
+        sound = (row for row in still if row.usable)
+        return next((r for r in sound if best and r.value(COST) <= best.value(COST)), None)
 
     @property
     def nearest(self) -> Row | None:
@@ -103,7 +127,7 @@ class Advice:
 
     def _within(self, row: Row) -> bool:
         contrast = self.forgotten(row)
-        if contrast is None or contrast.estimate is None:
+        if self.unheld or contrast is None or contrast.estimate is None:
             return row.remembered is None  # Nothing is needed, so nothing can be forgotten.
         return round(contrast.estimate, 9) <= MARGINS[FORGOTTEN]
 

@@ -79,7 +79,7 @@ def _varied(compared: Sequence[Comparison], field: str) -> Iterator[list[Compari
     others = [each for each in ("model", "window", "summarizer") if each != field]
     groups: dict[object, list[Comparison]] = {}
     for each in compared:
-        key = (each.cases, *(getattr(each, other) for other in others))
+        key = (frozenset(each.cases), *(getattr(each, other) for other in others))
         groups.setdefault(key, []).append(each)
     yield from (group for group in groups.values() if len(group) > 1)
 
@@ -89,7 +89,7 @@ def _by_summariser(same: Sequence[Comparison], name: Name) -> Iterator[str]:
     advised = _advised(same, "summarizer", name)
     number = counted(len(same), "summariser")
     if len(advised) == 1:
-        yield _same(advised, number)
+        yield _same(same, advised, number)
     else:
         yield (
             f"Not determined, for it depends on who writes the summaries: {_told(advised)} would "
@@ -107,7 +107,7 @@ def _by_model(same: Sequence[Comparison], name: Name) -> Iterator[str]:
     """The model is a choice, and no assumption: what depends on it is said."""
     advised = _advised(same, "model", name)
     if len(advised) == 1:
-        yield _same(advised, counted(len(same), "model"))
+        yield _same(same, advised, counted(len(same), "model"))
     else:
         yield f"It depends on the model: {_told(advised)} would be advised."
     for metric, noun in _ORDERS:
@@ -125,10 +125,12 @@ def _advised(same: Sequence[Comparison], field: str, name: Name) -> dict[str, li
     return advised
 
 
-def _same(advised: dict[str, list[str]], number: str) -> str:
+def _same(same: Sequence[Comparison], advised: dict[str, list[str]], number: str) -> str:
     (best,) = advised
     if best == _NONE:
         return f"No strategy is advised under any of {number}."
+    if not all(Advice(each).shown for each in same):
+        return f"Under each of {number}, it would be the same: {best}."
     return f"Under each of {number}, the same is advised: {best}."
 
 

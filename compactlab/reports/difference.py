@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from compactlab.reports.figures import dollars
 from compactlab.reports.statistics.contrast import Contrast
+from compactlab.sim.metrics import METRICS
 
 # What rounds to nothing is called the same.
 _SAME_SHARE, _SAME_POINTS = 0.005, 0.0005
+_TENTH = 0.1
 
 
 def times(share: float) -> str:
@@ -35,6 +37,8 @@ def bill(contrast: Contrast | None, than: str) -> str:
     if contrast is None or contrast.estimate is None:
         return ""
     if contrast.kind != "ratio":
+        if contrast.estimate == contrast.same:
+            return f"{times(1.0)} {than}"
         more = "more" if contrast.estimate > 0 else "less"
         return f"{dollars(abs(contrast.estimate))} USD a conversation {more} than {than}"
     told = f"{times(contrast.estimate)} {than}"
@@ -81,13 +85,34 @@ def signed(contrast: Contrast) -> str:
     """A bill beside another with its bounds, for a cell: "-31% (-37.0 to -24.1)"."""
     if contrast.estimate is None or contrast.kind != "ratio":
         return ""
-    told = f"{contrast.estimate - 1:+.0%}"
+    told = f"{contrast.estimate - 1:+z.0%}"
     return f"{told} ({_cell(ends)})" if (ends := _ends(contrast, 100)) else told
 
 
 def signed_points(contrast: Contrast) -> str:
     """The bounds of a share beside another, for a cell: "+2.1 to +6.0"."""
     return _cell(ends) if (ends := _ends(contrast, 100)) else ""
+
+
+def least(contrast: Contrast, size: float) -> str:
+    """The size of a difference in the unit of a contrast, as of the smallest detectable one.
+
+    Parameters
+    ----------
+    contrast
+        Of two bills, or of two shares of forgotten needs.
+    size
+        Its size: a share of the bill for a ratio.
+    """
+    if contrast.kind == "ratio":
+        return f"{_tenths(100 * size)}% of the bill"
+    if METRICS[contrast.metric].unit == "USD":
+        return f"{dollars(size)} USD a conversation"
+    return f"{_tenths(100 * size)} points of needs"
+
+
+def _tenths(size: float) -> str:
+    return f"{size:.1f}" if size >= _TENTH / 2 else f"<{_TENTH}"
 
 
 def _ends(contrast: Contrast, scale: float = 1) -> tuple[float, float] | None:
@@ -107,4 +132,4 @@ def _span(ends: tuple[float, float], how: str) -> str:
 
 
 def _cell(ends: tuple[float, float]) -> str:
-    return "{:+.1f} to {:+.1f}".format(*ends)
+    return " to ".join(f"{end:+z.1f}" for end in ends)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from compactlab.reports.advice import COST, FORGOTTEN, Advice
+from compactlab.reports.advice import Advice
+from compactlab.reports.difference import least
 from compactlab.reports.statistics.bootstrap import FEWEST
 from compactlab.reports.statistics.contrast import ALPHA, Contrast
 from compactlab.reports.statistics.sign_flip import EXACT, FLIPS, conversations_needed
@@ -26,15 +27,20 @@ def strength(advice: Advice, these: str) -> Iterator[str]:
     if not others or number == 1:
         yield f"These are figures of {these}: they tell nothing of others."
         return
-    told = f"These are figures of {these}, too few for intervals."
-    if number >= FEWEST:
-        told = _told(advice, number)
-    yield f"{told}{_floor(len(others), number)}{_detectable(advice)}"
+    told = _told(advice, number) if number >= FEWEST else _few(advice, these)
+    yield f"{told}{_needs(advice, number)}{_floor(len(others), number)}{_detectable(advice)}"
+
+
+def _few(advice: Advice, these: str) -> str:
+    told = f"These are figures of {these}, too few for intervals"
+    if advice.advised and advice.shown:
+        told += "; what is shown takes differences to spread evenly about their mean"
+    return f"{told}."
 
 
 def _told(advice: Advice, number: int) -> str:
     spent = [c for row in advice.comparison.rows if (c := advice.cost(row))]
-    lost = [c for row in advice.comparison.rows if (c := advice.forgotten(row))]
+    lost = [c for row in advice.comparison.rows if (c := advice.forgotten(row)) and c.conversations]
     reference = advice.reference
     assert reference is not None  # Else there were no contrasts, and fewer than two rows.
     method = next((c.method for c in spent if c.method), "")
@@ -47,19 +53,29 @@ def _told(advice: Advice, number: int) -> str:
     return f"{words} are told from chance (sign-flip tests, Holm over strategies, 5%)."
 
 
+def _needs(advice: Advice, number: int) -> str:
+    """In how many conversations anything is needed, where these are not all of them."""
+    known = [c.conversations for row in advice.comparison.rows if (c := advice.forgotten(row))]
+    some = max(known)
+    if some == number:
+        return ""
+    return f" Needs are known of {some:,} of them." if some else " No needs of them are known."
+
+
 def _floor(strategies: int, number: int) -> str:
     """Whether so many strategies on so few conversations can be told apart at all."""
-    least = strategies * (2.0 / 2**number if number <= EXACT else 1 / (FLIPS + 1))
-    if least <= ALPHA and number >= FEWEST:
+    smallest = strategies * (2.0 / 2**number if number <= EXACT else 1 / (FLIPS + 1))
+    hopeless = smallest >= ALPHA
+    if not hopeless and number >= FEWEST:
         return ""
-    can = "cannot" if least > ALPHA else "can"
+    can = "cannot" if hopeless else "can"
     told = (
         f" A sign-flip test of {counted(strategies, 'strategy')} on {number} conversations "
-        f"{can} tell a difference from chance: no p is below {min(1.0, least):.2g} (Holm)"
+        f"{can} tell a difference from chance: no p is below {min(1.0, smallest):.2g} (Holm)"
     )
     needed = conversations_needed(strategies)
     if needed is not None and needed > number:
-        told += f"; it takes {needed} conversations, or fewer strategies"
+        told += f"; it takes at least {needed} conversations, or fewer strategies"
     return f"{told}."
 
 
@@ -72,13 +88,8 @@ def _detectable(advice: Advice) -> str:
     best = advice.advised or advice.cheapest
     if best is None:
         return ""
-    contrasts = {COST: advice.cost(best), FORGOTTEN: advice.forgotten(best)}
-    seen = {name: c.detectable for name, c in contrasts.items() if c and c.detectable is not None}
-    told = []
-    if COST in seen:
-        told.append(f"{seen[COST]:.1%} of the bill")
-    if FORGOTTEN in seen:
-        told.append(f"{100 * seen[FORGOTTEN]:.1f} points of needs")
+    found = [c for c in (advice.cost(best), advice.forgotten(best)) if c]
+    told = [least(c, c.detectable) for c in found if c.detectable is not None]
     if not told:
         return ""
-    return f" The smallest difference that would have been seen at 80% power: {', '.join(told)}."
+    return f" The smallest difference to be seen at 80% power, before Holm: {', '.join(told)}."

@@ -67,12 +67,12 @@ class _Verdict:
 
     def choice(self, cheapest: Row) -> Iterator[str]:
         """What to take, what is cheaper, and what forgets less."""
-        still = self.nothing_needed(cheapest)
+        still = self.advice.idle
         if still is not None:
             yield (
                 f"In {self.these}, nothing need be done: {self.name(still.label)} stays within "
-                f"the window for {dollars(still.value('cost_usd'))} USD, and every strategy "
-                f"that acts costs more. The cheapest of them is {self.offer(cheapest)}."
+                f"the window for {dollars(still.value('cost_usd'))} USD, and no strategy that "
+                f"acts costs less. The cheapest of them is {self.offer(cheapest)}."
             )
             return
         advised, keenest = self.advice.advised, self.advice.keenest
@@ -103,6 +103,11 @@ class _Verdict:
     @property
     def trade(self) -> str:
         """What it costs to forget little, where that is no bargain."""
+        if self.advice.sound is None and self.advice.unheld:
+            return (
+                "neither keep_all nor as_recorded was run, so nothing tells which strategy forgets "
+                "no more than it must"
+            )
         if self.advice.sound is None:
             return (
                 f"every usable strategy has forgotten over {self.margin} more of what calls need "
@@ -120,11 +125,17 @@ class _Verdict:
         best, found = self.advice.advised, self.advice.alike
         if best is None or not found or self.comparison.conversations == 1:
             return
-        told = [f"{self.name(row.label)} ({spread(contrast)})" for row, contrast in found]
-        yield (
-            f"Not determined whether {enumerated(told, _LISTED)} cost more or less than "
-            f"{self.name(best.label)}."
-        )
+        same = [self.name(row.label) for row, c in found if c.ties == c.conversations]
+        if same:
+            yield f"As dear as {self.name(best.label)} in every conversation: {listed(same)}."
+        told = [
+            f"{self.name(row.label)} ({spread(c)})" for row, c in found if c.ties < c.conversations
+        ]
+        if told:
+            yield (
+                f"Not determined whether {enumerated(told, _LISTED)} cost more or less than "
+                f"{self.name(best.label)}."
+            )
 
     @property
     def than(self) -> str:
@@ -135,16 +146,6 @@ class _Verdict:
     def margin(self) -> str:
         """How much more forgetting still counts as none."""
         return f"{100 * MARGINS[FORGOTTEN]:.0f} points"
-
-    def nothing_needed(self, best: Row) -> Row | None:
-        """Who never acted, or kept everything, and costs no more than the best choice."""
-        kept = self.comparison.row("keep_all")
-        rows: list[Row] = [*([kept] if kept else []), *self.comparison.rows]
-        for row in rows:
-            idle = row is kept or not (row.null or row.played or row.acted)
-            if idle and row.usable and row.value("cost_usd") <= best.value("cost_usd"):
-                return row
-        return None
 
     @property
     def proposals(self) -> list[Row]:

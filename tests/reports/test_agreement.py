@@ -51,7 +51,23 @@ def test_a_ranking_that_turns_round_with_the_summariser_is_not_determined(
 
 def test_where_all_agree_it_is_said(make: Make, store: Store) -> None:
     low, high = (runs(make, turned=False, summarizer=name) for name in ("low()", "high()"))
-    assert told(store, low, high) == ["Under each of 2 summarisers, the same is advised: other."]
+    several = [replace(run, conversation=f"talk-{n}") for run in (*low, *high) for n in range(8)]
+    assert told(store, several) == ["Under each of 2 summarisers, the same is advised: other."]
+
+
+def test_where_all_agree_and_nothing_is_shown_it_is_only_what_would_be(
+    make: Make, store: Store
+) -> None:
+    low, high = (runs(make, turned=False, summarizer=name) for name in ("low()", "high()"))
+    assert told(store, low, high) == ["Under each of 2 summarisers, it would be the same: other."]
+
+
+def test_the_order_of_runs_changes_nothing(make: Make, store: Store) -> None:
+    low = runs(make, turned=False, summarizer="low()")
+    high = runs(make, turned=True, summarizer="high()")
+    several = [replace(run, conversation=f"talk-{n}") for run in (*low, *high) for n in range(3)]
+    moved = [*several[: len(several) // 2], *reversed(several[len(several) // 2 :])]
+    assert told(store, moved) == told(store, several) != []
 
 
 def test_a_model_is_a_choice_and_no_assumption(make: Make, store: Store) -> None:

@@ -4,7 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from compactlab.reports.difference import bill, forgets, points, signed, signed_points, spread
+from compactlab.reports.difference import (
+    bill,
+    forgets,
+    least,
+    points,
+    signed,
+    signed_points,
+    spread,
+)
 from compactlab.reports.statistics.contrast import Contrast
 
 BILL = Contrast(
@@ -52,3 +60,21 @@ def test_what_has_no_figure_has_no_words() -> None:
     assert bill(dollars, "all") == "0.50 USD a conversation less than all"
     assert (spread(dollars), signed(dollars)) == ("no figure", "")
     assert spread(replace(BILL, low=None, high=None)) == "31.0% less"
+
+
+def test_no_dollars_are_neither_more_nor_less() -> None:
+    nothing = replace(BILL, kind="difference", estimate=0.0, low=0.0, high=0.0)
+    assert bill(nothing, "all") == "as much as all"
+
+
+def test_what_rounds_to_nothing_has_no_minus() -> None:
+    near = replace(BILL, estimate=0.9996, low=0.9997, high=1.0002)
+    assert signed(near) == "+0% (+0.0 to +0.0)"
+    assert signed_points(replace(SHARE, low=-0.0001, high=0.02)) == "+0.0 to +2.0"
+
+
+def test_a_size_has_the_unit_of_what_it_is_a_size_of() -> None:
+    assert least(BILL, 0.062) == "6.2% of the bill"
+    assert least(replace(BILL, kind="difference"), 0.293) == "0.29 USD a conversation"
+    assert least(SHARE, 0.05) == "5.0 points of needs"
+    assert least(SHARE, 0.0003) == "<0.1 points of needs"

@@ -14,7 +14,8 @@ from compactlab.reports.text import capitalised, counted
 # Notes on how figures are to be read; the same in every format.
 READING = (
     "Bill and points are against what stands first, with 95% intervals by bootstrap over "
-    "conversations; p by sign-flip tests, after Holm over all that is compared."
+    "conversations; p by sign-flip tests, after Holm over the strategies of a table, or over all "
+    "that stores are compared in."
 )
 
 

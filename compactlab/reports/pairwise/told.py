@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from compactlab.reports.advice import COST, FORGOTTEN
 from compactlab.reports.columns import marks
-from compactlab.reports.difference import bill, forgets, signed, signed_points
+from compactlab.reports.difference import bill, forgets, least, signed, signed_points
 from compactlab.reports.figures import NONE, show
 from compactlab.reports.pairwise.match import Match
 from compactlab.reports.scope import Name
@@ -76,7 +76,7 @@ def sentences(match: Match, name: Name = str) -> Iterator[str]:
         yield f"{ours} costs {told}: {_sure(cost, ('cheaper', 'dearer'))}."
     if told := forgets(lost, theirs):
         words = ("forgets less", "forgets more")
-        yield f"{ours} has forgotten of what calls need {told}: {_sure(lost, words)}."
+        yield f"{ours} has forgotten of what calls need {told}{_of(match)}: {_sure(lost, words)}."
     if told := _facts(match):
         yield told
     if others := _others(match):
@@ -86,16 +86,26 @@ def sentences(match: Match, name: Name = str) -> Iterator[str]:
 
 def seen(matches: Sequence[Match]) -> str:
     """The smallest differences that would have been seen; "" where that cannot be told."""
-    costs = [c.detectable for m in matches if (c := m.contrasts.get(COST)) and c.detectable]
-    losts = [c.detectable for m in matches if (c := m.contrasts.get(FORGOTTEN)) and c.detectable]
-    told = []
-    if costs:
-        told.append(f"{max(costs):.1%} of a bill")
-    if losts:
-        told.append(f"{100 * max(losts):.1f} points of needs forgotten")
+    found = [c for m in matches for name in (COST, FORGOTTEN) if (c := m.contrasts.get(name))]
+    # A bill has a ratio under one match, and only dollars under another: each has its own unit.
+    largest: dict[tuple[str, str], tuple[float, Contrast]] = {}
+    for c in sorted(found, key=lambda c: PRIMARY[::-1].index(c.metric)):
+        size, _ = largest.get((c.metric, c.kind), (0.0, c))
+        if c.detectable is not None and c.detectable > size:
+            largest[c.metric, c.kind] = c.detectable, c
+    told = [least(c, size) for size, c in largest.values()]
     if not told:
         return ""
-    return f"A difference of {' or '.join(told)} would have been seen at 80% power in each match."
+    return (
+        f"A difference of {' or '.join(told)} would have been seen at 80% power in each match, "
+        "before Holm."
+    )
+
+
+def _of(match: Match) -> str:
+    """Of how many conversations needs are known, where these are not all of them."""
+    some, number = match.contrasts[FORGOTTEN].conversations, match.comparison.conversations
+    return f" in the {some:,} of {number:,} conversations that have needs" if some < number else ""
 
 
 def _sure(contrast: Contrast | None, words: tuple[str, str]) -> str:

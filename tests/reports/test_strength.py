@@ -1,0 +1,139 @@
+"""What a verdict says of few, of none and of all alike: never more than there is."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import pytest
+
+from compactlab.reports.advice import Advice
+from compactlab.reports.brief import picks
+from compactlab.reports.comparison import Comparison, comparisons
+from compactlab.reports.pairwise.match import within
+from compactlab.reports.pairwise.told import seen, sentences
+from compactlab.reports.verdict import verdict
+from compactlab.sim.results import Results
+from compactlab.sim.run import Run
+
+Make = Callable[..., Run]
+Store = Callable[..., Results]
+# Of each conversation what it costs, and which share of its needs is forgotten.
+Values = Sequence[tuple[float, float | None]]
+World = Callable[[Mapping[str, Values]], Results]
+
+KEPT = [(0, 600), (600, 300), (900, 100)]
+CUT = [(0, 600), (0, 200), (0, 100)]
+ALL = "keep_all()"
+
+
+@pytest.fixture
+def world(make: Make, store: Store) -> World:
+    """Strategies of which nothing is known but costs and needs."""
+
+    def made(strategies: Mapping[str, Values]) -> Results:
+        runs = []
+        for spec, values in strategies.items():
+            kept = spec == ALL
+            for number, (cost, lost) in enumerate(values):
+                need = None if lost is None else 1 - lost
+                cut = [] if kept else [1]
+                run = make(spec, KEPT if kept else CUT, f"c{number:03}", cut=cut, need=need)
+                runs.append(replace(run, metrics={**run.metrics, "cost_usd": cost}))
+        return store(*runs)
+
+    return made
+
+
+def only(results: Results) -> Comparison:
+    (comparison,) = comparisons(results)
+    return comparison
+
+
+def test_without_what_keeps_everything_nothing_is_advised(world: World) -> None:
+    """The cheapest is no yardstick of memory: it forgets no more than itself, whatever that is."""
+    comparison = only(
+        world({"cheap()": [(0.9, 0.5)] * 12, "dear()": [(1.1 + n / 99, 0.51) for n in range(12)]})
+    )
+    advice = Advice(comparison)
+    assert (advice.sound, advice.advised, advice.shown) == (None, None, False)
+    told = verdict(comparison)
+    assert told[0] == (
+        "In these 12 conversations, money and memory must be weighed: neither keep_all nor "
+        "as_recorded was run, so nothing tells which strategy forgets no more than it must."
+    )
+    assert told[1].startswith("The cheapest usable strategy is cheap: ")
+    assert "within the margin" not in {role for _, role in picks(advice)}
+
+
+def test_what_was_run_is_a_yardstick_too(world: World) -> None:
+    values = {"as_recorded()": [(1.0, 0.02)] * 12, "cut()": [(0.5, 0.03)] * 12}
+    assert verdict(only(world(values)))[0].startswith("Choose cut: ")
+
+
+def test_where_nothing_need_be_done_nothing_is_advised(world: World) -> None:
+    """What costs as much as keeping everything is no reason to act."""
+    comparison = only(world({ALL: [(1.0, 0.0)] * 12, "cut()": [(1.0, 0.0)] * 12}))
+    first = verdict(comparison)[0]
+    assert "nothing need be done: keep_all stays within the window for 12.00 USD" in first
+    assert "and no strategy that acts costs less. The cheapest of them is cut" in first
+    advice = Advice(comparison)
+    assert advice.advised is None
+    assert not any("choose" in role for _, role in picks(advice))
+
+
+def test_who_costs_the_same_everywhere_is_not_called_undetermined(world: World) -> None:
+    one = [(0.8 + 0.01 * (n % 3), 0.01) for n in range(12)]
+    other = [(cost + (0.04 if n % 2 else -0.02), lost) for n, (cost, lost) in enumerate(one)]
+    told = verdict(
+        only(world({ALL: [(1.0, 0.0)] * 12, "one()": one, "same()": one, "near()": other}))
+    )
+    assert "As dear as one in every conversation: same." in told
+    (doubt,) = [text for text in told if text.startswith("Not determined whether")]
+    assert doubt.startswith("Not determined whether near (")
+    assert "same" not in doubt
+
+
+@pytest.mark.parametrize(
+    ("known", "told"),
+    [(12, ""), (7, "Needs are known of 7 of them."), (0, "No needs of them are known.")],
+)
+def test_it_is_said_of_how_many_conversations_needs_are_known(
+    world: World, known: int, told: str
+) -> None:
+    values = [(0.9 + 0.01 * (n % 3), 0.01 if n < known else None) for n in range(12)]
+    kept = [(1.0, 0.0 if n < known else None) for n in range(12)]
+    results = world({ALL: kept, "cut()": values})
+    last = verdict(only(results))[-1]
+    assert told in last
+    assert ("eeds are known" in last or "needs of them" in last) == bool(told)
+    assert ("shares of forgotten needs" in last) == (known > 0)
+    (match,) = within(results, ["keep_all", "cut"])
+    said = " ".join(sentences(match))
+    assert ("in the 7 of 12 conversations that have needs: " in said) == (known == 7)
+
+
+def test_a_bill_that_is_no_ratio_has_no_percent(world: World) -> None:
+    """Where the reference may cost nothing, what could have been seen is so many dollars."""
+    kept = [(1.0 if n == 0 else 0.0, 0.0) for n in range(12)]
+    cut = [(0.05 + 0.01 * (n % 3), 0.0) for n in range(12)]
+    results = world({ALL: kept, "cut()": cut})
+    last = verdict(only(results))[-1]
+    assert "before Holm: 0.26 USD a conversation." in last
+    (match,) = within(results, ["keep_all", "cut"])
+    assert seen([match]) == (
+        "A difference of 0.26 USD a conversation would have been seen at 80% power in each match, "
+        "before Holm."
+    )
+
+
+@pytest.mark.parametrize(("strategies", "can"), [(499, True), (500, False)])
+def test_where_no_p_can_be_small_enough_that_is_said(strategies: int, can: bool) -> None:
+    """However many conversations: p is never below one in ten thousand."""
+    figures: dict[str, float | None] = {"cost_usd": 1.0, "calls": 1.0}
+    specs = [ALL, *(f"s{n}()" for n in range(strategies))]
+    runs = [
+        Run(f"c{place}", "made", spec, "model", 0, 0, metrics=figures)
+        for spec in specs
+        for place in range(15)
+    ]
+    last = verdict(only(Results(runs, {})))[-1]
+    assert ("cannot tell a difference from chance: no p is below 0.05 (Holm)." in last) != can
