@@ -16,8 +16,11 @@ from numpy.typing import NDArray
 from compactlab.reports.comparison import Comparison
 from compactlab.reports.statistics import bootstrap
 from compactlab.reports.statistics.adjustment import holm
-from compactlab.reports.statistics.contrast import contrasts, reference_of
+from compactlab.reports.statistics.contrast import MARGINS, contrasts, reference_of
+from compactlab.reports.statistics.estimation import assessed
+from compactlab.reports.statistics.inferiority import no_worse
 from compactlab.reports.statistics.quotient import Quotient, mean_of
+from compactlab.reports.statistics.sample import Pairs
 from compactlab.reports.statistics.sign_flip import two_sided
 
 Floats = NDArray[np.float64]
@@ -172,3 +175,51 @@ def test_what_is_detectable_is_detected_in_eighty_of_a_hundred() -> None:
     least = (2.0452 + 0.8542) / math.sqrt(count)
     power = np.mean(two_sided(draws.normal(least, 1, (runs, count))) < 0.05)
     assert power == pytest.approx(0.8, abs=error(0.8, runs))
+
+
+# How much more is forgotten: three points on the average.
+Losses = Callable[[Generator, int, int], Floats]
+
+
+def evenly(draws: Generator, runs: int, count: int) -> Floats:
+    """Any of 20 needs may be lost."""
+    hard = draws.beta(0.5, 4.5, (runs, count))
+    ours = draws.binomial(20, hard + 0.03 / 0.9 * (1 - hard))
+    return (ours - draws.binomial(20, hard)) / 20
+
+
+def unevenly(draws: Generator, runs: int, count: int) -> Floats:
+    """Some conversations lose much, and most of them nothing."""
+    return draws.binomial(20, draws.beta(0.5, 0.5 * 0.97 / 0.03, (runs, count))) / 20
+
+
+def rarely(draws: Generator, runs: int, count: int) -> Floats:
+    """One in ten loses 30 points."""
+    found: Floats = 0.3 * (draws.random((runs, count)) < 0.1)
+    return found
+
+
+def called_no_worse(losses: Losses, count: int, runs: int) -> float:
+    """How often what is worse by exactly the margin is said to be worse by less."""
+    draws, told = np.random.default_rng(count), 0
+    for _ in range(runs):
+        pairs = Pairs(losses(draws, 1, count), np.zeros(count))
+        size = np.ones(1)
+        estimated = assessed("difference", mean_of(pairs.differences, pairs.both), pairs, size)
+        told += no_worse("lower", MARGINS["amnesia_need"], estimated, pairs) == [True]
+    return told / runs
+
+
+@pytest.mark.slow
+def test_the_page_tells_how_often_no_worse_is_wrong(root: Path) -> None:
+    page = (root / "docs" / "statistics.md").read_text("utf-8")
+    found = re.findall(
+        r"^\| (\d+) \| (?:flips|interval) \| (.* %) \|$",
+        page.partition("*How often that is wrong.*")[2], re.MULTILINE,
+    )  # fmt: skip
+    assert [int(count) for count, _ in found] == [6, 8, 9, 10, 12, 20, 30, 50, 100]
+    for count, cells in found:
+        for losses, cell in zip((evenly, unevenly, rarely), cells.split(" | "), strict=True):
+            told = float(cell.removesuffix(" %")) / 100
+            share = called_no_worse(losses, int(count), 500)
+            assert share == pytest.approx(told, abs=error(told, 500, 10_000)), (losses, count)
