@@ -15,6 +15,7 @@ import click
 from compactlab.reports.text import clean
 
 if TYPE_CHECKING:
+    from compactlab.sim.conversation import Conversation
     from compactlab.sim.redaction import Redactor
     from compactlab.sim.results import Results
 
@@ -38,6 +39,17 @@ def redactor() -> Redactor | None:
     context = click.get_current_context(silent=True)
     found: Redactor | None = context.meta.get(_KEY) if context else None
     return found
+
+
+def acquaint(*conversations: Conversation) -> None:
+    """Learn the secrets of conversations of which only pieces are shown: those name no secret."""
+    hider = redactor()
+    if hider is None:
+        return
+    for conversation in conversations:
+        for message in conversation.messages:
+            for part in message.parts:
+                hider.learn(part.text)
 
 
 def shown(value: T) -> T:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from compactlab.cli.disclosing import say, shown, shown_json
+from compactlab.cli.disclosing import acquaint, say, shown, shown_json
 from compactlab.cli.options import own_models, redact
 from compactlab.cli.writing import write_file
 
@@ -69,6 +69,7 @@ def score(
         id=conversation,
         models_file=models_file,
     )
+    acquaint(found.original)
     show = {
         "table": scored.scored_as_table,
         "json": scored.scored_as_json,

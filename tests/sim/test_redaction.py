@@ -132,6 +132,18 @@ def test_what_was_named_once_is_known_again_without_its_name() -> None:
     assert redactor.text("a word is a word") == "a word is a word"
 
 
+def test_a_password_of_letters_is_known_again_if_it_stood_in_quotes() -> None:
+    redactor = Redactor()
+    redactor.learn(
+        """password: "swordfish", {'label_password': 'Continue', "password": 'required'}"""
+    )
+    assert redactor.text("use swordfish!") == "use [redacted Secret Keyword 1]!"
+    assert redactor.text("one is aswordfish") == "one is aswordfish"
+    assert redactor.text("Continue: a field is required") == "Continue: a field is required"
+    redactor.learn("password=sunflowers and nothing else is sure")
+    assert redactor.text("sunflowers grow") == "sunflowers grow"
+
+
 def key(kind: str = "RSA ", ends: str = "\n") -> str:
     dashes, lines = "-" * 5, ["MIIEow" + "aB3/" * 14] * 3 + ["abcd="]
     begin, end = (f"{dashes}{word} {kind}PRIVATE KEY{dashes}" for word in ("BEGIN", "END"))
@@ -162,7 +174,14 @@ def test_the_ends_of_a_token_that_was_cut_are_known_again() -> None:
     redactor.learn(f"token {token}")
     shown = redactor.text(f"{token[:17]} ... cut ... {token[-20:]} and {token}")
     word = "[redacted GitHub Token 1]"
-    assert shown == f"{word} ... cut ... {token[-20:-14]}{word} and {word}"
+    assert shown == f"{word} ... cut ... {word} and {word}"
+
+
+def test_a_piece_out_of_the_middle_of_a_token_is_known_again() -> None:
+    redactor, token = Redactor(), "gh" + "p_" + "0123456789abcdefghijklmnopqrstuvwxyz"
+    redactor.learn(f"token {token}")
+    assert redactor.text(f"it has {token[9:23]} in it") == "it has [redacted GitHub Token 1] in it"
+    assert redactor.text(f"it has {token[9:20]} in it") == f"it has {token[9:20]} in it"
 
 
 def test_a_line_of_a_private_key_is_known_again_without_the_others() -> None:
@@ -170,6 +189,15 @@ def test_a_line_of_a_private_key_is_known_again_without_the_others() -> None:
     redactor.learn(key())
     line = key().split("\n")[2]
     assert redactor.text(f"and {line}, cut out") == "and [redacted Private Key 1], cut out"
+    assert redactor.text(f"and {line[7:31]}") == "and [redacted Private Key 1]"
+
+
+@pytest.mark.parametrize("ends", ["\n", "\\n"])
+def test_a_private_key_is_hidden_when_its_head_was_cut(ends: str) -> None:
+    cut = key(ends=ends).split(ends, 1)[1]
+    shown = Redactor().text(f"in prose{ends}{cut[30:]}{ends}and more")
+    assert shown == f"in prose{ends}[redacted Private Key 1]{ends}and more"
+    assert Redactor().text(f"{cut[30:]} ") == "[redacted Private Key 1] "
 
 
 def test_everything_that_holds_texts_is_looked_through() -> None:

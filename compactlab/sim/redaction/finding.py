@@ -10,10 +10,11 @@ from re import Match, Pattern
 from re import compile as compiled
 
 from compactlab.sim.redaction.assignment import ENV, STEMS, assigned
+from compactlab.sim.redaction.credentials import CREDENTIALS, STATED
 
 MAIL = "Mail Address"
 PRIVATE_KEY = "Private Key"
-ASSIGNED = "Secret Keyword"
+ASSIGNED = STATED
 """What a name such as `password` or `API_KEY` is given, whatever it looks like."""
 
 # A token begins behind whatever is no piece of one, or behind a line break that JSON has written
@@ -23,10 +24,12 @@ _MORE = compiled(r"[A-Za-z0-9_=-]*")
 _SIGNATURE = compiled(r"(?:\.?[A-Za-z0-9_+/=-]+)*")
 _EDGES = " \t\r\n=:\"'"
 
+# As it is, in a URL, in JSON, in HTML.
+_AT = r"(?:@|%40|\\{1,7}u0040|&#(?:0*64|[xX]0*40);|&commat;)"
 _LOCAL = 256  # characters of what stands before an @
 _DOMAIN = compiled(
     # No name of a picture (`@2x.`), and no version (`@1.2.0.rc1`).
-    r"(?:@|%40)(?!\dx\.|(?:\d{1,5}\.){2,4}[^\W\d_]{1,9}\d{1,5}(?![\w.-]))"
+    rf"{_AT}(?!\dx\.|(?:\d{{1,5}}\.){{2,4}}[^\W\d_]{{1,9}}\d{{1,5}}(?![\w.-]))"
     # What follows may be anything: in names of files it is `-`, `_` or a digit.
     r"(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.){1,8}[^\W\d_]{2,24}"
 )
@@ -41,6 +44,10 @@ _KEY_ENDS = compiled(
 _BREAK = r"(?:[ \t\r\n]|\\+[nr])*"
 _KEY_LINES = compiled(
     rf"(?:{_BREAK}[A-Za-z0-9+/=]{{20,}})*(?:{_BREAK}[A-Za-z0-9+/]{{1,76}}={{1,2}})?"
+)
+_KEY = 16_384  # characters of a key that are looked for before its end
+_KEY_LINE = compiled(
+    r"(?:(?<![A-Za-z0-9+/=])|(?<=\\[nr]))([A-Za-z0-9+/=]{1,200})(?:[ \t\r\n]|\\+[nr])+"
 )
 
 # What the library has no detector for.
@@ -85,11 +92,12 @@ _BEGINNING = frozenset({"jwt", "openai", "mailchimp"})
 
 @dataclass(frozen=True, order=True)
 class Finding:
-    """A stretch of a text, and what it looks like."""
+    """A stretch of a text, what it looks like, and whether it is surely a password."""
 
     start: int
     stop: int
     kind: str
+    sure: bool = False
 
 
 def findings(text: str) -> list[Finding]:
@@ -100,13 +108,14 @@ def findings(text: str) -> list[Finding]:
         if apart and each.start < apart[-1].stop:
             last = apart.pop()
             kind = each.kind if last.kind == MAIL else last.kind
-            each = Finding(last.start, max(last.stop, each.stop), kind)  # noqa: PLW2901
+            sure = each.sure and each.start == last.start and each.stop >= last.stop
+            each = Finding(last.start, max(last.stop, each.stop), kind, sure)  # noqa: PLW2901
         apart.append(each)
     return apart
 
 
 def _found(text: str) -> Iterator[Finding]:
-    if "@" in text or "%40" in text:
+    if any(sign in text for sign in ("@", "%40", "u0040", "&#", "&commat;")):
         yield from _mails(text)
     if "PRIVATE KEY" in text or "PuTTY-User-Key" in text:
         yield from _private_keys(text)
@@ -130,16 +139,34 @@ def _mails(text: str) -> Iterator[Finding]:
 
 
 def _private_keys(text: str) -> Iterator[Finding]:
-    ends = [found.end() for found in _KEY_ENDS.finditer(text)]
+    ends = list(_KEY_ENDS.finditer(text))
+    stops = [found.end() for found in ends]
     stop = 0
+    covered: set[int] = set()
     for begin in _KEY_BEGINS.finditer(text):
         if begin.start() < stop:
             continue
-        after = bisect_right(ends, begin.end())
+        after = bisect_right(stops, begin.end())
         lines = _KEY_LINES.match(text, begin.end())
         # Without its end, because somebody has cut it, what still looks like a key is hidden.
-        stop = ends[after] if after < len(ends) else lines.end() if lines else begin.end()
+        stop = stops[after] if after < len(stops) else lines.end() if lines else begin.end()
+        covered.add(stop)
         yield Finding(begin.start(), stop, PRIVATE_KEY)
+    before = 0
+    for found in ends:
+        if found.end() not in covered:
+            yield Finding(_beginning(text, before, found.start()), found.end(), PRIVATE_KEY)
+        before = found.end()
+
+
+def _beginning(text: str, start: int, end: int) -> int:
+    """Where the lines of a private key begin whose head somebody has cut off."""
+    at = end
+    for line in reversed(list(_KEY_LINE.finditer(text, max(start, end - _KEY), end))):
+        if line.end() != at or (at < end and len(line[1]) < 20):
+            break
+        at = line.start(1)
+    return at
 
 
 Find = Callable[[str], Iterable[Finding]]
@@ -163,6 +190,8 @@ def _detectors() -> tuple[tuple[tuple[str, ...], Find], ...]:
     for kind, needles, own in _OWN:
         regex = compiled(own)
         found.append((needles, partial(_tokens, regex, regex.groups, kind)))
+    for kind, needles, own in CREDENTIALS:
+        found.append((needles, partial(_tokens, compiled(own), 1, kind, more=None)))
     found.append((STEMS, _assigned))
     found.append((STEMS, partial(_tokens, compiled(ENV), 1, ASSIGNED, more=None)))
     return tuple(found)
@@ -192,7 +221,7 @@ def _tokens(
 
 
 def _assigned(text: str) -> Iterator[Finding]:
-    return (Finding(start, stop, ASSIGNED) for start, stop in assigned(text))
+    return (Finding(start, stop, ASSIGNED, sure) for start, stop, sure in assigned(text))
 
 
 def _is_sound(sound: Callable[[str], bool], found: Match[str]) -> bool:

@@ -1,0 +1,126 @@
+"""What is remembered of secrets: by what they are known where nothing beside them tells."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from compactlab.sim.redaction.credentials import BASIC
+from compactlab.sim.redaction.finding import ASSIGNED, MAIL, PRIVATE_KEY
+from compactlab.sim.redaction.wording import is_ordinary
+
+# A value that has a name is remembered as a whole, if nobody writes it by chance.
+_TELLING = 8
+_REMEMBERED = 500
+# Of a token any piece of so many characters is: summaries quote, compactions cut, and what actions
+# go on to use is taken out of the middle.
+_PIECE = 12
+_PIECES = 100_000
+_VARIED = 4  # different characters that a piece has, or every line of dashes would be one
+_RUN = re.compile(r"[A-Za-z0-9+/=_-]{12,}")
+_LINE = re.compile(r"[A-Za-z0-9+/=]{20,}")  # of a private key
+_WORD = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
+
+
+class Memory:
+    """Knows secrets again."""
+
+    def __init__(self) -> None:
+        self._values: dict[str, str] = {}
+        self._pieces: dict[str, str] = {}
+        self._again: re.Pattern[str] | None = None
+
+    def copy(self) -> Memory:
+        """Another one that knows the same, and learns by itself from here on."""
+        other = Memory()
+        other._values, other._pieces = dict(self._values), dict(self._pieces)
+        other._again = self._again
+        return other
+
+    def learn(self, kind: str, secret: str, word: str, sure: bool) -> None:
+        """Remember a secret.
+
+        Parameters
+        ----------
+        kind
+            What it looks like.
+        secret
+            The secret.
+        word
+            What stands in its place.
+        sure
+            Whether it is surely a password, though it be of letters alone.
+        """
+        if kind == MAIL:
+            return
+        named = kind in {ASSIGNED, BASIC}
+        if named and _is_telling(secret, sure) and len(self._values) < _REMEMBERED:
+            if secret not in self._values:
+                self._values[secret] = word
+                self._again = None
+            return
+        if not named:
+            for piece in _pieces(kind, secret):
+                if len(self._pieces) < _PIECES:
+                    self._pieces.setdefault(piece, word)
+
+    def hidden(self, text: str) -> str:
+        """A text without what is remembered."""
+        if self._values:
+            if self._again is None:
+                longest = sorted(self._values, key=lambda value: (-len(value), value))
+                known = "|".join(map(_bounded, longest))
+                self._again = re.compile(f"({known})[A-Za-z0-9_-]*")
+            text = self._again.sub(lambda found: self._values[found[1]], text)
+        return self._without_pieces(text) if self._pieces else text
+
+    def _without_pieces(self, text: str) -> str:
+        kept, at = [], 0
+        for run in _RUN.finditer(text):
+            for start, stop, word in self._met(text, run.start(), run.end()):
+                if start >= at:
+                    kept += [text[at:start], word]
+                at = max(at, stop)
+        return "".join([*kept, text[at:]]) if kept else text
+
+    def _met(self, text: str, start: int, stop: int) -> Iterator[tuple[int, int, str]]:
+        """Stretches of a run in which pieces of secrets stand, with what stands for them."""
+        at = start
+        while at + _PIECE <= stop:
+            word = self._pieces.get(text[at : at + _PIECE])
+            if word is None:
+                at += 1
+                continue
+            begin, end = at, at + _PIECE
+            while end < stop and text[end - _PIECE + 1 : end + 1] in self._pieces:
+                end += 1
+            # What it is grown together with is a part of it.
+            while begin > start and text[begin - 1] in _WORD:
+                begin -= 1
+            while end < stop and text[end] in _WORD:
+                end += 1
+            yield begin, end, word
+            at, start = end, end
+
+
+def _is_telling(secret: str, sure: bool) -> bool:
+    if len(secret) < _TELLING or any(c.isspace() for c in secret):
+        return False
+    if any(c.isdigit() for c in secret) and any(c.isalpha() for c in secret):
+        return True
+    # A label, such as "Password" or "Continue", is none.
+    return sure and not secret.istitle() and not is_ordinary(secret)
+
+
+def _bounded(value: str) -> str:
+    """A pattern for a value; what is of letters alone is no end of a longer word."""
+    return re.escape(value) if any(map(str.isdigit, value)) else rf"(?<!\w){re.escape(value)}"
+
+
+def _pieces(kind: str, secret: str) -> Iterator[str]:
+    runs = (_LINE if kind == PRIVATE_KEY else _RUN).findall(secret)
+    for run in runs:
+        for at in range(len(run) - _PIECE + 1):
+            piece = run[at : at + _PIECE]
+            if len(set(piece)) >= _VARIED:
+                yield piece
