@@ -199,6 +199,23 @@ def test_other_commands_hide_them_too(
     silent(facts.read_text("utf-8"))
 
 
+def test_what_was_named_far_above_is_hidden_where_pieces_are_shown(tmp_path: Path) -> None:
+    talk = [{"role": "user", "content": f"password: '{PASSWORD}'"}]
+    for turn in range(20):
+        talk += [
+            {"role": "assistant", "content": f"Number {turn} is done. " * 20},
+            {"role": "user", "content": f"Use {PASSWORD} for number {turn}."},
+        ]
+    talk += [{"role": "assistant", "content": "All is done."}]
+    file = tmp_path / "talk.jsonl"
+    file.write_text("\n".join(map(json.dumps, talk)), encoding="utf-8")
+    words = ("explain", file, "--strategy", "sliding_window(keep=6)", "--model", MODEL)
+    plain, hidden = (call(*words, "--call", 20, *form)[1] for form in ((), ("--redact",)))
+    assert PASSWORD in plain
+    assert PASSWORD not in hidden
+    assert hidden.replace("[redacted Secret Keyword 1]", PASSWORD) == plain
+
+
 def test_a_gate_may_be_published(stores: tuple[Path, Path, Said], tmp_path: Path) -> None:
     kept = tmp_path / "baseline.json"
     files = {form: tmp_path / f"gate.{form}" for form in ("junit", "markdown", "json")}

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from compactlab.cli.disclosing import say, shown
+from compactlab.cli.disclosing import acquaint, say, shown
 from compactlab.cli.options import own_models, redact
 from compactlab.sim.errors import UsageError
 
@@ -72,8 +72,12 @@ def explain(
     from compactlab import api
     from compactlab.reports.explanation import explanation, one_call
     from compactlab.reports.requests import account_as_json, entries_as_csv
+    from compactlab.scenarios.catalogue import find_conversation
 
-    account = shown(api.explain(path, strategy, model, id=conversation, call=call, **options))
+    seed, lenient = options["seed"], options.pop("lenient")
+    session = find_conversation(path, conversation, seed, lenient=lenient)
+    acquaint(session)
+    account = shown(api.explain(session, strategy, model, call=call, **options))
     calls = len({entry.call for entry in account.entries})
     if call is not None and call > calls:
         raise UsageError(f"there is no call {call:,}: the session has {calls:,}")
