@@ -23,7 +23,7 @@ class Advice:
     costs no more either. That it does must be *shown* (non-inferiority); where no choice is shown
     to, the cheapest whose figure lies within the margin is named, and called not determined.
 
-    Where nothing need be done, or where neither ``keep_all`` nor ``as_recorded`` was run to tell
+    Where nothing need be done, or where neither ``keep_all`` nor ``as_recorded`` is there to tell
     what forgets no more than it must, nothing is advised.
 
     Parameters

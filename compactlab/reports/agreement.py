@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 
 from compactlab.reports.advice import COST, FORGOTTEN, Advice
 from compactlab.reports.comparison import Comparison, Row
@@ -16,6 +16,7 @@ _LISTED = 4
 # Rounded to this, figures are equal.
 _DIGITS = 9
 _NONE = "none"
+_FIELDS = {"summarizer": "summariser", "model": "model"}
 _ORDERS = ((COST, "the smaller bill"), (FORGOTTEN, "forgotten less of what is needed"))
 
 
@@ -69,9 +70,57 @@ def agreement(compared: Sequence[Comparison], name: Name = str) -> Iterator[str]
     name
         Writes a name that comes from outside.
     """
-    for field, told in (("summarizer", _by_summariser), ("model", _by_model)):
+    yield from advised_alike(compared, name)
+    yield from ordered_alike(compared, name)
+
+
+def advised_alike(compared: Sequence[Comparison], name: Name = str) -> Iterator[str]:
+    """Say whether the same is advised, whatever was assumed: it belongs to what is advised.
+
+    Parameters
+    ----------
+    compared
+        All comparisons of a report.
+    name
+        Writes a name that comes from outside.
+    """
+    for field, noun in _FIELDS.items():
         for same in _varied(compared, field):
-            yield from told(same, name)
+            advised = _advised(same, field, name)
+            if len(advised) == 1:
+                yield _same(same, advised, counted(len(same), noun))
+            elif field == "summarizer":
+                # Who writes the summaries is an assumption: what turns round with it is not known.
+                yield (
+                    "Not determined, for it depends on who writes the summaries: "
+                    f"{_told(advised)} would be advised."
+                )
+            else:
+                # The model is a choice, and no assumption: what depends on it is said.
+                yield f"It depends on the model: {_told(advised)} would be advised."
+
+
+def ordered_alike(compared: Sequence[Comparison], name: Name = str) -> Iterator[str]:
+    """Say of which strategies the order turns round.
+
+    Parameters
+    ----------
+    compared
+        All comparisons of a report.
+    name
+        Writes a name that comes from outside.
+    """
+    for field, noun in _FIELDS.items():
+        for same, (metric, what) in product(_varied(compared, field), _ORDERS):
+            if not (pairs := _pairs(same, metric, name)):
+                continue
+            if field == "summarizer":
+                yield (
+                    f"Not determined which has {what}, because it turns round between the "
+                    f"{counted(len(same), noun)}: {pairs}."
+                )
+            else:
+                yield f"Which has {what} depends on the model for {pairs}."
 
 
 def _varied(compared: Sequence[Comparison], field: str) -> Iterator[list[Comparison]]:
@@ -82,37 +131,6 @@ def _varied(compared: Sequence[Comparison], field: str) -> Iterator[list[Compari
         key = (frozenset(each.cases), *(getattr(each, other) for other in others))
         groups.setdefault(key, []).append(each)
     yield from (group for group in groups.values() if len(group) > 1)
-
-
-def _by_summariser(same: Sequence[Comparison], name: Name) -> Iterator[str]:
-    """Who writes the summaries is an assumption: what turns round with it is not known."""
-    advised = _advised(same, "summarizer", name)
-    number = counted(len(same), "summariser")
-    if len(advised) == 1:
-        yield _same(same, advised, number)
-    else:
-        yield (
-            f"Not determined, for it depends on who writes the summaries: {_told(advised)} would "
-            "be advised."
-        )
-    for metric, noun in _ORDERS:
-        if pairs := _pairs(same, metric, name):
-            yield (
-                f"Not determined which has {noun}, because it turns round between the {number}: "
-                f"{pairs}."
-            )
-
-
-def _by_model(same: Sequence[Comparison], name: Name) -> Iterator[str]:
-    """The model is a choice, and no assumption: what depends on it is said."""
-    advised = _advised(same, "model", name)
-    if len(advised) == 1:
-        yield _same(same, advised, counted(len(same), "model"))
-    else:
-        yield f"It depends on the model: {_told(advised)} would be advised."
-    for metric, noun in _ORDERS:
-        if pairs := _pairs(same, metric, name):
-            yield f"Which has {noun} depends on the model for {pairs}."
 
 
 def _advised(same: Sequence[Comparison], field: str, name: Name) -> dict[str, list[str]]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from compactlab.reports.advice import Advice
-from compactlab.reports.agreement import agreement
+from compactlab.reports.agreement import advised_alike, ordered_alike
 from compactlab.reports.columns import BREAKS, FAULTY, FUTURE, NULL, OVER, PLAYED, marks
 from compactlab.reports.comparison import Comparison, Row, comparisons
 from compactlab.reports.difference import signed, signed_points
@@ -148,9 +148,10 @@ def _sentences(
         f"{counted(failed, 'run')} failed; compactlab report names them." if failed else "",
         # What is advised, and how far that carries.
         *dict.fromkeys((told[0], told[-1])),
+        *advised_alike(compared, name),
     ]
     may = [
-        *agreement(compared, name),
+        *ordered_alike(compared, name),
         *(_elsewhere(each, compared, name) for each in compared[1:]),
         *told[1:-1],
     ]

@@ -24,7 +24,7 @@ def strength(advice: Advice, these: str) -> Iterator[str]:
     """
     number = advice.comparison.conversations
     others = [row for row in advice.comparison.rows if row is not advice.reference]
-    if not others or number == 1:
+    if advice.reference is None or not others or number == 1:
         yield f"These are figures of {these}: they tell nothing of others."
         return
     told = _told(advice, number) if number >= FEWEST else _few(advice, these)
@@ -42,7 +42,7 @@ def _told(advice: Advice, number: int) -> str:
     spent = [c for row in advice.comparison.rows if (c := advice.cost(row))]
     lost = [c for row in advice.comparison.rows if (c := advice.forgotten(row)) and c.conversations]
     reference = advice.reference
-    assert reference is not None  # Else there were no contrasts, and fewer than two rows.
+    assert reference is not None
     method = next((c.method for c in spent if c.method), "")
     words = (
         f"In brackets are 95% intervals (bootstrap over {number:,} conversations, {method}). Held "

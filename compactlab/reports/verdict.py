@@ -105,8 +105,8 @@ class _Verdict:
         """What it costs to forget little, where that is no bargain."""
         if self.advice.sound is None and self.advice.unheld:
             return (
-                "neither keep_all nor as_recorded was run, so nothing tells which strategy forgets "
-                "no more than it must"
+                "neither keep_all nor as_recorded is compared, so nothing tells which strategy "
+                "forgets no more than it must"
             )
         if self.advice.sound is None:
             return (

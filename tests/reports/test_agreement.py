@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from dataclasses import replace
 
+import pytest
+
 from compactlab.reports.agreement import agreement, flips
 from compactlab.reports.brief import brief
 from compactlab.reports.comparison import comparisons
@@ -68,6 +70,18 @@ def test_the_order_of_runs_changes_nothing(make: Make, store: Store) -> None:
     several = [replace(run, conversation=f"talk-{n}") for run in (*low, *high) for n in range(3)]
     moved = [*several[: len(several) // 2], *reversed(several[len(several) // 2 :])]
     assert told(store, moved) == told(store, several) != []
+
+
+def test_that_it_turns_round_never_falls_off_the_end(
+    make: Make, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the first twenty lines said to choose what is not determined."""
+    monkeypatch.setenv("COLUMNS", "40")
+    low = runs(make, turned=False, summarizer="low()")
+    high = runs(make, turned=True, summarizer="high()")
+    text = " ".join(brief(store(*low, *high)).split())
+    assert "Not determined, for it depends on who writes the summaries" in text
+    assert "which has the smaller bill" not in text
 
 
 def test_a_model_is_a_choice_and_no_assumption(make: Make, store: Store) -> None:

@@ -58,10 +58,18 @@ def test_without_what_keeps_everything_nothing_is_advised(world: World) -> None:
     told = verdict(comparison)
     assert told[0] == (
         "In these 12 conversations, money and memory must be weighed: neither keep_all nor "
-        "as_recorded was run, so nothing tells which strategy forgets no more than it must."
+        "as_recorded is compared, so nothing tells which strategy forgets no more than it must."
     )
     assert told[1].startswith("The cheapest usable strategy is cheap: ")
     assert "within the margin" not in {role for _, role in picks(advice)}
+
+
+@pytest.mark.parametrize("number", [5, 12])
+def test_yardsticks_alone_are_held_against_nothing(world: World, number: int) -> None:
+    results = world({"keep_none()": [(0.5, 0.5)] * number, "random_keep()": [(0.8, 0.3)] * number})
+    assert verdict(only(results))[-1] == (
+        f"These are figures of these {number} conversations: they tell nothing of others."
+    )
 
 
 def test_what_was_run_is_a_yardstick_too(world: World) -> None:
