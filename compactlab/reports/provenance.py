@@ -103,7 +103,7 @@ def command(results: Results) -> str:
     words.append(f"--loop {_quoted(manifest.get('loop') or 'open')}")
     computed = manifest.get("metrics", ())
     if len(computed) < len(METRICS):
-        words += [f"--metrics {name}" for name in computed]
+        words += [f"--metrics {_quoted(name)}" for name in computed]
     if len(manifest.get("seeds", ())) > 1:
         words.append(f"--seeds {len(manifest['seeds'])}")
     written = manifest.get("tables", USUAL)

@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+import shlex
 from collections.abc import Callable
 from io import StringIO
 from itertools import chain
@@ -13,6 +14,7 @@ import pytest
 from compactlab.reports.catalogue import render
 from compactlab.reports.comma import harmless
 from compactlab.reports.markdown import code
+from compactlab.reports.provenance import command
 from compactlab.reports.text import clean
 from compactlab.sim.results import Results
 from compactlab.sim.run import Run
@@ -102,6 +104,13 @@ def test_the_terminal_obeys_nobody(
     text.encode()
     colourless = re.sub(r"\x1b\[[\d;]*m", "", text) if terminal else text
     assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200f\u202e\u2066]", colourless)
+
+
+def test_what_is_copied_into_a_shell_runs_nothing_of_a_store(make: Make, store: Store) -> None:
+    text = "x; reboot $(reboot)"
+    named = {"models": [text], "tables": [text], "summarizers": [text], "metrics": [text]}
+    told = command(store(make(text), sources=[f"{text}(a=1)-0"], loop=text, window=text, **named))
+    assert [word for word in shlex.split(told) if "reboot" in word] == [f"{text}(a=1)", *[text] * 7]
 
 
 def test_markdown_keeps_foreign_text_in_code(everywhere: Results) -> None:

@@ -44,6 +44,9 @@ _STYLE = {
 }
 
 _VARIABLE = re.compile(r"var\(--(\w+)\)")
+# Foreign text, between tags and in labels, may look like a colour's name: it is none.
+_TAG = re.compile(r"<[^>]+>")
+_STYLED = re.compile(r'(?<= style=")[^"]*')
 # The first of these is what letters were measured in; each system has one of them.
 _FONTS = "DejaVu Sans, Verdana, Arial, Helvetica, sans-serif"
 _HEAD = f'<svg xmlns="http://www.w3.org/2000/svg" font-family="{_FONTS}" '
@@ -114,11 +117,15 @@ def svg(drawn: Figure, name: str, description: str) -> str:
     text = out.getvalue()
     text = tidied(text[text.index("<svg") :])
     head = f'<svg role="img" aria-label="{html.escape(description)}"'
-    return re.sub(r'<svg(?: (?:width|height)="[^"]*")*', head, text, count=1)
+    return re.sub(r'<svg(?: (?:width|height)="[^"]*")*', lambda _: head, text, count=1)
 
 
 def free_standing(markup: str) -> str:
     """Make an element of a page a file: with its name space, fonts, light colours and paper."""
-    text = _VARIABLE.sub(lambda found: light(found[1]), markup)
+    text = _TAG.sub(lambda tag: _STYLED.sub(_in_light, tag[0]), markup)
     head, rest = text.replace("<svg ", _HEAD, 1).split(">", 1)
     return f"{head}>{_PAPER}{rest}\n"
+
+
+def _in_light(style: re.Match[str]) -> str:
+    return _VARIABLE.sub(lambda found: light(found[1]), style[0])

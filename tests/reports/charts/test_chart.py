@@ -140,6 +140,15 @@ def test_a_file_tells_its_title_its_subject_and_what_was_compared(
     assert chart.title not in "".join(ElementTree.fromstring(chart.markup()).itertext())
 
 
+@pytest.mark.usefixtures("small_pixels")
+def test_a_name_that_looks_like_a_colour_stays_a_name(chart: Chart, tmp_path: Path) -> None:
+    svg, _ = replace(chart, subject="var(--ink) and var(--nothing)").save(tmp_path)
+    root = ElementTree.fromstring(svg.read_text("utf-8"))
+    assert "var(--ink) and var(--nothing)" in "".join(root.itertext())
+    assert "var(--ink) and var(--nothing)" in root.attrib["aria-label"]
+    assert "var(--" not in "".join(each.attrib.get("style", "") for each in root.iter())
+
+
 @given(st.text(max_size=300))
 def test_a_caption_is_no_wider_than_its_drawing(text: str) -> None:
     lines = wrapped(text, 7.5, 200)
