@@ -180,6 +180,38 @@ def test_strategies_can_be_left_out(page: Page) -> None:
     assert place.locator(".panel").count() == 6
 
 
+def test_the_order_of_a_table_stays_when_something_else_is_chosen(page: Page) -> None:
+    place = page.locator(".conversation")
+    table = ".conversation > :last-child table"
+    head = place.locator("thead button:visible", has_text="needs forgotten")
+    head.click()
+    head.click()
+    before = rows(page, table)
+    assert before[0] == "keep_none"
+    place.get_by_role("button", name="None", exact=True).click()
+    assert rows(page, table) == before
+    place.get_by_role("button", name="Next").click()
+    assert rows(page, table) == before
+    assert place.locator("[aria-sort]:visible").get_attribute("aria-sort") == "descending"
+
+
+def test_a_name_that_nothing_has_is_answered(page: Page) -> None:
+    place = page.locator(".conversation")
+    place.locator("input[type=search]").fill("nobody")
+    assert place.locator("select option").all_inner_texts() == ["none of that name"]
+    place.locator("input[type=search]").fill("")
+    assert place.locator("select option").count() == 20
+    assert place.locator("select option:checked").inner_text() == "talk-19 (claude-code)"
+
+
+def test_who_never_compacted_is_told_of_the_chosen_conversation(page: Page) -> None:
+    idle = page.locator("[data-idle]")
+    assert idle.inner_text().startswith("Never compacted talk-19 (claude-code): ")
+    for name, told in (("talk-18", False), ("talk-19", True)):
+        page.locator(".conversation select").select_option(label=f"{name} (claude-code)")
+        assert idle.is_visible() == told
+
+
 def test_compactions_are_those_of_the_chosen_conversation(page: Page) -> None:
     shown = page.locator("#part-1-compaction .views").first.locator("details")
     for name, count in (("talk-18", 2), ("talk-19", 2), ("talk-03", 0), ("talk-18", 2)):
@@ -254,6 +286,33 @@ COLLISIONS = """() => {
   }
   return found;
 }"""
+
+
+def test_a_long_name_does_not_widen_a_small_screen(opened: Open, tmp_path: Path) -> None:
+    runs = [make("keep_all()", conversation=f"{'very-' * 12}long-{n}") for n in range(14)]
+    write(store(*runs), tmp_path / "report.html")
+    page = opened(tmp_path / "report.html", 360)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+def test_on_paper_every_name_has_its_colour_beside_it(page: Page) -> None:
+    page.emulate_media(media="print")
+    outside = """found => found.filter((each) => {
+      const [a, b] = [each.getBoundingClientRect(), each.closest("th").getBoundingClientRect()];
+      const across = a.left >= b.left && a.right <= b.right;
+      const inside = across && a.top >= b.top && a.bottom <= b.bottom;
+      return a.width && !(inside && getComputedStyle(each).printColorAdjust === "exact");
+    }).length"""
+    assert page.eval_on_selector_all("th .swatch", "found => found.length") > 20
+    assert page.eval_on_selector_all("th .swatch", outside) == 0
+
+
+def test_a_head_on_paper_can_stand_on_every_sheet(page: Page) -> None:
+    """Chromium repeats no head that holds a box of a button."""
+    page.emulate_media(media="print")
+    display = "found => [...new Set(found.map((each) => getComputedStyle(each).display))]"
+    assert page.eval_on_selector_all(".sort", display) == ["contents"]
+    assert page.locator(f"{MAIN} thead").inner_text().startswith("strategy")
 
 
 def test_it_goes_on_paper_with_its_charts(page: Page) -> None:

@@ -20,7 +20,7 @@ from compactlab.reports.comparison import comparisons
 from compactlab.reports.page.block import block, flags, series, written
 from compactlab.reports.page.conversations import conversations
 from compactlab.reports.page.differences import differences
-from compactlab.reports.page.grid import Grid, figures
+from compactlab.reports.page.grid import Grid, Line, figures
 from compactlab.reports.page.page import page, write
 from compactlab.reports.page.sections import chief, section
 from compactlab.reports.provenance import command
@@ -249,6 +249,51 @@ def test_a_yardstick_is_never_the_best(make: Make, store: Store) -> None:
     best = {line.label: sum(cell.best for cell in line.cells) for line in grid.lines}
     assert best["keep_all"] == 0
     assert best["good"] > 0
+
+
+def test_what_reads_like_the_best_is_as_good(make: Make, store: Store) -> None:
+    """The reader sees the same figure twice: one of them cannot be the better one."""
+    results = store(
+        make("keep_all()"), make("first()", CUT, cut=[2], need=0.9),
+        make("second()", SUMMED, cut=[2], need=0.9001), make("third()", CUT, cut=[2], need=0.5),
+    )  # fmt: skip
+    best = {line.label: bolds(line, tabled(results)) for line in tabled(results).lines}
+    assert "amnesia_need" in best["first"] & best["second"]
+    assert "amnesia_need" not in best["third"] | best["keep_all"]
+    alike = store(make("keep_all()"), *results.runs[1:3])
+    assert not any("amnesia_need" in bolds(line, tabled(alike)) for line in tabled(alike).lines)
+
+
+def bolds(line: Line, grid: Grid) -> set[str]:
+    """In which columns a strategy has the best figure."""
+    return {head.key for head, cell in zip(grid.heads, line.cells, strict=True) if cell.best}
+
+
+def test_a_figure_below_nothing_has_a_minus(make: Make, store: Store) -> None:
+    run = make("mine()", CUT, cut=[2])
+    run.metrics["write_spike"] = -49.0
+    texts = [cell.text for line in tabled(store(run)).lines for cell in line.cells]
+    assert "\N{MINUS SIGN}49" in texts
+    assert "-49" not in texts
+
+
+def test_a_difference_speaks_of_intervals_where_it_has_them(make: Make, store: Store) -> None:
+    for number, title in ((3, "difference, %"), (12, "difference, % (95% interval)")):
+        results = store(*(
+            make(*run, conversation=f"c{n}")
+            for n in range(number) for run in (("keep_all()",), ("mine()", CUT))
+        ))  # fmt: skip
+        (comparison,) = comparisons(results)
+        found = differences(comparison, strategy_colours(results))
+        assert found is not None
+        assert found.declared[0][1].heads[0].title == title
+
+
+def test_a_command_in_a_note_is_code_that_does_not_break(make: Make, store: Store) -> None:
+    broken = {f"s{n}()": {"pairs": "so"} for n in range(4)}
+    text = page(store(*map(make, broken), breaks=broken))
+    assert "<code>compactlab list strategies --json</code> tells who and why" in text
+    assert ".notes code { font-size: 0.93em; white-space: nowrap; }" in text
 
 
 def test_strategies_have_their_roles_and_compactions_their_places(make: Make, store: Store) -> None:

@@ -74,7 +74,8 @@ def differences(comparison: Comparison, colours: Mapping[str, str]) -> Differenc
     grids = []
     for name in declared:
         lines = [_line(row, colours, found, [name], _cells) for row in rows]
-        grids.append((_TITLES[name], Grid(tuple(_heads(name)), tuple(lines))))
+        bounds = any(found[row.spec, name].low is not None for row in rows)
+        grids.append((_TITLES[name], Grid(tuple(_heads(name, bounds)), tuple(lines))))
     return Differences(reference.label, tuple(grids), Grid(tuple(others), tuple(beside)))
 
 
@@ -97,11 +98,11 @@ def _line(
     return line_of(row, colours, cells)
 
 
-def _heads(metric: str) -> Iterator[Head]:
+def _heads(metric: str, bounds: bool) -> Iterator[Head]:
     margin = f"{100 * MARGINS[metric]:.0f}"
     within = f"{margin}%" if metric == "cost_usd" else f"{margin} points"
     unit = "%" if metric == "cost_usd" else "points"
-    yield Head(f"difference, {unit} (95% interval)", metric)
+    yield Head(f"difference, {unit}{' (95% interval)' if bounds else ''}", metric)
     yield Head("p (Holm)", f"{metric}: adjusted p")
     yield Head("conversations better / same / worse", f"{metric}: conversations", "higher")
     yield Head("finding", f"{metric}: finding")

@@ -10,7 +10,7 @@ from compactlab.reports.comparison import Comparison, Row
 from compactlab.reports.figures import exact, plain
 from compactlab.reports.text import clean
 
-_NO_BREAK = "\N{NO-BREAK SPACE}"
+_NO_BREAK, _MINUS = "\N{NO-BREAK SPACE}", "\N{MINUS SIGN}"
 # Who cuts at every call writes less than before it at each, so the least of these is no merit.
 _UNRANKED = frozenset({"write_spike"})
 # A column stays if this share of the strategies has a figure in it; cost and memory always do.
@@ -49,7 +49,7 @@ class Cell:
     value
         What rows are sorted by; None where there is none, which comes last.
     best
-        Whether no usable strategy has a better one.
+        Whether no usable strategy has a better one, as far as one reads it.
     aside
         What stands behind it in small print.
     """
@@ -160,15 +160,17 @@ def _telling(column: Column, rows: Sequence[Row]) -> bool:
 
 
 def best_of(column: Column, rows: Sequence[Row]) -> float | None:
-    """The best figure of a column; None where none is better or the least is no merit."""
+    """The best figure of a column; None where none reads better or the least is no merit."""
     values = {value for row in rows if (value := row.figures[column.key]) is not None}
-    if len(values) < 2 or column.better == "neither" or column.key in _UNRANKED:
+    read = {column.cell({column.key: value}) for value in values}
+    if len(read) < 2 or column.better == "neither" or column.key in _UNRANKED:
         return None
     return min(values) if column.better == "lower" else max(values)
 
 
 def cell_of(column: Column, row: Row, best: float | None = None) -> Cell:
-    """A figure of a strategy; the best one, if it is that."""
+    """A figure of a strategy; the best one, if it is that or reads like it."""
     value = row.figures[column.key]
     text = column.cell(row.figures)
-    return Cell(text, exact(value), plain(value), value is not None and value == best)
+    alike = best is not None and text == column.cell({column.key: best})
+    return Cell(text.replace("-", _MINUS), exact(value), plain(value), alike)

@@ -64,8 +64,9 @@ const cellOf = ([words, value, best]) => {
   return cell;
 };
 
-// The figures of all runs, the cheapest first, as the table without this script has them.
-const tableOf = (heads, runs) => {
+// The figures of all runs, the cheapest first, as the table without this script has them; or in the
+// order that the reader has chosen in the table before.
+const tableOf = (heads, runs, sorted) => {
   const row = make("tr", {}, make("th", { scope: "col" }, "strategy"));
   for (const [title, key, better] of heads) {
     const head = make("th", { scope: "col", title: key }, title);
@@ -77,6 +78,8 @@ const tableOf = (heads, runs) => {
     make("tr", { className: run.quiet ? "muted" : "" }, nameOf(run), ...run.cells.map(cellOf)));
   const table = make("table", { className: "figures" }, make("thead", {}, row), make("tbody", {}, ...lines));
   sortable(table);
+  const again = sorted && [...row.cells].find((head) => head.title === sorted.title);
+  if (again) sortBy(table, again, sorted.getAttribute("aria-sort"));
   return make("div", { className: "wide" }, table);
 };
 
@@ -89,7 +92,8 @@ const choices = (data, state, changed) => {
   const listed = () => data.conversations.map((each, n) => [each.title, n]).filter(([title]) =>
     title.toLowerCase().includes(state.filter));
   const fill = () => select.replaceChildren(...listed().map(([title, n]) =>
-    make("option", { value: n, selected: n === state.conversation }, title)));
+    make("option", { value: n, selected: n === state.conversation }, title)),
+    ...(listed().length ? [] : [make("option", { disabled: true, selected: true }, "none of that name")]));
   const go = (n) => { state.conversation = n; select.value = n; changed(); };
   select.addEventListener("change", () => go(Number(select.value)));
   const step = (way) => () => {
@@ -139,6 +143,8 @@ const follow = (place, title) => {
     (view.dataset.conversation === title ? own : others).append(view);
   }
   own.parentNode.querySelector(".none").hidden = own.children.length > 0;
+  const idle = own.parentNode.querySelector("[data-idle]");
+  if (idle) idle.hidden = idle.dataset.idle !== title;
 };
 
 const conversation = (place) => {
@@ -169,7 +175,7 @@ const conversation = (place) => {
         figure("Dollars so far, at every call", billOf(drawn, shown)),
       ] : [make("p", {}, "No strategy that ran here is chosen.")]),
       make("h4", {}, "Its figures, under all strategies"),
-      tableOf(data.heads, runs),
+      tableOf(data.heads, runs, shownPart.querySelector("[aria-sort]")),
     );
     follow(place, chosen.title);
   };

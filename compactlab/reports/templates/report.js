@@ -22,11 +22,15 @@ const valueOf = (row, column) => {
   return cell.dataset.value === undefined ? null : Number(cell.dataset.value);
 };
 
-const sortBy = (table, head) => {
-  const column = [...head.parentNode.cells].indexOf(head);
+// In which direction a click on a head sorts: the best first, and then the worst.
+const nextOrder = (head) => {
   const first = head.dataset.better === "higher" ? "descending" : "ascending";
   const other = first === "ascending" ? "descending" : "ascending";
-  const order = head.getAttribute("aria-sort") === first ? other : first;
+  return head.getAttribute("aria-sort") === first ? other : first;
+};
+
+const sortBy = (table, head, order) => {
+  const column = [...head.parentNode.cells].indexOf(head);
   for (const each of head.parentNode.cells) each.removeAttribute("aria-sort");
   head.setAttribute("aria-sort", order);
   const sign = order === "ascending" ? 1 : -1;
@@ -40,7 +44,7 @@ const sortable = (table) => {
   for (const head of table.tHead.rows[table.tHead.rows.length - 1].cells) {
     const button = make("button", { type: "button", className: "sort" });
     button.append(...head.childNodes);
-    button.addEventListener("click", () => sortBy(table, head));
+    button.addEventListener("click", () => sortBy(table, head, nextOrder(head)));
     head.append(button);
   }
 };
