@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 WIDTH = 662.0  # points; a page shows as many pixels and a third more
 ROW = 17.0
+HEAD = 13.0  # above the rows, for what stands over the figures beside them: there it is row -1
 NAME_SIZE = 8.5
 LETTERS = 38
 _SIDE, _ABOVE, _BELOW = 16.0, 6.0, 34.0
@@ -105,7 +106,9 @@ def _box(axes: Axes, bar: Rectangle) -> Box:
     return float(left), float(min(one, other)), float(right), float(max(one, other))
 
 
-def rows(names: Sequence[str], entries: Sequence[Entry], right: float = 0.0) -> tuple[Figure, Axes]:
+def rows(
+    names: Sequence[str], entries: Sequence[Entry], right: float = 0.0, above: float = 0.0
+) -> tuple[Figure, Axes]:
     """A figure with a row a strategy and a key above, and the axes for what is in the rows.
 
     Parameters
@@ -114,13 +117,13 @@ def rows(names: Sequence[str], entries: Sequence[Entry], right: float = 0.0) -> 
         Of the strategies, from top to bottom: row 0 is the first.
     entries
         Of the key.
-    right
-        Points to leave free right of the axes.
+    right, above
+        Points to leave free right of the axes, and between them and the key.
     """
     shown = told_apart(names, LETTERS)
     left = 1.03 * max(width_of(name, NAME_SIZE) for name in shown) + 12
     key = height_of(entries, WIDTH - 2 * _SIDE)
-    height = _ABOVE + key + 4 + ROW * len(names) + _BELOW
+    height = _ABOVE + key + 4 + above + ROW * len(names) + _BELOW
     drawn = figure(WIDTH / 72, height / 72)
     draw_key(drawn, entries, 4, height - _ABOVE, WIDTH - 2 * _SIDE)
     axes = drawn.add_axes(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from compactlab.reports.charts.axis import in_dollars
-from compactlab.reports.charts.bars import beside
+from compactlab.reports.charts.bars import HEAD, beside
 from compactlab.reports.charts.bars import rows as in_rows
 from compactlab.reports.charts.chart import Chart
 from compactlab.reports.charts.drawing import canvas
@@ -53,7 +53,8 @@ def loops(comparison: Comparison, name: str) -> Chart | None:
     if not any(row.value(_OPEN) for row in rows):
         return None
     with canvas():
-        drawn, axes = in_rows([row.label for row in rows], _KEY, right=86)
+        key = _KEY if any(map(_differ, rows)) else _KEY[:-1]
+        drawn, axes = in_rows([row.label for row in rows], key, right=86, above=HEAD)
         places = range(len(rows))
         ends = [sorted(row.value(each) for each in (_OPEN, _BEST, _worst(row))) for row in rows]
         axes.hlines(
@@ -63,6 +64,7 @@ def loops(comparison: Comparison, name: str) -> Chart | None:
         _marks(axes, rows)
         for place, row in zip(places, rows, strict=True):
             beside(axes, place, _added(row), 92)
+        beside(axes, -1, "rework adds, USD", 92)
         axes.set_xlim(0, max(end[-1] for end in ends) * 1.03)
         in_dollars(axes, "x")
         axes.set_xlabel("cost of all conversations, USD")
@@ -113,10 +115,9 @@ def _differ(row: Row) -> bool:
 
 
 def _added(row: Row) -> str:
-    best, worst = (row.value(metric) - row.value(_OPEN) for metric in (_BEST, _worst(row)))
-    if not _differ(row):
-        return _signed(best)
-    return f"{_signed(best)} to {_signed(worst)}"
+    ends = (row.value(metric) - row.value(_OPEN) for metric in (_BEST, _worst(row)))
+    # Two that read the same are one.
+    return " to ".join(dict.fromkeys(map(_signed, ends)))
 
 
 def _signed(value: float) -> str:

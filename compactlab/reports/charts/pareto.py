@@ -94,7 +94,8 @@ def pareto(comparison: Comparison, colours: Mapping[str, str], name: str) -> Cha
         )
         for row in rows:
             _bars(axes, row, intervals.get(row.spec), light(colours[row.spec]))
-            _dot(axes, row, light(colours[row.spec]), loud=colours[row.spec] != "grey")
+            level = 3 + 0.4 * (colours[row.spec] != "grey") + 0.2 * (row in front)
+            _dot(axes, row, light(colours[row.spec]), level)
         # The dearest first: to their right there is nothing yet, so lines seldom cross.
         named = {row.label: _place(row) for row in reversed(rows)}
         loud = {row.label: each for row in rows if (each := colours[row.spec]) != "grey"}
@@ -167,7 +168,8 @@ def _bars(axes: Axes, row: Row, bar: _Bar | None, colour: str) -> None:
         axes.plot([x, x], upright, **look)
 
 
-def _dot(axes: Axes, row: Row, colour: str, *, loud: bool) -> None:
+def _dot(axes: Axes, row: Row, colour: str, level: float) -> None:
+    """A mark; those of the front lie on those that stand beside them."""
     x, y = _place(row)
     axes.plot(
         [x],
@@ -178,7 +180,7 @@ def _dot(axes: Axes, row: Row, colour: str, *, loud: bool) -> None:
         markeredgecolor=colour,
         markeredgewidth=1.5,
         linestyle="none",
-        zorder=3.5 if loud else 3,
+        zorder=level,
         clip_on=False,
     )
 

@@ -44,10 +44,11 @@ _RECALLED = (
 )
 _PROFILE = (
     "The main figures of continuity, as means over the conversations that have a value: shares in "
-    "percent, order as Kendall's tau between -1 and 1. The arrow says which direction is good, and "
-    "the darker a cell, the better; drift only describes. The minimum is the worst of structural "
-    "validity, reference closure, forward need and order fidelity in each run. An empty cell: "
-    "nothing was compacted or summarised, so there is nothing to measure."
+    "percent, order as Kendall's tau between \N{MINUS SIGN}1 and 1. The arrow says which direction "
+    "is good, and the darker a cell, the better; drift only describes. The minimum is the worst of "
+    "structural validity, reference closure, forward need and order fidelity in each run, where an "
+    "order below 0 counts as 0. An empty cell: nothing was compacted or summarised, so there is "
+    "nothing to measure."
 )
 
 
@@ -98,7 +99,7 @@ def _field(metric: str, heading: tuple[str, ...], values: list[float]) -> Field:
     recall = metric in _TYPES
     better = "higher" if recall else METRICS[metric].better
     share = METRICS[metric].unit == "share"
-    texts = ["" if math.isnan(v) else percent(v) if share else f"{v:.2f}" for v in values]
+    texts = ["" if math.isnan(v) else percent(v) if share else _tau(v) for v in values]
     goods = [
         math.nan if better == "neither" else v if better == "higher" else 1 - v for v in values
     ]
@@ -106,3 +107,7 @@ def _field(metric: str, heading: tuple[str, ...], values: list[float]) -> Field:
     return Field(
         (*heading, unit), texts, [v if math.isnan(v) else max(0.0, min(1.0, v)) for v in goods]
     )
+
+
+def _tau(value: float) -> str:
+    return f"{value:.2f}".replace("-", "\N{MINUS SIGN}")

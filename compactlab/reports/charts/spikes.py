@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from compactlab.reports.charts.bars import WIDTH, beside
+from compactlab.reports.charts.bars import HEAD, WIDTH, beside
 from compactlab.reports.charts.bars import rows as in_rows
 from compactlab.reports.charts.chart import Chart
 from compactlab.reports.charts.drawing import canvas
@@ -78,7 +78,7 @@ def spikes(comparison: Comparison, name: str) -> Chart | None:
     if not found:
         return None
     with canvas():
-        drawn, left = in_rows([row.label for row, _ in found], _KEY, right=_RIGHT)
+        drawn, left = in_rows([row.label for row, _ in found], _KEY, right=_RIGHT, above=HEAD)
         x, y, width, height = left.get_position().bounds
         half = (width - _BETWEEN / WIDTH) / 2
         left.set_position((x, y, half, height))
@@ -86,14 +86,14 @@ def spikes(comparison: Comparison, name: str) -> Chart | None:
         right.tick_params(labelleft=False, length=0)
         right.grid(visible=False, axis="y")
         each = [compactions for _, compactions in found]
-        _panel(left, [np.maximum(c.ratios, _LEAST) for c in each], "{:g}".format)
+        _panel(left, [np.maximum(c.ratios, _LEAST) for c in each], "{:,g}".format)
         _panel(right, [np.maximum(c.paid_after, 1) for c in each], "{:,.0f}".format)
         left.axvline(1, color=light("muted"), linewidth=0.8)
         left.set_xlabel("spike: fresh tokens, times those before")
         right.set_xlabel("break-even, calls")
         for place, compactions in enumerate(each):
             _told(right, place, f"{compactions.number:,}", f"{percent(compactions.unpaid)}%")
-        _told(right, len(each) - 0.2, "number", "unpaid")
+        _told(right, -1, "number", "unpaid")
     return Chart(name, "The spike after compactions, and when they pay", _CAPTION, drawn, "spikes")
 
 

@@ -8,8 +8,9 @@ from matplotlib.figure import Figure
 from compactlab.reports.charts.chart import Chart
 from compactlab.reports.charts.palette import light
 from compactlab.reports.charts.pareto import pareto
-from compactlab.reports.comparison import Comparison
+from compactlab.reports.comparison import Comparison, comparisons
 from compactlab.reports.statistics.contrast import contrasts, reference_of
+from tests.reports.conftest import CUT, make, store
 
 Compare = Callable[..., Comparison]
 Texts = Callable[[Figure], list[str]]
@@ -34,6 +35,20 @@ def test_every_strategy_has_a_dot_and_a_name(compared: Compare, texts: Texts) ->
     assert [(0.01, 0.75)] in lines(chart)
     assert [(comparison.rows[1].value("cost_usd"), 1.0)] in lines(chart)
     assert {"keep_all", "mine"} <= set(texts(chart.figure))
+
+
+def test_a_mark_of_the_front_lies_on_those_beside_it() -> None:
+    runs = [make("keep_all()"), make("mine()", CUT, cut=[2]), make("as_recorded()", CUT, cut=[2])]
+    (comparison,) = comparisons(store(*runs))
+    assert [row.label for row in comparison.front] == ["mine"]
+    chart = pareto(comparison, {**COLOURS, "as_recorded()": "ink"}, "part-1-pareto")
+    assert chart is not None
+    levels = {
+        line.get_markeredgecolor(): line.get_zorder()
+        for line in chart.figure.axes[0].lines
+        if line.get_marker() == "o"
+    }
+    assert levels[light("blue")] > levels[light("ink")]
 
 
 def test_axes_have_units_and_say_which_way_is_better(compared: Compare) -> None:

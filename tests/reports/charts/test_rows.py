@@ -86,6 +86,51 @@ def test_what_rework_adds_is_drawn_and_told(compared: Compare, texts: Texts) -> 
     assert axes.get_xlabel() == "cost of all conversations, USD"
 
 
+def test_what_reads_the_same_at_best_and_at_worst_is_told_once(
+    compared: Compare, texts: Texts
+) -> None:
+    worst = {"cost_usd": 1.0, "cost_with_rework_usd": 1.5, "cost_with_rework_worst_usd": 1.501}
+    chart = loops(compared(mine=worst), "a-loops")
+    assert chart is not None
+    assert {"+0.50", "closed loop, at worst"} <= set(texts(chart.figure))
+    same = {"cost_usd": 1.0, "cost_with_rework_usd": 1.5, "cost_with_rework_worst_usd": 1.5}
+    chart = loops(compared(mine=same), "a-loops")
+    assert chart is not None
+    assert {"+0.50", "closed loop, at best"} <= set(texts(chart.figure))
+    assert "closed loop, at worst" not in texts(chart.figure)
+
+
+def test_figures_beside_the_rows_have_a_head_above_them(compared: Compare) -> None:
+    """Of forty rows, nobody looks for it at the foot."""
+    comparison = with_compactions(
+        compared(mine={"cost_with_rework_usd": 9.0}, other={}),
+        fresh=[9e5] * 9, fresh_before=[300.0] * 9, calls_to_next=[9] * 9,
+        break_even_calls=[4.0] * 9,
+    )  # fmt: skip
+    for chart, heads in (
+        (spikes(comparison, "a"), {"number", "unpaid"}),
+        (loops(comparison, "a"), {"rework adds, USD"}),
+    ):
+        assert chart is not None
+        marks = [each for axes in chart.figure.axes for each in axes.texts]
+        found = {each.get_text(): each for each in marks}
+        assert heads <= set(found)
+        chart.figure.canvas.draw()
+        tops = [each.get_window_extent().y0 for name, each in found.items() if name not in heads]
+        assert all(found[head].get_window_extent().y0 > max(tops) for head in heads)
+
+
+def test_great_spikes_have_their_thousands_told_apart(compared: Compare) -> None:
+    comparison = with_compactions(
+        compared(mine={}), fresh=[9e5, 300], fresh_before=[300.0, 300.0], calls_to_next=[9, 9],
+        break_even_calls=[4.0, 4.0],
+    )  # fmt: skip
+    chart = spikes(comparison, "a")
+    assert chart is not None
+    chart.figure.canvas.draw()
+    assert "1,000" in [each.get_text() for each in chart.figure.axes[0].get_xticklabels()]
+
+
 def test_an_open_loop_has_no_rework(compared: Compare) -> None:
     assert loops(compared(mine={}), "a") is None
 
@@ -103,7 +148,9 @@ def test_continuity_says_unit_and_direction_of_each_column(compared: Compare, te
     chart = continuity(compared(mine=mine), "a-continuity")
     assert chart is not None
     said = texts(chart.figure)
-    assert {"tau \N{UPWARDS ARROW}", "% \N{DOWNWARDS ARROW}", "%", "-0.50", "25", "10"} <= set(said)
+    assert {"tau \N{UPWARDS ARROW}", "% \N{DOWNWARDS ARROW}", "%", "25", "10"} <= set(said)
+    assert "\N{MINUS SIGN}0.50" in said
+    assert "an order below 0 counts as 0" in chart.caption
     # Novelty is good by three quarters; order below 0 is not good at all, and drift is neither.
     shades = [patch.get_alpha() for patch in chart.figure.artists if patch.get_alpha()]
     assert shades == [0.5, 0.5, 0.4]  # the first two: forward need and structural validity
