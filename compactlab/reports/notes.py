@@ -193,7 +193,9 @@ def _failed_summaries(comparison: Comparison, name: Name) -> Iterator[str]:
         others = figures_of([run for run in row.runs if not run.metrics.get("summaries_failed")])
         if others["calls"]:
             forgotten = show(others["amnesia_need"], "share")
-            told += f"; without the runs in question, its amnesia is {forgotten}"
+            told += (
+                f"; without the runs in question, it has forgotten {forgotten} of what calls need"
+            )
         yield f"{told}."
 
 

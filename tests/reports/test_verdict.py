@@ -139,3 +139,16 @@ def test_each_conversation_carries_its_own_marks(make: Make, store: Store) -> No
     below = page[page.index("application/json") :]
     for carried in ("□‡", "‡", "○◇"):
         assert f'"{carried}"' in below or json.dumps(carried) in below
+
+
+def test_what_failed_summaries_leave_is_said_in_the_words_of_the_table(
+    make: Make, store: Store
+) -> None:
+    runs = [make("keep_all()", conversation=name) for name in ("one", "two")]
+    runs += [make("mine()", FEWER, name, cut=[1], need=0.75) for name in ("one", "two")]
+    runs[-1].metrics |= {"summaries_failed": 3, "amnesia_need": 0.5}
+    told = notes(only(store(*runs)))
+    assert (
+        "3 summaries under mine failed to be one; without the runs in question, it has forgotten "
+        "25.0% of what calls need." in told
+    )
