@@ -43,8 +43,20 @@ def account_as_json(account: Account, call: int | None = None) -> str:
         "seed": header.seed,
         "figures": {name: plain(value) for name, value in account.figures.items()},
         "requests": [*map(_plain, _of(account, call))],
+        "view": _view(account),
     }
     return json.dumps(data, indent=2, allow_nan=False)
+
+
+def _view(account: Account) -> dict[str, Any] | None:
+    """A compaction message by message, in the columns of the table of views; None of others."""
+    if not account.view:
+        return None
+    rows = zip(*account.view.values(), strict=True)
+    return {
+        "messages": [dict(zip(account.view, row, strict=True)) for row in rows],
+        "written": dict(account.written),
+    }
 
 
 def _of(account: Account, call: int | None) -> list[Entry]:

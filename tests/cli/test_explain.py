@@ -150,3 +150,19 @@ def test_a_compaction_is_told_as_on_the_page(compactlab: Run) -> None:
         "--call", shown.view.call - 1,
     )  # fmt: skip
     assert "stayed" not in before.out
+
+
+def test_a_compaction_is_told_to_programs_as_in_the_table_of_views(compactlab: Run) -> None:
+    results = package.run([SESSION], ["auto_compact"], window=WINDOW)
+    (run,) = results.runs
+    rows = run.rows["views"]
+    call = rows["call"][0]
+    asked = ("explain", SESSION, "--strategy", "auto_compact", "--window", WINDOW, "--json")
+    view = json.loads(compactlab(*asked, "--call", call).out)["view"]
+    for name in ("call", "fate", "message", "tokens_before", "tokens_after", "facts", "states"):
+        assert [message[name] for message in view["messages"]] == list(rows[name]), name
+    written = [m["became"] for m in view["messages"] if m["fate"] == "written"]
+    assert written
+    assert all(view["written"][name] for name in written)
+    for other in ((), ("--call", call - 1)):
+        assert json.loads(compactlab(*asked, *other).out)["view"] is None
