@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from compactlab.cli.disclosing import complain, say, shown
-from compactlab.cli.options import own_models, redact
+from compactlab.cli.options import Count, own_models, redact
 from compactlab.cli.writing import write_aside
 from compactlab.sim.errors import UsageError
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--worst",
-    type=click.IntRange(0),
+    type=Count(0),
     default=5,
     show_default=True,
     metavar="N",

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from compactlab.cli.missing import nothing_found
 from compactlab.reports.text import clean, enumerated
 from compactlab.sim.errors import CompactlabError, InputError, UsageError
 
@@ -53,6 +54,7 @@ class Auditor:
         from compactlab.cli.bar import Bar
         from compactlab.reports.audit.ledger import Ledger
 
+        paths = list(paths)
         sources = self._sources(paths)
         entries: list[Entry] = []
         with Bar(len(sources)) as bar:
@@ -62,6 +64,8 @@ class Auditor:
         failures = [str(failure) for failure in self._failures]
         if not entries:
             reasons = ["there is nothing to audit", *self._reasons(), *failures]
+            if not sources and not failures:
+                reasons[0] += f": {nothing_found(paths, 0)}"
             raise UsageError("\n  ".join(reasons))
         return Ledger.of(entries, dict(self._passed), failures, dict(self._unknown))
 

@@ -103,8 +103,8 @@ class Settings(BaseModel):
     fail_fast: bool = Field(default=False, description="Stop at the first run that fails.")
     tables: list[str] = Field(
         default=[],
-        description="What is stored beside the runs: calls, compactions, facts, messages, or "
-        "prompts, which is the whole trace. Without any: all but prompts.",
+        description="What is stored beside the runs: calls, compactions, facts, messages, views, "
+        "or prompts, which is the whole trace. Without any: all but prompts.",
     )
     redact: bool = Field(
         default=False,
@@ -153,6 +153,10 @@ class Settings(BaseModel):
                 said = fault["msg"][:1].lower() + fault["msg"][1:]
                 if fault["type"] == "extra_forbidden":
                     said = unknown("key", name, cls.model_fields)
+                elif fault["type"] == "string_pattern_mismatch":
+                    said = (
+                        f"must be an address like tcp://127.0.0.1:8786, not {shown(fault['input'])}"
+                    )
                 faults.add(fault["loc"], said)
         if settings is None or faults:
             raise faults.error(str(path or ""))

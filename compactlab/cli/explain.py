@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from compactlab.cli.disclosing import acquaint, say, shown
-from compactlab.cli.options import own_models, redact
+from compactlab.cli.options import Count, own_models, redact
 from compactlab.sim.errors import UsageError
 
 
@@ -29,15 +29,13 @@ from compactlab.sim.errors import UsageError
 @click.option(
     "--conversation", default="", metavar="ID", help="Which one, where there are several."
 )
-@click.option("--call", type=click.IntRange(1), metavar="N", help="All about this one call.")
+@click.option("--call", type=Count(1), metavar="N", help="All about this one call.")
 @click.option("--all", "everything", is_flag=True, help="All calls, not only the eventful ones.")
-@click.option(
-    "--window", type=click.IntRange(1), help="Narrow the context window to so many tokens."
-)
+@click.option("--window", type=Count(1), help="Narrow the context window to so many tokens.")
 @click.option(
     "--summarizer", default="lexrank", metavar="SPEC", help="Who makes the summaries.  [lexrank]"
 )
-@click.option("--seed", type=click.IntRange(0), default=0, help="Of a scenario, and of all draws.")
+@click.option("--seed", type=Count(0), default=0, help="Of a scenario, and of all draws.")
 @click.option(
     "--churn",
     type=click.Path(),
@@ -67,7 +65,7 @@ def explain(
     summaries and the like, stand where they were made. Calls where something was only appended are
     put together, unless --all is given. At the end stand the figures that `compactlab run` gives.
     With --call, what a compaction kept, cut and wrote is told message by message, and which facts
-    were lost with it.
+    were lost with it; in JSON that is the `view`.
     """
     from compactlab import api
     from compactlab.reports.explanation import explanation, one_call

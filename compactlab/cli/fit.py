@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import click
 
 from compactlab.cli.disclosing import complain, say, shown
-from compactlab.cli.options import redact
+from compactlab.cli.missing import nothing_found
+from compactlab.cli.options import Count, redact
 from compactlab.cli.writing import write_aside
 from compactlab.reports.text import counted, listed
 from compactlab.sim.errors import InputError, UsageError
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--made",
-    type=click.IntRange(1),
+    type=Count(1),
     default=10,
     show_default=True,
     metavar="N",
@@ -88,7 +89,8 @@ def fit(
     errors: list[InputError] = []
     recorded = measure(_loaded(found, errors))
     if not recorded.written:
-        raise errors[0] if errors else UsageError("there is nothing to measure: no call was found")
+        told = "no call was found" if found else nothing_found(paths, skipped)
+        raise errors[0] if errors else UsageError(f"there is nothing to measure: {told}")
     fitted = estimate(recorded, name, _source(recorded, date), filled)
     if out:
         write_aside(Path(out), shown(fitted.toml()))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from compactlab.cli.disclosing import complain, say, shown
+from compactlab.cli.missing import nothing_found
 from compactlab.cli.options import own_models, redact
 from compactlab.reports.text import counted
 from compactlab.sim.errors import CompactlabError, InputError, UsageError
@@ -36,7 +37,7 @@ def inspect(paths: tuple[str, ...], as_json: bool, lenient: bool, models_file: s
     catalogue = known_models(models_file)
     found, skipped, errors = _sources(paths, lenient)
     if not found and not errors:
-        raise UsageError("there is nothing to inspect: no transcript was found")
+        raise UsageError(f"there is nothing to inspect: {nothing_found(paths, skipped)}")
     anatomies: list[Anatomy] = []
     for source in found:
         try:
@@ -88,10 +89,11 @@ def _plain(figures: Anatomy) -> dict[str, Any]:
 
 
 def _text(figures: Anatomy) -> str:
-    usage, hidden = figures.usage, figures.unseen
+    hidden = figures.unseen
     rows = [
         ("format", figures.format),
-        ("calls", f"{figures.calls:,} in {figures.turns:,} turns, {figures.messages:,} messages"),
+        ("calls", f"{figures.calls:,} in {counted(figures.turns, 'turn')}, "
+         f"{counted(figures.messages, 'message')}"),
         ("models", _listed(figures.models)),
         ("compactions", _compactions(figures)),
         ("rewinds", f"{figures.rewinds:,}"),
@@ -99,9 +101,7 @@ def _text(figures: Anatomy) -> str:
         ("tokens by tool", _listed(figures.tokens_by_tool) or "none"),
         ("images", f"{figures.images:,}"),
         ("gaps", _gaps(figures.gaps)),
-        ("recorded input", f"{usage.uncached:,} uncached, {usage.cache_read:,} read, "
-         f"{usage.cache_write:,} written ({usage.cache_write_5m:,} for 5 min, "
-         f"{usage.cache_write_1h:,} for 1 h)"),
+        ("recorded input", _input(figures)),
         ("recorded output", _output(figures)),
         ("cost", _cost(figures)),
         ("not in the log", f"{hidden.system:,} tools and system prompt, {hidden.context:,} client "
@@ -122,7 +122,19 @@ def _listed(counts: dict[str, int]) -> str:
     return ", ".join(c for c in shown) + (", ..." if len(counts) > len(shown) else "")
 
 
+def _input(figures: Anatomy) -> str:
+    if figures.unrecorded:
+        return _NO_USAGE
+    usage = figures.usage
+    return (
+        f"{usage.uncached:,} uncached, {usage.cache_read:,} read, {usage.cache_write:,} written "
+        f"({usage.cache_write_5m:,} for 5 min, {usage.cache_write_1h:,} for 1 h)"
+    )
+
+
 def _output(figures: Anatomy) -> str:
+    if figures.unrecorded:
+        return _NO_USAGE
     recorded = f"{figures.usage.output:,}"
     if not figures.output_doubtful:
         return recorded
@@ -134,16 +146,19 @@ def _output(figures: Anatomy) -> str:
 
 def _cost(figures: Anatomy) -> str:
     if figures.cost_usd is None:
-        return "no usage recorded" if not figures.unpriced else "no price"
+        return _NO_USAGE if not figures.unpriced else "no price"
     without = f" ({counted(figures.unpriced, 'call')} without a price)" if figures.unpriced else ""
     return f"${figures.cost_usd:,.2f}{without}"
 
 
+_NO_USAGE = "no usage recorded"
 _SHOWN = 8  # compactions whose sizes are told
 
 
 def _compactions(figures: Anatomy) -> str:
-    sizes = ", ".join(f"{size:,}" for size in figures.compactions[:_SHOWN])
+    if figures.compactions and not any(figures.compactions):
+        return f"{len(figures.compactions):,} (tokens before: not recorded)"
+    sizes = ", ".join(f"{size:,}" if size else "?" for size in figures.compactions[:_SHOWN])
     more = len(figures.compactions) - _SHOWN
     sizes += f" and {more:,} more" if more > 0 else ""
     return f"{len(figures.compactions)} (tokens before: {sizes})" if sizes else "none"

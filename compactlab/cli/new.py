@@ -89,7 +89,8 @@ def _write(files: Mapping[Path, str], **words: str) -> None:
     )
     taken = [str(path) for path in files if path.exists()]
     if taken:
-        raise UsageError(f"{' and '.join(taken)} exists already; nothing was written")
+        exist = "exist" if len(taken) > 1 else "exists"
+        raise UsageError(f"{' and '.join(taken)} {exist} already; nothing was written")
     for path, template in files.items():
         text = templates.get_template(template).render(words)
         try:

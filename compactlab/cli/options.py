@@ -2,7 +2,36 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
+
+
+class Count(click.IntRange):
+    """A whole number; what is none is told how to be written."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Take what was typed."""
+        try:
+            int(value)
+        except ValueError:
+            self.fail(
+                f"{value!r} is no whole number: write it in digits, without a unit", param, ctx
+            )
+        return super().convert(value, param, ctx)
+
+
+class Seconds(click.FloatRange):
+    """A number of seconds; what is none is told how to be written."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Take what was typed."""
+        try:
+            float(value)
+        except ValueError:
+            self.fail(f"{value!r} is no number: write seconds, without a unit", param, ctx)
+        return super().convert(value, param, ctx)
+
 
 own_models = click.option(
     "--models",

@@ -30,8 +30,9 @@ from compactlab.reports.text import clean
 def query(folder: str, sql: str, form: str) -> None:
     """Ask the store in FOLDER in SQL, of DuckDB.
 
-    Its tables are runs, calls, compactions, facts, messages and prompts, as far as they were
-    written; `run` joins them. What the experiment no longer names is in all_runs, all_calls, ...
+    Its tables are runs, calls, compactions, facts, messages, views and prompts, as far as they
+    were written; `run` joins them. What the experiment no longer names is in all_runs, all_calls,
+    and so on.
 
     \b
     compactlab query compactlab-out "SELECT strategy, sum(cost_usd) FROM runs GROUP BY ALL"

@@ -5,14 +5,15 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from compactlab.cli.disclosing import complain, redact_from_here, redactor, say
-from compactlab.cli.options import own_models, redact
+from compactlab.cli.missing import nothing_found
+from compactlab.cli.options import Count, Seconds, own_models, redact
 from compactlab.reports.text import counted
 from compactlab.sim.errors import UsageError
 
@@ -22,9 +23,16 @@ if TYPE_CHECKING:
     from compactlab.sim.store import Store
     from compactlab.sim.sweep import Experiment
 
+# How a shell says that a command ended by Ctrl-C.
+STOPPED = 130
+
+_PAGE = "report.html"
+# What nobody writes TOML into.
+_TRANSCRIPTS = (".json", ".jsonl")
+
 
 @click.command()
-@click.argument("experiment", required=False, type=click.Path(dir_okay=False))
+@click.argument("experiment", required=False, type=click.Path())
 @click.option(
     "--conversations",
     multiple=True,
@@ -54,9 +62,7 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="How often the client changes its prompt unasked, as compactlab audit measured it.",
 )
-@click.option(
-    "--window", type=click.IntRange(1), help="Narrow the context window to so many tokens."
-)
+@click.option("--window", type=Count(1), help="Narrow the context window to so many tokens.")
 @click.option(
     "--summarizer",
     multiple=True,
@@ -77,9 +83,10 @@ if TYPE_CHECKING:
     help="A metric or a family of them, to compute nothing else, see list metrics. Repeatable.  "
     "[default: all]",
 )
-@click.option("--seeds", type=click.IntRange(1), help="Seeds of each conversation.  [default: 1]")
-@click.option("--jobs", type=click.IntRange(1), help="Workers.  [default: one a core]")
+@click.option("--seeds", type=Count(1), help="Seeds of each conversation.  [default: 1]")
+@click.option("--jobs", type=Count(1), help="Workers.  [default: one a core]")
 @click.option(
+    "-o",
     "--out",
     type=click.Path(file_okay=False),
     help="Folder of the results.  [default: compactlab-out]",
@@ -94,7 +101,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--timeout",
-    type=click.FloatRange(0, min_open=True),
+    type=Seconds(0, min_open=True),
     metavar="SECONDS",
     help="A run that takes longer has failed.",
 )
@@ -115,6 +122,7 @@ def run(experiment: str | None, dry_run: bool, retry: bool, **options: Any) -> N
     from compactlab.cli.rehearsal import rehearse
     from compactlab.sim.store import Store
 
+    _check_kind(experiment)
     given = {name: value for name, value in options.items() if value not in (None, ())}
     settings = Settings.load(Path(experiment) if experiment else None, given)
     if settings.redact:
@@ -135,15 +143,43 @@ def run(experiment: str | None, dry_run: bool, retry: bool, **options: Any) -> N
         redact=redactor() is not None,
     )
     if not planned.sources:
-        raise UsageError("there is nothing to replay: no transcript was found")
+        names = [each if isinstance(each, str) else each.name for each in settings.conversations]
+        told = nothing_found(names, planned.skipped)
+        raise UsageError(f"there is nothing to replay: {told}")
     store = Store(settings.out)
-    if store.exists:
-        store.manifest()
+    _check_free(store)
     if dry_run:
         rehearse(planned, store, settings.jobs, settings.timeout)
         return
     with _stoppable(store), store.locked():
         _run(planned, store, settings, retry=retry)
+
+
+def _check_kind(experiment: str | None) -> None:
+    """See that nobody names transcripts where an experiment file is meant."""
+    if experiment is None:
+        return
+    kind = "folder" if Path(experiment).is_dir() else "transcript"
+    if kind == "folder" or Path(experiment).suffix in _TRANSCRIPTS:
+        raise UsageError(
+            f"{experiment} is no experiment file; a {kind} is replayed by "
+            f"compactlab run --conversations {experiment}"
+        )
+
+
+def _check_free(store: Store) -> None:
+    """See that the folder's store can be read, or that no page of others is written over."""
+    if store.exists:
+        store.manifest()
+        return
+    there = False
+    with suppress(OSError, ValueError):  # What cannot be is told where it is written to.
+        there = (store.folder / _PAGE).exists()
+    if there:
+        raise UsageError(
+            f"{store.folder / _PAGE} is there without a store of results, and would be written "
+            "over: name another folder with --out, or move it away"
+        )
 
 
 @contextmanager
@@ -154,7 +190,7 @@ def _stoppable(store: Store) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         say(f"stopped; what is done is in {store.folder}: run it again to go on", err=True)
-        sys.exit(130)
+        sys.exit(STOPPED)
     finally:
         signal.signal(signal.SIGTERM, before)
 
@@ -170,16 +206,19 @@ def _run(planned: Experiment, store: Store, settings: Settings, *, retry: bool) 
     todo = planned.missing(store, settings.timeout)
     cells = sum(len(shard.cells) for shard in todo)
     every = len(planned.sources) * len(planned.conditions)
-    page = store.folder / "report.html"
+    page = store.folder / _PAGE
     if not todo and planned.is_described_by(store) and page.exists():
         _nothing(store, every)
         return
     for line in standing(every - cells, every, planned.others(store)):
         say(line, err=True)
+    before, held = store.manifest() if store.exists else None, set(store.shards())
     workers = Workers(min(settings.jobs, max(1, len(todo))), settings.dask or "")
     with Progress(todo) as progress:
         planned.fill(store, workers, progress, todo=todo, fail_fast=settings.fail_fast)
-    _finish(Results.load(store.folder), store)
+    results = Results.load(store.folder)
+    _check_readable(results, store, before, held)
+    _finish(results, store)
 
 
 def _nothing(store: Store, cells: int) -> None:
@@ -187,26 +226,38 @@ def _nothing(store: Store, cells: int) -> None:
     from compactlab.sim.results import ask
 
     ((failed,),) = ask(store, "SELECT count(*) FROM runs WHERE status <> 'ok'")[1]
-    say(f"nothing to run: {counted(cells, 'cell')} are there")
-    say(f"compactlab report {store.folder} shows them; report: {store.folder / 'report.html'}")
+    there = "is there" if cells == 1 else "are there"
+    say(f"nothing to run: {counted(cells, 'cell')} {there}")
+    say(f"compactlab report {store.folder} shows them; report: {store.folder / _PAGE}")
     if failed:
         say(f"{counted(failed, 'run')} had failed; --retry runs them again", err=True)
         sys.exit(1)
 
 
-def _finish(results: Results, store: Store) -> None:
-    """Report; exit with 1 if something failed, with 2 if nothing could be read."""
+def _check_readable(
+    results: Results, store: Store, before: dict[str, Any] | None, held: set[str]
+) -> None:
+    """Name what could not be read; exit with 2 if that is all, and leave the store as it was."""
     unreadable = [run for run in results.runs if run.status == "unreadable"]
     for bad in unreadable:
         complain(bad.error)
-    if unreadable and len(unreadable) == len(results.runs):
+    if not unreadable or len(unreadable) < len(results.runs):
+        return
+    if before is None:
         store.clear()
-        sys.exit(2)
+    else:
+        store.drop(set(store.shards()) - held)
+        store.describe(before)
+    sys.exit(2)
+
+
+def _finish(results: Results, store: Store) -> None:
+    """Report; exit with 1 if something failed."""
     from compactlab.reports.brief import brief
     from compactlab.reports.page.page import write
     from compactlab.reports.table import troubles
 
-    page = store.folder / "report.html"
+    page = store.folder / _PAGE
     write(results, page)
     say(brief(results), styled=True)
     if told := troubles(results):

@@ -32,5 +32,7 @@ def parsed(path: Path, what: str) -> dict[str, Any]:
         where = re.search(r"\(at line (\d+), column \d+\)$", str(error))
         line = int(where[1]) if where else len(text.splitlines())
         raise InputError(f"no {what}: {error}", str(path), line) from None
+    except FileNotFoundError:
+        raise InputError(f"no {what}: there is no such file", str(path)) from None
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"no {what}: {error}", str(path)) from None

@@ -115,6 +115,8 @@ def find(paths: Iterable[str | Path]) -> tuple[list[Path], int]:
 def _is_folder(path: Path) -> bool:
     try:
         return path.is_dir()
+    except PermissionError as error:
+        raise InputError(error.strerror or str(error), str(path)) from None
     except (OSError, ValueError) as error:  # too long, or no text that could be a path
         raise InputError(f"this is no path: {error}") from None
 
@@ -127,8 +129,11 @@ def _reader(path: Path) -> Format | None:
 
 
 def _files(directory: Path) -> list[Path]:
-    walked = os.walk(directory)
-    return sorted(Path(folder, file) for folder, _, files in walked for file in files)
+    closed: list[OSError] = []
+    walked = os.walk(directory, onerror=closed.append)
+    found = [Path(folder, file) for folder, _, files in walked for file in files]
+    # A folder that nobody may look into stands for what may be in it, and is named when it is read.
+    return sorted([*found, *(Path(error.filename) for error in closed)])
 
 
 def _is_transcript(file: Path) -> bool:

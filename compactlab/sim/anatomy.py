@@ -75,6 +75,11 @@ class Anatomy:
     skipped: int
 
     @property
+    def unrecorded(self) -> bool:
+        """Whether no call says what it used."""
+        return self.usage == Usage()
+
+    @property
     def output_doubtful(self) -> bool:
         """Whether the recorded output is far below what the answers' own texts count."""
         return self.usage.output < _TRUSTED * self.output_counted

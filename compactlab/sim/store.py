@@ -248,6 +248,10 @@ class Store:
         except duckdb.Error as error:
             said = str(error).partition("\n")[0]
             raise InputError(f"the store cannot be read: {said}", str(self.folder)) from None
+        except RuntimeError as error:
+            if "interrupted" in str(error):  # DuckDB's word for Ctrl-C
+                raise KeyboardInterrupt from None
+            raise
         finally:
             connection.close()
 

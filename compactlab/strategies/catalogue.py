@@ -182,6 +182,10 @@ def _module(where: str) -> ModuleType:
             return importlib.import_module(where)
         path = Path(where).resolve()
         module = _executed(str(path), path.read_bytes())
+    except FileNotFoundError as error:
+        if Path(where).exists():  # Its own code looks for another file.
+            raise UsageError(f"{where} cannot be loaded: {error}") from None
+        raise UsageError(f"{where} cannot be loaded: there is no such file") from None
     except (Exception, SystemExit) as error:
         # Whatever the user's own code raises while it is loaded is named, not thrown.
         raise UsageError(f"{where} cannot be loaded: {type(error).__name__}: {error}") from None

@@ -90,7 +90,8 @@ def test_what_is_asked_wrongly_is_refused(compactlab, sessions, arguments, reaso
 def test_nothing_to_measure(compactlab, tmp_path):
     (tmp_path / "notes.md").write_text("# notes")
     done = compactlab("fit", tmp_path)
-    assert (done.code, "no call was found" in done.err) == (2, True)
+    said = f"no transcript was found in {tmp_path}, only 1 file of no known format"
+    assert (done.code, said in done.err) == (2, True)
     assert compactlab("fit", tmp_path / "none.jsonl").code == 2
 
 

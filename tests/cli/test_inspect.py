@@ -21,6 +21,8 @@ def test_it_says_what_a_transcript_is(compactlab, chat, tmp_path):
     assert ["calls", "4 in 3 turns, 8 messages"] in lines
     assert ["compactions", "none"] in lines
     assert ["cost", "no usage recorded"] in lines
+    assert "  recorded input     no usage recorded" in done.out
+    assert "  recorded output    no usage recorded" in done.out
 
 
 def test_all_figures_come_as_json(compactlab, chat, tmp_path):
@@ -126,3 +128,10 @@ def test_of_many_compactions_a_few_are_told():
     told = _compactions(cast(Anatomy, sizes))
     assert told.startswith("20 (tokens before: 1,000, 1,001, ")
     assert told.endswith("1,007 and 12 more)")
+
+
+def test_sizes_that_a_log_does_not_tell_are_no_zeros():
+    told = _compactions(cast(Anatomy, SimpleNamespace(compactions=(0, 0))))
+    assert told == "2 (tokens before: not recorded)"
+    told = _compactions(cast(Anatomy, SimpleNamespace(compactions=(9000, 0))))
+    assert told == "2 (tokens before: 9,000, ?)"

@@ -129,7 +129,7 @@ def test_a_label_leaves_out_what_stands_at_its_default():
         ("compactlab.strategies:Nobody", "compactlab.strategies: there is no class 'Nobody'"),
         ("compactlab.sim.view:View", "compactlab.sim.view:View is no strategy"),
         ("no.such.module:Class", "cannot be loaded: ModuleNotFoundError"),
-        ("no/such/file.py:Class", "cannot be loaded: FileNotFoundError"),
+        ("no/such/file.py:Class", "no/such/file.py cannot be loaded: there is no such file"),
         (":", "cannot be loaded"),
     ],
 )

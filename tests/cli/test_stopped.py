@@ -1,0 +1,28 @@
+"""Ctrl-C at any moment: a word, exit code 130, and no traceback."""
+
+from __future__ import annotations
+
+import pytest
+
+from compactlab.sim.store import Store
+
+
+def _stop(*arguments, **named):
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("command", ["run", "inspect", "audit", "fit"])
+def test_before_the_work_has_begun(compactlab, chat, tmp_path, monkeypatch, command):
+    monkeypatch.setattr("compactlab.scenarios.catalogue.sources", _stop)
+    monkeypatch.setattr("compactlab.api.sources", _stop)
+    named = ["--conversations"] if command == "run" else []
+    done = compactlab(command, *named, chat(tmp_path / "talk.jsonl"))
+    assert (done.code, done.out, done.err.strip()) == (130, "", "stopped")
+
+
+def test_while_the_database_is_asked(store):
+    """DuckDB makes an error of its own of it."""
+    with pytest.raises(KeyboardInterrupt), Store(store).connected():
+        raise RuntimeError("Query interrupted")
+    with pytest.raises(RuntimeError, match="anything else"), Store(store).connected():
+        raise RuntimeError("anything else")
