@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 from compactlab.cli.faults import Faults, Place, shown
 from compactlab.cli.toml_file import parsed
-from compactlab.reports.gate.demand import Demand
+from compactlab.reports.gate.demand import Demand, gains_only
 from compactlab.reports.gate.record import NEED
 from compactlab.reports.gate.rules import Rule
 from compactlab.sim.conversation import FactType
@@ -102,14 +102,8 @@ def _rules(metric: str, given: Any, place: Place, faults: Faults) -> list[Rule]:
     for number, text in enumerate(listed):
         with faults.at((*place, number) if isinstance(given, list) else place):
             rules.append(Rule.parse(metric, text))
-    if rules and len(rules) == len(listed) and all(rule.lopsided for rule in rules):
-        better, other = METRICS[metric].better, "-" if rules[0].sign == "+" else "+"
-        meant = f"{other}{rules[0].text[1:]}"
-        faults.add(
-            place,
-            f"{better} is better, so {rules[0].text!r} only limits gains; did you mean {meant!r}? "
-            f"To limit both, write ['{meant}', '{rules[0].text}']",
-        )
+    if len(rules) == len(listed) and (wrong := gains_only(rules)):
+        faults.add(place, wrong)
     return rules
 
 

@@ -22,6 +22,17 @@ _MARKER = (
 )
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Take an option, and a line of the configuration that says the same for good."""
+    told = (
+        "hide what looks like keys, tokens and mail addresses in what the fixture compaction "
+        "finds and says"
+    )
+    group = parser.getgroup("compactlab")
+    group.addoption("--compaction-redact", action="store_true", default=False, help=told)
+    parser.addini("compaction_redact", told, type="bool", default=False)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Make the marker known."""
     config.addinivalue_line("markers", _MARKER)
@@ -40,29 +51,34 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 @pytest.fixture(scope="session")
-def compaction_replays(tmp_path_factory: pytest.TempPathFactory) -> Replays:
+def compaction_replays(request: pytest.FixtureRequest) -> Replays:
     """What has been replayed in this session; workers of pytest-xdist share it."""
     from compactlab.plugin.replays import Replays
 
     shared: Path | None = None
     if "PYTEST_XDIST_WORKER" in os.environ:
-        shared = tmp_path_factory.getbasetemp().parent / "compactlab"
+        # Asked for here alone, so that one process does without temporary folders.
+        factory: pytest.TempPathFactory = request.getfixturevalue("tmp_path_factory")
+        shared = factory.getbasetemp().parent / "compactlab"
     return Replays(shared)
 
 
 @pytest.fixture
 def compaction(request: pytest.FixtureRequest, compaction_replays: Replays) -> Compaction:
     """The replay that the test's markers ``compaction`` ask for."""
+    from compactlab.plugin.markers import nearest_first
     from compactlab.plugin.settings import Settings
     from compactlab.plugin.tested import Compaction
     from compactlab.sim.errors import CompactlabError
+    from compactlab.sim.redaction import Redactor
 
-    item = request.node
-    markers = list(item.iter_markers("compaction"))
+    item, config = request.node, request.config
+    redact = config.getoption("compaction_redact") or config.getini("compaction_redact")
     try:
-        settings = Settings.read(markers, (request.config.rootpath, item.path.parent))
+        folders = config.rootpath, item.path.parent
+        settings = Settings.read(list(nearest_first(item)), folders, redact=bool(redact))
         return Compaction(settings, settings.strategy, compaction_replays)
     except CompactlabError as error:
-        wrong = str(error)
+        wrong = Redactor().text(str(error)) if redact else str(error)
     # Not where it was caught: what led to it would be told, too.
     pytest.fail(f"{item.nodeid}: marker compaction: {wrong}", pytrace=False)

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from compactlab.sim.conversation import Conversation, Fact
-from compactlab.sim.facts.ledger import ledger_of
+from compactlab.plugin.teller import Teller
+from compactlab.sim.disclosure import Disclosure
 from compactlab.sim.results import Results
 from compactlab.sim.run import Run
 from compactlab.sim.sweep import Experiment
@@ -82,7 +82,7 @@ def misses(experiment: Experiment, results: Results, type: str = "", most: int =
         Of so many facts it is told what they say; only their conversations are loaded.
     """
     needs = 0
-    found: list[_Row] = []
+    found: dict[tuple[str, str, str], _Row] = {}
     for run in results.runs:
         facts = run.rows.get("facts")
         if facts is None or not len(facts):
@@ -94,43 +94,43 @@ def misses(experiment: Experiment, results: Results, type: str = "", most: int =
             if type in ("", kind):
                 needs += needed
                 if needed > met:
-                    found.append(_Row(run, fact, kind, stated, call, needed - met))
+                    # In each replay of a conversation it is the same fact.
+                    key = run.scenario, run.conversation, fact
+                    row = _Row(run, fact, kind, stated, call, needed - met)
+                    found[key] = _both(found[key], row) if key in found else row
     # Of equal ones those of the first conversation, in its order: sorting keeps it.
-    found.sort(key=lambda row: -row.times)
-    told = tuple(_miss(experiment, row) for row in found[:most])
-    return Misses(needs, sum(row.times for row in found), len(found), told)
+    rows = sorted(found.values(), key=lambda row: -row.times)
+    told = tuple(_miss(experiment, row) for row in rows[:most])
+    return Misses(needs, sum(row.times for row in rows), len(rows), told)
+
+
+def _both(one: _Row, other: _Row) -> _Row:
+    return one._replace(call=min(one.call, other.call), times=one.times + other.times)
 
 
 def _miss(experiment: Experiment, row: _Row) -> Miss:
     said, message = row.fact, row.stated_in
-    conversation = _conversation(experiment, row.run)
-    if conversation is not None:
-        facts = {fact.id: fact for fact in ledger_of(conversation).facts}
-        said = _said(facts[row.fact]) if row.fact in facts else said
-        message = _numbered(conversation, message)
+    told = _teller(experiment, row.run)
+    if told is not None:
+        said, message = told.fact(said), told.message(message)
     return Miss(row.run.conversation, row.type, said, message, row.call, row.times)
 
 
-def _said(fact: Fact) -> str:
-    return f"{fact.key!r}: {fact.value!r}" if fact.value else repr(fact.key or fact.id)
-
-
-def _numbered(conversation: Conversation, id: str) -> str:
-    ids = [message.id for message in conversation.messages]
-    return f"{ids.index(id) + 1:,} ({id})" if id in ids else id
-
-
-def _conversation(experiment: Experiment, run: Run) -> Conversation | None:
-    """The conversation of a run, loaded again; None if that fails: it has been replayed."""
+def _teller(experiment: Experiment, run: Run) -> Teller | None:
+    """What tells of a run's conversation, loaded again; None if that fails: it was replayed."""
     try:
         return next(_loaded(experiment, run), None)
     except Exception:
         return None
 
 
-def _loaded(experiment: Experiment, run: Run) -> Iterator[Conversation]:
+def _loaded(experiment: Experiment, run: Run) -> Iterator[Teller]:
     for source in experiment.sources:
         if source.key == run.source_key:
+            disclosure = Disclosure(source) if experiment.setting.redact else None
             for place, conversation in enumerate(source.load()):
+                if disclosure is not None:
+                    # From the first on, so that numbers are those of the table.
+                    disclosure.turn_to(conversation)
                 if place == run.place:
-                    yield conversation
+                    yield Teller(conversation, disclosure)

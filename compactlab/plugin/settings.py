@@ -59,14 +59,19 @@ class Settings:
         The other settings, as :func:`compactlab.api.plan` takes them.
     folders
         From where paths are taken: the first in which they lead to something.
+    redact
+        Whether what looks like a secret is hidden in what is found.
     """
 
     strategy: Strategy
     given: Mapping[str, Any]
     folders: tuple[Path, ...]
+    redact: bool = False
 
     @classmethod
-    def read(cls, markers: Sequence[Marker], folders: tuple[Path, ...]) -> Settings:
+    def read(
+        cls, markers: Sequence[Marker], folders: tuple[Path, ...], *, redact: bool = False
+    ) -> Settings:
         """Read markers; of a setting that several of them have, the nearest one's holds.
 
         Parameters
@@ -75,6 +80,8 @@ class Settings:
             The nearest to the test first, then those of its class and module.
         folders
             From where paths are taken.
+        redact
+            Whether secrets are hidden.
 
         Raises
         ------
@@ -100,14 +107,21 @@ class Settings:
                 found[name] = _beside(str(found[name]), folders)
         model = found.pop("model", "")
         found["models"] = [model] if model else []
-        return cls(strategy, found, folders)
+        return cls(strategy, found, folders, redact)
 
     def path(self, name: str | Path) -> Path:
         """A file, taken from the same folders as conversations are."""
         return Path(_beside(str(name), self.folders))
 
     def under(self, strategy: Strategy | str) -> Strategy:
-        """Another strategy, of which the path may be taken from the same folders."""
+        """Another strategy, of which the path may be taken from the same folders.
+
+        Raises
+        ------
+        UsageError
+            If it is none.
+        """
+        _check("strategy", strategy)
         return _strategy(strategy, self.folders)
 
     def experiment(self, strategy: Strategy) -> Experiment:
@@ -118,7 +132,8 @@ class Settings:
         InputError, ModelError, UsageError
             If a file is no transcript, a name is unknown, or there is nothing to replay.
         """
-        planned = plan(strategies=strategy, tables=["calls", "facts"], **self.given)
+        tables = ["calls", "facts"]
+        planned = plan(strategies=strategy, tables=tables, redact=self.redact, **self.given)
         if not planned.sources:
             raise UsageError("there is nothing to replay: no transcript was found")
         return planned

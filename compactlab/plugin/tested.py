@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
+from compactlab.cli.disclosing import without_commands
 from compactlab.plugin.replays import Replays
 from compactlab.plugin.settings import Settings
 from compactlab.plugin.trial import Trial
 from compactlab.reports.aggregate import figures_of
+from compactlab.reports.gate.demand import gains_only
 from compactlab.reports.gate.file import read
 from compactlab.reports.gate.record import NEED
 from compactlab.reports.gate.rules import Rule
 from compactlab.reports.text import clean
-from compactlab.sim.errors import CompactlabError, UsageError
+from compactlab.sim.conversation import FactType
+from compactlab.sim.errors import CompactlabError, UsageError, unknown
+from compactlab.sim.redaction import Redactor
 from compactlab.sim.results import Results
 from compactlab.sim.strategy import Strategy
 from compactlab.sim.sweep import Experiment
@@ -67,7 +72,7 @@ class Compaction:
         __tracebackhide__ = True
         if failed := self.results.failed:
             told = clean(f"{failed[0].conversation}: {failed[0].error}")
-            raise AssertionError(f"compaction: {told}")
+            raise AssertionError(self._shown(f"compaction: {told}"))
         return figures_of(self.results.runs)
 
     def frame(self) -> pd.DataFrame:
@@ -81,8 +86,19 @@ class Compaction:
         ----------
         strategy
             The strategy or its spec.
+
+        Raises
+        ------
+        UsageError
+            If it is none.
         """
-        return Compaction(self._settings, self._settings.under(strategy), self._replays)
+        __tracebackhide__ = True
+        try:
+            return Compaction(self._settings, self._settings.under(strategy), self._replays)
+        except CompactlabError as error:
+            wrong = f"compaction.under: {error}"
+        # Not where it was caught: what led to it would be told, too.
+        raise UsageError(self._shown(wrong))
 
     def holds(
         self,
@@ -90,7 +106,7 @@ class Compaction:
         than: Strategy | str | None = None,
         baseline: str | Path | None = None,
         type: str = "",
-        **rules: str,
+        **rules: str | Sequence[str],
     ) -> None:
         """Fail the test if a rule does not hold, and say what was forgotten and what it cost.
 
@@ -103,7 +119,7 @@ class Compaction:
         type
             A type of fact: then the rules are on ``amnesia_need`` of such facts alone.
         **rules
-            By metric the rule, such as ``"<= 0.05"`` or ``"+2%"``, see
+            By metric the rule, such as ``"<= 0.05"`` or ``"+2%"``, or several of them, see
             :mod:`compactlab.reports.gate.rules`.
 
         Raises
@@ -117,24 +133,17 @@ class Compaction:
         except CompactlabError as error:
             said = f"compaction.holds: {error}"
         if said:
-            raise AssertionError(said)
+            raise AssertionError(self._shown(said))
 
     def _trial(
         self,
         than: Strategy | str | None,
         baseline: str | Path | None,
         type: str,
-        rules: dict[str, str],
+        rules: Mapping[str, str | Sequence[str]],
     ) -> Trial:
-        if not rules:
-            raise UsageError("no rule is given; for example cost_usd='<= 2.00'")
-        parsed = []
-        for metric, text in rules.items():
-            if not isinstance(text, str):
-                raise UsageError(f"a rule is text, such as '<= 0.05'; {metric} has {text!r}")
-            parsed.append(Rule.parse(metric, text))
-        if type and set(rules) != {NEED}:
-            raise UsageError(f"of a type of fact there is only {NEED}; give the others apart")
+        parsed = _parsed(rules)
+        _check_type(type, rules)
         if than is not None and baseline is not None:
             raise UsageError("than and baseline are two things to be held against: give one")
         for rule in parsed:
@@ -143,7 +152,39 @@ class Compaction:
                     f"{rule.metric} {rule.text} says how far it may move, and not from what: "
                     "give than='keep_all', or a baseline"
                 )
-        other = None if than is None else self.under(than)
-        agreed = None if baseline is None else read(self._settings.path(baseline))
+        other = None
+        if than is not None:
+            other = Compaction(self._settings, self._settings.under(than), self._replays)
+        agreed = None if baseline is None else read(self._settings.path(str(baseline)))
+        if agreed is not None and self._settings.redact:
+            agreed = Redactor().within(agreed)
         beside = other.results if other else None
         return Trial(self.experiment, self.results, parsed, type, beside, agreed)
+
+    def _shown(self, text: str) -> str:
+        """A text that may be told: nothing in it is a command to the machine that reads the log."""
+        return without_commands(Redactor().text(text) if self._settings.redact else text)
+
+
+def _parsed(rules: Mapping[str, str | Sequence[str]]) -> list[Rule]:
+    if not rules:
+        raise UsageError("no rule is given; for example cost_usd='<= 2.00'")
+    found: list[Rule] = []
+    for metric, given in rules.items():
+        texts = list(given) if isinstance(given, list | tuple) else [given]
+        if not texts or not all(isinstance(text, str) for text in texts):
+            raise UsageError(f"a rule is text, such as '<= 0.05'; {metric} has {given!r}")
+        own = [Rule.parse(metric, str(text)) for text in texts]
+        if wrong := gains_only(own):
+            raise UsageError(f"{metric}: {wrong}")
+        found += own
+    return found
+
+
+def _check_type(type: str, metrics: Collection[str]) -> None:
+    """See that a type of fact is one, and that it is asked of what has types."""
+    known = get_args(FactType)
+    if type and type not in known:
+        raise UsageError(unknown("type of fact", str(type), known))
+    if type and set(metrics) != {NEED}:
+        raise UsageError(f"of a type of fact there is only {NEED}; give the others apart")

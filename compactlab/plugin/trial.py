@@ -12,7 +12,7 @@ from compactlab.reports.gate.baseline import Baseline
 from compactlab.reports.gate.demand import Demand
 from compactlab.reports.gate.gate import gate
 from compactlab.reports.gate.rules import Outcome, Rule
-from compactlab.reports.gate.verdict import Verdict
+from compactlab.reports.gate.verdict import Finding, Verdict
 from compactlab.reports.gate.words import Words, number
 from compactlab.reports.text import clean, counted, shorten
 from compactlab.sim.results import Results
@@ -65,17 +65,27 @@ class Trial:
         # Where another strategy stands does not matter to a rule on where this one must stand.
         moves = [demand for demand in demands if demand.rule.relative]
         places = [demand for demand in demands if not demand.rule.relative]
-        found = [gate(self.results, self._before, moves)] if moves else []
-        found += [gate(self.results, None, places, absence=_NOTHING)] if places else []
+        found = [self._against(moves)] if moves else []
+        found.append(gate(self.results, None, places, absence=_NOTHING))
         obstacles = dict.fromkeys(each for verdict in found for each in verdict.obstacles)
         return Verdict(
             tuple(finding for verdict in found for finding in verdict.findings),
             tuple(each for each in obstacles if each != _NOTHING),
         )
 
+    def _against(self, moves: Sequence[Demand]) -> Verdict:
+        """What comes of rules on a change, by another strategy."""
+        if self.beside is None or not self.beside.failed:
+            return gate(self.results, self._before, moves)
+        told = f"{counted(len(self.beside.failed), 'run')} of {_name(self.beside)} failed"
+        return Verdict(tuple(Finding(each, None, Outcome.UNJUDGED, told) for each in moves))
+
     @property
     def _before(self) -> Baseline | None:
-        """What was, of the very strategy that is held, so that the gate finds its pairs."""
+        """What was, of the very strategy that is held, so that the gate finds its pairs.
+
+        Without what had failed: to a gate it is no news that it still does, and here no pass.
+        """
         own = next((s for s in Baseline.of(self.results).records), None)
         held = self.baseline
         if self.beside is not None:
@@ -83,7 +93,9 @@ class Trial:
         if held is None or own is None:
             return held
         mine = {
-            replace(subject, strategy=own.strategy, label=own.label): records
+            replace(subject, strategy=own.strategy, label=own.label): {
+                case: record for case, record in records.items() if not record.failed
+            }
             for subject, records in held.records.items()
             if self.beside is not None or subject.strategy == own.strategy
         }
@@ -107,7 +119,7 @@ class Trial:
                 yield f"  most: {'; '.join(map(words.moved, finding.moved))}"
         for obstacle in self._verdict.obstacles:
             yield f"cannot judge: {clean(obstacle)}"
-        for run in self.results.failed[:_TOLD]:
+        for run in (self.results.failed or (self.beside.failed if self.beside else []))[:_TOLD]:
             yield f"  {words.name(run.conversation)}: {shorten(clean(run.error), 3 * _LONGEST)}"
         if held := [finding for finding in self._verdict.findings if finding.holds]:
             yield f"holds: {', '.join(clean(finding.name) for finding in held)}"
@@ -135,9 +147,14 @@ class Trial:
             told += f", {number(figures['side_cost_usd'])} of it for side calls such as summaries"
         if self.beside is not None:
             other = figures_of([run for run in self.beside.runs if run.status == "ok"])
-            name = next(iter(self.beside.manifest["strategies"].values()))
-            told += f" ({clean(name)}: {number(other['cost_usd'])} USD)"
+            if other["cost_usd"] is not None:
+                told += f" ({_name(self.beside)}: {number(other['cost_usd'])} USD)"
         yield f"{told}, in {counted(int(figures['compactions'] or 0), 'compaction')}"
+
+
+def _name(results: Results) -> str:
+    """The short name of the one strategy that results are of."""
+    return clean(next(iter(results.manifest["strategies"].values())))
 
 
 def _told(miss: Miss, several: bool) -> str:

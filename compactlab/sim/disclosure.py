@@ -77,12 +77,17 @@ class Disclosure:
             for part in message.parts:
                 self._redactor.learn(part.text)
 
+    def text(self, text: str) -> str:
+        """Another text without the secrets that were learned, and without its own."""
+        return self._redactor.fork().text(text)
+
     def of(self, run: Run) -> Run:
         """A run without secrets: its texts, and those of its tables."""
         source, redactor = self._source, self._redactor.fork()
         shown = source.alias or source.name
         conversation = run.conversation
-        if conversation.startswith(source.name):
+        # An id that says more than the source's name, and begins with it by chance, is taken whole.
+        if source.alias and conversation.startswith(source.name):
             conversation = shown + redactor.text(conversation.removeprefix(source.name))
         else:
             conversation = redactor.text(conversation)

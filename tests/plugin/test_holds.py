@@ -191,6 +191,118 @@ def test_figures(compaction):
     assert "cannot judge: 1 run failed: deploy under broken" in said
 
 
+FAILING = """
+    from dataclasses import dataclass
+    from compactlab import Strategy
+
+    @dataclass(frozen=True)
+    class Broken(Strategy):
+        def compact(self, view, host):
+            if len(view.messages) > {most}:
+                raise ValueError("no way")
+            return view
+"""
+
+
+@pytest.mark.parametrize("most", [0, 6])
+def test_what_failed_before_and_fails_now_is_no_pass(
+    most: int, agent: Agent, pytester: pytest.Pytester
+) -> None:
+    sessions = pytester.path / "sessions"
+    short = session(id="short").splitlines(keepends=True)[:5]
+    (sessions / "short.jsonl").write_text("".join(short))
+    pytester.makepyfile(broken=FAILING.format(most=most))
+    spec = f"{pytester.path / 'broken.py'}:Broken"
+    found = api.run(sessions, spec, ["claude-sonnet-4-5"], jobs=1)
+    assert len(found.failed) == (2 if most == 0 else 1)
+    (pytester.path / "baseline.json").write_text(written(Baseline.of(found)))
+    result, said = agent("""
+@pytest.mark.compaction(strategy="broken.py:Broken")
+@pytest.mark.parametrize("rule", ["exact", "+2%", "<= 9"])
+def test_a_baseline(compaction, rule):
+    compaction.holds(cost_usd=rule, baseline="baseline.json")
+
+@pytest.mark.compaction(strategy="broken.py:Broken")
+def test_itself(compaction):
+    compaction.holds(cost_usd="+2%", than="broken.py:Broken")
+
+@pytest.mark.compaction(strategy="keep_all")
+def test_another(compaction):
+    compaction.holds(cost_usd="+900%", than="broken.py:Broken")
+""")
+    result.assert_outcomes(failed=5)
+    assert said.count("cannot judge: ") == 4
+    runs = "2 runs" if most == 0 else "1 run"
+    assert f"cost_usd +900% (cannot judge): {runs} of broken failed" in said
+    assert said.count("deploy: ValueError: no way (session.py:") == 5
+    assert "no value USD" not in said
+    assert "not in the baseline" not in said
+
+
+def test_without_a_model_nothing_passes_by_what_failed_likewise(agent: Agent) -> None:
+    result, said = agent("""
+@pytest.mark.compaction(strategy="keep_none", model="")
+def test_it(compaction):
+    compaction.holds(cost_usd="+2%", than="keep_all")
+""")
+    result.assert_outcomes(failed=1)
+    assert "cost_usd +2% (cannot judge): 1 run of keep_all failed" in said
+
+
+def test_several_rules_on_a_figure_must_all_hold(agent: Agent) -> None:
+    result, said = agent("""
+@pytest.mark.compaction(strategy="keep_none")
+@pytest.mark.parametrize("least", ["-99%", "-1%"])
+def test_cost(compaction, least):
+    compaction.holds(cost_usd=["+0", least], than="keep_all")
+""")
+    result.assert_outcomes(passed=1, failed=1)
+    assert "cost_usd -1%: " in said
+    assert "holds: cost_usd +0" in said
+
+
+def test_a_wrong_strategy_beside_shows_no_frame_of_the_plug_in(agent: Agent) -> None:
+    result, said = agent("""
+@pytest.mark.compaction(strategy="keep_none")
+@pytest.mark.parametrize("other", ["keep_al", 5])
+def test_it(compaction, other):
+    compaction.under(other)
+""")
+    result.assert_outcomes(failed=2)
+    assert "UsageError: compaction.under: unknown strategy 'keep_al'; did you mean" in said
+    assert "compaction.under: strategy must be a strategy or its spec, not 5" in said
+    assert "plugin" not in said.partition("= FAILURES =")[2]
+
+
+def test_replays_of_a_conversation_forget_the_same_fact(agent: Agent) -> None:
+    result, said = agent("""
+@pytest.mark.compaction(strategy="keep_none", seeds=3)
+def test_it(compaction):
+    compaction.holds(amnesia_need="<= 0.05")
+""")
+    result.assert_outcomes(failed=1)
+    assert "forgotten: 3 needs of 3, of 1 fact:" in said
+    assert said.count("needed at call 4 and gone, and 2 times more") == 1
+
+
+def test_nothing_is_a_command_to_the_machine_that_reads_the_log(
+    agent: Agent, pytester: pytest.Pytester
+) -> None:
+    hostile = session("##[add-mask]x", "::error::pwned")
+    (pytester.path / "sessions" / "evil.jsonl").write_text(hostile)
+    tests = """
+@pytest.mark.compaction(strategy="keep_none")
+def test_it_remembers(compaction):
+    compaction.holds(amnesia_need="<= 0.05")
+"""
+    for style in ("line", "short", "long"):
+        _, said = agent(tests, f"--tb={style}")
+        told = [line.removeprefix("E").lstrip() for line in said.splitlines()]
+        assert not [line for line in told if line.startswith("::")]
+        assert "##[" not in said
+        assert ": :error::pwned: decision" in said
+
+
 def test_what_strangers_wrote_has_no_power_over_the_terminal(
     agent: Agent, pytester: pytest.Pytester
 ) -> None:

@@ -72,6 +72,13 @@ WRONG_RULES = {
     "cost_usd='+2%'": "give than='keep_all', or a baseline",
     "cost_usd='+2%', than='keep_al'": "did you mean keep_all",
     "cost_usd='+2%', than='keep_all', baseline='x'": "give one",
+    "cost_usd='+2%', than=5": "strategy must be a strategy or its spec, not 5",
+    "cost_usd='-5%', than='keep_all'": "cost_usd: lower is better, so '-5%' only limits gains",
+    "structural_validity=['+1%', '+2%'], than='keep_all'": "higher is better, so '+1%' only",
+    "cost_usd=[]": "a rule is text, such as '<= 0.05'; cost_usd has []",
+    "cost_usd=['<= 2', 2]": "cost_usd has ['<= 2', 2]",
+    "amnesia_need='== 0', type='decisions'": "unknown type of fact 'decisions'; did you mean",
+    "amnesia_need='== 0', type=5": "unknown type of fact '5'",
 }
 
 
@@ -106,6 +113,63 @@ class TestAgent:
         assert (run.window, run.strategy, run.model) == (30_000, "keep_all()", "gpt-5")
 """)
     result.assert_outcomes(passed=2)
+
+
+def test_a_case_is_nearer_than_its_test_and_a_class_than_its_bases(agent: Agent) -> None:
+    result, _ = agent("""
+mark = pytest.mark.compaction
+
+@mark(strategy="keep_all", window=30_000)
+@pytest.mark.parametrize(
+    "spec", ["keep_all()", pytest.param("keep_none()", marks=mark(strategy="keep_none"))]
+)
+def test_cases(compaction, spec):
+    (run,) = compaction.results.runs
+    assert (run.strategy, run.window) == (spec, 30_000)
+
+@mark(strategy="keep_all")
+@mark(strategy="keep_none")
+def test_of_two_the_one_next_to_the_test(compaction):
+    assert compaction.strategy.spec == "keep_none()"
+
+class Root:
+    pytestmark = [mark(window=30_000, strategy="oracle")]
+
+@mark(strategy="keep_all")
+class TestBase(Root):
+    spec = "keep_all()"
+
+    def test_it(self, compaction):
+        (run,) = compaction.results.runs
+        assert (run.strategy, run.window) == (self.spec, 30_000)
+
+@mark(strategy="keep_none")
+class TestDerived(TestBase):
+    spec = "keep_none()"
+
+class TestLikeIts(TestDerived):
+    pass
+
+class TestAlone(Root):
+    pytestmark = mark(strategy="keep_none")
+
+    def test_it(self, compaction):
+        assert compaction.strategy.spec == "keep_none()"
+""")
+    result.assert_outcomes(passed=7)
+
+
+def test_one_process_does_without_temporary_folders(agent: Agent) -> None:
+    result, _ = agent(
+        """
+@pytest.mark.compaction(strategy="keep_all")
+def test_it(compaction):
+    compaction.holds(overflows="== 0")
+""",
+        "-p",
+        "no:tmpdir",
+    )
+    result.assert_outcomes(passed=1)
 
 
 def test_paths_are_those_of_the_repository_or_of_the_test(tmp_path: Path) -> None:

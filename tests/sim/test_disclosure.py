@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from compactlab.sim.disclosure import _renamed, under_aliases
+from compactlab.sim.conversation import Conversation
+from compactlab.sim.disclosure import Disclosure, _renamed, under_aliases
 from compactlab.sim.redaction import Redactor
+from compactlab.sim.run import Run
 from compactlab.sim.source import Source
 from compactlab.sim.tables import Rows
 
@@ -31,3 +33,18 @@ def test_a_source_under_another_name_is_another_one() -> None:
     assert first == plain
     assert (second.name, second.alias) == (secret.name, "[redacted Mail Address 1]")
     assert second.key != secret.key
+
+
+def test_an_id_that_begins_like_its_file_by_chance_is_hidden_whole() -> None:
+    """Of a file `a`, the address of `ann` is no `a` and something."""
+    mail = "ann@example.org"
+    for name, id, told in (
+        ("a", mail, "[redacted Mail Address 1]"),
+        (mail, f"{mail}/2", "[redacted Mail Address 1]/2"),
+        ("a", "a/2", "a/2"),
+    ):
+        (source,) = under_aliases([Source(name, list)])
+        disclosure, conversation = Disclosure(source), Conversation(id, "native", ())
+        disclosure.turn_to(conversation)
+        run = Run(id, "native", "keep_all()", "", 0, 0)
+        assert disclosure.of(run).conversation == told

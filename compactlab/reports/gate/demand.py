@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
@@ -10,6 +10,7 @@ from compactlab.reports.comparison import Case
 from compactlab.reports.gate.names import brief
 from compactlab.reports.gate.record import NEED, Record, Subject
 from compactlab.reports.gate.rules import Rule
+from compactlab.sim.metrics import METRICS
 
 ANY = ("*",)
 
@@ -100,6 +101,24 @@ class Demand:
             for name, patterns in asked.items()
             if patterns != ANY
         )
+
+
+def gains_only(rules: Sequence[Rule]) -> str:
+    """What is wrong with the rules on a metric, if they only limit gains; "" if they guard it.
+
+    Examples
+    --------
+    >>> gains_only([Rule.parse("cost_usd", "+5%"), Rule.parse("cost_usd", "-5%")])
+    ''
+    """
+    if not rules or not all(rule.lopsided for rule in rules):
+        return ""
+    first = rules[0]
+    meant = f"{'-' if first.sign == '+' else '+'}{first.text[1:]}"
+    return (
+        f"{METRICS[first.metric].better} is better, so {first.text!r} only limits gains; did you "
+        f"mean {meant!r}? To limit both, write ['{meant}', '{first.text}']"
+    )
 
 
 def fitting(name: str, patterns: Iterable[str]) -> bool:

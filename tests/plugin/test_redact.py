@@ -1,0 +1,113 @@
+"""What looks like a secret is hidden in what the plug-in finds and says, if it is told so."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from compactlab import api
+from compactlab.reports.gate.baseline import Baseline
+from compactlab.reports.gate.file import written
+from tests.plugin.conftest import session
+
+Agent = Callable[..., tuple[pytest.RunResult, str]]
+
+TOKEN, MAIL, WORD = "sk-proj-abcdefghijklmnopqrstuvwx1234", "ann@example.org", "hunter2"
+SAID = {TOKEN, MAIL, WORD}
+TESTS = """
+pytestmark = [pytestmark, pytest.mark.compaction(strategy="keep_none")]
+
+def test_rules(compaction):
+    compaction.holds(amnesia_need="<= 0.05")
+
+def test_baseline(compaction):
+    compaction.holds(amnesia_need="+0", cost_usd="exact", baseline="baseline.json")
+
+def test_rows(compaction):
+    print([(run.conversation, run.source, run.rows["facts"]) for run in compaction.results.runs])
+    print(compaction.frame()[["conversation", "source"]].to_csv())
+    assert False
+
+@pytest.mark.compaction(strategy="ann@example.org.py:Own")
+def test_a_wrong_marker(compaction):
+    pass
+
+def test_a_wrong_rule(compaction):
+    compaction.holds(cost_usd="+2%", than="ann@example.org.py:Own")
+
+def test_another_wrong_strategy(compaction):
+    compaction.under("ann@example.org.py:Own")
+"""
+
+
+def without_facts(text: str) -> str:
+    lines = [json.loads(line) for line in text.splitlines()]
+    return "".join(f"{json.dumps(line)}\n" for line in lines if "fact" not in line["type"])
+
+
+@pytest.fixture
+def secret(agent: Agent, pytester: pytest.Pytester) -> Agent:
+    """The agent, whose sessions say a token, a password and a mail address."""
+    folder = Path(pytester.path / "sessions")
+    (folder / "token.jsonl").write_text(session(TOKEN, f"t {MAIL}"))
+    password = session(WORD, "word").replace("We deploy to hunter2", f"password='{WORD}'")
+    (folder / "word.jsonl").write_text(password)
+    keep(pytester.path, redact=False)
+    return agent
+
+
+def keep(folder: Path, *, redact: bool) -> None:
+    found = api.run(folder / "sessions", "keep_none", ["claude-sonnet-4-5"], redact=redact, jobs=1)
+    (folder / "baseline.json").write_text(written(Baseline.of(found)))
+
+
+def test_unless_it_is_told_what_was_forgotten_is_said(secret: Agent) -> None:
+    result, said = secret(TESTS)
+    result.assert_outcomes(failed=4, passed=1, errors=1)
+    assert all(word in said for word in SAID)
+
+
+@pytest.mark.parametrize("way", ["option", "configuration"])
+def test_nothing_of_a_secret_is_said_if_it_is_told(
+    way: str, secret: Agent, pytester: pytest.Pytester
+) -> None:
+    if way == "configuration":
+        pytester.makeini("[pytest]\ncompaction_redact = true\n")
+    tests = TESTS.replace("ann@example.org.py", "own.py")
+    result, said = secret(tests, *(["--compaction-redact"] if way == "option" else []), "-l")
+    result.assert_outcomes(failed=4, passed=1, errors=1)
+    assert not [word for word in SAID if word in said]
+    assert "forgotten: 3 needs of 3, of 3 facts:" in said
+    assert "deploy: decision 'deploy target': 'eu-west-3', said in message 1 (u1)" in said
+    assert "t [redacted Mail Address 1]: decision 'deploy target': '[redacted]', said in" in said
+    assert "word: decision 'deploy target': '[redacted]', said in message 1 (u1)" in said
+
+
+def test_a_wrong_setting_is_told_without_it(secret: Agent) -> None:
+    _, said = secret(TESTS, "--compaction-redact", "--tb=line")
+    told = [line for line in said.splitlines() if "cannot be loaded" in line]
+    assert len(told) >= 3
+    assert all("[redacted Mail Address 1]" in line and MAIL not in line for line in told)
+
+
+def test_a_baseline_may_have_been_hidden_too(secret: Agent, pytester: pytest.Pytester) -> None:
+    keep(pytester.path, redact=True)
+    assert MAIL not in (pytester.path / "baseline.json").read_text()
+    result, _ = secret(TESTS, "--compaction-redact", "-k", "test_baseline")
+    result.assert_outcomes(passed=1, deselected=5)
+
+
+def test_no_figure_changes(secret: Agent, pytester: pytest.Pytester) -> None:
+    tests = """
+@pytest.mark.compaction(strategy="sliding_window(keep=2)")
+def test_figures(compaction):
+    with open("figures.txt", "a") as file:
+        print(compaction.figures, file=file)
+"""
+    secret(tests)
+    secret(tests, "--compaction-redact")
+    one, other = (pytester.path / "figures.txt").read_text().splitlines()
+    assert one == other
