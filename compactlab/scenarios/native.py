@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from functools import cache
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Annotated, Any, BinaryIO
 
 import msgspec
 
 from compactlab.scenarios import jsonl
+from compactlab.scenarios.blocks import Tokens
 from compactlab.scenarios.labels import check_fact, check_need, require
 from compactlab.scenarios.script import SYSTEM
 from compactlab.sim.conversation import Compaction, Conversation, Event, Fact, Need, Rewind
@@ -39,6 +40,15 @@ _INSIDE: dict[type[msgspec.Struct], dict[str, type[msgspec.Struct]]] = {
 }
 
 
+# Counts that are added up, and written where 64 bits hold a number.
+_COUNTS: dict[type[msgspec.Struct], frozenset[str]] = {
+    Usage: frozenset(Usage.__struct_fields__),
+    Part: frozenset({"size"}),
+    Compaction: frozenset({"tokens_before"}),
+}
+_LARGEST = 10**12  # or token-seconds, of which a cache that is held has so many more
+_HELD = {"storage": 10**18}
+
 _FIELDS = msgspec.json.Decoder(dict[str, Any])
 
 
@@ -51,8 +61,8 @@ class Header(msgspec.Struct, tag="conversation", tag_field="type", forbid_unknow
     system: tuple[Part, ...] = ()
     starts_inside: bool = False
     source: str | None = None
-    seed: int = -1
-    skipped: int = 0
+    seed: Annotated[int, msgspec.Meta(ge=-1, le=10**18)] = -1
+    skipped: Tokens = 0
 
 
 def sniff(first: list[Any]) -> bool:
@@ -209,9 +219,13 @@ def _check(fields: dict[str, Any], struct: type[msgspec.Struct]) -> None:
     known = {field.encode_name for field in _fields(struct)}
     if struct.__struct_config__.tag:
         known.add("type")
+    counts = _COUNTS.get(struct, frozenset())
     for field, value in fields.items():
         if field not in known:
             raise InputError(unknown("field", field, known))
+        most = _HELD.get(field, _LARGEST)
+        if field in counts and isinstance(value, int) and not 0 <= value <= most:
+            raise InputError(f"`{field}` must be from 0 to {most:,}")
         inner = _INSIDE.get(struct, {}).get(field)
         for item in _dicts(value if isinstance(value, list) else [value]):
             if inner:

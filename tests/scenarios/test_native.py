@@ -149,6 +149,11 @@ BAD = [
     (fact(kind="goal"), "unknown field 'kind'"),
     ({"type": "massage"}, "unknown type of line 'massage'; did you mean message"),
     ({"text": "x"}, "unknown type of line 'None'"),
+    (said("b", call={"usage": {"output": 10**30}}), "`output` must be from 0 to"),
+    (said("b", call={"usage": {"uncached": -1}}), "`uncached` must be from 0 to"),
+    (said("b", call={"usage": {"storage": 10**19}}), "`storage` must be from 0 to"),
+    (part(size=10**400), "`size` must be from 0 to"),
+    (inserted() | {"tokens_before": -1}, "`tokens_before` must be from 0 to"),
     (said("b", parts=[]), "at least one part"),
     (said("b", parts=5), "not as expected"),
     (said("b", role="wizard"), "not as expected"),
@@ -208,6 +213,9 @@ def test_a_fact_is_known_once(transcript: Transcript) -> None:
             "unknown field 'tone'",
         ),
         ({**HEADER, "system": 5}, "not as expected"),
+        ({**HEADER, "skipped": 10**30}, "not as expected"),
+        ({**HEADER, "skipped": -1}, "not as expected"),
+        ({**HEADER, "seed": 2**63}, "not as expected"),
     ],
 )
 def test_a_bad_header_is_named(transcript: Transcript, header: Record, reason: str) -> None:

@@ -116,6 +116,7 @@ class _Log:
 
     def _forget(self) -> None:
         self._arrived: list[Message] = []
+        self._newest: float | None = None
         self._uncounted: list[Uncounted] = []
         self._compacted: Uncounted | None = None
         self._rewound = False
@@ -150,7 +151,7 @@ class _Log:
         )
 
     def _started(self, answer: Message | None = None) -> float:
-        newest = max((m.time for m in self._arrived), default=0.0)
+        newest = self._newest or 0.0
         if not newest and answer is not None:
             newest = answer.time
         self._clock = max(self._clock, newest)
@@ -163,6 +164,9 @@ class _Log:
     def _take(self, message: Message) -> None:
         if message.role != "assistant":
             self._arrived.append(message)
+            # Kept beside them: thousands of calls may come whose tokens nobody has counted.
+            before = self._newest
+            self._newest = message.time if before is None else max(before, message.time)
         self._context = self._context.append(message)
         if message.id in self._targets:
             self._known[message.id] = self._context

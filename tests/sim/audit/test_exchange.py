@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 
 from compactlab.sim.audit.exchange import Exchange, exchanges
-from compactlab.sim.message import Usage
+from compactlab.sim.conversation import Conversation
+from compactlab.sim.message import Call, Message, Usage, verbatim
 from tests.sim.audit.client import START, Client
 
 
@@ -100,3 +102,16 @@ def test_what_was_said_need_not_be_kept() -> None:
             (bare.cached, bare.opens_turn, bare.ends_turn, bare.key)
         )
         assert (mine.compacted is None) == (bare.compacted is None)
+
+
+@pytest.mark.slow
+def test_calls_that_nobody_has_counted_are_read_once() -> None:
+    # What took the square of their number would not come to its end within an hour.
+    said = (verbatim("m", "text", "x"),)
+    messages = [
+        Message(
+            f"{n}", "assistant" if n % 2 else "user", said, float(n), call=Call() if n % 2 else None
+        )
+        for n in range(300_000)
+    ]
+    assert [*exchanges(Conversation("long", "native", tuple(messages)))] == []
