@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -89,10 +90,16 @@ def _check(path: Path) -> None:
 
 
 def _write_churn(ledger: Ledger, path: Path) -> None:
-    """A file holds one client; of several, each gets a file with its name."""
+    """A file holds one client; of several, each gets a file with its name, as files may have it."""
+    from compactlab.reports.charts.stem import safe
     from compactlab.sim.churn import write_churn
 
     alone = len(ledger.churns) == 1
+    taken: set[str] = set()
     for client, churn in ledger.churns.items():
-        named = path if alone else path.with_name(f"{path.stem}-{client}{path.suffix}")
+        called = safe(client) or "other"
+        numbered = (f"{called}-{number}" for number in count(2))
+        name = next(each for each in chain([called], numbered) if each not in taken)
+        taken.add(name)
+        named = path if alone else path.with_stem(f"{path.stem}-{name}")
         write_aside(named, write_churn(churn))

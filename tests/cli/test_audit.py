@@ -203,6 +203,25 @@ def test_churn_is_written_for_each_client(compactlab, tmp_path, logs):
     assert read_churn(tmp_path / "all-pi.json").client == "pi"
 
 
+def test_a_client_may_be_called_as_no_file_can_be(compactlab, tmp_path):
+    for number, client in enumerate(["../../x", "X", "\N{SNOWMAN}"]):
+        usage = {"uncached": 10, "cache_write_5m": 4000, "output": 2}
+        said = [{"type": "conversation", "version": 1, "id": client, "format": client}]
+        for turn in range(3):
+            text = [{"type": "text", "text": f"{number} {turn}"}]
+            call = {"model": "claude-sonnet-4-5", "usage": usage}
+            said += [
+                {"type": "message", "id": f"u{turn}", "role": "user", "parts": text},
+                {"type": "message", "id": f"a{turn}-{number}", "role": "assistant", "parts": text,
+                 "call": call},
+            ]  # fmt: skip
+        written(tmp_path / f"{number}.jsonl", said)
+    done = compactlab("audit", tmp_path, "--churn-out", tmp_path / "churn.json")
+    assert done.code == 0, done.err
+    names = sorted(path.name for path in tmp_path.glob("churn*"))
+    assert names == ["churn-other.json", "churn-x-2.json", "churn-x.json"]
+
+
 def test_a_page_is_written_beside_the_table(compactlab, tmp_path, logs):
     file = tmp_path / "audit.html"
     done = compactlab("audit", logs, "--html", file)
