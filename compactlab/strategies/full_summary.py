@@ -83,9 +83,12 @@ class FullSummary(Strategy):
             return view
         if self.clear_first:
             old = older_outputs(view.messages, self.keep_outputs)
-            view = view.with_messages(with_erased(view.messages, old))
-            if old and host.count(view) < self.limit(host):
-                return view
+            cleared = view.with_messages(with_erased(view.messages, old))
+            # The stubs of tiny outputs are larger than these.
+            if (tokens := host.count(cleared)) < host.count(view):
+                view = cleared
+                if tokens < self.limit(host):
+                    return view
         if host.notes.get("failed", 0) >= ATTEMPTS or not view.messages:
             return view
         after = self._summarised(view, host)

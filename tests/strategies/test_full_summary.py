@@ -82,6 +82,16 @@ def test_old_outputs_can_be_cleared_first(story, sent, play):
     assert not any(step.side for step in trace.steps)
 
 
+@pytest.mark.parametrize("size", [2, 400])
+def test_outputs_are_only_cleared_where_that_makes_room(size, moment):
+    """A stub is larger than the output of a tool that has said next to nothing."""
+    now = moment("ucrcrcra", size=size, reported=Usage(uncached=190_000, output=9))
+    now.host._summarize = lambda view, request: ()
+    after = FullSummary(clear_first=True, keep_outputs=0).compact(now.view, now.host)
+    assert (after is now.view) == (size == 2)
+    assert now.host.count(after) <= now.host.count(now.view)
+
+
 @pytest.mark.parametrize("summarizer", ["empty", "inflating"])
 def test_what_does_not_help_is_not_kept_and_given_up_after_three_times(summarizer, story, play):
     steps = play(
