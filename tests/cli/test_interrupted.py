@@ -41,6 +41,7 @@ def whole(field) -> dict[str, bytes]:
     return content(out)
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_costs_nothing(field, whole, tmp_path):
     with field.running(tmp_path / "out", "--jobs", 2) as process:
         with field.shut():

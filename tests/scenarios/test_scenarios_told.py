@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import time
 from itertools import pairwise
 from pathlib import Path
 from typing import get_args
@@ -65,14 +64,6 @@ def test_tools_return_the_share_that_the_scenario_says(name: str, tokens: int, s
     results = sum(Tokenizer().part(part) for part in parts if part.type == "tool_result")
     low, high = STORIES[name].results
     assert low <= results / size(conversation) <= high
-
-
-@of_all
-def test_hundred_thousand_tokens_take_no_time(name: str) -> None:
-    made(name, 20_000, 0)  # the vocabulary is read
-    start = time.process_time()
-    STORIES[name](tokens=100_000).conversation(0)
-    assert time.process_time() - start < 0.3
 
 
 # ----------------------------------------------------------------------------------------- places
