@@ -6,13 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from compactlab.reports.comparison import Comparison, Row
+from compactlab.reports.comparison import WHOLE, Comparison, Row
 from compactlab.reports.statistics.contrast import MARGINS, Contrast, contrasts, reference_of
 
 COST, FORGOTTEN = "cost_usd", "amnesia_need"
-
-# What forgets no more than it must; any other reference is only the cheapest there is.
-_WHOLE = ("keep_all", "as_recorded")
 
 
 @dataclass(frozen=True)
@@ -42,7 +39,7 @@ class Advice:
     @property
     def unheld(self) -> bool:
         """Whether nothing was run that tells how much has to be forgotten."""
-        return self.reference is None or self.reference.name not in _WHOLE
+        return self.reference is None or self.reference.name not in WHOLE
 
     @cached_property
     def _against(self) -> Mapping[tuple[str, str], Contrast]:

@@ -86,9 +86,12 @@ def advised_alike(compared: Sequence[Comparison], name: Name = str) -> Iterator[
     """
     for field, noun in _FIELDS.items():
         for same in _varied(compared, field):
-            advised = _advised(same, field, name)
+            advices = [Advice(each) for each in same]
+            advised = _advised(advices, field, name)
             if len(advised) == 1:
-                yield _same(same, advised, counted(len(same), noun))
+                (best,) = advised
+                shown = all(advice.shown for advice in advices)
+                yield _same(best, counted(len(same), noun), shown=shown)
             elif field == "summarizer":
                 # Who writes the summaries is an assumption: what turns round with it is not known.
                 yield (
@@ -133,21 +136,20 @@ def _varied(compared: Sequence[Comparison], field: str) -> Iterator[list[Compari
     yield from (group for group in groups.values() if len(group) > 1)
 
 
-def _advised(same: Sequence[Comparison], field: str, name: Name) -> dict[str, list[str]]:
+def _advised(advices: Sequence[Advice], field: str, name: Name) -> dict[str, list[str]]:
     """Under which models, or summarisers, each strategy is advised."""
     advised: dict[str, list[str]] = {}
-    for each in same:
-        best = Advice(each).advised
+    for advice in advices:
+        best = advice.advised
         said = name(best.label) if best else _NONE
-        advised.setdefault(said, []).append(name(clean(getattr(each, field))))
+        advised.setdefault(said, []).append(name(clean(getattr(advice.comparison, field))))
     return advised
 
 
-def _same(same: Sequence[Comparison], advised: dict[str, list[str]], number: str) -> str:
-    (best,) = advised
+def _same(best: str, number: str, *, shown: bool) -> str:
     if best == _NONE:
         return f"No strategy is advised under any of {number}."
-    if not all(Advice(each).shown for each in same):
+    if not shown:
         return f"Under each of {number}, it would be the same: {best}."
     return f"Under each of {number}, the same is advised: {best}."
 

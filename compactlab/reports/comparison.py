@@ -15,6 +15,9 @@ from compactlab.sim.model import Catalogue, built_in
 from compactlab.sim.results import Results
 from compactlab.sim.run import Run
 
+# Strategies that forget no more than they must: what others are held against.
+WHOLE = ("keep_all", "as_recorded")
+
 # What must be known of every run to say which strategies one could use.
 JUDGING = (
     "cost_usd",
@@ -286,7 +289,7 @@ def _row(
 
 
 def _relate(figures: dict[str, dict[str, float | None]]) -> None:
-    for reference in ("keep_all", "as_recorded"):
+    for reference in WHOLE:
         found = [f["cost_usd"] for spec, f in figures.items() if _name(spec) == reference]
         cost = found[0] if found else None
         for own in figures.values():

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from compactlab.reports.advice import FORGOTTEN, Advice
 from compactlab.reports.bargain import bargain
-from compactlab.reports.comparison import Comparison, Row
+from compactlab.reports.comparison import WHOLE, Comparison, Row
 from compactlab.reports.difference import bill, forgets, spread, times
 from compactlab.reports.figures import dollars, show
 from compactlab.reports.scope import Name
@@ -17,7 +17,6 @@ from compactlab.reports.text import counted, enumerated, listed
 
 # So many are told one by one.
 _LISTED = 4
-_REFERENCES = ("keep_all", "as_recorded")
 
 
 def verdict(comparison: Comparison, name: Name = str, advice: Advice | None = None) -> list[str]:
@@ -193,7 +192,7 @@ class _Verdict:
             f"In {self.these}, none of the strategies that one might choose kept every prompt "
             "sound and within the window"
         )
-        did = [row for row in self.comparison.rows if row.usable and row.name in _REFERENCES]
+        did = [row for row in self.comparison.rows if row.usable and row.name in WHOLE]
         if did:
             none += f" ({self.names(did)} did)"
         best = self.advice.nearest

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from compactlab.reports.aggregate import rule_of
-from compactlab.reports.comparison import Comparison, Row
+from compactlab.reports.comparison import WHOLE, Comparison, Row
 from compactlab.reports.statistics.adjustment import benjamini_hochberg, holm
 from compactlab.reports.statistics.effect import rank_biserial
 from compactlab.reports.statistics.estimation import Kind
@@ -135,7 +135,7 @@ def reference_of(comparison: Comparison) -> Row | None:
         ``keep_all``; without it ``as_recorded``; without that the first row that is no yardstick,
         which is the cheapest; None if there are only yardsticks.
     """
-    for name in ("keep_all", "as_recorded"):
+    for name in WHOLE:
         if (row := comparison.row(name)) is not None:
             return row
     return next((row for row in comparison.rows if not row.null), None)
