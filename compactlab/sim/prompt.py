@@ -131,10 +131,9 @@ class Prompt:
         if self.blocks.pictures:
             self._find_images(0 if anew else same)
         self.stripped = None
-        if not self.blocks.thoughts:
-            self._bare = None
+        thinks = self._strips and self.blocks.thoughts
         # A turn that goes on takes nothing out, and nearly every call goes on with one.
-        elif self._strips and (edited or any(m.starts_turn for m in new)):
+        if thinks and (edited or any(message.starts_turn for message in new)):
             self._strip(edit, known, anew)
 
     def _begin(self, system: tuple[Part, ...]) -> None:

@@ -148,6 +148,19 @@ def test_thinking_that_was_never_there_is_not_taken_out() -> None:
     assert (prompt.stripped, len(prompt.symbols)) == (None, 3)
 
 
+def test_where_nobody_has_spoken_what_comes_in_front_starts_no_turn() -> None:
+    """A session that was cut in the middle of a turn, with something put before it."""
+    blocks = Blocks(QUICK)
+    prompt = Prompt(QUICK, strips=True, blocks=blocks)
+    first = said("a0", "thinking", "text")
+    for messages in ((THINK,), (LATER, THINK), (first, LATER, THINK)):
+        view = View().append(*messages)
+        prompt.move(view)
+        assert (shape(prompt), prompt.stripped) == (shape(built_anew(view)), None)
+    prompt.move(view.append(AGAIN))
+    assert prompt.stripped == 0
+
+
 def test_another_system_prompt_takes_no_thinking_out() -> None:
     prompt, view = Prompt(QUICK, strips=True), View().append(ASK, THINK, AGAIN)
     for moved in (view, view.with_system(text("another"))):

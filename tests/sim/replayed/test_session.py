@@ -36,6 +36,7 @@ CALL = Message("t", "assistant", (verbatim("t", "tool_call", "I am a", name="say
         ([BOTH], [B, A], False),
         ([], [A], False),
         ([A, REMINDER], [A], False),
+        ([A, B, A], [A, B], False),  # it stood there twice, and stands there still
         ([A, B], [B], True),
         ([A, B], [], True),
         ([A, B], [STUB, B], True),
