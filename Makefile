@@ -6,7 +6,7 @@ BIN := .venv/bin
 READY := .venv/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow check bench bench-store bench-sweep bench-peers bars validate clean docs picture
+.PHONY: help demo test test-slow check bench bench-store bench-sweep bench-peers compiled test-compiled bench-compiled bars validate clean docs picture
 
 help: ## say what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
@@ -44,6 +44,22 @@ bench-sweep: $(READY) ## measure a sweep of 1,000 conversations, 2 million calls
 
 bench-peers: $(READY) ## measure replayed calls a second beside other tools, installed into .peers
 	$(BIN)/python examples/bench_peers.py
+
+# Built beside the checkout, from its source archive: what is compiled would stay beside its source.
+COMPILED := $(CURDIR)/.compiled/checkout
+compiled: $(READY) ## build a wheel whose replay is compiled to C, into .compiled; needs a C compiler
+	@rm -rf .compiled && mkdir -p $(COMPILED) && ln -s ../../shared .compiled/shared
+	$(BIN)/python -m build --sdist --outdir .compiled/dist
+	tar -xzf .compiled/dist/*.tar.gz -C $(COMPILED) --strip-components=1
+	HATCH_BUILD_HOOK_ENABLE_MYPYC=true $(BIN)/python -m build --wheel --outdir .compiled/dist $(COMPILED)
+
+test-compiled: compiled ## run the tests of replay and strategies on that
+	cd $(COMPILED) && PYTHONPATH=$(COMPILED) $(CURDIR)/$(BIN)/pytest -m "not slow" -n 2 --dist loadfile \
+		tests/sim tests/strategies tests/conformance tests/test_compiled.py
+
+bench-compiled: compiled ## measure how many calls a second it makes under rule strategies
+	cd $(COMPILED) && PYTHONPATH=$(COMPILED) $(CURDIR)/$(BIN)/pytest tests/benchmarks/test_rule_strategies.py \
+		-o addopts=--import-mode=importlib --benchmark-only --benchmark-timer=tests.benchmarks.cpu.seconds -s
 
 RECORDED ?= ../shared/recorded
 bars: $(READY) ## hold the cache model against recorded sessions, RECORDED=their folder

@@ -13,10 +13,11 @@ from compactlab.sim.attribution import attributed
 from compactlab.sim.conversation import Conversation
 from compactlab.sim.declaration import declared
 from compactlab.sim.errors import InputError, ModelError, UsageError, unknown
+from compactlab.sim.messages import Messages
 from compactlab.sim.model import Catalogue, Model
 from compactlab.sim.score import Score, spoken
 from compactlab.sim.shard import DEFAULT_MODEL
-from compactlab.sim.view import Messages, View
+from compactlab.sim.view import View
 
 
 def score(

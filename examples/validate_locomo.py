@@ -55,11 +55,11 @@ from compactlab.scenarios.locomo import CLOSING
 from compactlab.sim.conversation import Need
 from compactlab.sim.errors import InputError
 from compactlab.sim.facts import Ledger, States, Tracker, ledger_of, numbers
+from compactlab.sim.messages import Messages
 from compactlab.sim.metrics import Reading
 from compactlab.sim.model import Catalogue
 from compactlab.sim.relevance import ranked
 from compactlab.sim.replay import record
-from compactlab.sim.view import Messages
 
 FOLDER = "../shared/recorded"
 FILE = "locomo/locomo10.json"

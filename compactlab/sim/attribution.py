@@ -16,7 +16,8 @@ from msgspec.structs import replace
 
 from compactlab.sim.alignment import Run, aligned, count_words
 from compactlab.sim.message import Message, Part, Source
-from compactlab.sim.view import Messages, View
+from compactlab.sim.messages import Messages
+from compactlab.sim.view import View
 
 # Words that do not stand in a message, and it is still taken for that message cut short: what a
 # product writes where it cut ("[... 12,345 characters were removed ...]"). And to each of them, so

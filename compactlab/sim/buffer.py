@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from itertools import pairwise
 from operator import indexOf
 from typing import NamedTuple
@@ -64,15 +63,31 @@ def without(some: list[Message], others: list[Message]) -> list[Message]:
     return left
 
 
-@dataclass(slots=True)
 class Buffer:
-    """A list that grows at its end, and running sums over it by weight."""
+    """A list that grows at its end, and running sums over it by weight.
 
-    items: list[Message]
-    sums: dict[Weight, list[int]] = field(default_factory=dict)
-    # Made from another buffer: its mark, and how many leading items they have in common.
-    mark: object = field(default_factory=object)
-    stem: tuple[object, int] = (None, 0)
+    Parameters
+    ----------
+    items
+        The list.
+    sums
+        By weight, sums of the first 0, 1, 2, ... items, as far as they are known.
+    stem
+        Of a buffer that was made from another one: that one's mark, and how many leading items
+        they have in common.
+    """
+
+    __slots__ = ("items", "mark", "stem", "sums")
+
+    def __init__(
+        self,
+        items: list[Message],
+        sums: dict[Weight, list[int]] | None = None,
+        stem: tuple[object, int] = (None, 0),
+    ) -> None:
+        self.items, self.stem = items, stem
+        self.sums = {} if sums is None else sums
+        self.mark = object()
 
     def running(self, weight: Weight) -> list[int]:
         """Sums of the first 0, 1, 2, ... items."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, MutableMapping
+from collections.abc import MutableMapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -19,6 +19,7 @@ from compactlab.sim.errors import ModelError
 from compactlab.sim.facts import ledger_of
 from compactlab.sim.host import Host
 from compactlab.sim.message import Call, Message
+from compactlab.sim.messages import Messages
 from compactlab.sim.meter import Meter
 from compactlab.sim.model import Catalogue, Model, built_in, replayable
 from compactlab.sim.needs import Later
@@ -31,7 +32,7 @@ from compactlab.sim.strategy import Strategy
 from compactlab.sim.stream import stream
 from compactlab.sim.summarize import Summarizer
 from compactlab.sim.trace import NOWHERE, Step
-from compactlab.sim.view import Messages, View
+from compactlab.sim.view import View
 
 RECORDED = "recorded"
 
@@ -99,12 +100,13 @@ class Caller:
             self.models[name] = model.narrowed(self.window)
         return self.models[name]
 
-    def calls(self, answer: Message) -> Iterator[Step]:
+    def calls(self, answer: Message) -> list[Step]:
         """Make the request that a script's assistant message answers.
 
         In the closed loop those come first that get back what the agent has forgotten.
         """
-        call = answer.call or Call()
+        # No generator: compiled, it would take a strategy's StopIteration for its own end.
+        call, steps = answer.call or Call(), []
         self.ttl = call.ttl or self.ttl
         host, session = self.host, self.session
         host.model, host.now, host.ttl = self.model_of(call), session.now, self.ttl
@@ -119,12 +121,14 @@ class Caller:
                         session.append(message)
                         prompt, tokens = self._prompt()
                     else:
-                        yield self._send(prompt, tokens, message, call, rework=act.what)
+                        step = self._send(prompt, tokens, message, call, rework=act.what)
+                        steps.append(step)
                 if message.call is not None:
                     prompt, tokens = self._prompt()
             unmet = self.actor.unmet(answer)
-        yield self._send(prompt, tokens, answer, call, unmet=unmet)
+        steps.append(self._send(prompt, tokens, answer, call, unmet=unmet))
         self.answered += 1
+        return steps
 
     def _send(
         self,

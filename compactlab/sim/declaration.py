@@ -8,7 +8,8 @@ from compactlab.sim.alignment import count_words
 from compactlab.sim.attribution import Attributed, content
 from compactlab.sim.errors import InputError, unknown
 from compactlab.sim.message import Message, Part
-from compactlab.sim.view import Messages, View
+from compactlab.sim.messages import Messages
+from compactlab.sim.view import View
 
 _NOBODY = ("synthetic", "opaque")
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 from compactlab.sim.errors import InputError
 from compactlab.sim.message import Message
+from compactlab.sim.messages import Messages
 from compactlab.sim.session import Session
 from compactlab.sim.side_calls import SideCalls
 from compactlab.sim.strategy import Strategy
 from compactlab.sim.trace import NOWHERE, Outside
-from compactlab.sim.view import Messages
 
 
 @dataclass

@@ -12,11 +12,12 @@ from compactlab.sim.conversation import Compaction
 from compactlab.sim.errors import ContractError
 from compactlab.sim.memory import Remembered
 from compactlab.sim.message import Message, Part, Usage
+from compactlab.sim.messages import Messages
 from compactlab.sim.model import Model, replayable
 from compactlab.sim.needs import Later
 from compactlab.sim.phase import Phase
 from compactlab.sim.summarize import SummaryRequest, TurnRequest
-from compactlab.sim.view import Messages, View
+from compactlab.sim.view import View
 from compactlab.sim.weight import Weight
 
 
@@ -149,9 +150,9 @@ class Host:
             return blocks.of_view(what)
         if isinstance(what, Message):
             return blocks.tokens(what)
-        if isinstance(what, Messages):
-            return what.total(blocks.weight)
-        return tokenizer.part(what) if isinstance(what, Part) else tokenizer.text(what)
+        if isinstance(what, Part):
+            return tokenizer.part(what)
+        return tokenizer.text(what) if isinstance(what, str) else what.total(blocks.weight)
 
     @property
     def weight(self) -> Weight:

@@ -7,31 +7,13 @@ request, without keeping whole prompts.
 
 from __future__ import annotations
 
-import msgspec
+from typing import NamedTuple
 
+from compactlab.sim.place import Place
 from compactlab.sim.prompt import Prompt
 
 
-class Place(msgspec.Struct, frozen=True, gc=False):
-    """Where a request stands among all requests of a replay, side calls among them.
-
-    Parameters
-    ----------
-    number
-        How many requests were made before it.
-    stem
-        The number of the earlier request that its prompt goes on from: of all that went to the
-        same model, none shares more. -1 if it shares nothing with any.
-    kept
-        Tokens that it shares with that one.
-    """
-
-    number: int = 0
-    stem: int = -1
-    kept: int = 0
-
-
-class _Tail(msgspec.Struct, frozen=True):
+class _Tail(NamedTuple):
     """What a request brought: its blocks from an index on, and who brought the one before."""
 
     stem: int

@@ -6,26 +6,14 @@ import random
 from collections.abc import Callable, Collection, MutableMapping
 from dataclasses import dataclass, field
 
-import msgspec
-
+from compactlab.sim.bill import Bill
 from compactlab.sim.cache import PLAIN, Cache, Request, Settings
 from compactlab.sim.causes import explain
-from compactlab.sim.lineage import Lineage, Place
+from compactlab.sim.lineage import Lineage
 from compactlab.sim.message import Usage
 from compactlab.sim.model import Model, replayable
 from compactlab.sim.prompt import Prompt
 from compactlab.sim.view import View
-
-
-class Bill(msgspec.Struct, frozen=True):
-    """What one request came to: tokens by billing class, and its fresh tokens by cause.
-
-    And where it stands among all requests.
-    """
-
-    usage: Usage
-    causes: dict[str, int]
-    place: Place
 
 
 class _Line:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable
+from functools import lru_cache, partial
 from itertools import accumulate, chain
 from operator import mul
 
@@ -23,6 +24,8 @@ from compactlab.sim.view import View
 # a million blocks two different prefixes collide with a probability below 1e-12.
 _BASE = 0x9E3779B97F4A7C1
 _powers = [1]
+# By what a sum of blocks is multiplied when they move; backwards that is dear to reckon.
+_shift = lru_cache(maxsize=4096)(partial(pow, _BASE, mod=PRIME))
 # Fewer blocks are added up anew as fast as what they came to can be moved.
 _MANY = 50
 
@@ -256,7 +259,7 @@ class Prompt:
         self.tokens = self.totals[-1] if self.totals else 0
         if part:
             before = self.key(next + moved - 1) if next + moved else 0
-            self._keys[last + moved] = (before + part * pow(_BASE, moved, PRIME)) % PRIME
+            self._keys[last + moved] = (before + part * _shift(moved)) % PRIME
 
     def _last_known(self, block: int) -> tuple[int, int]:
         """Of the blocks from one on the last whose key is known, and what they add to that."""

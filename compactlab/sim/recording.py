@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from compactlab.sim.conversation import Compaction, Conversation, Rewind
 from compactlab.sim.message import Message, Part
+from compactlab.sim.messages import Messages
 from compactlab.sim.model import Catalogue, tokenizer_of
 from compactlab.sim.prompt import CLIENT_CONTEXT
-from compactlab.sim.view import Messages
 
 BEFORE_THE_LOG = "before-the-log"
 

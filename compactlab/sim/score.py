@@ -18,12 +18,13 @@ from compactlab.sim.conversation import Conversation, Fact, FactType, Need, Rewi
 from compactlab.sim.facts import Ledger, inferred
 from compactlab.sim.facts.evidence import Evidence, Witness
 from compactlab.sim.message import Call, Message, Usage, verbatim
+from compactlab.sim.messages import Messages
 from compactlab.sim.metrics import METRICS, Reading
 from compactlab.sim.model import Catalogue, Model
 from compactlab.sim.sanity import faults
 from compactlab.sim.summarize import SummaryRequest
 from compactlab.sim.trace import Header, Step, Trace
-from compactlab.sim.view import Messages, View
+from compactlab.sim.view import View
 
 # Of the metrics of a run, those that one compaction has: each of one prompt, which is the context.
 FIGURES = (

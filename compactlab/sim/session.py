@@ -12,9 +12,10 @@ from compactlab.sim.conversation import Compaction
 from compactlab.sim.errors import ContractError
 from compactlab.sim.host import Compacted, Host, Recorded
 from compactlab.sim.message import Message, Part, Usage
+from compactlab.sim.messages import Messages
 from compactlab.sim.phase import Phase
 from compactlab.sim.strategy import Lifetime, Strategy
-from compactlab.sim.view import Messages, View
+from compactlab.sim.view import View
 
 _SHORTENED = ("truncated", "stub")
 

@@ -10,12 +10,13 @@ import msgspec
 from compactlab.sim.errors import ModelError
 from compactlab.sim.extra_turn import messages_of
 from compactlab.sim.message import Message, Part, Role, Usage, verbatim
+from compactlab.sim.messages import Messages
 from compactlab.sim.meter import Meter
 from compactlab.sim.sanity import faults
 from compactlab.sim.session import Session
 from compactlab.sim.summarize import Summarizer, SummaryRequest, TurnRequest
 from compactlab.sim.trace import SideCall
-from compactlab.sim.view import Messages, View
+from compactlab.sim.view import View
 
 
 @dataclass

@@ -176,6 +176,9 @@ class Tokenizer:
     framing: int = 0
     thinking: float = 1.0
 
+    def __hash__(self) -> int:
+        return hash(self.encoding)  # asked for at every call, and few share an encoding
+
     def text(self, text: str) -> int:
         """Count a text, rounded half up."""
         return int(encoding(self.encoding).count(text) * self.factor + 0.5) if text else 0

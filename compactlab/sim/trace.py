@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from compactlab.sim.lineage import Place
 from compactlab.sim.memory import Remembered
 from compactlab.sim.message import Message, Part, Usage
+from compactlab.sim.messages import Messages
 from compactlab.sim.model import Catalogue, built_in
-from compactlab.sim.view import Messages
+from compactlab.sim.place import Place
 
 
 class SideCall(msgspec.Struct, frozen=True):

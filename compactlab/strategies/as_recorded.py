@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from compactlab.sim.host import Host, Recorded
+from compactlab.sim.messages import Messages
 from compactlab.sim.recording import compacted
 from compactlab.sim.strategy import Strategy
-from compactlab.sim.view import Messages, View
+from compactlab.sim.view import View
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import Literal
 
 from compactlab.sim.host import Host
 from compactlab.sim.strategy import Lifetime, Strategy
+from compactlab.sim.tokens import Tokenizer
 from compactlab.sim.view import View
 from compactlab.sim.weight import Weight
 from compactlab.strategies.mechanisms.clearing import Clearing, Past, clear_tool_uses
@@ -72,6 +73,9 @@ class ClearToolResults(Strategy):
     placeholder: str = "[cleared]"
     gate: Literal["api", "langchain"] = "api"
     past: Past = field(default_factory=Past, init=False, repr=False, compare=False)
+    rules: dict[Tokenizer, Clearing] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def __post_init__(self) -> None:
         for name in ("trigger", "keep", "clear_at_least"):
@@ -99,18 +103,25 @@ class ClearToolResults(Strategy):
         excess = self._size(view, host) - self.trigger
         if excess <= 0:
             return view
-        rule = Clearing(
-            self.keep,
-            self.clear_at_least,
-            self.exclude_tools,
-            self.clear_tool_inputs,
-            self.placeholder,
-            self.gate,
-            None if self.gate == "langchain" else host.model.tokenizer.part,
-        )
         weight: Weight = approximate if self.gate == "langchain" else host.weight
+        rule = self._rule(host.model.tokenizer)
         cleared = clear_tool_uses(view.messages, rule, weight, excess, self.past)
         return view.with_messages(cleared)
+
+    def _rule(self, tokenizer: Tokenizer) -> Clearing:
+        """What is cleared under a tokenizer."""
+        rule = self.rules.get(tokenizer)
+        if rule is None:
+            rule = self.rules[tokenizer] = Clearing(
+                self.keep,
+                self.clear_at_least,
+                self.exclude_tools,
+                self.clear_tool_inputs,
+                self.placeholder,
+                self.gate,
+                None if self.gate == "langchain" else tokenizer.part,
+            )
+        return rule
 
     def _size(self, view: View, host: Host) -> int:
         if self.trigger_type == "tool_uses":

@@ -7,9 +7,10 @@ from types import MappingProxyType
 
 from compactlab.sim.host import Host
 from compactlab.sim.message import Part
+from compactlab.sim.messages import Messages
 from compactlab.sim.phase import Phase
 from compactlab.sim.strategy import Lifetime, Strategy
-from compactlab.sim.view import Messages, View
+from compactlab.sim.view import View
 from compactlab.strategies.mechanisms.cut import current_turn
 from compactlab.strategies.mechanisms.openclaw.recovery import (
     HEADING,

@@ -7,9 +7,10 @@ from types import MappingProxyType
 
 from compactlab.sim.host import Host
 from compactlab.sim.message import Message, Part, frame
+from compactlab.sim.messages import Messages
 from compactlab.sim.strategy import Strategy
 from compactlab.sim.summarize import SummaryRequest
-from compactlab.sim.view import Messages, View
+from compactlab.sim.view import View
 from compactlab.strategies.mechanisms.handover import (
     INSTRUCTIONS,
     split_previous,

@@ -7,9 +7,10 @@ from functools import reduce
 from operator import or_
 
 from compactlab.sim.host import Host
+from compactlab.sim.messages import Messages
 from compactlab.sim.phase import Phase
 from compactlab.sim.strategy import Strategy
-from compactlab.sim.view import Messages, View
+from compactlab.sim.view import View
 from compactlab.strategies.mechanisms.cut import current_turn
 from compactlab.strategies.mechanisms.exchange import exchanges
 

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from compactlab.sim.host import Host
+from compactlab.sim.messages import Messages
 from compactlab.sim.phase import Phase
 from compactlab.sim.strategy import Strategy
-from compactlab.sim.view import Messages, View
+from compactlab.sim.view import View
 from compactlab.strategies.mechanisms.window import pinned_first, reduce, slide
 
 

@@ -8,8 +8,9 @@ from typing import Literal
 
 from compactlab.sim.host import Host
 from compactlab.sim.message import Message
+from compactlab.sim.messages import Messages
 from compactlab.sim.strategy import Strategy
-from compactlab.sim.view import Messages, View
+from compactlab.sim.view import View
 from compactlab.strategies.mechanisms.estimate import role_of
 from compactlab.strategies.mechanisms.openclaw.failures import failure_section, tool_failures
 from compactlab.strategies.mechanisms.openclaw.pairs import repair

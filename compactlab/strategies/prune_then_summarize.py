@@ -9,10 +9,11 @@ from typing import Literal
 
 from compactlab.sim.host import Host
 from compactlab.sim.message import Message, Part
+from compactlab.sim.messages import Messages
 from compactlab.sim.phase import Phase
 from compactlab.sim.strategy import Strategy
 from compactlab.sim.summarize import SummaryRequest
-from compactlab.sim.view import Messages, View
+from compactlab.sim.view import View
 from compactlab.strategies.mechanisms.cut import current_turn
 from compactlab.strategies.mechanisms.erase import output_tokens, prunable, with_erased
 from compactlab.strategies.mechanisms.handover import (

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from compactlab.sim.host import Host
+from compactlab.sim.messages import Messages
 from compactlab.sim.phase import Phase
 from compactlab.sim.strategy import Strategy
-from compactlab.sim.view import Messages, View
+from compactlab.sim.view import View
 from compactlab.strategies.mechanisms.cut import current_turn, unasked
 from compactlab.strategies.mechanisms.exchange import exchanges
 

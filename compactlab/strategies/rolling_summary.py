@@ -10,9 +10,10 @@ from typing import Any, Literal
 
 from compactlab.sim.host import Host
 from compactlab.sim.message import Message, Part
+from compactlab.sim.messages import Messages
 from compactlab.sim.strategy import Strategy
 from compactlab.sim.summarize import SummaryRequest
-from compactlab.sim.view import Messages, View
+from compactlab.sim.view import View
 from compactlab.sim.weight import Weight
 from compactlab.strategies.mechanisms.handover import (
     INSTRUCTIONS,

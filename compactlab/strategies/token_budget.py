@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from compactlab.sim.host import Host
+from compactlab.sim.messages import Messages
 from compactlab.sim.phase import Phase
 from compactlab.sim.strategy import Lifetime, Strategy
-from compactlab.sim.view import Messages, View
+from compactlab.sim.view import View
 from compactlab.strategies.mechanisms.cut import current_turn, last_turns
 from compactlab.strategies.mechanisms.openclaw.pairs import BREAKS, Mender
 from compactlab.strategies.mechanisms.openclaw.planner import (

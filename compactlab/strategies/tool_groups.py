@@ -8,8 +8,9 @@ from types import MappingProxyType
 from typing import Literal
 
 from compactlab.sim.host import Host
+from compactlab.sim.messages import Messages
 from compactlab.sim.strategy import Strategy
-from compactlab.sim.view import Messages, View
+from compactlab.sim.view import View
 from compactlab.strategies.mechanisms.agent_framework.collapse import (
     context_window,
     in_order,

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from compactlab.sim.host import Host
+from compactlab.sim.messages import Messages
 from compactlab.sim.phase import Phase
 from compactlab.sim.strategy import Strategy
 from compactlab.sim.summarize import SummaryRequest
-from compactlab.sim.view import Messages, View
+from compactlab.sim.view import View
 from compactlab.strategies.mechanisms.fitting import fitting
 from compactlab.strategies.mechanisms.handover import (
     INSTRUCTIONS,

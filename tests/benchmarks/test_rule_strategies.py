@@ -1,9 +1,10 @@
-"""How many calls a second rule strategies are replayed, with the metrics of a sweep over many.
+"""How many calls a second rule strategies are replayed, alone and with the metrics of a sweep.
 
-Ten strategies that ask for no summary; money, cache and forward need are measured. Aims, a core:
-12,000 calls a second for all ten together on a session of usual length, and 10,000 on one of
-10,000 messages for those that leave the prefix alone, or change it rarely. A cost that grows with
-the session shows in the three lengths beside each other. Run by ``make bench``.
+Ten strategies that ask for no summary. Alone: strategy, cache and bill, 20,000 calls a second and
+core on a session of usual length, compiled (``make bench-compiled``). With money, cache and forward
+need, interpreted: 12,000 for all ten together, and 10,000 on a session of 10,000 messages for those
+that leave the prefix alone, or change it rarely. A cost that grows with the session shows in the
+three lengths beside each other. Run by ``make bench``.
 """
 
 from __future__ import annotations
@@ -18,9 +19,12 @@ from compactlab.sim.conversation import Conversation
 from compactlab.sim.metrics import FAMILIES
 from compactlab.sim.one_run import run_one
 from compactlab.sim.recording import Unseen
+from compactlab.sim.replay import record
 from compactlab.sim.run import Run
+from compactlab.sim.trace import Trace
 from compactlab.strategies.catalogue import find_strategy
 from tests.benchmarks.counters import counters
+from tests.compiled import COMPILED
 
 TEN = (
     "keep_all",
@@ -34,6 +38,7 @@ TEN = (
     "random_keep",
     "observation_masking(polling=10)",
 )
+MODEL = "claude-sonnet-4-5"
 NAMES = {family.name: [metric.name for metric in family.metrics] for family in FAMILIES}
 ASKED = (*NAMES["money"], *NAMES["cache"], "forward_need")
 
@@ -48,12 +53,16 @@ def session(messages: int) -> Conversation:
 def replay_and_measure(conversation: Conversation, specs: tuple[str, ...]) -> list[Run]:
     found = []
     for spec in specs:
-        blank = Run(conversation.id, conversation.format, spec, "claude-sonnet-4-5", 0, 0)
+        blank = Run(conversation.id, conversation.format, spec, MODEL, 0, 0)
         strategy = find_strategy(spec)
         done = run_one(blank, conversation, strategy, None, Unseen(), metrics=ASKED)
         assert done.status == "ok", done.error
         found.append(done)
     return found
+
+
+def replay_alone(conversation: Conversation, spec: str) -> Trace:
+    return record(conversation, find_strategy(spec), MODEL, overhead=Unseen())
 
 
 def run(benchmark: BenchmarkFixture, messages: int, specs: tuple[str, ...]) -> None:
@@ -63,10 +72,25 @@ def run(benchmark: BenchmarkFixture, messages: int, specs: tuple[str, ...]) -> N
     benchmark.extra_info["counters"] = counters(run.calls for run in runs)
     calls = benchmark.extra_info["counters"]["calls"]
     benchmark.pedantic(replay_and_measure, (conversation, specs), rounds=3)
+    what = specs[0] if len(specs) == 1 else "all ten"
+    tell(benchmark, f"{what}, {messages:,} messages", calls)
+
+
+def tell(benchmark: BenchmarkFixture, what: str, calls: int) -> None:
     rate = calls / benchmark.stats.stats.median
     benchmark.extra_info["calls_per_second"] = round(rate)
-    what = specs[0] if len(specs) == 1 else "all ten"
-    print(f"\n{what}, {messages:,} messages: {rate:,.0f} calls a second")
+    how = "compiled" if COMPILED else "interpreted"
+    print(f"\n{what}, {how}: {rate:,.0f} calls a second")
+
+
+@pytest.mark.parametrize("spec", TEN)
+def test_replay_alone(benchmark: BenchmarkFixture, spec: str) -> None:
+    """Strategy, prompt, cache and bill: what a strategy costs before anything is made of it."""
+    conversation = session(500)
+    calls = len(replay_alone(conversation, spec).steps)
+    benchmark.extra_info["counters"] = {"calls": calls}
+    benchmark.pedantic(replay_alone, (conversation, spec), rounds=15)
+    tell(benchmark, f"{spec} alone", calls)
 
 
 @pytest.mark.parametrize("spec", TEN)

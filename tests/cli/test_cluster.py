@@ -18,6 +18,7 @@ import pytest
 from compactlab.sim.cluster import cluster
 from compactlab.sim.errors import UsageError
 from tests.cli.field import MOMENTS, Field, content, ended, until
+from tests.compiled import interpreted
 
 pytest.importorskip("distributed", reason="dask is not installed: the extra `distributed`")
 
@@ -157,6 +158,7 @@ def test_where_there_are_no_workers_it_is_said(farm, monkeypatch):
         pass
 
 
+@interpreted
 def test_workers_of_another_version_are_refused(field, farm, root, tmp_path, monkeypatch):
     shutil.copytree(root / "compactlab", tmp_path / "compactlab")
     with (tmp_path / "compactlab/strategies/keep_all.py").open("a") as file:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from compactlab.sim.message import Message, Part, verbatim
-from compactlab.sim.view import Messages
+from compactlab.sim.messages import Messages
 
 SYSTEM = "system"
 

@@ -12,7 +12,7 @@ from typing import Any
 from compactlab.scenarios.pi import FAILED
 from compactlab.sim.framing import branched, compacted, shell
 from compactlab.sim.message import Message, Part, Source, verbatim
-from compactlab.sim.view import Messages
+from compactlab.sim.messages import Messages
 from compactlab.strategies.mechanisms.pi.entries import Entry
 from compactlab.strategies.mechanisms.pi.file_lists import Files
 

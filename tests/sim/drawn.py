@@ -9,13 +9,15 @@ from dataclasses import dataclass
 from hypothesis import strategies as st
 
 from compactlab.sim import cache
+from compactlab.sim.bill import Bill
 from compactlab.sim.cache import CachePolicy, Lookup, Settings
 from compactlab.sim.message import Message, Part, PartType, Role, Source
-from compactlab.sim.meter import Bill, Meter
+from compactlab.sim.messages import Messages
+from compactlab.sim.meter import Meter
 from compactlab.sim.model import Model
 from compactlab.sim.prompt import CLIENT_CONTEXT, TOOLS, Prompt
 from compactlab.sim.tokens import Tokenizer
-from compactlab.sim.view import Messages, View
+from compactlab.sim.view import View
 
 QUICK = Tokenizer("chars4")
 

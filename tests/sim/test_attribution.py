@@ -13,7 +13,8 @@ from compactlab.sim.attribution import Attributed, attributed
 from compactlab.sim.declaration import declared
 from compactlab.sim.errors import InputError
 from compactlab.sim.message import Message, Part, Role, Source, verbatim
-from compactlab.sim.view import Messages, View
+from compactlab.sim.messages import Messages
+from compactlab.sim.view import View
 
 LONG = "The deploy target of the second service is eu-west-3, and nothing else counts for us."
 LOG = "build 4f2a91c7 failed in src/door.py at line 1500 because nobody had closed the fixture"

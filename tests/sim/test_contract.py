@@ -16,8 +16,9 @@ from compactlab.sim.contract.draw import WINDOWS, draw
 from compactlab.sim.conversation import Rewind
 from compactlab.sim.host import Host
 from compactlab.sim.message import Message, Part, Source
+from compactlab.sim.messages import Messages
 from compactlab.sim.strategy import Pipeline, Strategy
-from compactlab.sim.view import Messages, View
+from compactlab.sim.view import View
 
 
 def invented(text: str, kind: str, *sources: str) -> Message:

@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compactlab.sim.cache import Anthropic
-from compactlab.sim.lineage import Lineage, Place
+from compactlab.sim.lineage import Lineage
 from compactlab.sim.meter import Meter
 from compactlab.sim.metrics.dead import dead_writes
+from compactlab.sim.place import Place
 from compactlab.sim.prompt import Prompt
 from compactlab.sim.trace import SideCall
 from compactlab.sim.view import View

@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from compactlab.sim.bill import Bill
 from compactlab.sim.cache import Anthropic, CachePolicy, NoCache
 from compactlab.sim.causes import CAUSES
 from compactlab.sim.errors import ModelError
-from compactlab.sim.meter import Bill, Meter
+from compactlab.sim.meter import Meter
 from compactlab.sim.model import Model, find_model
 from compactlab.sim.view import View
 from tests.sim.drawn import QUICK, Request, billed, growing, model_under, requests, sized, text

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compactlab.sim.errors import UsageError
+from compactlab.sim.messages import Messages
 from compactlab.sim.strategy import Lifetime
-from compactlab.sim.view import Messages
 from compactlab.strategies import ClearToolResults
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.strategies.mechanisms.clearing import Clearing, Past, clear_tool_uses

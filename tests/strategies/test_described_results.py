@@ -7,7 +7,7 @@ import pytest
 
 from compactlab.sim.errors import UsageError
 from compactlab.sim.message import Message, verbatim
-from compactlab.sim.view import Messages
+from compactlab.sim.messages import Messages
 from compactlab.strategies import DescribedResults
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.strategies.mechanisms.description import (

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compactlab.sim.errors import UsageError
-from compactlab.sim.view import Messages
+from compactlab.sim.messages import Messages
 from compactlab.strategies import ObservationMasking
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.strategies.mechanisms.masking import Masking, mask_last_n, mask_window

@@ -14,9 +14,10 @@ from compactlab.sim.conversation import Conversation
 from compactlab.sim.errors import UsageError
 from compactlab.sim.facts import Tracker, ledger_of
 from compactlab.sim.message import Call, Message, Part, Source, verbatim
+from compactlab.sim.messages import Messages
 from compactlab.sim.summarize import SummaryRequest
 from compactlab.sim.tokens import Tokenizer, chars4
-from compactlab.sim.view import Messages, View
+from compactlab.sim.view import View
 from compactlab.summarizers.lossy import Lossy
 from tests.summarizers.story import Story, fate, many, token
 

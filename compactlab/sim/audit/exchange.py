@@ -10,8 +10,8 @@ import msgspec
 
 from compactlab.sim.conversation import Compaction, Conversation, Rewind
 from compactlab.sim.message import FAILED, INTERRUPTED, Call, Message, Usage
+from compactlab.sim.messages import Messages
 from compactlab.sim.recording import compacted
-from compactlab.sim.view import Messages
 
 Key = tuple[str, float, Usage]
 

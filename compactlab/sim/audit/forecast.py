@@ -18,9 +18,10 @@ from compactlab.sim.cache import Cache, CachePolicy, Lookup, Request, Settings
 from compactlab.sim.causes import explain
 from compactlab.sim.conversation import Conversation
 from compactlab.sim.errors import ModelError
+from compactlab.sim.messages import Messages
 from compactlab.sim.model import Model, find_model, replayable
 from compactlab.sim.prompt import Prompt
-from compactlab.sim.view import Messages, View
+from compactlab.sim.view import View
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,9 @@ from compactlab.sim.audit.exchange import Exchange
 from compactlab.sim.audit.sized import Sized, told_out
 from compactlab.sim.conversation import Conversation
 from compactlab.sim.message import Part
+from compactlab.sim.messages import Messages
 from compactlab.sim.prompt import CLIENT_CONTEXT, Prompt
-from compactlab.sim.view import Messages, View
+from compactlab.sim.view import View
 
 Sizes = Literal["recorded", "rebuilt"]
 

@@ -14,30 +14,12 @@ nothing is paid for what was found; here the entry therefore keeps the lifetime 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import chain, compress, count, pairwise
 from typing import Literal
 
-import msgspec
-
-from compactlab.sim.cache.marks import (
-    LIFETIMES,
-    Mark,
-    check_marks,
-    parse_marks,
-    set_marks,
-    walk,
-    walk_further,
-)
-from compactlab.sim.cache.policy import Cache, CachePolicy, Lookup, Request
-from compactlab.sim.cache.salt import Salt
-from compactlab.sim.prompt import Prompt
-
-# Blocks at the end of a prompt that cannot be marked: thinking, empty texts.
-_TAIL = 3
-# So many blocks at the end are looked through at every request: that is where prompts are edited.
-_REVISED = 64
+from compactlab.sim.cache.entries import Entries, Rules
+from compactlab.sim.cache.marks import LIFETIMES, check_marks
+from compactlab.sim.cache.policy import Cache, CachePolicy
 
 
 @dataclass(frozen=True)
@@ -84,7 +66,9 @@ class Anthropic(CachePolicy):
 
     def open(self) -> Cache:
         """Start an empty cache."""
-        return _Entries(self)
+        lives = {ttl: self.lifetime(ttl) for ttl in LIFETIMES}
+        rules = (self.minimum, self.ttl, self.marks, self.lookback, self.runs_are_one, lives)
+        return Entries(Rules(*rules))
 
     def lifetime(self, ttl: str = "") -> float:
         """Seconds that an entry lives unread."""
@@ -93,207 +77,3 @@ class Anthropic(CachePolicy):
     def shortened(self, share: float) -> Anthropic:
         """The same rules with lifetimes of such a share."""
         return replace(self, share=self.share * share)
-
-
-class _Entry(msgspec.Struct, gc=False):
-    """A prefix that was sent, stored or not.
-
-    When it was last touched, how long it lives, from when it can be read; and the cause for which
-    it was not stored at all.
-    """
-
-    touched: float
-    lifetime: float
-    visible: float
-    unstored: str = ""
-
-    def why_not(self, at: float) -> str:
-        """The cause for which it cannot be read; "" if it can."""
-        if self.unstored:
-            return self.unstored
-        if at - self.touched > self.lifetime:
-            return "ttl_expired"
-        return "concurrent_cold" if self.visible > at else ""
-
-
-class _Entries(Cache):
-    """Prefixes by key: those that are stored, and why others are not."""
-
-    def __init__(self, policy: Anthropic) -> None:
-        self._policy = policy
-        self._places: dict[str, list[tuple[str, str]]] = {}
-        self._entries: dict[int, _Entry] = {}
-        # Of the entries, by their tokens, at which blocks they end.
-        self._ends: dict[int, set[int]] = {}
-        self._lives = {ttl: policy.lifetime(ttl) for ttl in LIFETIMES}
-        self._salt = Salt()
-        self._named: Callable[[int], int] = int  # of the prompt looked up, a block's key
-        # Blocks from one to another at which no entry ends, if that is the name of the last.
-        self._bare = 0, -1, 0
-
-    def request(self, request: Request) -> Lookup:
-        """Look up, then store."""
-        prompt, lost, policy = request.prompt, request.lost, self._policy
-        totals = prompt.totals
-        marks = set_marks(self._marks(request.ttl or policy.ttl), prompt)
-        if not totals:
-            return Lookup()
-        self._salt.take(request.settings, prompt)
-        self._named = self._salt.names(prompt)
-        missed: dict[str, int] = {}
-        blocks = [-1, *[mark.block for mark in marks]]
-        hits = [self._find(request, *pair, missed) for pair in pairwise(blocks)]
-        hit, last = max(hits, default=-1), blocks[-1]
-        if last < len(totals) - 1 or hit < last - policy.lookback:
-            self._look_beyond(request, last, hit, missed)
-        causes = _ascending(missed, hit, totals) if missed else ()
-        read = totals[hit] if hit >= 0 else 0
-        if lost and read:
-            causes, read = (("eviction", read), *causes), 0
-        hour = five = read
-        for mark, found in zip(marks, hits, strict=True):
-            if (found == mark.block and not lost) or self._store(request, mark):
-                five = max(five, totals[mark.block])
-                hour = five if mark.ttl == "1h" else hour
-        if last < len(totals) - 1:
-            self._note(prompt, len(totals) - 1, "no_cache")
-        return Lookup(read, five - hour, hour - read, causes)
-
-    def _marks(self, ttl: str) -> list[tuple[str, str]]:
-        """The marked places, each with its lifetime, if the client asks for this one."""
-        places = self._places.get(ttl)
-        if places is None:
-            check_marks(self._policy.marks, ttl)
-            places = self._places[ttl] = parse_marks(self._policy.marks, ttl)
-        return places
-
-    def _find(self, request: Request, before: int, mark: int, missed: dict[str, int]) -> int:
-        """Where the longest entry ends that is found from a mark, -1 if none is found.
-
-        What ends at the mark before, or in front of it, is found from there.
-        """
-        lookback = self._policy.lookback
-        found = self._first(request, walk(mark, lookback), missed)
-        if (
-            found < 0
-            and self._policy.runs_are_one
-            and any(self._known(request.prompt, before + 1, mark - lookback))
-        ):
-            further = walk_further(request.prompt, mark, lookback)
-            found = self._first(request, further, missed)
-        return found
-
-    def _first(self, request: Request, blocks: Iterable[int], missed: dict[str, int]) -> int:
-        """The first of the blocks where an entry ends that can be read, -1 if none; touch it.
-
-        Of the others that are walked over, keep where the longest ends, by the cause for which
-        it could not be read.
-        """
-        at, totals = request.at, request.prompt.totals
-        ends, entries, named = self._ends, self._entries, self._named
-        for block in blocks:
-            here = ends.get(totals[block])
-            if here is None or block not in here:  # of most blocks that is all there is to know
-                continue
-            entry = entries.get(named(block))
-            if entry is None:
-                continue
-            why = entry.why_not(at)
-            if not why:
-                if not request.lost:
-                    entry.touched = at
-                return block
-            _furthest(missed, why, block)
-        return -1
-
-    def _look_beyond(self, request: Request, last: int, hit: int, missed: dict[str, int]) -> None:
-        """Add why entries were not read that no walk came to: behind the last mark, or too far.
-
-        An entry that was walked over does not end behind the last block that was seen.
-        """
-        prompt, at = request.prompt, request.at
-        end, far = len(prompt.totals) - 1, last - self._policy.lookback
-        seen = max(hit, *missed.values()) if missed else hit
-        for block, entry in self._known(prompt, last + 1, end):
-            _furthest(missed, entry.why_not(at) or "lookback_miss", block)
-            break
-        for block, entry in self._known(prompt, seen + 1, far):
-            why = entry.why_not(at) or "lookback_miss"
-            if why == "ttl_expired" and block < prompt.agreed - _TAIL:
-                continue  # alive, it would have been too far: what was changed is to blame
-            _furthest(missed, why, block)
-            if not entry.unstored:
-                break
-
-    def _known(self, prompt: Prompt, first: int, last: int) -> Iterator[tuple[int, _Entry]]:
-        """Where entries end from one block to another, the last one first, and the entries.
-
-        Mostly none does for a long way, and the next prompt is the same up to near its end: then
-        nobody looks there again.
-        """
-        behind, upto = first, last - _REVISED
-        start, end, name = self._bare
-        if first <= end <= last and self._named(end) == name:
-            behind, upto = end + 1, upto if upto > end + _REVISED else end
-        likely = self._likely(prompt, behind, last)
-        if behind > first:
-            likely = chain(likely, self._likely(prompt, first, start - 1))
-        for block in likely:
-            entry = self._entries.get(self._named(block))
-            if entry is not None:
-                self._keep(prompt, block + 1, upto)
-                upto = -1
-                yield block, entry
-        self._keep(prompt, first, upto)
-
-    def _likely(self, prompt: Prompt, first: int, last: int) -> Iterator[int]:
-        """Of the blocks from one to another, the last one first, those where an entry may end."""
-        totals, ends = prompt.totals, self._ends
-        for high in range(last, first - 1, -_REVISED):
-            low = max(high - _REVISED + 1, first)
-            likely = [*compress(count(low), map(ends.__contains__, totals[low : high + 1]))]
-            yield from (block for block in reversed(likely) if block in ends[totals[block]])
-
-    def _keep(self, prompt: Prompt, first: int, last: int) -> None:
-        """Keep in mind that between two blocks no entry ends, if that is worth it."""
-        if last - first > _REVISED:
-            self._bare = first, last, self._named(last)
-
-    def _store(self, request: Request, mark: Mark) -> bool:
-        """Write what ends at a mark and has not been found; whether it is long enough."""
-        prompt, at = request.prompt, request.at
-        if prompt.totals[mark.block] < self._policy.minimum:
-            self._note(prompt, mark.block, "below_minimum")
-            return False
-        key = self._named(mark.block)
-        entry = _Entry(at, self._lives[mark.ttl], at + request.latency)
-        known = self._entries.get(key)
-        if known and known.why_not(at) in ("", "concurrent_cold"):
-            # Written a second time while the first one lives: nobody can tell the two apart.
-            entry.visible = min(known.visible, entry.visible)
-            if known.touched + known.lifetime >= at + entry.lifetime:
-                entry.touched, entry.lifetime = known.touched, known.lifetime
-        self._put(prompt, mark.block, key, entry)
-        return True
-
-    def _note(self, prompt: Prompt, block: int, cause: str) -> None:
-        """Remember that a prefix was sent and, for this cause, not stored."""
-        key = self._named(block)
-        if key not in self._entries:
-            self._put(prompt, block, key, _Entry(0.0, 0.0, 0.0, cause))
-
-    def _put(self, prompt: Prompt, block: int, key: int, entry: _Entry) -> None:
-        self._entries[key] = entry
-        self._ends.setdefault(prompt.totals[block], set()).add(block)
-        if self._bare[0] <= block <= self._bare[1]:
-            self._bare = 0, -1, 0
-
-
-def _furthest(missed: dict[str, int], cause: str, block: int) -> None:
-    missed[cause] = max(missed.get(cause, -1), block)
-
-
-def _ascending(missed: dict[str, int], hit: int, totals: list[int]) -> tuple[tuple[str, int], ...]:
-    """The causes with their tokens, as far as they reach beyond what was found."""
-    causes = [(why, totals[block]) for why, block in missed.items() if block > hit]
-    return tuple(sorted(causes, key=lambda pair: pair[1]))

@@ -29,8 +29,8 @@ from typing import Literal
 from compactlab.sim.cache.missed import ascending
 from compactlab.sim.cache.policy import Cache, CachePolicy, Lookup, Request
 from compactlab.sim.cache.salt import Salt
+from compactlab.sim.messages import Messages
 from compactlab.sim.prompt import Prompt
-from compactlab.sim.view import Messages
 
 
 @dataclass(frozen=True)

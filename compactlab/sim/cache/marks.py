@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice, pairwise
-
-import msgspec
+from typing import NamedTuple
 
 from compactlab.sim.message import Part
 from compactlab.sim.prompt import Prompt
@@ -21,7 +20,7 @@ MOST = 4
 RUNS = ("tool_call", "tool_result")
 
 
-class Mark(msgspec.Struct, frozen=True, gc=False):
+class Mark(NamedTuple):
     """A marked block, and the lifetime of the entry that ends there."""
 
     block: int
@@ -48,7 +47,7 @@ def check_marks(marks: Sequence[str], ttl: str) -> None:
         raise ValueError(f"marks: a request has 1 to {MOST} of them, not {len(marks)}")
     for mark in marks:
         place, _, own = mark.partition(":")
-        if place not in PLACES or own not in ("", *LIFETIMES):
+        if place not in PLACES or (own and own not in LIFETIMES):
             raise ValueError(
                 f"marks: {mark!r} is no mark: name {', '.join(PLACES)}, with :5m or :1h behind it"
             )

@@ -12,7 +12,8 @@ from itertools import pairwise
 
 from compactlab.sim.contract.watched import Asked
 from compactlab.sim.message import Message, Part
-from compactlab.sim.view import Messages, View
+from compactlab.sim.messages import Messages
+from compactlab.sim.view import View
 
 Rule = Callable[[Asked], Iterator[str]]
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 
 from compactlab.sim.host import Host
 from compactlab.sim.message import Message, Part
+from compactlab.sim.messages import Messages
 from compactlab.sim.phase import Phase
 from compactlab.sim.strategy import Lifetime, Strategy
-from compactlab.sim.view import Messages, View
+from compactlab.sim.view import View
 
 
 @dataclass(frozen=True)

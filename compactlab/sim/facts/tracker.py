@@ -10,7 +10,8 @@ from compactlab.sim.facts.ledger import Ledger
 from compactlab.sim.facts.states import States
 from compactlab.sim.memory import Remembered
 from compactlab.sim.message import Message, Part
-from compactlab.sim.view import Messages, View
+from compactlab.sim.messages import Messages
+from compactlab.sim.view import View
 
 
 class Tracker:

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from compactlab.sim.message import Message, Part
+from compactlab.sim.messages import Messages
 from compactlab.sim.metrics.reading import Reading
 from compactlab.sim.metrics.shared import shared
 from compactlab.sim.trace import Step
-from compactlab.sim.view import Messages
 
 # Compactions of a run at the most. Under five rules on four made-up sessions (coding_agent, 150,000
 # tokens, seeds 0 to 3; up to 324 compactions) shares so found were within 2.1 points of those of

@@ -9,11 +9,11 @@ from operator import le
 from statistics import fmean
 
 from compactlab.sim.message import Message
+from compactlab.sim.messages import Messages
 from compactlab.sim.metrics.metric import Metric
 from compactlab.sim.metrics.moments import moments
 from compactlab.sim.metrics.reading import Reading
 from compactlab.sim.metrics.shared import shared
-from compactlab.sim.view import Messages
 
 # What is left of a message, whole or in part. A summary stands for many at once, and what memory
 # recalls was written elsewhere.

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from compactlab.sim.conversation import Conversation
 from compactlab.sim.facts import Ledger, States, Tracker, ledger_of
 from compactlab.sim.message import Message, Usage
+from compactlab.sim.messages import Messages
 from compactlab.sim.metrics.dead import dead_writes
 from compactlab.sim.metrics.payback import Payback, paybacks
 from compactlab.sim.metrics.price import above_reading
@@ -21,7 +22,6 @@ from compactlab.sim.model import Model
 from compactlab.sim.pricing import Charge, Sheet, prices_of
 from compactlab.sim.rates import Bill
 from compactlab.sim.trace import SideCall, Step, Trace
-from compactlab.sim.view import Messages
 
 RECENT = 10
 # Calls before a compaction that its spike is measured against.

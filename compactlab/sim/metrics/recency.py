@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 from compactlab.sim.blocks import blocks_of
 from compactlab.sim.message import Message
+from compactlab.sim.messages import Messages
 from compactlab.sim.metrics.metric import OWN, Metric
 from compactlab.sim.metrics.moments import Moment, moments
 from compactlab.sim.metrics.reading import RECENT, Reading
 from compactlab.sim.metrics.shared import shared
-from compactlab.sim.view import Messages
 from compactlab.sim.weight import Weight
 
 # How many messages of the log are newer: from so many, to so many (not included).

@@ -5,12 +5,12 @@ from __future__ import annotations
 from statistics import fmean
 from typing import TYPE_CHECKING
 
+from compactlab.sim.messages import Messages
 from compactlab.sim.metrics.metric import OWN, Metric
 from compactlab.sim.metrics.moments import moments
 from compactlab.sim.metrics.reading import RECENT, Reading
 from compactlab.sim.metrics.recency import kept_tail
 from compactlab.sim.metrics.shared import shared
-from compactlab.sim.view import Messages
 
 if TYPE_CHECKING:
     from compactlab.sim.metrics.terms import Lexicon

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from compactlab.sim.message import Message, Part
-from compactlab.sim.view import Messages
+from compactlab.sim.messages import Messages
 from compactlab.sim.weight import Weight
 from compactlab.strategies.mechanisms.stub import Edits, is_stub, results_of, with_stubs
 
@@ -19,9 +19,9 @@ Gate = Literal["api", "langchain"]
 _Edit = Callable[[Message, int, "Clearing"], Message]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Clearing:
-    """What is cleared, once it is time.
+    """What is cleared, once it is time. A history's sums are kept for the rule that asked for them.
 
     Parameters
     ----------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from compactlab.sim.message import Message
-from compactlab.sim.view import Messages
+from compactlab.sim.messages import Messages
 
 
 def after_results(messages: Messages, index: int) -> int:

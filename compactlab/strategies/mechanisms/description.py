@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from compactlab.sim.message import Message, Part
-from compactlab.sim.view import Messages
+from compactlab.sim.messages import Messages
 from compactlab.strategies.mechanisms.stub import Result, is_stub, results_of, with_stubs
 
 # Characters (code points): a result that is repeated, a result, arguments, a text in arguments.

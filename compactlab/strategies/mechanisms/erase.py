@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable
 import msgspec
 
 from compactlab.sim.message import Message, Part
+from compactlab.sim.messages import Messages
 from compactlab.sim.tokens import utf16_length
-from compactlab.sim.view import Messages
 from compactlab.strategies.mechanisms.cut import starts_turn
 from compactlab.strategies.mechanisms.handover import is_summary
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compactlab.sim.view import Messages
+from compactlab.sim.messages import Messages
 
 
 def recent(

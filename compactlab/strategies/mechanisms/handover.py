@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from compactlab.sim.host import Host
 from compactlab.sim.message import Message, Part, Role, frame
-from compactlab.sim.view import Messages
+from compactlab.sim.messages import Messages
 
 # What pi calls such a message. Recordings never have one: summaries are no part of a script.
 ORIGIN = "compactionSummary"

@@ -10,8 +10,8 @@ import msgspec
 
 from compactlab.sim.host import Host
 from compactlab.sim.message import Message, Part
+from compactlab.sim.messages import Messages
 from compactlab.sim.tokens import utf16_length
-from compactlab.sim.view import Messages
 from compactlab.sim.weight import remembered
 from compactlab.strategies.mechanisms.middle import without_middle
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import msgspec
 
 from compactlab.sim.message import Message, Part
-from compactlab.sim.view import Messages
+from compactlab.sim.messages import Messages
 from compactlab.sim.weight import Weight
 from compactlab.strategies.mechanisms.stub import (
     Result,

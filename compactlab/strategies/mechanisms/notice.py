@@ -9,7 +9,7 @@ from itertools import groupby
 import msgspec
 
 from compactlab.sim.message import Message, Part
-from compactlab.sim.view import Messages
+from compactlab.sim.messages import Messages
 from compactlab.strategies.mechanisms.exchange import exchanges
 from compactlab.strategies.mechanisms.stub import sources_of
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compactlab.sim.message import Message
-from compactlab.sim.view import Messages
+from compactlab.sim.messages import Messages
 
 
 def parted(messages: Messages, index: int) -> tuple[list[Message], Messages]:

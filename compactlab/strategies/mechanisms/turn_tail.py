@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from compactlab.sim.message import Message
+from compactlab.sim.messages import Messages
 from compactlab.sim.tokens import utf16_length
-from compactlab.sim.view import Messages
 from compactlab.strategies.mechanisms.cut import after_results
 
 # Tokens of the tail: a quarter of what is usable, within these (31e22f6).

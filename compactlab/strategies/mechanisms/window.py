@@ -7,7 +7,7 @@ from collections.abc import Container
 import msgspec
 
 from compactlab.sim.message import Message, Part, Source
-from compactlab.sim.view import Messages
+from compactlab.sim.messages import Messages
 
 # What stays of a tool's text at either end, in characters (code points).
 PRESERVED = 200

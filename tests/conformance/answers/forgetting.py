@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from compactlab.sim.view import Messages
+from compactlab.sim.messages import Messages
 from compactlab.strategies.mechanisms.forgetting import forgotten, recent
 from tests.conformance.answers import Answer
 from tests.conformance.busy import under

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from compactlab.sim.message import Message, Part, verbatim
-from compactlab.sim.view import Messages
+from compactlab.sim.messages import Messages
 from compactlab.strategies.mechanisms.history_split import json_chars, split_point
 from tests.conformance.answers import Answer
 from tests.conformance.busy import under

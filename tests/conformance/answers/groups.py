@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from compactlab.sim.message import Message
-from compactlab.sim.view import Messages
+from compactlab.sim.messages import Messages
 from compactlab.strategies.mechanisms.agent_framework.collapse import (
     context_window,
     in_order,

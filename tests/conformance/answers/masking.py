@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from compactlab.sim.view import Messages
+from compactlab.sim.messages import Messages
 from compactlab.strategies.mechanisms.masking import Masking, mask_last_n, mask_window
 from compactlab.strategies.observation_masking import ObservationMasking
 from tests.conformance.answers import Answer

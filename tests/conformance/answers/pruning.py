@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from compactlab.sim.view import Messages
+from compactlab.sim.messages import Messages
 from compactlab.strategies.mechanisms.openclaw.pruning import prune, prune_expired
 from compactlab.strategies.mechanisms.openclaw.pruning_settings import Pruning, effective_settings
 from tests.conformance.answers import Answer

@@ -14,10 +14,11 @@ from compactlab.sim.cache import Anthropic, Cache, CachePolicy, Lookup, Request,
 from compactlab.sim.conversation import Compaction, Conversation, Event, Rewind
 from compactlab.sim.errors import ModelError
 from compactlab.sim.message import Call, Message, Part, PartType, Role, Source, Usage
+from compactlab.sim.messages import Messages
 from compactlab.sim.model import Model
 from compactlab.sim.prompt import CLIENT_CONTEXT, Prompt
 from compactlab.sim.tokens import Tokenizer
-from compactlab.sim.view import Messages, View
+from compactlab.sim.view import View
 
 QUICK = Tokenizer("chars4")
 START = 1_770_000_000.0

@@ -14,7 +14,8 @@ import msgspec
 from compactlab.sim.conversation import Conversation, Event, Fact, Rewind
 from compactlab.sim.memory import Remembered
 from compactlab.sim.message import Call, Kind, Message, Part, Source, verbatim
-from compactlab.sim.view import Messages, View
+from compactlab.sim.messages import Messages
+from compactlab.sim.view import View
 
 T = TypeVar("T")
 

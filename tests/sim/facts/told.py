@@ -8,7 +8,8 @@ from compactlab.sim.conversation import Conversation, Event, Fact, Need, Rewind
 from compactlab.sim.facts import Ledger, Tracker, ledger_of
 from compactlab.sim.memory import Remembered
 from compactlab.sim.message import Call, Kind, Message, Part, Role, Source, verbatim
-from compactlab.sim.view import Messages, View
+from compactlab.sim.messages import Messages
+from compactlab.sim.view import View
 
 
 def say(id: str, text: str, role: Role = "user") -> Message:

@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 from compactlab.sim.conversation import Compaction, Conversation, Event, Rewind
 from compactlab.sim.host import Host
 from compactlab.sim.message import Call, Message, Part, Role, Source, Usage, verbatim
+from compactlab.sim.messages import Messages
 from compactlab.sim.phase import Phase
 from compactlab.sim.replay import record
 from compactlab.sim.strategy import Lifetime, Strategy
 from compactlab.sim.summarize import Summarizer, SummaryRequest
 from compactlab.sim.trace import Header, Step, Trace
-from compactlab.sim.view import Messages, View
+from compactlab.sim.view import View
 
 # Counts as o200k does, caches as Anthropic does: prefixes from 1024 tokens on, for five minutes.
 MODEL = "gpt-5@anthropic"

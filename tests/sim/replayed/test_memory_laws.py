@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from compactlab.sim.conversation import Conversation, Fact
 from compactlab.sim.message import Message
+from compactlab.sim.messages import Messages
 from compactlab.sim.metrics import FAMILIES, Reading, figures
 from compactlab.sim.strategy import Lifetime
 from compactlab.sim.tokens import Tokenizer
 from compactlab.sim.trace import NOWHERE, Trace
-from compactlab.sim.view import Messages
 from compactlab.strategies.catalogue import find_strategy
 from tests.sim.replayed.remembered import forgetting, remembered
 

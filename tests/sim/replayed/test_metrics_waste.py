@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compactlab.sim.lineage import Place
 from compactlab.sim.message import Usage
 from compactlab.sim.metrics import METRICS, Reading, measure
 from compactlab.sim.metrics.price import ORDINARY, read_instead
 from compactlab.sim.phase import Phase
+from compactlab.sim.place import Place
 from compactlab.sim.prefill import PRESETS
 from compactlab.sim.strategy import Lifetime
 from compactlab.sim.summarize import SummaryRequest

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from compactlab.sim.errors import ContractError
 from compactlab.sim.message import Message, Part, Source, verbatim
+from compactlab.sim.messages import Messages
 from compactlab.sim.session import loses
-from compactlab.sim.view import Messages
 
 
 def said(id: str, text: str) -> Message:

@@ -19,13 +19,14 @@ from compactlab.sim.diff.excerpt import GAP, ends, excerpt
 from compactlab.sim.diff.line import STILL, TOLD, Line
 from compactlab.sim.diff.sides import paired, prompt_of
 from compactlab.sim.message import Message, Part, Source, verbatim
+from compactlab.sim.messages import Messages
 from compactlab.sim.meter import Meter
 from compactlab.sim.metrics import Reading
 from compactlab.sim.replay import record
 from compactlab.sim.tables import TABLES, Rows
 from compactlab.sim.tables.views import HEAD, SYSTEM, TAIL, columns_of
 from compactlab.sim.trace import Step
-from compactlab.sim.view import Messages, View
+from compactlab.sim.view import View
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.summarizers.catalogue import find_summarizer
 from tests.sim.replayed.rewritten import replays

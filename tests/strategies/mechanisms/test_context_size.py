@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compactlab.sim.message import Message, Part, Source, verbatim
-from compactlab.sim.view import Messages
+from compactlab.sim.messages import Messages
 from compactlab.strategies.mechanisms.langchain.approximate import approximate, approximate_claude
 from compactlab.strategies.mechanisms.langchain.context_size import (
     clauses,

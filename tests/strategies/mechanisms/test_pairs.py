@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compactlab.sim.message import Message, Part, verbatim
-from compactlab.sim.view import Messages
+from compactlab.sim.messages import Messages
 from compactlab.strategies.mechanisms.openclaw.pairs import MISSING, Mender, repair
 
 # Blocks of a log in which everything may go wrong.

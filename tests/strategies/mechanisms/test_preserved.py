@@ -3,7 +3,7 @@
 import pytest
 
 from compactlab.sim.message import Message, Source, verbatim
-from compactlab.sim.view import Messages
+from compactlab.sim.messages import Messages
 from compactlab.strategies.mechanisms.openclaw.preserved import HEADING, split_turns, turns_section
 from compactlab.strategies.mechanisms.pi.summary import text_of
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compactlab.sim.message import Message, Part, frame, verbatim
-from compactlab.sim.view import Messages
+from compactlab.sim.messages import Messages
 from compactlab.strategies.mechanisms.openclaw.pruning import (
     context_chars,
     is_expired,

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from compactlab.sim.message import Message, Part, frame, verbatim
-from compactlab.sim.view import Messages
+from compactlab.sim.messages import Messages
 from compactlab.strategies.mechanisms.openclaw.recovery import (
     Counted,
     block,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from compactlab.sim.view import Messages
+from compactlab.sim.messages import Messages
 from compactlab.sim.weight import Weight
 
 Size = tuple[str, float]

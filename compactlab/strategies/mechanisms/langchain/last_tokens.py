@@ -7,7 +7,7 @@ from bisect import bisect_left
 import msgspec
 
 from compactlab.sim.message import Message
-from compactlab.sim.view import Messages
+from compactlab.sim.messages import Messages
 from compactlab.sim.weight import Weight
 from compactlab.strategies.mechanisms.middle import without_middle
 

@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 
 from compactlab.sim.message import Message, Part, Source
-from compactlab.sim.view import Messages
+from compactlab.sim.messages import Messages
 from compactlab.sim.weight import Weight
 
 SYSTEM = "system"

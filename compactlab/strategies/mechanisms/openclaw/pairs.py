@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple, get_args
 import msgspec
 
 from compactlab.sim.message import FAILED, Message, Part
-from compactlab.sim.view import Messages
+from compactlab.sim.messages import Messages
 from compactlab.strategies.mechanisms.pi.preparation import at_least
 from compactlab.strategies.mechanisms.stub import Edits
 from compactlab.strategies.mechanisms.units import BLANKS

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from compactlab.sim.message import Message
+from compactlab.sim.messages import Messages
 from compactlab.sim.tokens import chars4, utf16_length
-from compactlab.sim.view import Messages
 from compactlab.sim.weight import Weight
 from compactlab.strategies.mechanisms.cut import starts_turn
 from compactlab.strategies.mechanisms.estimate import estimate, role_of

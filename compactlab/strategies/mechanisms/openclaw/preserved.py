@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from compactlab.sim.message import Message, Part, Source
+from compactlab.sim.messages import Messages
 from compactlab.sim.tokens import utf16_length
-from compactlab.sim.view import Messages
 from compactlab.strategies.mechanisms.estimate import role_of
 from compactlab.strategies.mechanisms.openclaw.pairs import answers, repair
 from compactlab.strategies.mechanisms.pi.summary import plain

@@ -8,8 +8,8 @@ from functools import cache, partial
 from typing import Literal, get_args
 
 from compactlab.sim.message import FRAME, Message
+from compactlab.sim.messages import Messages
 from compactlab.sim.tokens import utf16_length
-from compactlab.sim.view import Messages
 from compactlab.sim.weight import remembered
 from compactlab.strategies.mechanisms.openclaw.pruning_settings import Pruning, may_prune
 from compactlab.strategies.mechanisms.openclaw.trim import cleared, trimmed

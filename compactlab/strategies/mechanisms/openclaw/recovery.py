@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from compactlab.sim.message import Message, Source
+from compactlab.sim.messages import Messages
 from compactlab.sim.tokens import utf16_length
-from compactlab.sim.view import Messages
 from compactlab.strategies.mechanisms.speech import speaker, spoken
 from compactlab.strategies.mechanisms.units import BLANKS, head, whole
 

@@ -9,8 +9,9 @@ from typing import Any
 from compactlab.sim.framing import compacted
 from compactlab.sim.host import Host
 from compactlab.sim.message import FAILED, Message, Part
+from compactlab.sim.messages import Messages
 from compactlab.sim.phase import Phase
-from compactlab.sim.view import Messages, View
+from compactlab.sim.view import View
 from compactlab.strategies.mechanisms.cut import tail
 from compactlab.strategies.mechanisms.estimate import last_usage
 from compactlab.strategies.mechanisms.pi.entries import Entry, last_compaction

@@ -1,0 +1,267 @@
+"""What an Anthropic cache holds: entries by the prefix that they stand for.
+
+The rules are those of :mod:`compactlab.sim.cache.anthropic`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain, compress, count, pairwise
+from typing import NamedTuple
+
+from compactlab.sim.cache.marks import (
+    Mark,
+    check_marks,
+    parse_marks,
+    set_marks,
+    walk,
+    walk_further,
+)
+from compactlab.sim.cache.policy import Cache, Lookup, Request
+from compactlab.sim.cache.salt import Salt
+from compactlab.sim.prompt import Prompt
+
+# Blocks at the end of a prompt that cannot be marked: thinking, empty texts.
+_TAIL = 3
+# So many blocks at the end are looked through at every request: that is where prompts are edited.
+_REVISED = 64
+
+
+class Rules(NamedTuple):
+    """What is stored, and what is found; see :class:`compactlab.sim.cache.anthropic.Anthropic`.
+
+    Parameters
+    ----------
+    minimum, ttl, marks, lookback, runs_are_one
+        As there.
+    lives
+        Seconds that an entry lives unread, by the lifetime that is asked for.
+    """
+
+    minimum: int
+    ttl: str
+    marks: tuple[str, ...]
+    lookback: int
+    runs_are_one: bool
+    lives: Mapping[str, float]
+
+
+class _Entry:
+    """A prefix that was sent, stored or not.
+
+    When it was last touched, how long it lives, from when it can be read; and the cause for which
+    it was not stored at all.
+    """
+
+    __slots__ = ("lifetime", "touched", "unstored", "visible")
+
+    def __init__(self, touched: float, lifetime: float, visible: float, unstored: str = "") -> None:
+        self.touched, self.lifetime, self.visible = touched, lifetime, visible
+        self.unstored = unstored
+
+    def why_not(self, at: float) -> str:
+        """The cause for which it cannot be read; "" if it can."""
+        if self.unstored:
+            return self.unstored
+        if at - self.touched > self.lifetime:
+            return "ttl_expired"
+        return "concurrent_cold" if self.visible > at else ""
+
+
+class Entries(Cache):
+    """Prefixes by key: those that are stored, and why others are not.
+
+    Parameters
+    ----------
+    rules
+        What is stored and what is found.
+    """
+
+    def __init__(self, rules: Rules) -> None:
+        self._rules = rules
+        self._places: dict[str, list[tuple[str, str]]] = {}
+        self._entries: dict[int, _Entry] = {}
+        # Of the entries, by their tokens, at which blocks they end.
+        self._ends: dict[int, set[int]] = {}
+        self._salt = Salt()
+        self._named: Callable[[int], int] = int  # of the prompt looked up, a block's key
+        # Blocks from one to another at which no entry ends, if that is the name of the last.
+        self._bare = 0, -1, 0
+        # Of the prompt looked up, blocks from one to another at which none does.
+        self._empty = 0, -1
+
+    def request(self, request: Request) -> Lookup:
+        """Look up, then store."""
+        prompt, lost, rules = request.prompt, request.lost, self._rules
+        totals = prompt.totals
+        marks = set_marks(self._marks(request.ttl or rules.ttl), prompt)
+        if not totals:
+            return Lookup()
+        self._salt.take(request.settings, prompt)
+        self._named, self._empty = self._salt.names(prompt), (0, -1)
+        missed: dict[str, int] = {}
+        blocks = [-1, *[mark.block for mark in marks]]
+        hits = [self._find(request, *pair, missed) for pair in pairwise(blocks)]
+        hit, last = max(hits, default=-1), blocks[-1]
+        if last < len(totals) - 1 or hit < last - rules.lookback:
+            self._look_beyond(request, last, hit, missed)
+        causes = _ascending(missed, hit, totals) if missed else ()
+        read = totals[hit] if hit >= 0 else 0
+        if lost and read:
+            causes, read = (("eviction", read), *causes), 0
+        hour = five = read
+        for mark, found in zip(marks, hits, strict=True):
+            if (found == mark.block and not lost) or self._store(request, mark):
+                five = max(five, totals[mark.block])
+                hour = five if mark.ttl == "1h" else hour
+        if last < len(totals) - 1:
+            self._note(prompt, len(totals) - 1, "no_cache")
+        return Lookup(read, five - hour, hour - read, causes)
+
+    def _marks(self, ttl: str) -> list[tuple[str, str]]:
+        """The marked places, each with its lifetime, if the client asks for this one."""
+        places = self._places.get(ttl)
+        if places is None:
+            check_marks(self._rules.marks, ttl)
+            places = self._places[ttl] = parse_marks(self._rules.marks, ttl)
+        return places
+
+    def _find(self, request: Request, before: int, mark: int, missed: dict[str, int]) -> int:
+        """Where the longest entry ends that is found from a mark, -1 if none is found.
+
+        What ends at the mark before, or in front of it, is found from there.
+        """
+        lookback = self._rules.lookback
+        found = self._first(request, walk(mark, lookback), missed)
+        if (
+            found < 0
+            and self._rules.runs_are_one
+            and any(self._known(request.prompt, before + 1, mark - lookback))
+        ):
+            further = walk_further(request.prompt, mark, lookback)
+            found = self._first(request, further, missed)
+        return found
+
+    def _first(self, request: Request, blocks: Iterable[int], missed: dict[str, int]) -> int:
+        """The first of the blocks where an entry ends that can be read, -1 if none; touch it.
+
+        Of the others that are walked over, keep where the longest ends, by the cause for which
+        it could not be read.
+        """
+        at, totals = request.at, request.prompt.totals
+        ends, entries, named = self._ends, self._entries, self._named
+        for block in blocks:
+            here = ends.get(totals[block])
+            if here is None or block not in here:  # of most blocks that is all there is to know
+                continue
+            entry = entries.get(named(block))
+            if entry is None:
+                continue
+            why = entry.why_not(at)
+            if not why:
+                if not request.lost:
+                    entry.touched = at
+                return block
+            _furthest(missed, why, block)
+        return -1
+
+    def _look_beyond(self, request: Request, last: int, hit: int, missed: dict[str, int]) -> None:
+        """Add why entries were not read that no walk came to: behind the last mark, or too far.
+
+        An entry that was walked over does not end behind the last block that was seen.
+        """
+        prompt, at = request.prompt, request.at
+        end, far = len(prompt.totals) - 1, last - self._rules.lookback
+        seen = max(hit, *missed.values()) if missed else hit
+        for block, entry in self._known(prompt, last + 1, end):
+            _furthest(missed, entry.why_not(at) or "lookback_miss", block)
+            break
+        for block, entry in self._known(prompt, seen + 1, far):
+            why = entry.why_not(at) or "lookback_miss"
+            if why == "ttl_expired" and block < prompt.agreed - _TAIL:
+                continue  # alive, it would have been too far: what was changed is to blame
+            _furthest(missed, why, block)
+            if not entry.unstored:
+                break
+
+    def _known(self, prompt: Prompt, first: int, last: int) -> Iterable[tuple[int, _Entry]]:
+        """Where entries end from one block to another, the last one first, and the entries."""
+        start, end = self._empty
+        if first > last or (start <= first and last <= end):
+            return ()
+        return self._look(prompt, first, last)
+
+    def _look(self, prompt: Prompt, first: int, last: int) -> Iterator[tuple[int, _Entry]]:
+        """Look for entries where it is not known that there are none.
+
+        Mostly none ends for a long way, and the next prompt is the same up to near its end: then
+        nobody looks there again.
+        """
+        behind, upto, none = first, last - _REVISED, True
+        start, end, name = self._bare
+        if first <= end <= last and self._named(end) == name:
+            behind, upto = end + 1, upto if upto > end + _REVISED else end
+        likely = self._likely(prompt, behind, last)
+        if behind > first:
+            likely = chain(likely, self._likely(prompt, first, start - 1))
+        for block in likely:
+            entry = self._entries.get(self._named(block))
+            if entry is not None:
+                self._keep(prompt, block + 1, upto)
+                upto, none = -1, False
+                yield block, entry
+        if none:
+            self._empty = first, last
+        self._keep(prompt, first, upto)
+
+    def _likely(self, prompt: Prompt, first: int, last: int) -> Iterator[int]:
+        """Of the blocks from one to another, the last one first, those where an entry may end."""
+        totals, ends = prompt.totals, self._ends
+        for high in range(last, first - 1, -_REVISED):
+            low = max(high - _REVISED + 1, first)
+            likely = [*compress(count(low), map(ends.__contains__, totals[low : high + 1]))]
+            yield from (block for block in reversed(likely) if block in ends[totals[block]])
+
+    def _keep(self, prompt: Prompt, first: int, last: int) -> None:
+        """Keep in mind that between two blocks no entry ends, if that is worth it."""
+        if last - first > _REVISED:
+            self._bare = first, last, self._named(last)
+
+    def _store(self, request: Request, mark: Mark) -> bool:
+        """Write what ends at a mark and has not been found; whether it is long enough."""
+        prompt, at = request.prompt, request.at
+        if prompt.totals[mark.block] < self._rules.minimum:
+            self._note(prompt, mark.block, "below_minimum")
+            return False
+        key = self._named(mark.block)
+        entry = _Entry(at, self._rules.lives[mark.ttl], at + request.latency)
+        known = self._entries.get(key)
+        if known and known.why_not(at) in ("", "concurrent_cold"):
+            # Written a second time while the first one lives: nobody can tell the two apart.
+            entry.visible = min(known.visible, entry.visible)
+            if known.touched + known.lifetime >= at + entry.lifetime:
+                entry.touched, entry.lifetime = known.touched, known.lifetime
+        self._put(prompt, mark.block, key, entry)
+        return True
+
+    def _note(self, prompt: Prompt, block: int, cause: str) -> None:
+        """Remember that a prefix was sent and, for this cause, not stored."""
+        key = self._named(block)
+        if key not in self._entries:
+            self._put(prompt, block, key, _Entry(0.0, 0.0, 0.0, cause))
+
+    def _put(self, prompt: Prompt, block: int, key: int, entry: _Entry) -> None:
+        self._entries[key] = entry
+        self._ends.setdefault(prompt.totals[block], set()).add(block)
+        if self._bare[0] <= block <= self._bare[1]:
+            self._bare = 0, -1, 0
+
+
+def _furthest(missed: dict[str, int], cause: str, block: int) -> None:
+    missed[cause] = max(missed.get(cause, -1), block)
+
+
+def _ascending(missed: dict[str, int], hit: int, totals: list[int]) -> tuple[tuple[str, int], ...]:
+    """The causes with their tokens, as far as they reach beyond what was found."""
+    causes = [(why, totals[block]) for why, block in missed.items() if block > hit]
+    return tuple(sorted(causes, key=lambda pair: pair[1]))
