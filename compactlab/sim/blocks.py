@@ -66,10 +66,11 @@ class Blocks:
         blocks = _symbols(message.role, message.parts), self.sizes(message)
         known = message, blocks, sum(blocks[1])
         self._known[id(message)] = known
-        if any(part.type == "image" for part in message.parts):
+        types = [part.type for part in message.parts]
+        if "image" in types:
             self.pictures.add(id(message))
-        spoken = [part.type != "thinking" for part in message.parts]
-        if not all(spoken):
+        if "thinking" in types:
+            spoken = [type != "thinking" for type in types]
             symbols, tokens = (tuple(compress(of, spoken)) for of in blocks)
             self.thoughts[id(message)] = symbols, tokens
         return known
@@ -93,7 +94,7 @@ def forget_blocks() -> None:
 
 
 def _symbols(role: str, parts: Iterable[Part]) -> tuple[int, ...]:
-    return tuple(_symbol(role, part) for part in parts)
+    return tuple([_symbol(role, part) for part in parts])
 
 
 def _symbol(role: str, part: Part) -> int:

@@ -9,32 +9,18 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from operator import indexOf
-from typing import NamedTuple
 
 from compactlab.sim.message import Message
 from compactlab.sim.weight import Weight
 
+Edit = tuple[int, int, int]
+"""How one sequence of messages became another: *same*, *gone* and *come*.
 
-class Edit(NamedTuple):
-    """How one sequence of messages became another.
-
-    Whatever is edited in place, left out or cut off in front leaves most of what stands behind it
-    as it was: nobody need look at that again.
-
-    Parameters
-    ----------
-    same
-        How many leading messages are the same.
-    gone
-        Index in the one sequence up to which it was changed from there on.
-    come
-        Index in the other up to which stands what came instead. Behind it follow the messages that
-        stood behind ``gone``, all of them, and then what is new.
-    """
-
-    same: int
-    gone: int
-    come: int
+Whatever is edited in place, left out or cut off in front leaves most of what stands behind it as it
+was: nobody need look at that again. The first *same* messages are the same. From there on the one
+sequence was changed up to the index *gone*; what came instead stands in the other up to the index
+*come*. Behind it follow the messages that stood behind *gone*, all of them, and then what is new.
+"""
 
 
 def first_true(found: Iterable[bool], otherwise: int) -> int:

@@ -155,20 +155,20 @@ class Messages(Sequence[Message]):
         return 0
 
     def edit(self, other: Messages) -> Edit:
-        """How this sequence became the other.
+        """How this sequence became the other: same, gone and come.
 
         Examples
         --------
         >>> one, two, three, four = (Message(i, "user", ()) for i in "1234")
         >>> Messages([one, two, three]).edit(Messages([one, three, four]))
-        Edit(same=1, gone=2, come=1)
+        (1, 2, 1)
         """
         ahead = self.ahead_of(other)
         if ahead:
-            return Edit(0, ahead, 0)
+            return 0, ahead, 0
         same = self.shared(other)
         if same == self._stop - self._start:
-            return Edit(same, same, same)
+            return same, same, same
         mine = self._buffer.items[self._start + same : self._stop]
         its = other._buffer.items[other._start + same : other._stop]
         # What is new is little: from the end it is not far to the last one that was there before.
@@ -176,7 +176,7 @@ class Messages(Sequence[Message]):
         its = its[: len(its) - new]
         moved = first_true(map(is_not, reversed(mine), reversed(its)), min(len(mine), len(its)))
         come = same + (len(its) - moved if moved else len(its) + new)
-        return Edit(same, len(self) - moved, come)
+        return same, len(self) - moved, come
 
     def holds(self, message: Message) -> bool:
         """Whether a message is among these, that very object."""

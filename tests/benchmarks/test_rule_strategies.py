@@ -83,6 +83,7 @@ def tell(benchmark: BenchmarkFixture, what: str, calls: int) -> None:
     print(f"\n{what}, {how}: {rate:,.0f} calls a second")
 
 
+@pytest.mark.benchmark(disable_gc=True)  # as a run does
 @pytest.mark.parametrize("spec", TEN)
 def test_replay_alone(benchmark: BenchmarkFixture, spec: str) -> None:
     """Strategy, prompt, cache and bill: what a strategy costs before anything is made of it."""

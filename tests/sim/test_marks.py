@@ -55,7 +55,7 @@ def test_marks_stand_where_one_finds_them_by_trying_every_block(
 ) -> None:
     naive = ReferenceCache(Anthropic(marks=marks), QUICK)
     for view in grown:
-        expected = [Mark(end - 1, ttl) for end, ttl in naive._marked(view, "5m").items()]
+        expected = [(end - 1, ttl) for end, ttl in naive._marked(view, "5m").items()]
         assert marked(view, *marks) == expected
 
 
@@ -97,28 +97,28 @@ def test_a_mark_without_a_lifetime_has_that_of_the_request() -> None:
 def test_tools_come_before_the_system_prompt_and_both_before_the_rest() -> None:
     view = View((TOOL, TOOL, SYSTEM)).append(sized("m", 10, 10))
     ends = marked(view, "tools:1h", "system:1h", "last")
-    assert ends == [Mark(1, "1h"), Mark(2, "1h"), Mark(4, "5m")]
+    assert ends == [(1, "1h"), (2, "1h"), (4, "5m")]
 
 
 def test_what_the_prompt_does_not_have_is_not_marked() -> None:
     assert marked(View().append(sized("m", 10)), "tools", "system") == []
-    assert marked(View((SYSTEM,)), "tools", "system", "last") == [Mark(0, "5m")]
+    assert marked(View((SYSTEM,)), "tools", "system", "last") == [(0, "5m")]
 
 
 def test_the_mark_moves_back_from_thinking_and_empty_texts() -> None:
     thought, nothing = part("thinking", "hm"), text("")
     for tail in [(thought,), (nothing,), (thought, nothing, thought)]:
         view = View((SYSTEM,)).append(sized("m", 10), Message("n", "assistant", tail))
-        assert marked(view, "last") == marked(view, "auto") == [Mark(1, "5m")]
+        assert marked(view, "last") == marked(view, "auto") == [(1, "5m")]
 
 
 def test_it_moves_back_into_the_system_prompt_and_beyond_that_there_is_none() -> None:
     only = Message("n", "assistant", (part("thinking", "hm"),))
-    assert marked(View((SYSTEM, text(""))).append(only), "system", "last") == [Mark(0, "5m")]
-    assert marked(View((text("cwd", name=CLIENT_CONTEXT),)).append(only), "last") == [Mark(0, "5m")]
+    assert marked(View((SYSTEM, text(""))).append(only), "system", "last") == [(0, "5m")]
+    assert marked(View((text("cwd", name=CLIENT_CONTEXT),)).append(only), "last") == [(0, "5m")]
     assert marked(View().append(only), "last") == []
 
 
 def test_an_empty_result_of_a_tool_can_be_marked() -> None:
     view = View().append(Message("n", "tool", (part("tool_result", ""),)))
-    assert marked(view, "last") == [Mark(0, "5m")]
+    assert marked(view, "last") == [(0, "5m")]

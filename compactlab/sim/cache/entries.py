@@ -100,7 +100,7 @@ class Entries(Cache):
         self._salt.take(request.settings, prompt)
         self._named, self._empty = self._salt.names(prompt), (0, -1)
         missed: dict[str, int] = {}
-        blocks = [-1, *[mark.block for mark in marks]]
+        blocks = [-1, *[block for block, _ in marks]]
         hits = [self._find(request, *pair, missed) for pair in pairwise(blocks)]
         hit, last = max(hits, default=-1), blocks[-1]
         if last < len(totals) - 1 or hit < last - rules.lookback:
@@ -111,9 +111,10 @@ class Entries(Cache):
             causes, read = (("eviction", read), *causes), 0
         hour = five = read
         for mark, found in zip(marks, hits, strict=True):
-            if (found == mark.block and not lost) or self._store(request, mark):
-                five = max(five, totals[mark.block])
-                hour = five if mark.ttl == "1h" else hour
+            block, ttl = mark
+            if (found == block and not lost) or self._store(request, mark):
+                five = max(five, totals[block])
+                hour = five if ttl == "1h" else hour
         if last < len(totals) - 1:
             self._note(prompt, len(totals) - 1, "no_cache")
         return Lookup(read, five - hour, hour - read, causes)
@@ -230,18 +231,19 @@ class Entries(Cache):
     def _store(self, request: Request, mark: Mark) -> bool:
         """Write what ends at a mark and has not been found; whether it is long enough."""
         prompt, at = request.prompt, request.at
-        if prompt.totals[mark.block] < self._rules.minimum:
-            self._note(prompt, mark.block, "below_minimum")
+        block, ttl = mark
+        if prompt.totals[block] < self._rules.minimum:
+            self._note(prompt, block, "below_minimum")
             return False
-        key = self._named(mark.block)
-        entry = _Entry(at, self._rules.lives[mark.ttl], at + request.latency)
+        key = self._named(block)
+        entry = _Entry(at, self._rules.lives[ttl], at + request.latency)
         known = self._entries.get(key)
         if known and known.why_not(at) in ("", "concurrent_cold"):
             # Written a second time while the first one lives: nobody can tell the two apart.
             entry.visible = min(known.visible, entry.visible)
             if known.touched + known.lifetime >= at + entry.lifetime:
                 entry.touched, entry.lifetime = known.touched, known.lifetime
-        self._put(prompt, mark.block, key, entry)
+        self._put(prompt, block, key, entry)
         return True
 
     def _note(self, prompt: Prompt, block: int, cause: str) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice, pairwise
-from typing import NamedTuple
 
 from compactlab.sim.message import Part
 from compactlab.sim.prompt import Prompt
@@ -20,11 +19,8 @@ MOST = 4
 RUNS = ("tool_call", "tool_result")
 
 
-class Mark(NamedTuple):
-    """A marked block, and the lifetime of the entry that ends there."""
-
-    block: int
-    ttl: str
+Mark = tuple[int, str]
+"""A marked block, and the lifetime of the entry that ends there."""
 
 
 def check_marks(marks: Sequence[str], ttl: str) -> None:
@@ -81,7 +77,7 @@ def set_marks(places: Sequence[tuple[str, str]], prompt: Prompt) -> list[Mark]:
         else:
             block = _last_markable(prompt)
         if block > before:
-            marks.append(Mark(block, ttl))
+            marks.append((block, ttl))
             before = block
     return marks
 

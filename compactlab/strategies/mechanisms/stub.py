@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,8 +22,13 @@ def results_of(message: Message) -> list[Result]:
 
     A result is its text and what follows it up to the next one: images have no call of their own.
     """
+    parts = message.parts
+    if message.role != "tool":
+        return []
+    if len(parts) == 1:  # nearly always
+        return [parts] if parts[0].type == "tool_result" else []
     found: list[list[Part]] = []
-    for part in message.parts if message.role == "tool" else ():
+    for part in parts:
         new = part.type == "tool_result" and (not found or part.call_id != found[-1][0].call_id)
         if new:
             found.append([part])
@@ -61,8 +66,10 @@ def stub(result: Result, text: str) -> Part:
     )
 
 
-def sources_of(parts: Iterable[Part]) -> tuple[Source, ...]:
+def sources_of(parts: Sequence[Part]) -> tuple[Source, ...]:
     """All that parts stand for, each once."""
+    if len(parts) == len(parts[0].sources) == 1:  # nearly always
+        return parts[0].sources
     return tuple(dict.fromkeys(source for part in parts for source in part.sources))
 
 
