@@ -103,7 +103,8 @@ class Buffer:
             more = 0
             for place, following in pairwise([*places, stop]):
                 if place + 1 < len(sums):
-                    more += weight(items[place]) - weight(self.items[place])
+                    before = self.sums[weight]
+                    more += weight(items[place]) - (before[place + 1] - before[place])
                     if more:
                         span = slice(place + 1, following + 1)
                         sums[span] = [known + more for known in sums[span]]

@@ -53,9 +53,8 @@ class Clearing:
 
     def __call__(self, message: Message) -> int:
         """Weigh a message by how many of its results can be cleared, as far as it tells itself."""
-        if message.role != "tool":
-            return 0
-        return sum([self.clears(*result) for result in results_of(message)])
+        results = results_of(message)
+        return sum([self.clears(*result) for result in results]) if results else 0
 
     def clears(self, first: Part, *_: Part) -> bool:
         """Whether a result can be cleared: it still says something, and no rule keeps it."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from operator import attrgetter
 
 from compactlab.sim.message import Message
 from compactlab.sim.messages import Messages
+from compactlab.sim.weight import Weight
 
 
 def after_results(messages: Messages, index: int) -> int:
@@ -51,9 +53,8 @@ def _answers(message: Message, calls: set[str]) -> bool:
     return any(part.call_id in calls for part in message.parts if part.type == "tool_result")
 
 
-def starts_turn(message: Message) -> int:
-    """Weigh a message by whether a person starts a turn with it."""
-    return int(message.starts_turn)
+starts_turn: Weight = attrgetter("starts_turn")
+"""Weighs a message by whether a person starts a turn with it."""
 
 
 def current_turn(messages: Messages) -> int:

@@ -56,7 +56,7 @@ class Masking:
 
     def maskable(self, message: Message) -> int:
         """Weigh a message by whether it may be masked once it is old."""
-        if not is_open(message):
+        if message.role == "assistant" or not is_open(message):
             return 0
         kept = self.always_keep_output_for_tags
         return int(not (kept and _meet(self.tags(message), kept)))

@@ -47,7 +47,7 @@ def unstubbed(message: Message) -> int:
     if message.role != "tool":
         return 0
     if len(message.parts) == 1:
-        return int(not is_stub(message.parts))
+        return int(message.parts[0].kind != "stub")
     return sum(not is_stub(result) for result in results_of(message))
 
 

@@ -166,7 +166,10 @@ class _Work:
 
 
 def _tool(message: Message) -> str:
-    return next((part.name for part in message.parts if part.call_id), message.parts[0].name)
+    first = message.parts[0]
+    if first.call_id:  # nearly always
+        return first.name
+    return next((part.name for part in message.parts if part.call_id), first.name)
 
 
 def _pictured(message: Message) -> bool:
