@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import Literal, get_args
 
@@ -121,8 +121,7 @@ def prune(
     work.trim(images=images)
     if settings.hard_clear and work.exceeds():
         work.clear()
-    changed = {n: result for n, result in work.results.items() if result is not messages[n]}
-    return messages.replace(changed)
+    return messages.replace(work.changed)
 
 
 @dataclass
@@ -134,6 +133,7 @@ class _Work:
     total: int
     results: dict[int, Message]
     edits: Edits
+    changed: dict[int, Message] = field(default_factory=dict)
 
     def exceeds(self) -> bool:
         """Whether the context still fills its larger share of the window."""
@@ -161,8 +161,10 @@ class _Work:
             self._put(place, self.edits.of(message, how, edit))
 
     def _put(self, place: int, message: Message) -> None:
-        self.total += context_chars(message) - context_chars(self.results[place])
-        self.results[place] = message
+        before = self.results[place]
+        if message is not before:  # few are too long
+            self.total += context_chars(message) - context_chars(before)
+            self.results[place] = self.changed[place] = message
 
 
 def _tool(message: Message) -> str:
