@@ -71,9 +71,16 @@ def read(path: str | Path, *, lenient: bool = False) -> Iterator[Conversation]:
         If the file is of no known format, or something in it cannot be read.
     """
     path = Path(path)
-    reader = _reader(path)
+    known = ", ".join(each.name for each in FORMATS)
+    try:
+        reader = _reader(path)
+    except InputError as error:
+        if error.line != 1:
+            raise
+        # Not even its first line: perhaps it is none at all.
+        told = f"{error.message}; transcripts are of one of these formats: {known}"
+        raise InputError(told, error.path, error.line) from None
     if reader is None:
-        known = ", ".join(each.name for each in FORMATS)
         raise InputError(f"this is no transcript of a known format ({known})", str(path))
     return reader.read(path, lenient)
 

@@ -64,6 +64,13 @@ def test_an_unknown_format_is_told_the_known_ones(tmp_path: Path) -> None:
         transcripts.read(path)
 
 
+def test_whoever_names_a_plain_text_is_told_the_known_formats_too(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("hello\n")
+    with pytest.raises(InputError, match=r"notes\.txt:1: not JSON.*of these formats: native, pi"):
+        transcripts.read(path)
+
+
 def test_a_folder_is_searched_in_order(transcript: Transcript, tmp_path: Path) -> None:
     (tmp_path / "deep" / "er").mkdir(parents=True)
     names = ["b.jsonl", "a.jsonl", "deep/er/c.jsonl"]

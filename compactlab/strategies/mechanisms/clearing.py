@@ -146,9 +146,12 @@ def clear_tool_uses(
         past.result = past.result.branch(len(past.source), messages[len(past.source) :])
         past.source = messages
         return past.result
+    first = _first(messages, rule, stop, past.final)
+    if rule.gate == "api" and messages[first : stop[0] + 1].total(weight) < rule.clear_at_least:
+        return messages  # not even all of that would be enough
     changes = _Changes(messages, past.edits)
     final, saved, settled = _settled(messages, stop[0]), past.saved, past.saved
-    for use in _uses(messages, rule, stop, past.final):
+    for use in _uses(messages, rule, stop, first):
         saved += changes.clear(use, rule, weight)
         settled = saved if use.message < final else settled
         past.enough = rule.gate == "langchain" and 0 < rule.clear_at_least <= saved
@@ -212,12 +215,17 @@ def _older(messages: Messages, keep: int) -> tuple[int, int]:
     return index, messages[index:].total(_results) - keep
 
 
-def _uses(messages: Messages, rule: Clearing, stop: tuple[int, int], start: int) -> Iterator[_Use]:
-    """The uses that can be cleared from a message on, oldest first."""
+def _first(messages: Messages, rule: Clearing, stop: tuple[int, int], start: int) -> int:
+    """Index of the call whose result is the first, from a message on, that can be cleared."""
     prefix = messages[: stop[0] + 1]
     first = max(start, prefix.last_holding(rule, prefix.total(rule)) or 0)
-    caller = next((n for n in range(first, -1, -1) if messages[n].role == "assistant"), None)
-    for index, message in enumerate(prefix[first:], first):
+    return next((n for n in range(first, -1, -1) if messages[n].role == "assistant"), first)
+
+
+def _uses(messages: Messages, rule: Clearing, stop: tuple[int, int], first: int) -> Iterator[_Use]:
+    """The uses that can be cleared from a message on, oldest first."""
+    caller: int | None = None
+    for index, message in enumerate(messages[first : stop[0] + 1], first):
         if message.role == "assistant":
             caller = index
         for place, result in enumerate(results_of(message)):
