@@ -86,6 +86,9 @@ class Messages(Sequence[Message]):
     def __hash__(self) -> int:
         return hash(tuple(self))
 
+    def __reduce__(self) -> tuple[type[Messages], tuple[list[Message]]]:
+        return Messages, (list(self),)  # not what else is stored with them
+
     def __repr__(self) -> str:
         return f"Messages({[message.id for message in self]})"
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -217,6 +219,13 @@ def test_messages_are_immutable() -> None:
         messages[0] = POOL[1]  # type: ignore[index]
     with pytest.raises(AttributeError):
         messages.extra = 1  # type: ignore[attr-defined]
+
+
+def test_messages_travel_alone() -> None:
+    """Not with all that was ever stored beside them."""
+    sent = pickle.dumps(Messages(POOL)[1:2])
+    assert pickle.loads(sent) == Messages(POOL[1:2])
+    assert len(sent) < len(pickle.dumps(POOL))
 
 
 def test_messages_are_sliced_in_order() -> None:

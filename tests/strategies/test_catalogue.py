@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from types import SimpleNamespace
 
 import pytest
@@ -96,6 +97,14 @@ def test_every_strategy_of_the_face_is_in_the_catalogue():
 )
 def test_a_text_names_a_strategy(text, spec):
     assert find_strategy(text).spec == spec
+
+
+@pytest.mark.parametrize("text", catalogue.LINE_UP)
+def test_a_strategy_that_travels_to_a_worker_does_there_what_it_does_here(text, tell, sent):
+    strategy, conversation = find_strategy(text), tell("uatata" * 4)
+    there = pickle.loads(pickle.dumps(strategy))
+    assert there == strategy
+    assert sent(conversation, there) == sent(conversation, strategy)
 
 
 def test_a_label_leaves_out_what_stands_at_its_default():
