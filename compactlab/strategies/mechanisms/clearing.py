@@ -53,8 +53,9 @@ class Clearing:
 
     def __call__(self, message: Message) -> int:
         """Weigh a message by how many of its results can be cleared, as far as it tells itself."""
-        results = results_of(message)
-        return sum([self.clears(*result) for result in results]) if results else 0
+        if message.role != "tool":
+            return 0
+        return sum([self.clears(*result) for result in results_of(message)])
 
     def clears(self, first: Part, *_: Part) -> bool:
         """Whether a result can be cleared: it still says something, and no rule keeps it."""
@@ -200,7 +201,7 @@ class _Changes:
 
 
 def _results(message: Message) -> int:
-    return len(results_of(message))
+    return len(results_of(message)) if message.role == "tool" else 0
 
 
 def _older(messages: Messages, keep: int) -> tuple[int, int]:
@@ -239,14 +240,10 @@ def _uses(messages: Messages, rule: Clearing, stop: tuple[int, int], first: int)
 
 
 def _call(message: Message, call_id: str) -> int | None:
-    return next(
-        (
-            place
-            for place, part in enumerate(message.parts)
-            if part.type == "tool_call" and part.call_id == call_id
-        ),
-        None,
-    )
+    for place, part in enumerate(message.parts):
+        if part.type == "tool_call" and part.call_id == call_id:
+            return place
+    return None
 
 
 def _edits(messages: Messages, use: _Use, rule: Clearing) -> Iterator[tuple[int, int, _Edit]]:
