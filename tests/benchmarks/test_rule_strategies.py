@@ -17,10 +17,12 @@ from pytest_benchmark.fixture import BenchmarkFixture
 from compactlab.scenarios.coding_agent import CodingAgent
 from compactlab.sim.conversation import Conversation
 from compactlab.sim.metrics import FAMILIES
+from compactlab.sim.metrics.reading import Reading
 from compactlab.sim.one_run import run_one
 from compactlab.sim.recording import Unseen
 from compactlab.sim.replay import record
 from compactlab.sim.run import Run
+from compactlab.sim.tables import CALLS
 from compactlab.sim.trace import Trace
 from compactlab.strategies.catalogue import find_strategy
 from tests.benchmarks.counters import counters
@@ -88,10 +90,10 @@ def tell(benchmark: BenchmarkFixture, what: str, calls: int) -> None:
 def test_replay_alone(benchmark: BenchmarkFixture, spec: str) -> None:
     """Strategy, prompt, cache and bill: what a strategy costs before anything is made of it."""
     conversation = session(500)
-    calls = len(replay_alone(conversation, spec).steps)
-    benchmark.extra_info["counters"] = {"calls": calls}
+    trace = replay_alone(conversation, spec)
+    benchmark.extra_info["counters"] = counters([CALLS.rows(Reading(trace, conversation))])
     benchmark.pedantic(replay_alone, (conversation, spec), rounds=15)
-    tell(benchmark, f"{spec} alone", calls)
+    tell(benchmark, f"{spec} alone", len(trace.steps))
 
 
 @pytest.mark.parametrize("spec", TEN)
