@@ -46,7 +46,7 @@ bench-peers: $(READY) ## measure replayed calls a second beside other tools, ins
 	$(BIN)/python examples/bench_peers.py
 
 # Built beside the checkout, from its source archive: what is compiled would stay beside its source.
-COMPILED := $(CURDIR)/.compiled/checkout
+COMPILED := .compiled/checkout
 compiled: $(READY) ## build a wheel whose replay is compiled to C, into .compiled; needs a C compiler
 	@rm -rf .compiled && mkdir -p $(COMPILED) && ln -s ../../shared .compiled/shared
 	$(BIN)/python -m build --sdist --outdir .compiled/dist
@@ -54,11 +54,11 @@ compiled: $(READY) ## build a wheel whose replay is compiled to C, into .compile
 	HATCH_BUILD_HOOK_ENABLE_MYPYC=true $(BIN)/python -m build --wheel --outdir .compiled/dist $(COMPILED)
 
 test-compiled: compiled ## run the tests of replay and strategies on that
-	cd $(COMPILED) && PYTHONPATH=$(COMPILED) $(CURDIR)/$(BIN)/pytest -m "not slow" -n 2 --dist loadfile \
+	cd $(COMPILED) && PYTHONPATH="$(CURDIR)/$(COMPILED)" ../../$(BIN)/pytest -m "not slow" -n 2 --dist loadfile \
 		tests/sim tests/strategies tests/conformance tests/test_compiled.py
 
 bench-compiled: compiled ## measure how many calls a second it makes under rule strategies
-	cd $(COMPILED) && PYTHONPATH=$(COMPILED) $(CURDIR)/$(BIN)/pytest tests/benchmarks/test_rule_strategies.py \
+	cd $(COMPILED) && PYTHONPATH="$(CURDIR)/$(COMPILED)" ../../$(BIN)/pytest tests/benchmarks/test_rule_strategies.py \
 		-o addopts=--import-mode=importlib --benchmark-only --benchmark-timer=tests.benchmarks.cpu.seconds -s
 
 RECORDED ?= ../shared/recorded
