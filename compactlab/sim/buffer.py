@@ -100,10 +100,9 @@ class Buffer:
         for place in places:
             items[place] = changes[place]
         for weight, sums in edited.sums.items():
-            more = 0
+            before, more = self.sums[weight], 0
             for place, following in pairwise([*places, stop]):
                 if place + 1 < len(sums):
-                    before = self.sums[weight]
                     more += weight(items[place]) - (before[place + 1] - before[place])
                     if more:
                         span = slice(place + 1, following + 1)

@@ -133,8 +133,7 @@ class Session:
             self._wait(time)
         self.now = max(self.now, time)
         state.log = state.log.append(message)
-        view = state.view
-        state.view = View(view.system, view.messages.append(message))
+        state.view = state.view.append(message)
         if state.turn is not None:
             state.turn = state.turn.append(message)
         state.new_turn = state.new_turn or message.starts_turn

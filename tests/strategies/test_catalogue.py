@@ -101,7 +101,7 @@ def test_a_text_names_a_strategy(text, spec):
 
 @pytest.mark.parametrize("text", catalogue.LINE_UP)
 def test_a_strategy_that_travels_to_a_worker_does_there_what_it_does_here(text, tell, sent):
-    strategy, conversation = find_strategy(text), tell("uatata" * 4)
+    strategy, conversation = find_strategy(text), tell("ucra" * 8, size=2_000)
     there = pickle.loads(pickle.dumps(strategy))
     assert there == strategy
     assert sent(conversation, there) == sent(conversation, strategy)

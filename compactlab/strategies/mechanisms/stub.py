@@ -13,7 +13,7 @@ from compactlab.sim.message import Message, Part, Source
 Result = tuple[Part, ...]
 """What answers one call: the tool's text, and whatever else it sent with it."""
 
-# How many edited messages, and ways, are remembered before all are forgotten.
+# How many edited messages are remembered before all are forgotten.
 _REMEMBERED = 20_000
 
 
@@ -117,27 +117,16 @@ class Edits:
         What else was found out of messages, by their ids; whoever puts it there holds them.
     """
 
-    known: dict[tuple[object, ...], dict[int, tuple[Message, Message]]] = field(
-        default_factory=dict
-    )
+    known: dict[tuple[object, ...], tuple[Message, Message]] = field(default_factory=dict)
     found: dict[tuple[object, ...], Any] = field(default_factory=dict)
-
-    def under(self, how: tuple[object, ...]) -> dict[int, tuple[Message, Message]]:
-        """The messages that have been edited that way, by their ids, and what became of them."""
-        made = self.known.get(how)
-        if made is None:
-            if len(self.known) >= _REMEMBERED:
-                self.known.clear()
-            made = self.known[how] = {}
-        return made
 
     def of(self, message: Message, how: tuple[object, ...], edit: Callable[[], Message]) -> Message:
         """The message, edited that way."""
-        made = self.under(how)
-        known = made.get(id(message))
+        key = (id(message), *how)
+        known = self.known.get(key)
         if known is None:
-            if len(made) >= _REMEMBERED:
-                made.clear()
+            if len(self.known) >= _REMEMBERED:
+                self.known.clear()
             # The message is held too: an id may be given again once its object is gone.
-            known = made[id(message)] = (message, edit())
+            known = self.known[key] = (message, edit())
         return known[1]

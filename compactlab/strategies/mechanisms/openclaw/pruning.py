@@ -143,15 +143,11 @@ class _Work:
         """Trim all that are too long."""
         rule = self.settings
         how = (rule.max_chars, rule.head_chars, rule.tail_chars)
-        way = ("trim", *how, images)
-        made = self.edits.under(way)
         for place, message in self.results.items():
-            known = made.get(id(message))
-            if known is None:
-                edit = partial(trimmed, message, *how, images=images)
-                self._put(place, self.edits.of(message, way, edit))
-            elif known[1] is not message:  # few are too long
-                self._put(place, known[1])
+            edited = self.edits.of(
+                message, ("trim", *how, images), partial(trimmed, message, *how, images=images)
+            )
+            self._put(place, edited)
 
     def clear(self) -> None:
         """Clear the oldest until it is enough, if there is enough to clear."""
@@ -166,7 +162,7 @@ class _Work:
 
     def _put(self, place: int, message: Message) -> None:
         before = self.results[place]
-        if message is not before:
+        if message is not before:  # few are too long
             self.total += context_chars(message) - context_chars(before)
             self.results[place] = self.changed[place] = message
 
