@@ -40,3 +40,14 @@ def test_a_run_is_walked_over_down_to_the_system_prompt() -> None:
     results = [msgspec.structs.replace(text("", size=10), type="tool_result") for _ in range(30)]
     run = system.append(Message("run", "tool", tuple(results)))
     assert agent.send(Request(run)).read == 500
+
+
+def test_what_another_prompt_lacked_is_looked_for_anew() -> None:
+    """Where the first prompt ends no entry, the third has one, which only a run leads to."""
+    agent = client(marks=("last",))
+    agent.send(Request(View().append(*(sized(f"m{number}", 10) for number in range(40)))))
+    system = View((text("", size=500),))
+    agent.send(Request(system))
+    results = [msgspec.structs.replace(text("", size=10), type="tool_result") for _ in range(30)]
+    run = system.append(Message("run", "tool", tuple(results)))
+    assert agent.send(Request(run)).read == 500
