@@ -14,6 +14,7 @@ from compactlab.naming import (
     loop_of,
     metrics_of,
     models_of,
+    planned_strategy,
     several,
     strategy_of,
     summarizer_of,
@@ -283,7 +284,7 @@ def plan(
         if isinstance(each, Conversation)
         for seed in range(seeds)
     ]
-    compared = tuple(map(strategy_of, several(strategies, (Strategy, str))))
+    compared = tuple(map(planned_strategy, several(strategies, (Strategy, str))))
     check_specs(compared)
     writers = summarizers_of(summarizer)
     computed = metrics_of(several(metrics, (str,)))

@@ -10,6 +10,7 @@ from compactlab.reports.comparison import JUDGING
 from compactlab.sim.caller import RECORDED
 from compactlab.sim.churn import Churn, read_churn
 from compactlab.sim.errors import InputError, ModelError, UsageError, unknown
+from compactlab.sim.foreign import kind_of
 from compactlab.sim.metrics import FAMILIES, METRICS
 from compactlab.sim.model import Catalogue, built_in
 from compactlab.sim.pricing import prices_of
@@ -18,7 +19,7 @@ from compactlab.sim.spec import build, parse_spec
 from compactlab.sim.strategy import Strategy
 from compactlab.sim.summarize import Summarizer
 from compactlab.sim.tables import TABLES, USUAL
-from compactlab.strategies.catalogue import find_strategy
+from compactlab.strategies.catalogue import find_strategy, known_strategy
 from compactlab.summarizers.catalogue import find_summarizer
 
 OPEN = "open"
@@ -69,7 +70,7 @@ def check_specs(strategies: Iterable[Strategy]) -> None:
     known: dict[str, Strategy] = {}
     for strategy in strategies:
         other = known.setdefault(strategy.spec, strategy)
-        if type(other) is not type(strategy):
+        if kind_of(other) != kind_of(strategy):
             raise UsageError(
                 f"two different strategies are called {strategy.spec}: rename the class of one"
             )
@@ -83,6 +84,11 @@ def several(given: Any, alone: tuple[type, ...]) -> list[Any]:
 def strategy_of(strategy: Strategy | str) -> Strategy:
     """A strategy, or the one that a spec names."""
     return find_strategy(strategy) if isinstance(strategy, str) else strategy
+
+
+def planned_strategy(strategy: Strategy | str) -> Strategy:
+    """A strategy, or the one that a spec names, whose code is not loaded if it is not ours."""
+    return known_strategy(strategy) if isinstance(strategy, str) else strategy
 
 
 def summarizer_of(summarizer: Summarizer | str) -> Summarizer:

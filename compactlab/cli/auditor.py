@@ -92,7 +92,7 @@ class Auditor:
         """The audits of a file; what is wrong with it costs itself alone."""
         from compactlab.reports.audit.ledger import Entry
         from compactlab.sim.blocks import forget_blocks
-        from compactlab.sim.one_run import told
+        from compactlab.sim.isolation import told
         from compactlab.sim.tokens import forget_counts
 
         entries = []

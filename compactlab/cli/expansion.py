@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from compactlab.cli.beside import beside, class_beside, conversation_beside, strategy_beside
 from compactlab.cli.faults import Faults, Place, shown
-from compactlab.cli.grid import Choice, Fixed, Grid, Pipe, read_grid
+from compactlab.cli.grid import Choice, Fixed, Grid, Pipe, read_apart, read_grid
 from compactlab.scenarios.catalogue import (
     SCENARIOS,
     SUITE,
@@ -19,6 +20,7 @@ from compactlab.scenarios.catalogue import (
     meant,
 )
 from compactlab.sim.errors import unknown
+from compactlab.sim.foreign import kind_of
 from compactlab.strategies import catalogue as strategies
 from compactlab.summarizers import catalogue as summarizers
 
@@ -48,7 +50,7 @@ class Expansion:
         if self._within_limit("strategies", choices):
             for choice in filter(None, choices):
                 for text, made in choice.points(self.faults):
-                    kinds = tuple(map(type, made.parts))
+                    kinds = tuple(map(kind_of, made.parts))
                     known.setdefault((made.spec, kinds), text)
         return list(known.values())
 
@@ -56,7 +58,7 @@ class Expansion:
         if isinstance(given, str):
             text = strategy_beside(self.folder, given)
             with self.faults.at(place):
-                return Fixed(text, strategies.find_strategy(text))
+                return Fixed(text, strategies.known_strategy(text))
         elif self._is_table(given, place, ("name", "pipeline")):
             return self._pipe(given, place) if "pipeline" in given else self._grid(given, place)
         return None
@@ -69,8 +71,11 @@ class Expansion:
             self.faults.add((*place, "name"), "write one name, with its fields as keys beside it")
         elif name:
             with self.faults.at((*place, "name")):
-                cls = strategies.find_class(name)
-                read = read_grid(name, cls, fields, place, self.faults)
+                if strategies.is_foreign_name(name):
+                    find, make = partial(strategies.find_class, name), strategies.known_strategy
+                    read = read_apart(name, fields, place, self.faults, find=find, make=make)
+                else:
+                    read = read_grid(name, strategies.find_class(name), fields, place, self.faults)
                 return read if len(self.faults) == before else None
         return None
 

@@ -21,6 +21,9 @@ class Faults:
     def __len__(self) -> int:
         return len(self._found)
 
+    def __iter__(self) -> Iterator[tuple[Place, str]]:
+        return iter(self._found)
+
     def add(self, place: Place, message: str) -> None:
         """Say what is wrong at a place."""
         self._found.setdefault((place, message))

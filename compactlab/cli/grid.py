@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import product
 from math import prod
 from typing import Any, Protocol
@@ -11,6 +11,8 @@ from typing import Any, Protocol
 from compactlab.cli.faults import Faults, Place
 from compactlab.cli.hint import hints_of, misfits, takes_list
 from compactlab.sim.errors import UsageError, unknown
+from compactlab.sim.foreign import PATIENCE
+from compactlab.sim.isolation import isolated
 from compactlab.sim.strategy import Pipeline, Strategy
 
 Point = tuple[str, Any]  # a spec, and what was built by it
@@ -50,16 +52,16 @@ class Grid:
         Of its table in the file.
     name
         The class's name in specs.
-    cls
-        The class.
     axes
         By field the values, by their places in the file.
+    make
+        Builds it of a spec and of its values.
     """
 
     place: Place
     name: str
-    cls: type
     axes: Mapping[str, Mapping[Place, Any]]
+    make: Callable[[str, Mapping[str, Any]], Any]
 
     @property
     def size(self) -> int:
@@ -70,14 +72,15 @@ class Grid:
         """Each combination; the first field varies slowest."""
         for chosen in product(*(axis.items() for axis in self.axes.values())):
             values = {f: value for f, (_, value) in zip(self.axes, chosen, strict=True)}
+            inside = ", ".join(f"{field}={value!r}" for field, value in values.items())
+            text = f"{self.name}({inside})" if inside else self.name
             try:
-                made = self.cls(**values)
+                made = self.make(text, values)
             except (UsageError, ValueError, TypeError) as error:
                 places = {f: at for f, (at, _) in zip(self.axes, chosen, strict=True)}
                 faults.add(*self._blamed(str(error), places))
                 continue
-            inside = ", ".join(f"{field}={value!r}" for field, value in values.items())
-            yield (f"{self.name}({inside})" if inside else self.name), made
+            yield text, made
 
     def _blamed(self, message: str, places: Mapping[str, Place]) -> tuple[Place, str]:
         """The value that a message is about, which by custom begins with the field's name."""
@@ -142,7 +145,54 @@ def read_grid(
                 axes[field] = _axis(value, hints[field], (*place, field), faults)
             else:
                 faults.add((*place, field), unknown("field", field, fields))
-    return Grid(place, name, cls, axes)
+    return Grid(place, name, axes, lambda text, values: cls(**values))
+
+
+def read_apart(
+    name: str,
+    table: Mapping[str, Any],
+    place: Place,
+    faults: Faults,
+    *,
+    find: Callable[[], type],
+    make: Callable[[str], Any],
+) -> Grid:
+    """Read the values of the fields of a class that shall not be loaded into this process.
+
+    Parameters
+    ----------
+    name, table, place, faults
+        As for :func:`read_grid`.
+    find
+        Finds the class, in a process of its own.
+    make
+        Builds what stands for it here, of a spec.
+
+    Raises
+    ------
+    UsageError
+        If it cannot be found.
+    """
+
+    def read() -> tuple[Mapping[str, Mapping[Place, Any]], list[tuple[Place, str]]]:
+        found = Faults()
+        return read_grid(name, find(), table, place, found).axes, list(found)
+
+    outcome = isolated(read, PATIENCE)
+    if outcome.value is None:
+        raise UsageError(outcome.fault)
+    axes, found = outcome.value
+    for fault in found:
+        faults.add(*fault)
+
+    def made(text: str, values: Mapping[str, Any]) -> Any:
+        try:
+            return make(text)
+        except UsageError as error:
+            # The name of the class stands in front of what it says.
+            raise UsageError(str(error).partition(": ")[2] or str(error)) from None
+
+    return Grid(place, name, axes, made)
 
 
 def _axis(value: Any, hint: Any, place: Place, faults: Faults) -> dict[Place, Any]:

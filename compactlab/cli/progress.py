@@ -13,6 +13,8 @@ from compactlab.sim.sweep import Done
 
 # Where there is no terminal, a line every so many seconds will do.
 _PAUSE = 2.0
+# Of so many rows is shown what they print.
+_PRINTED = 20
 
 
 class Progress(Bar):
@@ -31,9 +33,11 @@ class Progress(Bar):
         self._work = 0
         self._started = time.monotonic()
         self._told = -_PAUSE
+        self._printed = 0
 
     def __call__(self, done: Done) -> None:
-        """Count a shard that is done."""
+        """Count a shard that is done, and show what somebody's own code has printed in it."""
+        self._show_printed(done)
         self._done += done.cells
         self._failed += done.failed
         self._calls += done.calls
@@ -52,6 +56,28 @@ class Progress(Bar):
             self._told = gone
             said = f"[{self._done:,}/{counted(self._total, 'cell')}] {done.name}"
             say(clean(f"{said}: {', '.join(told)}"), err=True)
+
+    def _show_printed(self, done: Done) -> None:
+        for name, text in done.printed:
+            self._printed += 1
+            if self._printed <= _PRINTED:
+                say(printed(name, text), err=True)
+            elif self._printed == _PRINTED + 1:
+                say("more rows print something; it is not shown", err=True)
+
+
+def printed(name: str, text: str) -> str:
+    r"""What somebody's own code has printed, under the name of its row.
+
+    Examples
+    --------
+    >>> print(printed("mine over talk", "a\n\n  b \n"))
+    mine over talk printed:
+      a
+        b
+    """
+    lines = [f"  {line.rstrip()}" for line in text.splitlines() if line.strip()]
+    return "\n".join([f"{name} printed:", *lines])
 
 
 def lasting(seconds: float) -> str:

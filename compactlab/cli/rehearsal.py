@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from compactlab.cli.disclosing import say
 from compactlab.cli.progress import lasting
 from compactlab.reports.text import counted, listed
-from compactlab.sim.one_run import TOO_LONG
+from compactlab.sim.isolation import TOO_LONG
 from compactlab.sim.run import Run, parcel
 from compactlab.sim.shard import DEFAULT_MODEL, Shard
 

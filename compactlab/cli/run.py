@@ -266,4 +266,7 @@ def _finish(results: Results, store: Store) -> None:
     failed = results.failed
     if failed:
         say(f"{len(failed)} of {len(results.runs)} runs failed; they are named above", err=True)
+    if results.missing:
+        say(f"{counted(results.missing, 'cell')} of the experiment have not been run", err=True)
+    if failed or results.missing:
         sys.exit(1)

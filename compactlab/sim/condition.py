@@ -12,6 +12,8 @@ import msgspec
 
 from compactlab.sim.churn import Churn
 from compactlab.sim.code import digest_of_classes, digest_of_folder
+from compactlab.sim.foreign import Foreign, code_of
+from compactlab.sim.isolation import is_foreign
 from compactlab.sim.metrics import METRICS
 from compactlab.sim.model import Catalogue, built_in
 from compactlab.sim.pricing import price_list
@@ -41,6 +43,8 @@ class Setting:
         Names of the tables that are written, beside that of the runs.
     redact
         Whether what looks like a secret is hidden in all that is written.
+    isolate
+        Whether code that is not ours gets a process of its own for each run.
     """
 
     window: int | None = None
@@ -50,6 +54,7 @@ class Setting:
     metrics: tuple[str, ...] = tuple(METRICS)
     tables: tuple[str, ...] = USUAL
     redact: bool = False
+    isolate: bool = True
 
     @property
     def effort(self) -> int:
@@ -104,7 +109,14 @@ class Condition:
     @cached_property
     def code(self) -> str:
         """The digest of the strategy's code."""
-        return digest_of_classes({type(part) for part in (self.strategy, *self.strategy.parts)})
+        return code_of(self.strategy)
+
+    @cached_property
+    def foreign(self) -> bool:
+        """Whether code that is not ours takes part."""
+        parts = self.strategy.parts
+        classes = {type(part) for part in (*parts, *filter(None, (self.summarizer,)))}
+        return Foreign in classes or any(map(is_foreign, classes))
 
     @cached_property
     def written_by(self) -> str:

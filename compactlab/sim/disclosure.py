@@ -96,6 +96,7 @@ class Disclosure:
             conversation=conversation,
             source=shown,
             error=redactor.text(run.error.replace(source.name, shown)),
+            printed=redactor.text(run.printed),
             rows=_hidden(run.rows, redactor),
         )
 

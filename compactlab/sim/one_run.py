@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import gc
-import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from compactlab.sim.blocks import forget_blocks
@@ -15,6 +13,8 @@ from compactlab.sim.churn import Churn
 from compactlab.sim.conversation import Conversation
 from compactlab.sim.deadline import OutOfTime, deadline
 from compactlab.sim.errors import CompactlabError
+from compactlab.sim.foreign import loaded
+from compactlab.sim.isolation import TOO_LONG, isolated, told
 from compactlab.sim.metrics import Reading, figures
 from compactlab.sim.model import Catalogue
 from compactlab.sim.recording import Unseen
@@ -25,8 +25,6 @@ from compactlab.sim.strategy import Strategy
 from compactlab.sim.summarize import Summarizer
 from compactlab.sim.tables import TABLES, Rows
 from compactlab.sim.tokens import forget_counts
-
-TOO_LONG = "it took longer than"
 
 
 def run_one(
@@ -65,7 +63,7 @@ def run_one(
             measured, rows = _measured(
                 run,
                 conversation,
-                strategy,
+                loaded(strategy),
                 summarizer=summarizer,
                 overhead=overhead,
                 catalogue=catalogue,
@@ -81,9 +79,26 @@ def run_one(
         forget_counts()
         forget_blocks()
         return replace(run, status="failed", error=f"{TOO_LONG} {timeout:g} s")
-    except Exception as error:
+    except (Exception, SystemExit, GeneratorExit) as error:
         return replace(run, status="failed", error=told(error))
     return replace(run, metrics=measured, rows=rows)
+
+
+def run_apart(run: Run, work: Callable[[], Run], timeout: float | None = None) -> Run:
+    """Run code that is not ours, which must not harm other runs.
+
+    Parameters
+    ----------
+    run
+        What to replay; the row of a run that does not come back.
+    work
+        Fills it in.
+    timeout
+        Seconds after which its process is killed.
+    """
+    outcome = isolated(work, timeout)
+    done = outcome.value or replace(run, status="failed", error=outcome.fault)
+    return replace(done, printed=outcome.printed)
 
 
 def _measured(
@@ -143,10 +158,3 @@ def uncollected() -> Iterator[None]:
     finally:
         if was:
             gc.enable()
-
-
-def told(error: Exception) -> str:
-    """An error with where it came from, without the paths of this machine."""
-    frames = traceback.extract_tb(error.__traceback__)
-    where = [f"{Path(f.filename).name}:{f.lineno} in {f.name}" for f in frames[-3:]]
-    return f"{type(error).__name__}: {error} ({'; '.join(where)})"

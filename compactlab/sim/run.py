@@ -48,6 +48,8 @@ class Run:
         Name of the source, and the place of the conversation in it.
     source_key, condition
         Keys of the source and of the condition: what the run is found again by.
+    printed
+        What code that is not ours has printed meanwhile; it is shown, and not stored.
     """
 
     conversation: str
@@ -71,6 +73,7 @@ class Run:
     place: int = 0
     source_key: str = ""
     condition: str = ""
+    printed: str = field(default="", repr=False, compare=False)
 
     def __post_init__(self) -> None:
         # Half a character may come from a file's name or an error's text; no table can hold it.

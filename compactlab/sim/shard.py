@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 from compactlab.sim.blocks import forget_blocks
 from compactlab.sim.caller import RECORDED
@@ -12,7 +13,8 @@ from compactlab.sim.condition import Condition
 from compactlab.sim.conversation import Conversation
 from compactlab.sim.disclosure import Disclosure
 from compactlab.sim.errors import CompactlabError
-from compactlab.sim.one_run import run_one, told, uncollected
+from compactlab.sim.isolation import told
+from compactlab.sim.one_run import run_apart, run_one, uncollected
 from compactlab.sim.recording import unseen
 from compactlab.sim.run import Run
 from compactlab.sim.source import Source
@@ -60,7 +62,7 @@ class Task:
         """Do it, conversation by conversation."""
         place, disclosure = 0, self._disclosure()
         try:
-            for conversation in _conversations(self.source, self.counts):
+            for conversation in _conversations(self.source, self.counts, timeout):
                 named = self.source.named(conversation)
                 if disclosure is not None:
                     disclosure.turn_to(named)
@@ -125,7 +127,8 @@ class Task:
                 source_key=self.source.key,
                 condition=condition.key,
             )
-            yield run_one(
+            work = partial(
+                run_one,
                 run,
                 conversation,
                 condition.strategy,
@@ -136,8 +139,11 @@ class Task:
                 loop=setting.loop,
                 metrics=setting.metrics,
                 tables=setting.tables,
-                timeout=timeout,
             )
+            if condition.foreign and setting.isolate:
+                yield run_apart(run, work, timeout)
+            else:
+                yield work(timeout=timeout)
 
 
 @dataclass(frozen=True)
@@ -234,7 +240,9 @@ _last: dict[str, tuple[Conversation, ...]] = {}
 _counts: dict[str, list[Counts]] = {}
 
 
-def _conversations(source: Source, known: bytes) -> Iterator[Conversation]:
+def _conversations(
+    source: Source, known: bytes, timeout: float | None = None
+) -> Iterator[Conversation]:
     """The conversations of a source; the last one is held, for the next conditions on it."""
     if source.key in _last:
         yield from _last[source.key]
@@ -243,7 +251,7 @@ def _conversations(source: Source, known: bytes) -> Iterator[Conversation]:
     held: list[Counts] = []
     conversation = None
     forget()
-    for place, conversation in enumerate(source.load()):
+    for place, conversation in enumerate(source.conversations(timeout)):
         if place < len(before):
             recall(conversation, before[place])
         yield conversation

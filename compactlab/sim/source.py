@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from compactlab.sim.conversation import Conversation
+from compactlab.sim.errors import InputError
+from compactlab.sim.isolation import is_foreign, isolated
 
 
 @dataclass(frozen=True)
@@ -49,9 +51,29 @@ class Source:
         said = "".join(f"{len(part)}:{part}" for part in what)
         return hashlib.blake2b(said.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
+    def conversations(self, timeout: float | None = None) -> Iterable[Conversation]:
+        """Load them, in a process of its own if the code that does it is not ours.
+
+        Parameters
+        ----------
+        timeout
+            Seconds after which that process is killed.
+
+        Raises
+        ------
+        InputError
+            If it cannot be done there.
+        """
+        if not is_foreign(self.load):
+            return self.load()
+        outcome = isolated(lambda: list(self.load()), timeout)
+        if outcome.value is None:
+            raise InputError(outcome.fault)
+        return outcome.value
+
     def _digests(self) -> str:
         try:
-            return ",".join(conversation.digest for conversation in self.load())
+            return ",".join(conversation.digest for conversation in self.conversations())
         except Exception as error:  # it will be a row of its own when it is run
             return repr(error)
 

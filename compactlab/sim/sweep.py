@@ -37,6 +37,9 @@ class Done:
         The name of its last source.
     work
         How much work it was, as :attr:`compactlab.sim.shard.Shard.work` had it.
+    printed
+        What code that is not ours has printed, with the names of its rows in front: strategy and
+        conversation.
     """
 
     cells: int
@@ -44,6 +47,7 @@ class Done:
     failed: int
     name: str
     work: int = 0
+    printed: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -264,4 +268,5 @@ def _done(shard: Shard, runs: list[Run]) -> Done:
         sum(run.status != "ok" for run in runs),
         shard.tasks[-1].source.alias or shard.tasks[-1].source.name,
         shard.work,
+        tuple((f"{run.label} over {run.conversation}", run.printed) for run in runs if run.printed),
     )

@@ -6,8 +6,6 @@ import gc
 import os
 import signal
 import sys
-import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -16,6 +14,7 @@ from itertools import count, islice
 from typing import Any, Protocol
 
 from compactlab.sim.cluster import DIED, Outcome, cluster
+from compactlab.sim.isolation import PACKAGE, die_with
 from compactlab.sim.run import Run
 from compactlab.sim.shard import Shard
 from compactlab.sim.tokens import encoding
@@ -179,24 +178,10 @@ def _numbered(work: Work, number: int, shard: Shard) -> tuple[int, Any]:
 
 def _begin(parent: int) -> None:
     """Begin as a worker, whose memory is looked through for circles between shards, and seldom."""
-    _die_with(parent)
+    die_with(parent)
     encoding("o200k_base")  # else the first run would take the time, and might have a limit
     gc.freeze()
     gc.disable()
-
-
-def _die_with(parent: int) -> None:
-    """See to it that this worker ends when the process that it works for does.
-
-    Killed, that process could tell nobody, and its workers would go on for nothing.
-    """
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(0.5)
-        os._exit(1)
-
-    threading.Thread(target=watch, name="orphaned", daemon=True).start()
 
 
 def _send_along(shards: Iterable[Shard]) -> None:
@@ -207,5 +192,5 @@ def _send_along(shards: Iterable[Shard]) -> None:
     parts = {type(part) for c in conditions.values() for part in c.strategy.parts}
     for cls in parts:
         module = cls.__module__
-        if module != "__main__" and not module.startswith(f"{__package__.partition('.')[0]}."):
+        if module != "__main__" and not module.startswith(f"{PACKAGE}."):
             cloudpickle.register_pickle_by_value(sys.modules[module])

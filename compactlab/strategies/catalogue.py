@@ -6,14 +6,17 @@ import importlib
 import inspect
 import re
 import sys
+from collections.abc import Iterable
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
 
 import compactlab.strategies as built_in
 from compactlab.sim.errors import UsageError, unknown
+from compactlab.sim.foreign import Foreign
+from compactlab.sim.isolation import PACKAGE
 from compactlab.sim.spec import build, parse_spec, snake_case
 from compactlab.sim.strategy import Pipeline, Strategy
 from compactlab.strategies import agents
@@ -79,18 +82,22 @@ def strategies() -> dict[str, type[Strategy]]:
     for point in entry_points(group=GROUP):
         with suppress(UsageError):
             found[point.name] = _installed(point)
-    own = {
+    return found | _ours()
+
+
+@cache
+def _ours() -> dict[str, type[Strategy]]:
+    return {
         snake_case(name): getattr(family, name)
         for family in (built_in, agents)
         for name in family.__all__
     }
-    return found | own
 
 
 def _installed(point: EntryPoint) -> type[Strategy]:
     try:
         found = point.load()
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise UsageError(f"{point.name} cannot be loaded: {error}") from None
     return _checked(point.name, found)
 
@@ -130,22 +137,81 @@ def find_strategy(text: str) -> Strategy:
     >>> find_strategy("auto_compact + context_recovery(messages=4)").parts[1].messages
     4
     """
-    steps = tuple(_one(step) for step in _split(text))
+    return _piped(map(_one, _split(text)))
+
+
+def known_strategy(text: str) -> Strategy:
+    """The strategy, or the pipeline, that a text names, without loading code that is not ours.
+
+    Of such code a process of its own says what it is, and others will run it.
+
+    Parameters
+    ----------
+    text
+        As for :func:`find_strategy`.
+
+    Raises
+    ------
+    UsageError
+        If a name is unknown, an argument does not fit, or the code cannot be loaded.
+
+    Examples
+    --------
+    >>> known_strategy("sliding_window(keep=5)") == find_strategy("sliding_window(keep=5)")
+    True
+    """
+    return _piped(
+        _known(step) if is_foreign_name(parse_spec(step)[0]) else _one(step)
+        for step in _split(text)
+    )
+
+
+def is_foreign_name(name: str) -> bool:
+    """Whether the name of a strategy leads to code that is not ours.
+
+    Examples
+    --------
+    >>> is_foreign_name("keep_all"), is_foreign_name("own.py:Mine")
+    (False, True)
+    """
+    if ":" in name:
+        return not name.startswith(f"{PACKAGE}.")
+    return name not in _ours() and any(point.name == name for point in entry_points(group=GROUP))
+
+
+def _piped(parts: Iterable[Strategy]) -> Strategy:
+    steps = tuple(parts)
     return steps[0] if len(steps) == 1 else Pipeline(steps)
 
 
-def _one(text: str) -> Strategy:
+def _known(text: str) -> Foreign:
+    where = parse_spec(text)[0].rpartition(":")[0]
+    if not where.endswith(".py"):
+        return _asked(text, None)
+    path = Path(where).absolute()
+    # Taken once: what is run is what was asked what it is, also where there is no such file.
+    return _asked(text.replace(where, str(path), 1), _source(where, path))
+
+
+@cache
+def _asked(text: str, source: bytes | None) -> Foreign:
+    return Foreign.known(parse_spec(text)[0], partial(_one, text, source))
+
+
+def _one(text: str, source: bytes | None = None) -> Strategy:
     name, arguments = parse_spec(text)
-    return build(find_class(name), arguments)
+    return build(find_class(name, source), arguments)
 
 
-def find_class(name: str) -> type[Strategy]:
+def find_class(name: str, source: bytes | None = None) -> type[Strategy]:
     """Find the class of a strategy.
 
     Parameters
     ----------
     name
         Of a strategy, or of a class, ``path/to/file.py:Class`` or ``module:Class``.
+    source
+        What the file holds; by default it is read.
 
     Raises
     ------
@@ -168,7 +234,7 @@ def find_class(name: str) -> type[Strategy]:
                 return _installed(point)
         raise UsageError(unknown("strategy", name, known))
     where, _, attribute = name.rpartition(":")
-    module = _module(where)
+    module = _module(where, source)
     if not hasattr(module, attribute):
         own = [key for key, value in vars(module).items() if _is_own(value, module)]
         told = unknown("class", attribute, own) if own else f"there is no class {attribute!r} in it"
@@ -176,16 +242,23 @@ def find_class(name: str) -> type[Strategy]:
     return _checked(name, getattr(module, attribute))
 
 
-def _module(where: str) -> ModuleType:
+def _source(where: str, path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise UsageError(f"{where} cannot be loaded: there is no such file") from None
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{where} cannot be loaded: {type(error).__name__}: {error}") from None
+
+
+def _module(where: str, source: bytes | None) -> ModuleType:
     try:
         if not where.endswith(".py"):
             return importlib.import_module(where)
         path = Path(where).resolve()
-        module = _executed(str(path), path.read_bytes())
-    except FileNotFoundError as error:
-        if Path(where).exists():  # Its own code looks for another file.
-            raise UsageError(f"{where} cannot be loaded: {error}") from None
-        raise UsageError(f"{where} cannot be loaded: there is no such file") from None
+        module = _executed(str(path), _source(where, path) if source is None else source)
+    except UsageError:
+        raise
     except (Exception, SystemExit) as error:
         # Whatever the user's own code raises while it is loaded is named, not thrown.
         raise UsageError(f"{where} cannot be loaded: {type(error).__name__}: {error}") from None
