@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from operator import attrgetter
@@ -21,6 +23,7 @@ from compactlab.naming import (
     summarizers_of,
     tables_of,
 )
+from compactlab.reports.text import printed_by
 from compactlab.scenarios.catalogue import DEFAULT, Seeded, find_conversation, sources
 from compactlab.scenarios.transcript import read
 from compactlab.sim import replay as engine
@@ -30,6 +33,8 @@ from compactlab.sim.churn import Churn
 from compactlab.sim.condition import Setting
 from compactlab.sim.conversation import Conversation
 from compactlab.sim.errors import UsageError
+from compactlab.sim.foreign import Foreign, loaded
+from compactlab.sim.isolation import isolated
 from compactlab.sim.metrics import Reading
 from compactlab.sim.results import Results
 from compactlab.sim.rework import Closed
@@ -47,6 +52,15 @@ Given = Conversation | Seeded | str | Path
 """What stands for conversations; :class:`Seeded` has seeds of its own."""
 
 __all__ = ["explain", "plan", "read", "replay", "run"]
+
+
+def _to_stderr(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
+
+
+def _show_printed(done: Done) -> None:
+    for name, printed in done.printed:
+        _to_stderr(printed_by(name, printed))
 
 
 def replay(
@@ -167,7 +181,8 @@ def run(
     timeout, fail_fast
         Seconds after which a run has failed; whether to stop at the first that fails, with a store.
     progress
-        Told of every shard that is done.
+        Told of every shard that is done; by default what code that is not ours has printed in it is
+        written to standard error.
 
     Returns
     -------
@@ -196,7 +211,8 @@ def run(
         tables=tables,
         redact=redact,
     )
-    workers = Workers(jobs, dask)
+    workers = Workers(jobs, dask, warnings.warn)
+    progress = progress or _show_printed
     if out is None:
         return planned.run(workers, progress, timeout=timeout)
     store = Store(out)
@@ -219,6 +235,7 @@ def explain(
     models_file: str | Path | None = None,
     churn: Churn | str | Path | None = None,
     call: int | None = None,
+    say: Callable[[str], object] = _to_stderr,
 ) -> Account:
     """Replay one strategy over one conversation, and say of every request what it cost and why.
 
@@ -232,26 +249,41 @@ def explain(
         Which conversation, where there are several; whether unreadable lines are passed over.
     call
         The number of a call: if it was a compaction, its messages before and after are told.
+    say
+        Told what code that is not ours has printed; by default it goes to standard error.
 
     Raises
     ------
     InputError, ModelError, UsageError
         If there is not exactly one such conversation, or a name is unknown.
     """
+    planned = planned_strategy(strategy)
     if isinstance(conversation, str | Path):
         conversation = find_conversation(conversation, id, seed, lenient=lenient)
     catalogue = known_models(models_file)
-    trace = engine.record(
+    name = model or (RECORDED if conversation.recorded else DEFAULT_MODEL)
+    record = partial(
+        engine.record,
         conversation,
-        strategy_of(strategy),
-        models_of([model or (RECORDED if conversation.recorded else DEFAULT_MODEL)], catalogue)[0],
+        model=models_of([name], catalogue)[0],
         summarizer=summarizer_of(summarizer),
         window=window,
         seed=seed,
         catalogue=catalogue,
         churn=churn_of(churn),
     )
-    return account(Reading(trace, conversation), call)
+
+    def told() -> Account:
+        return account(Reading(record(strategy=loaded(planned)), conversation), call)
+
+    if not any(isinstance(part, Foreign) for part in planned.parts):
+        return told()
+    outcome = isolated(told)
+    if outcome.printed:
+        say(printed_by(planned.label, outcome.printed))
+    if outcome.value is None:
+        raise UsageError(f"{planned.spec} fails: {outcome.fault}")
+    return outcome.value
 
 
 def plan(

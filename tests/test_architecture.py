@@ -20,16 +20,16 @@ ROOT = Path(__file__).resolve().parents[1]
 # The modules of sim, bottom to top: each may import only what stands before it. A folder is one
 # entry, free inside.
 ORDER = [
-    "errors", "files", "spec", "stream", "message", "framing", "memory", "phase", "tokens",
-    "conversation", "tally", "scenario", "weight", "buffer", "messages", "view", "alignment",
-    "attribution", "declaration", "summarize", "extra_turn", "blocks", "prompt", "place",
-    "lineage", "arm", "cache", "causes", "bill", "rates", "prefill", "section", "model_file",
-    "model", "pricing", "recording", "churn", "client", "meter", "trace", "identifiers", "sanity",
-    "needs", "relevance", "facts", "host", "strategy", "session", "side_calls", "elsewhere",
-    "rework", "caller", "replay", "contract", "anatomy", "metrics", "diff", "score", "audit",
-    "tables", "account", "parquet", "whole_file", "database", "store", "run", "selection",
-    "results", "deadline", "one_run", "code", "source", "redaction", "disclosure", "condition",
-    "shard", "merge", "cluster", "workers", "sweep",
+    "errors", "isolation", "code", "files", "spec", "stream", "message", "framing", "memory",
+    "phase", "tokens", "conversation", "tally", "scenario", "weight", "buffer", "messages", "view",
+    "alignment", "attribution", "declaration", "summarize", "extra_turn", "blocks", "prompt",
+    "place", "lineage", "arm", "cache", "causes", "bill", "rates", "prefill", "section",
+    "model_file", "model", "pricing", "recording", "churn", "client", "meter", "trace",
+    "identifiers", "sanity", "needs", "relevance", "facts", "host", "strategy", "foreign",
+    "session", "side_calls", "elsewhere", "rework", "caller", "replay", "contract", "anatomy",
+    "metrics", "diff", "score", "audit", "tables", "account", "parquet", "whole_file", "database",
+    "store", "run", "selection", "results", "deadline", "one_run", "source", "redaction",
+    "disclosure", "condition", "shard", "merge", "cluster", "workers", "sweep",
 ]  # fmt: skip
 
 # Each may import sim and itself, and never another.

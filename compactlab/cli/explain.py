@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import click
@@ -75,7 +76,8 @@ def explain(
     seed, lenient = options["seed"], options.pop("lenient")
     session = find_conversation(path, conversation, seed, lenient=lenient)
     acquaint(session)
-    account = shown(api.explain(session, strategy, model, call=call, **options))
+    to_stderr = partial(say, err=True)
+    account = shown(api.explain(session, strategy, model, call=call, say=to_stderr, **options))
     calls = len({entry.call for entry in account.entries})
     if call is not None and call > calls:
         raise UsageError(f"there is no call {call:,}: the session has {calls:,}")

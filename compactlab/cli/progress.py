@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from compactlab.cli.bar import Bar
 from compactlab.cli.disclosing import say
-from compactlab.reports.text import clean, counted
+from compactlab.reports.text import clean, counted, printed_by
 from compactlab.sim.shard import Shard
 from compactlab.sim.sweep import Done
 
@@ -61,23 +61,9 @@ class Progress(Bar):
         for name, text in done.printed:
             self._printed += 1
             if self._printed <= _PRINTED:
-                say(printed(name, text), err=True)
+                say(printed_by(name, text), err=True)
             elif self._printed == _PRINTED + 1:
                 say("more rows print something; it is not shown", err=True)
-
-
-def printed(name: str, text: str) -> str:
-    r"""What somebody's own code has printed, under the name of its row.
-
-    Examples
-    --------
-    >>> print(printed("mine over talk", "a\n\n  b \n"))
-    mine over talk printed:
-      a
-        b
-    """
-    lines = [f"  {line.rstrip()}" for line in text.splitlines() if line.strip()]
-    return "\n".join([f"{name} printed:", *lines])
 
 
 def lasting(seconds: float) -> str:

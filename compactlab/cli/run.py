@@ -6,6 +6,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -213,7 +214,8 @@ def _run(planned: Experiment, store: Store, settings: Settings, *, retry: bool) 
     for line in standing(every - cells, every, planned.others(store)):
         say(line, err=True)
     before, held = store.manifest() if store.exists else None, set(store.shards())
-    workers = Workers(min(settings.jobs, max(1, len(todo))), settings.dask or "")
+    warn = partial(say, err=True)
+    workers = Workers(min(settings.jobs, max(1, len(todo))), settings.dask or "", warn)
     with Progress(todo) as progress:
         planned.fill(store, workers, progress, todo=todo, fail_fast=settings.fail_fast)
     results = Results.load(store.folder)

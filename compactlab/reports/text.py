@@ -32,6 +32,20 @@ def _shown(char: str) -> str:
     return _REPLACEMENT if never_a_character or unicodedata.category(char) in _UNSEEN else char
 
 
+def printed_by(name: str, text: str) -> str:
+    r"""What code that is not ours has printed, cleaned, under the name of its row.
+
+    Examples
+    --------
+    >>> print(printed_by("mine over talk", "a\n\n  b\a \n"))
+    mine over talk printed:
+      a
+        b�
+    """
+    lines = [f"  {clean(line.rstrip())}" for line in text.splitlines() if line.strip()]
+    return "\n".join([f"{clean(name)} printed:", *lines])
+
+
 def shorten(text: str, size: int) -> str:
     """Cut the middle out of a text that is longer than it may be.
 

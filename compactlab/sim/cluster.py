@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import pickle
 import platform
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import version
 from itertools import islice
 from typing import Any
@@ -27,23 +29,30 @@ PATIENCE = 10.0
 """Seconds to wait for a scheduler, and for a first worker."""
 # What results depend on, of the package.
 _CODE = ("sim", "strategies", "summarizers", "scenarios")
+_GONE = "the dask scheduler is gone; what is done is stored"
 # A worker may have several threads, but an engine remembers for one at a time.
 _busy = threading.Lock()
 
 
+# They would show tracebacks of what is told in a word here, such as a scheduler that is gone.
+_TALKATIVE = ("distributed", "tornado", "asyncio")
+
+
 @contextmanager
-def cluster(address: str) -> Iterator[Cluster]:
+def cluster(address: str, warn: Callable[[str], object] = str) -> Iterator[Cluster]:
     """A connection to a cluster whose workers find the same as this process would.
 
     Parameters
     ----------
     address
         Where its scheduler is, e.g. ``tcp://127.0.0.1:8786``.
+    warn
+        Told of each worker that does not answer, and is left out.
 
     Raises
     ------
     UsageError
-        If there is none, it has no workers, or they are of another version.
+        If there is none, it has no workers that answer, or they are of another version.
     """
     try:
         from distributed import Client
@@ -52,21 +61,64 @@ def cluster(address: str) -> Iterator[Cluster]:
         raise UsageError(
             "for a cluster, dask is needed: pip install 'compactlab[distributed]'"
         ) from None
-    connect: Callable[..., Any] = Client
-    try:
-        # A client that was made with another address would not go away for a long time.
-        get_address_host_port(address, strict=True)
-        client = connect(address, timeout=PATIENCE, set_as_default=False)
-    except (OSError, ValueError) as error:
-        raise UsageError(f"no dask scheduler at {address!r}: {error}") from None
-    with client:
+    with _quiet():
+        connect: Callable[..., Any] = Client
         try:
-            client.wait_for_workers(1, timeout=PATIENCE)
-        except TimeoutError:
-            raise UsageError(f"the dask scheduler at {address!r} has no workers") from None
-        for worker, there in client.run(_versions, on_error="return").items():
-            _compare(_versions(), there, worker)
-        yield Cluster(client)
+            # A client that was made with another address would not go away for a long time.
+            get_address_host_port(address, strict=True)
+            client = connect(address, timeout=PATIENCE, set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise UsageError(f"no dask scheduler at {address!r}: {error}") from None
+        with client:
+            try:
+                client.wait_for_workers(1, timeout=PATIENCE)
+            except TimeoutError:
+                raise UsageError(f"the dask scheduler at {address!r} has no workers") from None
+            workers = list(client.nthreads())
+            with ThreadPoolExecutor(max_workers=len(workers)) as pool:
+                answers = dict(
+                    zip(workers, pool.map(partial(_asked, client), workers), strict=True)
+                )
+            silent = frozenset(
+                each for each, answer in answers.items() if isinstance(answer, OSError)
+            )
+            for worker in sorted(silent):
+                warn(f"the dask worker {worker} does not answer and is left out: {answers[worker]}")
+            if len(silent) == len(answers):
+                raise UsageError(f"no worker of the dask scheduler at {address!r} answers")
+            for worker in answers.keys() - silent:
+                _compare(_versions(), answers[worker], worker)
+            yield Cluster(client, silent)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Have dask tell only what nobody else would."""
+    # By name and level nobody is spared: each part of dask has a level of its own.
+    every = [logging.getLogger(n) for n in logging.root.manager.loggerDict if _is_talkative(n)]
+    heard = [logger for logger in every if not logger.disabled]
+    for logger in heard:
+        logger.disabled = True
+    try:
+        yield
+    finally:
+        for logger in heard:
+            logger.disabled = False
+
+
+def _is_talkative(logger: str) -> bool:
+    return logger.partition(".")[0] in _TALKATIVE
+
+
+def _asked(client: Any, worker: str) -> Any:
+    """What versions a worker has, or why it does not say."""
+    try:
+        waiting = {"callback_timeout": PATIENCE, "on_error": "return"}
+        return client.run(_versions, workers=[worker], **waiting).get(worker, OSError("it left"))
+    except TimeoutError:
+        return TimeoutError(f"nothing came for {PATIENCE:g} s")
+    except OSError as error:
+        return error
 
 
 class Cluster:
@@ -76,10 +128,13 @@ class Cluster:
     ----------
     client
         A client of dask, connected.
+    silent
+        Addresses of workers that get nothing to do.
     """
 
-    def __init__(self, client: Any) -> None:
+    def __init__(self, client: Any, silent: Set[str] = frozenset()) -> None:
         self._client = client
+        self._silent = silent
 
     def do(self, work: Callable[[Shard], Any], shards: Sequence[Shard]) -> Iterator[Outcome]:
         """Do shards, and give out what comes of each as soon as it is there.
@@ -110,16 +165,25 @@ class Cluster:
         finally:
             self._client.cancel(list(running))
 
+    def _threads(self) -> dict[str, int]:
+        """How many threads each worker has that may get something to do."""
+        try:
+            every = self._client.nthreads()
+        except OSError:
+            raise UsageError(_GONE) from None
+        return {worker: threads for worker, threads in every.items() if worker not in self._silent}
+
     def _room(self) -> int:
         """How many shards are handed out: no worker has to wait, and none heaps up what it did."""
-        threads: int = sum(self._client.nthreads().values())
-        return max(2, 2 * threads)
+        return max(2, 2 * sum(self._threads().values()))
 
     def _submit(self, work: Callable[[Shard], Any], shard: Shard) -> Any:
         import cloudpickle
 
+        only = {"workers": list(self._threads())} if self._silent else {}
         # As bytes, for a worker to look whether it can do it before it reads what it is.
-        return self._client.submit(_do, _versions(), cloudpickle.dumps((work, shard)), pure=False)
+        packed = cloudpickle.dumps((work, shard))
+        return self._client.submit(_do, _versions(), packed, pure=False, **only)
 
     def _result(self, future: Any) -> Any:
         from distributed import CancelledError, KilledWorker
@@ -129,7 +193,7 @@ class Cluster:
         except KilledWorker:
             return DIED
         except CancelledError:
-            raise UsageError("the dask scheduler is gone; what is done is stored") from None
+            raise UsageError(_GONE) from None
 
 
 def _do(versions: Mapping[str, str], packed: bytes) -> Any:

@@ -12,7 +12,7 @@ import msgspec
 
 from compactlab.sim.churn import Churn
 from compactlab.sim.code import digest_of_classes, digest_of_folder
-from compactlab.sim.foreign import Foreign, code_of
+from compactlab.sim.foreign import Foreign
 from compactlab.sim.isolation import is_foreign
 from compactlab.sim.metrics import METRICS
 from compactlab.sim.model import Catalogue, built_in
@@ -109,7 +109,13 @@ class Condition:
     @cached_property
     def code(self) -> str:
         """The digest of the strategy's code."""
-        return code_of(self.strategy)
+        parts = (self.strategy, *self.strategy.parts)
+        codes = list(dict.fromkeys(part.card.code for part in parts if isinstance(part, Foreign)))
+        if ours := {type(part) for part in parts if not isinstance(part, Foreign)}:
+            codes.append(digest_of_classes(ours))
+        if len(codes) == 1:
+            return codes[0]
+        return hashlib.blake2b("".join(codes).encode(), digest_size=8).hexdigest()
 
     @cached_property
     def foreign(self) -> bool:

@@ -15,6 +15,7 @@ from compactlab.sim.view import View
 
 # Seconds that code may take to be loaded: some of it loads models of language.
 PATIENCE = 120.0
+_UNLOADED = "cannot be loaded"
 _SHOWN = 300  # characters of what was printed, in an error
 
 
@@ -90,10 +91,11 @@ class Foreign(Strategy):
         """
         made = isolated(lambda: Card.of(build()), PATIENCE)
         if made.value is None:
-            printed = f"; it printed: {made.printed[:_SHOWN].strip()}" if made.printed else ""
             # What is wrong with a spec names the spec.
-            by_name = made.fault if made.refused else f"{name} cannot be loaded: {made.fault}"
-            raise UsageError(f"{by_name}{printed}")
+            fault = made.fault if made.refused else f"{name} {_UNLOADED}: {made.fault}"
+            if made.printed and _UNLOADED in fault:
+                fault += f"; it printed: {made.printed[:_SHOWN].strip()}"
+            raise UsageError(fault)
         return cls(made.value, build)
 
     @property
@@ -143,13 +145,3 @@ def loaded(strategy: Strategy) -> Strategy:
 def kind_of(strategy: Strategy) -> Any:
     """What tells strategies of equal specs apart: their class."""
     return strategy.card.kind if isinstance(strategy, Foreign) else type(strategy)
-
-
-def code_of(strategy: Strategy) -> str:
-    """The digest of a strategy's code, and of its parts'."""
-    parts = (strategy, *strategy.parts)
-    foreign = [part.card.code for part in parts if isinstance(part, Foreign)]
-    ours = digest_of_classes({type(part) for part in parts if not isinstance(part, Foreign)})
-    if not foreign:
-        return ours
-    return foreign[0] if isinstance(strategy, Foreign) else "-".join([ours, *foreign])

@@ -105,6 +105,7 @@ def isolated(work: Callable[[], T], seconds: float | None = None) -> Outcome[T]:
         code = child.end()
         printed.join(_PULSE)
     said = bytes(printed.held[:_PRINTED]).decode("utf-8", "replace")
+    said += " [...]" if len(printed.held) > _PRINTED else ""
     if late:
         return Outcome(None, f"{TOO_LONG} {seconds:g} s", said)
     try:
@@ -169,7 +170,7 @@ class _Reader(threading.Thread):
     def run(self) -> None:
         with suppress(OSError):
             while not self._whole and (bit := os.read(self._pipe, 1 << 20)):
-                if self._framed or len(self.held) < self._most:
+                if self._framed or len(self.held) <= self._most:
                     self.held += bit
         os.close(self._pipe)
 

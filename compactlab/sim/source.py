@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from compactlab.sim.conversation import Conversation
-from compactlab.sim.errors import InputError
-from compactlab.sim.isolation import is_foreign, isolated
+from compactlab.sim.errors import CompactlabError, InputError
+from compactlab.sim.isolation import is_foreign, isolated, told
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Source:
         said = "".join(f"{len(part)}:{part}" for part in what)
         return hashlib.blake2b(said.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
-    def conversations(self, timeout: float | None = None) -> Iterable[Conversation]:
+    def conversations(self, timeout: float | None = None) -> Iterator[Conversation]:
         """Load them, in a process of its own if the code that does it is not ours.
 
         Parameters
@@ -62,14 +62,28 @@ class Source:
         Raises
         ------
         InputError
-            If it cannot be done there.
+            If it breaks off there, after those that it has come to.
         """
         if not is_foreign(self.load):
-            return self.load()
-        outcome = isolated(lambda: list(self.load()), timeout)
-        if outcome.value is None:
-            raise InputError(outcome.fault)
-        return outcome.value
+            yield from self.load()
+            return
+        outcome = isolated(self._all, timeout)
+        found, fault = outcome.value or ([], outcome.fault)
+        yield from found
+        if fault:
+            raise InputError(fault)
+
+    def _all(self) -> tuple[list[Conversation], str]:
+        """All conversations that can be loaded, and why there are no more."""
+        found: list[Conversation] = []
+        try:
+            for conversation in self.load():
+                found.append(conversation)
+        except CompactlabError as error:
+            return found, str(error)
+        except BaseException as error:
+            return found, told(error)
+        return found, ""
 
     def _digests(self) -> str:
         try:

@@ -20,6 +20,7 @@ from compactlab.sim.shard import Shard
 from compactlab.sim.tokens import encoding
 
 Work = Callable[[Shard], Any]
+Counted = tuple[list[Run], dict[str, bytes]]
 # After so many shards a worker looks for cycles in its memory, which takes a tenth of a second.
 _SELDOM = 8
 # So often a worker may die while a shard is under way, before it is tried by itself.
@@ -36,16 +37,19 @@ class Workers:
         How many processes; 1 for this one alone.
     dask
         Address of the scheduler of a dask cluster, which does them instead.
+    warn
+        Told of what goes wrong there and is made good.
     """
 
     jobs: int = 1
     dask: str = ""
+    warn: Callable[[str], object] = str
 
     def do(self, work: Work, shards: Sequence[Shard]) -> Iterator[Outcome]:
         """Do shards, and give out what comes of each as soon as it is there.
 
         Whoever dies over a shard (killed, or out of memory) costs nothing but time: it is done
-        again. A shard over which workers die again and again is taken apart, and the run that
+        again. A shard over which workers die again and again is done cell by cell, and the run that
         kills them fails.
 
         Parameters
@@ -67,7 +71,7 @@ class Workers:
         if not self.dask:
             yield from _survived(_Processes(self.jobs), work, shards)
             return
-        with cluster(self.dask) as team:
+        with cluster(self.dask, self.warn) as team:
             yield from _survived(team, work, shards)
 
 
@@ -80,22 +84,53 @@ class _Team(Protocol):
 
 
 def _survived(team: _Team, work: Work, shards: Sequence[Shard]) -> Iterator[Outcome]:
-    """Do shards; one that nobody survives in smaller and smaller pieces."""
+    """Do shards; one that nobody survives in pieces, which are put together again."""
     for shard, done in team.do(work, shards):
-        if done is not DIED:
-            yield shard, done
-        elif len(shard.cells) > 1:
-            yield from _survived(team, work, shard.apart())
+        if done is DIED:
+            yield shard, work(_Pieced(shard.tasks, shard.timeout, tuple(_pieces(team, shard))))
         else:
-            yield shard, work(_Deadly(shard.tasks, shard.timeout))
+            yield shard, done
 
 
-class _Deadly(Shard):
-    """A shard of one cell over which workers die: its run fails without being tried."""
-
-    def counting(self) -> tuple[list[Run], dict[str, bytes]]:
+def _pieces(team: _Team, shard: Shard) -> Iterator[Counted]:
+    """What comes of each cell of a shard: its run fails, if nobody survives it."""
+    alone: list[Outcome] = [(shard, DIED)]
+    for piece, done in team.do(_counted, shard.apart()) if len(shard.cells) > 1 else alone:
+        if done is not DIED:
+            yield done
+            continue
         error = "the worker died over it, more than once: killed, or out of memory"
-        return [run for task in self.tasks for run in task.failed("failed", error)], {}
+        yield [run for task in piece.tasks for run in task.failed("failed", error)], {}
+
+
+def _counted(shard: Shard) -> Counted:
+    return shard.counting()
+
+
+@dataclass(frozen=True)
+class _Pieced(Shard):
+    """A shard whose cells were done one by one: it holds the same as if it had been done whole.
+
+    Parameters
+    ----------
+    pieces
+        What came of each.
+    """
+
+    pieces: tuple[Counted, ...] = ()
+
+    def counting(self) -> Counted:
+        sources = [source for source, _ in self.cells]
+        conditions = [condition for _, condition in self.cells]
+        runs = [run for found, _ in self.pieces for run in found]
+        runs.sort(
+            key=lambda run: (
+                sources.index(run.source_key),
+                run.place,
+                conditions.index(run.condition),
+            )
+        )
+        return runs, {key: held for _, counts in self.pieces for key, held in counts.items()}
 
 
 @dataclass(frozen=True)

@@ -190,7 +190,10 @@ def _known(text: str) -> Foreign:
         return _asked(text, None)
     path = Path(where).absolute()
     # Taken once: what is run is what was asked what it is, also where there is no such file.
-    return _asked(text.replace(where, str(path), 1), _source(where, path))
+    try:
+        return _asked(text.replace(where, str(path), 1), _source(where, path))
+    except UsageError as error:
+        raise UsageError(str(error).replace(str(path), where)) from None
 
 
 @cache
