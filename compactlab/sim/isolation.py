@@ -38,6 +38,7 @@ _PRINTED = 4_000
 # there. A result is never waited for so long: it is read as it comes.
 _PULSE = 0.25
 _HEAD = 8  # bytes in front of a result, which say how long it is
+_KILLED = -int(getattr(signal, "SIGKILL", 9))
 _LEAST_MEMORY = 1 << 30
 _START = "from compactlab.sim.isolation import _started; _started()"
 
@@ -56,12 +57,15 @@ class Outcome(Generic[T]):
         How what it printed begins, on standard output and standard error.
     refused
         Whether the fault is an error of compactlab's own, which says all that is to be said.
+    killed
+        Whether somebody else killed the process, such as a system that is out of memory.
     """
 
     value: T | None
     fault: str = ""
     printed: str = ""
     refused: bool = False
+    killed: bool = False
 
 
 def is_foreign(code: object) -> bool:
@@ -111,7 +115,8 @@ def isolated(work: Callable[[], T], seconds: float | None = None) -> Outcome[T]:
     try:
         value, fault, refused = pickle.loads(answer.message)  # noqa: S301
     except Exception:  # nothing came, or half of it, or what somebody else has written
-        return Outcome(None, _death(code) if ended else "it closed the pipe for its result", said)
+        fault = _death(code) if ended else "it closed the pipe for its result"
+        return Outcome(None, fault, said, killed=ended and code == _KILLED)
     return Outcome(value, fault, said, refused)
 
 

@@ -97,6 +97,8 @@ def run_apart(run: Run, work: Callable[[], Run], timeout: float | None = None) -
         Seconds after which its process is killed.
     """
     outcome = isolated(work, timeout)
+    if outcome.killed:  # perhaps for the memory that somebody else wanted
+        outcome = isolated(work, timeout)
     done = outcome.value or replace(run, status="failed", error=outcome.fault)
     return replace(done, printed=outcome.printed)
 

@@ -1,7 +1,8 @@
 """A field for trials with processes: an experiment of five shards that waits at a gate.
 
 The strategy `Gate` stops in the last two shards as long as the gate is shut, and leaves the number
-of its process there. So a trial knows who is at work on what, without looking at a clock.
+of the worker there that has started its process. So a trial knows who is at work on what, without
+looking at a clock.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class Gate(Strategy):
         if gate.with_name("slow").is_dir():
             time.sleep(0.01)
         if gate.is_dir() and view.messages[0].parts[0].text.startswith("Wait"):
-            (gate / str(os.getpid())).touch()
+            (gate / str(os.getppid())).touch()
             while gate.is_dir():
                 time.sleep(0.01)
         return view

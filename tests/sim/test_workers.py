@@ -1,10 +1,12 @@
-"""A shard that nobody survives is taken apart, until the deadly run is alone and fails."""
+"""A shard that nobody survives is done cell by cell, until the deadly run is alone and fails."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from compactlab.sim.cluster import DIED, Outcome
 from compactlab.sim.condition import Condition, Setting
@@ -19,11 +21,20 @@ def nothing() -> list[object]:
     return []
 
 
-SOURCES = [Source(f"source {n}", nothing, seed=n) for n in range(3)]
+@dataclass(frozen=True)
+class Ready(Shard):
+    """A shard of which nothing has to be replayed: a row a cell, conversation by conversation."""
+
+    def counting(self) -> tuple[list[Run], dict[str, bytes]]:
+        runs = [r for task in self.tasks for n in (0, 1) for r in task.failed("ok", "", n)]
+        return runs, {task.source.key: b"counts" for task in self.tasks}
+
+
+SOURCES = [Source(f"source {n}", nothing, seed=n, content=str) for n in range(3)]
 CONDITIONS = tuple(Condition(s, "", Setting()) for s in (KeepAll(), KeepNone(), SlidingWindow()))
 SHARDS = [
-    Shard((Task(SOURCES[0], CONDITIONS),)),
-    Shard(tuple(Task(s, CONDITIONS) for s in SOURCES[1:])),
+    Ready((Task(SOURCES[0], CONDITIONS),)),
+    Ready(tuple(Task(s, CONDITIONS) for s in SOURCES[1:])),
 ]
 
 
@@ -32,43 +43,64 @@ class Perilous:
 
     def __init__(self, deadly: set[tuple[str, str]]) -> None:
         self.deadly = deadly
-        self.asked = 0
+        self.asked: list[Shard] = []
 
     def do(self, work: Work, shards: Sequence[Shard]) -> Iterator[Outcome]:
         for shard in shards:
-            self.asked += 1
+            self.asked.append(shard)
             yield shard, DIED if self.deadly & set(shard.cells) else work(shard)
 
 
-def told(shard: Shard) -> list[tuple[str, str, str]]:
-    """The runs of a shard; here nothing is replayed."""
-    if type(shard) is Shard:
-        return [(*cell, "ok") for cell in shard.cells]
-    return [(run.source_key, run.condition, run.status) for run in shard.runs()]
+def rows(shard: Shard) -> list[tuple[str, str, int, str]]:
+    """The rows of a shard, as they will be stored."""
+    return [(r.source_key, r.condition, r.place, r.status) for r in shard.counting()[0]]
+
+
+def counting(shard: Shard) -> tuple[list[Run], dict[str, bytes]]:
+    return shard.counting()
 
 
 EVERY = [cell for shard in SHARDS for cell in shard.cells]
 
 
-@pytest.mark.parametrize("deadly", [[], [0], [4], [0, 4, 5], list(range(9))])
-def test_exactly_the_deadly_runs_fail(deadly):
-    killers = {EVERY[n] for n in deadly}
-    found = [run for _, done in _survived(Perilous(killers), told, SHARDS) for run in done]
-    assert sorted(found) == sorted((*c, "failed" if c in killers else "ok") for c in EVERY)
+@given(st.sets(st.sampled_from(EVERY)))
+def test_exactly_the_deadly_runs_fail_and_all_else_is_as_if_nobody_had_died(deadly):
+    found = list(_survived(Perilous(deadly), rows, SHARDS))
+    assert [shard.name for shard, _ in found] == [shard.name for shard in SHARDS]
+    for (_, done), shard in zip(found, SHARDS, strict=True):
+        # A run that is not tried has one row, whatever its source holds.
+        lost = [row[:2] for row in done if row[3] == "failed"]
+        assert sorted(lost) == sorted(deadly & set(shard.cells))
+        assert [row for row in done if row[3] == "ok"] == [
+            row for row in rows(shard) if row[:2] not in deadly
+        ]
+
+
+def test_who_dies_of_what_was_nobodys_fault_leaves_the_shard_as_it_would_have_been():
+    class Unlucky(Perilous):
+        def do(self, work: Work, shards: Sequence[Shard]) -> Iterator[Outcome]:
+            for shard in shards:
+                yield shard, DIED if len(shard.cells) > 1 else work(shard)
+
+    found = _survived(Unlucky(set()), counting, SHARDS)
+    assert {shard.name: done for shard, done in found} == {
+        shard.name: shard.counting() for shard in SHARDS
+    }
 
 
 def test_what_is_not_deadly_is_done_as_it_is():
     team = Perilous({EVERY[0]})
-    shards = [shard for shard, _ in _survived(team, told, SHARDS)]
+    shards = [shard for shard, _ in _survived(team, rows, SHARDS)]
     assert shards[-1] is SHARDS[1]
-    assert [shard.cells for shard in shards[:-1]] == [[cell] for cell in EVERY[:3]]
-    assert team.asked == 2 + 3
+    assert [shard.cells for shard in team.asked] == [
+        SHARDS[0].cells,
+        *([cell] for cell in EVERY[:3]),
+        SHARDS[1].cells,
+    ]
 
 
 def test_the_row_of_a_deadly_run_names_it():
-    ((_, runs),) = _survived(
-        Perilous({EVERY[0]}), lambda shard: shard.runs(), SHARDS[0].apart()[:1]
-    )
+    ((_, (runs, _)),) = _survived(Perilous({EVERY[0]}), counting, SHARDS[0].apart()[:1])
     (run,) = runs
     assert isinstance(run, Run)
     assert (run.status, run.strategy, run.source) == ("failed", "keep_all()", "source 0")
@@ -76,4 +108,4 @@ def test_the_row_of_a_deadly_run_names_it():
 
 
 def test_alone_there_is_no_other_process():
-    assert [shard for shard, _ in Workers().do(told, SHARDS)] == SHARDS
+    assert [shard for shard, _ in Workers().do(rows, SHARDS)] == SHARDS

@@ -5,16 +5,17 @@ Limits on time are short, but nothing is measured: what they break off would go 
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from compactlab.sim import workers
 from compactlab.sim.condition import Setting
 from compactlab.sim.results import Results
 from compactlab.sim.run import Run
+from compactlab.sim.shard import Shard
 from compactlab.sim.source import Source
 from compactlab.sim.store import Store
 from compactlab.sim.sweep import Done, Experiment
@@ -77,7 +78,7 @@ class Unlucky(Strategy):
     def compact(self, view, host):
         if not MARK.exists():
             MARK.touch()
-            os._exit(1)
+            os.kill(os.getpid(), signal.SIGKILL)
         return view
 """
 
@@ -149,43 +150,70 @@ def test_a_strategy_that_never_ends_fails_its_own_row(who: Workers, kit: Any, ow
     assert [run.metrics for run in good(results)] == [run.metrics for run in unlimited.runs]
 
 
-def check_deadly(results: Results, deadly: str, others: Results) -> None:
+def check_deadly(results: Results, deadly: str, error: str, others: Results) -> None:
     assert [(r.strategy.partition("(")[0], r.status) for r in results.runs] == [
         ("keep_all", "ok"),
         (deadly.lower(), "failed"),
         ("mine", "ok"),
     ]
     (failed,) = results.failed
-    assert failed.error.startswith("the worker died over it, more than once")
+    assert failed.error == error
     assert (failed.source, failed.seed) == ("talk-0", 0)
     assert [run.metrics for run in good(results)] == [run.metrics for run in others.runs]
 
 
-def test_a_strategy_that_kills_its_worker_fails_its_own_row(
-    kit: Any, own: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("deadly", "error"),
+    [
+        ("Exits", "it ended its process, with exit code 1"),
+        ("Killed", "its process was killed by SIGKILL: out of memory, or by somebody's hand"),
+    ],
+)
+@pytest.mark.parametrize("who", [ALONE, Workers(2)], ids=["one", "two"])
+def test_a_strategy_that_ends_its_process_fails_its_own_row(
+    deadly: str, error: str, who: Workers, kit: Any, own: Path
 ) -> None:
     """This process lives, and finds what others find without it."""
-    monkeypatch.setattr(workers, "_DEATHS", 1)
-    monkeypatch.setattr("compactlab.sim.shard.FULL", 1)
-    results = experiment(kit, own, "keep_all", "Exits", "Mine").run(Workers(2))
-    check_deadly(results, "Exits", experiment(kit, own, "keep_all", "Mine").run())
+    results = experiment(kit, own, "keep_all", deadly, "Mine").run(who)
+    check_deadly(results, deadly, error, experiment(kit, own, "keep_all", "Mine").run())
 
 
 @pytest.mark.slow
-def test_a_shard_that_kills_its_worker_is_taken_apart(kit: Any, own: Path, tmp_path: Path) -> None:
-    store = Store(tmp_path / "store")
-    planned = experiment(kit, own, "keep_all", "Killed", "Mine")
+def test_a_shard_whose_workers_die_again_and_again_is_stored_as_if_nobody_had(
+    kit: Any, own: Path, tmp_path: Path
+) -> None:
+    """Each worker dies that does more than one cell, which is nobody's fault."""
+    planned = experiment(kit, own, "keep_all", "keep_none", "Mine", talks=2)
+    whole, pieced = Store(tmp_path / "whole"), Store(tmp_path / "pieced")
+    planned.fill(whole, ALONE)
+    frail = [Frail(shard.tasks) for shard in planned.missing(pieced)]
     told: list[Done] = []
-    planned.fill(store, Workers(2), told.append)
-    assert [done.cells for done in told] == [1, 1, 1]
-    assert planned.missing(store) == []
-    others = experiment(kit, own, "keep_all", "Mine").run()
-    check_deadly(Results.load(store.folder), "Killed", others)
+    planned.fill(pieced, Workers(2), told.append, todo=frail)
+    assert [done.cells for done in told] == [6]
+    assert stored(pieced) == stored(whole)
 
 
-@pytest.mark.slow
-def test_who_dies_once_costs_nothing(kit: Any, own: Path) -> None:
-    results = experiment(kit, own, "keep_all", "Unlucky").run(Workers(2))
+PARENT = os.getpid()
+
+
+class Frail(Shard):
+    """A shard over which workers die as long as it is whole."""
+
+    def counting(self) -> Any:
+        if os.getpid() != PARENT and len(self.cells) > 1:
+            os._exit(1)
+        return super().counting()
+
+
+def stored(store: Store) -> dict[str, bytes]:
+    """The files of a store that hold results."""
+    files = store.folder.glob("*/*.parquet")
+    return {str(file.relative_to(store.folder)): file.read_bytes() for file in files}
+
+
+def test_who_is_killed_once_is_run_again(kit: Any, own: Path) -> None:
+    """By the system, that is, which wants memory for somebody else."""
+    results = experiment(kit, own, "keep_all", "Unlucky").run()
     first, second = results.runs
     assert (first.status, second.status) == ("ok", "ok")
     assert first.metrics == second.metrics
