@@ -142,6 +142,7 @@ def run(
     dask: str = "",
     timeout: float | None = None,
     fail_fast: bool = False,
+    isolate: bool = True,
     progress: Callable[[Done], None] | None = None,
 ) -> Results:
     """Replay strategies over conversations and measure them.
@@ -180,6 +181,9 @@ def run(
         scheduler of a dask cluster, whose workers then do it.
     timeout, fail_fast
         Seconds after which a run has failed; whether to stop at the first that fails, with a store.
+    isolate
+        Whether code that is not ours gets a process of its own for each run, so that it cannot harm
+        other runs. Without, a debugger reaches classes that were handed over.
     progress
         Told of every shard that is done; by default what code that is not ours has printed in it is
         written to standard error.
@@ -210,6 +214,7 @@ def run(
         metrics=metrics,
         tables=tables,
         redact=redact,
+        isolate=isolate,
     )
     workers = Workers(jobs, dask, warnings.warn)
     progress = progress or _show_printed
@@ -301,6 +306,7 @@ def plan(
     metrics: Iterable[str] = (),
     tables: Iterable[str] = (),
     redact: bool = False,
+    isolate: bool = True,
 ) -> Experiment:
     """Put an experiment together without running it; the parameters are those of :func:`run`."""
     if seeds < 1 or (window is not None and window < 1):
@@ -328,6 +334,7 @@ def plan(
         computed,
         tables_of(several(tables, (str,)), computed),
         redact,
+        isolate,
     )
     each = {source.key: source for source in (*held, *found)}  # who is given twice runs once
     return Experiment(tuple(each.values()), compared, names, setting, skipped, writers)

@@ -133,7 +133,9 @@ class Settings:
             If a file is no transcript, a name is unknown, or there is nothing to replay.
         """
         tables = ["calls", "facts"]
-        planned = plan(strategies=strategy, tables=tables, redact=self.redact, **self.given)
+        # In this process, where coverage is measured and a debugger reaches it.
+        given = {"isolate": False, "redact": self.redact, **self.given}
+        planned = plan(strategies=strategy, tables=tables, **given)
         if not planned.sources:
             raise UsageError("there is nothing to replay: no transcript was found")
         return planned

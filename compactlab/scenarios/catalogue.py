@@ -22,7 +22,7 @@ from compactlab.scenarios.support_chat import SupportChat
 from compactlab.scenarios.tool_flood import ToolFlood
 from compactlab.scenarios.transcript import find, read
 from compactlab.sim.conversation import Conversation
-from compactlab.sim.errors import UsageError, unknown
+from compactlab.sim.errors import InputError, UsageError, unknown
 from compactlab.sim.scenario import Scenario
 from compactlab.sim.source import Source
 from compactlab.sim.spec import build, label_of, parse_spec, snake_case
@@ -129,10 +129,10 @@ def sources(
     read_in = [
         Source(
             name,
-            partial(_read, file, lenient),
+            partial(_read, file.absolute(), str(file), lenient),
             seed,
             file.stem,
-            partial(content.of_file, file, lenient=lenient),
+            partial(content.of_file, file.absolute(), lenient=lenient),
             content.size_of_file(file),
         )
         for name, (key, file) in zip(_names(listed), files.items(), strict=True)
@@ -262,8 +262,13 @@ def _make(scenario: Scenario, seed: int) -> list[Conversation]:
     return [scenario.conversation(seed)]
 
 
-def _read(file: Path, lenient: bool) -> Iterator[Conversation]:
-    return read(file, lenient=lenient)
+def _read(file: Path, named: str, lenient: bool) -> Iterator[Conversation]:
+    """Read a file wherever this process has gone; errors name it as its user did."""
+    try:
+        yield from read(file, lenient=lenient)
+    except InputError as error:
+        path = named if error.path == str(file) else error.path
+        raise InputError(error.message, path, error.line) from None
 
 
 def _names(files: list[Path]) -> list[str]:

@@ -55,5 +55,5 @@ def _digest(file: Path) -> str:
             while chunk := content.read(_CHUNK):
                 seen.update(chunk)
     except OSError as error:  # it will be a row of its own when it is read
-        return str(error)
+        return str(error.strerror)
     return seen.hexdigest()
