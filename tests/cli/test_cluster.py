@@ -16,7 +16,11 @@ from pathlib import Path
 import pytest
 
 from compactlab.sim.cluster import cluster
+from compactlab.sim.condition import Condition, Setting
 from compactlab.sim.errors import UsageError
+from compactlab.sim.shard import Shard, Task, shards
+from compactlab.sim.source import Source
+from compactlab.strategies import KeepAll
 from tests.cli.field import MOMENTS, Field, content, ended, until
 from tests.compiled import interpreted
 
@@ -53,12 +57,19 @@ class Farm:
                 process.kill()
 
     @contextmanager
-    def scheduler(self) -> Iterator[None]:
+    def scheduler(self) -> Iterator[subprocess.Popen[bytes]]:
         file = self.folder / "scheduler.json"
         where = ("--host", "127.0.0.1", "--port", 0, "--scheduler-file", file)
-        with self.dask("scheduler", *where):
+        with self.dask("scheduler", *where) as process:
             until(file.exists)
-            yield
+            yield process
+
+    def workers(self) -> int:
+        """How many workers its scheduler knows."""
+        from distributed import Client
+
+        with Client(self.address, set_as_default=False) as client:
+            return len(client.nthreads())
 
     def worker(self) -> AbstractContextManager[subprocess.Popen[bytes]]:
         return self.dask("worker", self.address, "--nthreads", 1, "--no-nanny")
@@ -156,6 +167,53 @@ def test_where_there_are_no_workers_it_is_said(farm, monkeypatch):
     monkeypatch.setattr("compactlab.sim.cluster.PATIENCE", 2)
     with pytest.raises(UsageError, match="has no workers"), cluster(farm.address):
         pass
+
+
+@pytest.mark.slow
+def test_a_worker_that_does_not_answer_is_left_out(farm, monkeypatch):
+    monkeypatch.setattr("compactlab.sim.cluster.PATIENCE", 5)
+    warned: list[str] = []
+    with farm.worker() as silent, farm.worker():
+        until(lambda: farm.workers() == 2)
+        os.kill(silent.pid, signal.SIGSTOP)
+        with cluster(farm.address, warned.append) as team:
+            assert len(team._threads()) == 1
+            (shard,) = shards([Task(Source("none", list), (CONDITION,))])
+            ((_, done),) = team.do(Shard.counting, [shard])
+        assert done == ([], {})
+        (told,) = warned
+        assert "does not answer and is left out: nothing came for 5 s" in told
+
+
+@pytest.mark.slow
+def test_where_no_worker_answers_it_is_said(farm, monkeypatch):
+    monkeypatch.setattr("compactlab.sim.cluster.PATIENCE", 2)
+    with farm.worker() as silent:
+        until(lambda: farm.workers() == 1)
+        os.kill(silent.pid, signal.SIGSTOP)
+        with pytest.raises(UsageError, match="no worker of the dask"), cluster(farm.address):
+            pass
+
+
+@pytest.mark.slow
+def test_when_the_scheduler_ends_there_is_a_word_and_no_traceback(field, tmp_path):
+    own = Farm(tmp_path, field.gate)
+    with (
+        own.scheduler() as scheduler,
+        own.worker(),
+        own.worker(),
+        field.running(tmp_path / "out", "--dask", own.address) as process,
+        field.shut(),
+    ):
+        field.waiting(tmp_path / "out")
+        scheduler.kill()
+        done = ended(process)
+    assert done.code == 2, done.said
+    assert done.err.splitlines()[-1].startswith("compactlab: the dask scheduler is gone;")
+    assert not [word for word in ("Traceback", "distributed.") if word in done.err]
+
+
+CONDITION = Condition(KeepAll(), "", Setting())
 
 
 @interpreted
