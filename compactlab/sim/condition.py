@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from compactlab.sim.churn import Churn
-from compactlab.sim.code import digest_of_classes, digest_of_folder
+from compactlab.sim.code import digest_of_classes, digest_of_engine
 from compactlab.sim.metrics import METRICS
 from compactlab.sim.model import Catalogue, built_in
 from compactlab.sim.pricing import price_list
@@ -61,7 +61,7 @@ class Setting:
         """All of it that can change a figure, with the versions of what computes it."""
         return {
             "compactlab": version("compactlab"),
-            "engine": digest_of_folder("sim"),
+            "engine": digest_of_engine(redact=self.redact),
             "prices": price_list(),
             "tokenizer": f"tiktoken {version('tiktoken')}",
             "own_models": dict(self.catalogue.own),
