@@ -242,8 +242,7 @@ class _Form:
     def of(self, tree: ast.AST) -> bytes:
         """The bytes of a tree; meanwhile what it imports and names is noted."""
         said: list[str] = []
-        # No function that calls itself: a tree may be deeper than those may.
-        todo: list[object] = [tree]
+        todo: list[object] = [tree]  # a tree may be deeper than a function may call itself
         while todo:
             node = todo.pop()
             if not isinstance(node, ast.AST):
@@ -255,19 +254,21 @@ class _Form:
             for name in reversed(node._fields):
                 value = getattr(node, name, None)
                 if isinstance(value, list):
-                    value = self._spoken(value)
+                    value = self._spoken(node, value)
                     todo += ["]", *reversed(value), f"{name}["] if value else []
                 elif name not in _SILENT and (value is not None or name == "value"):
                     # Fields that are absent differ between versions of Python.
                     todo += [value if isinstance(value, ast.AST) else ascii(value), name]
         return " ".join(said).encode()
 
-    def _spoken(self, nodes: list[ast.AST]) -> list[ast.AST]:
-        """Of statements, those that do something."""
+    def _spoken(self, parent: ast.AST, nodes: list[ast.AST]) -> list[ast.AST]:
+        """Of statements, those that do something; of a text, the parts that say something."""
+        if isinstance(parent, ast.JoinedStr):  # Python 3.12 may end them with an empty one
+            return [node for node in nodes if getattr(node, "value", None) != ""]
         kept: list[ast.AST] = []
         for node in nodes:
             if isinstance(node, ast.If) and _named(node.test) == "TYPE_CHECKING":
-                kept += self._spoken(list(node.orelse))
+                kept += self._spoken(node, list(node.orelse))
             elif self._documented or not _is_silent(node):
                 kept.append(node)
         return kept
