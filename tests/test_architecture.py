@@ -215,7 +215,7 @@ def test_the_order_names_nothing_that_is_gone(package: Package) -> None:
 
 
 def test_asking_for_help_loads_nothing_heavy() -> None:
-    code = "import compactlab.__main__, sys; print(sorted({*sys.argv[1:]} & {*sys.modules}))"
+    code = "import compactlab.cli.group, sys; print(sorted({*sys.argv[1:]} & {*sys.modules}))"
     command = [sys.executable, "-c", code, *HEAVY]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr) == ("[]\n", "")

@@ -74,8 +74,10 @@ def gate(
         except UsageError as other:
             raise UsageError(f"{error}; {other}") from None
         raise
-    say(terminal(verdict), styled=True)
-    _publish(verdict, named, github=told)
+    try:
+        say(terminal(verdict), styled=True)
+    finally:  # nor where nobody can read this one's any more
+        _publish(verdict, named, github=told)
     sys.exit(verdict.code)
 
 
@@ -133,7 +135,7 @@ def _publish(verdict: Verdict, files: dict[str, Path], *, github: bool) -> None:
     for write in todo:
         try:
             write()
-        except UsageError as error:
+        except (UsageError, OSError) as error:
             wrong.append(str(error))
     if wrong:
         raise UsageError("; ".join(wrong))

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-from typing import Any
-
 import click
 
 from compactlab import __version__
 from compactlab.cli.audit import audit
 from compactlab.cli.baseline import baseline
 from compactlab.cli.compare import compare
-from compactlab.cli.disclosing import say, shown
 from compactlab.cli.explain import explain
 from compactlab.cli.fit import fit
 from compactlab.cli.gate import gate
@@ -21,35 +17,19 @@ from compactlab.cli.merge import merge
 from compactlab.cli.new import new
 from compactlab.cli.query import query
 from compactlab.cli.report import report
-from compactlab.cli.run import STOPPED, run
+from compactlab.cli.run import run
 from compactlab.cli.schema import schema
 from compactlab.cli.score import score
-from compactlab.sim.errors import CompactlabError, UsageError
 
 
-class Commands(click.Group):
-    """Commands whose errors hide what the rest of them hides, and that stop with a word."""
-
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run a command."""
-        try:
-            return super().invoke(ctx)
-        except KeyboardInterrupt:
-            say("stopped", err=True)
-            sys.exit(STOPPED)
-        except CompactlabError as error:
-            if (said := shown(str(error))) == str(error):
-                raise
-            raise UsageError(said) from None
-
-
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="compactlab", message="%(prog)s %(version)s")
 def cli() -> None:
     """Replay context-compaction strategies of LLM agents over conversations, and measure what each
     one costs, what the prompt cache makes of it, and what stays in context.
 
-    Exit codes: 0 fine, 1 something failed and is named, 2 bad usage or input, 130 stopped.
+    Exit codes: 0 fine, 1 something failed and is named, 2 bad usage or input, 70 a fault of
+    compactlab itself, 130 stopped, 141 nobody reads on.
     """  # noqa: D205
 
 

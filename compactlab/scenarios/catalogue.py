@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -20,10 +20,10 @@ from compactlab.scenarios.revised_decisions import RevisedDecisions
 from compactlab.scenarios.rewinds import Rewinds
 from compactlab.scenarios.support_chat import SupportChat
 from compactlab.scenarios.tool_flood import ToolFlood
-from compactlab.scenarios.transcript import find, read
+from compactlab.scenarios.transcript import find, read_as
 from compactlab.sim.conversation import Conversation
-from compactlab.sim.errors import InputError, UsageError, unknown
-from compactlab.sim.scenario import Scenario
+from compactlab.sim.errors import UsageError, unknown
+from compactlab.sim.scenario import Scenario, alone
 from compactlab.sim.source import Source
 from compactlab.sim.spec import build, label_of, parse_spec, snake_case
 
@@ -129,7 +129,7 @@ def sources(
     read_in = [
         Source(
             name,
-            partial(_read, file.absolute(), str(file), lenient),
+            partial(read_as, file.absolute(), str(file), lenient=lenient),
             seed,
             file.stem,
             partial(content.of_file, file.absolute(), lenient=lenient),
@@ -251,24 +251,11 @@ def _made(scenario: Scenario, seed: int) -> Source:
     name = label if label.endswith(")") else f"{label}()"
     return Source(
         f"{name}-{seed}",
-        partial(_make, scenario, seed),
+        partial(alone, scenario, seed),
         seed,
         content=partial(content.of_scenario, scenario),
         size=content.size_of_scenario(scenario),
     )
-
-
-def _make(scenario: Scenario, seed: int) -> list[Conversation]:
-    return [scenario.conversation(seed)]
-
-
-def _read(file: Path, named: str, lenient: bool) -> Iterator[Conversation]:
-    """Read a file wherever this process has gone; errors name it as its user did."""
-    try:
-        yield from read(file, lenient=lenient)
-    except InputError as error:
-        path = named if error.path == str(file) else error.path
-        raise InputError(error.message, path, error.line) from None
 
 
 def _names(files: list[Path]) -> list[str]:

@@ -85,6 +85,25 @@ def read(path: str | Path, *, lenient: bool = False) -> Iterator[Conversation]:
     return reader.read(path, lenient)
 
 
+def read_as(path: Path, named: str, *, lenient: bool = False) -> Iterator[Conversation]:
+    """Read a file, whose errors name it as its user did: a store shall not tell where it was made.
+
+    Parameters
+    ----------
+    path
+        The file, from the root on.
+    named
+        What it is called in errors.
+    lenient
+        As for :func:`read`.
+    """
+    try:
+        yield from read(path, lenient=lenient)
+    except InputError as error:
+        where = named if error.path == str(path) else error.path
+        raise InputError(error.message, where, error.line) from None
+
+
 def find(paths: Iterable[str | Path]) -> tuple[list[Path], int]:
     """List the transcripts among files and below directories.
 

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from compactlab.sim.churn import Churn
-from compactlab.sim.code import digest_of_classes, digest_of_folder
+from compactlab.sim.code import digest_of_classes, digest_of_engine
 from compactlab.sim.foreign import Foreign
 from compactlab.sim.isolation import is_foreign
 from compactlab.sim.metrics import METRICS
@@ -66,7 +66,7 @@ class Setting:
         """All of it that can change a figure, with the versions of what computes it."""
         return {
             "compactlab": version("compactlab"),
-            "engine": digest_of_folder("sim"),
+            "engine": digest_of_engine(redact=self.redact),
             "prices": price_list(),
             "tokenizer": f"tiktoken {version('tiktoken')}",
             "own_models": dict(self.catalogue.own),

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from functools import cache
 from typing import TYPE_CHECKING
+
+from compactlab.sim.errors import InputError
 
 if TYPE_CHECKING:
     import duckdb
@@ -24,12 +27,21 @@ def _database() -> duckdb.DuckDBPyConnection:
     return duckdb.connect(config={"preserve_insertion_order": True})
 
 
-def quoted(text: str) -> str:
-    """A text as SQL has it.
+def quoted(path: str) -> str:
+    """A path as SQL has it, in UTF-8, whatever this machine's files are called in.
+
+    Raises
+    ------
+    InputError
+        If its name is no UTF-8: DuckDB opens no such file.
 
     Examples
     --------
     >>> print(quoted("it's"))
     'it''s'
     """
+    try:
+        text = os.fsencode(path).decode()
+    except UnicodeDecodeError:
+        raise InputError("DuckDB cannot read it: its name is no UTF-8", path) from None
     return "'" + text.replace("'", "''") + "'"

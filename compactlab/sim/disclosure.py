@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +18,12 @@ from compactlab.sim.conversation import Conversation
 from compactlab.sim.errors import UsageError
 from compactlab.sim.message import encoded
 from compactlab.sim.redaction import Redactor
-from compactlab.sim.results import Results
 from compactlab.sim.run import HEAD, Run
 from compactlab.sim.source import Source
 from compactlab.sim.tables import TABLES, Rows
+
+if TYPE_CHECKING:  # to look into a store is no part of making what it holds: see sim/code.py
+    from compactlab.sim.results import Results
 
 Array = NDArray[Any]
 _KEYS = frozenset({"run", "digest", "own_models", "source_key", "condition"})
@@ -120,7 +122,7 @@ def disclosed(results: Results, redactor: Redactor) -> Results:
             rows[name] = Rows(shown, held.start, held.stop)
         texts: dict[str, Any] = {name: redactor.text(getattr(run, name)) for name in _TEXTS}
         runs.append(replace(run, **texts, rows=rows))
-    return Results(runs, redactor.within(results.manifest), results.store)
+    return replace(results, runs=runs, manifest=redactor.within(results.manifest))
 
 
 class _Hidden(Mapping[str, Array]):

@@ -9,8 +9,8 @@ from compactlab.sim.errors import InputError, UsageError
 from compactlab.sim.run import parcel
 from compactlab.sim.selection import read_runs
 from compactlab.sim.shard import name_of
-from compactlab.sim.store import RUNS, Store
-from compactlab.sim.tables import TABLES
+from compactlab.sim.store import Store
+from compactlab.sim.tables import RUNS, TABLES
 
 # Of the manifest: what must be the same, for figures to be comparable.
 _SAME = (

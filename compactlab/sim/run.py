@@ -11,8 +11,7 @@ import numpy as np
 
 from compactlab.sim.metrics import METRICS
 from compactlab.sim.parquet import packed
-from compactlab.sim.store import COUNTED, RUNS
-from compactlab.sim.tables import NO_ROWS, TABLES, Column, Rows, joined
+from compactlab.sim.tables import COUNTED, NO_ROWS, RUNS, TABLES, Column, Rows, joined
 
 IDENTITY = ("conversation", "scenario", "strategy", "model", "window", "seed", "summarizer")
 

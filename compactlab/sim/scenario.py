@@ -35,3 +35,8 @@ class Scenario(ABC):
         Conversation
             With ``format`` the scenario's name, ``seed`` the seed, and an ``id`` of both.
         """
+
+
+def alone(scenario: Scenario, seed: int) -> list[Conversation]:
+    """What a source holds that is a scenario under a seed: one conversation."""
+    return [scenario.conversation(seed)]

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from compactlab.sim.errors import InputError
 from compactlab.sim.metrics import METRICS
 from compactlab.sim.run import HEAD, Run
-from compactlab.sim.store import COUNTED, Store
-from compactlab.sim.tables import TABLES, Rows
+from compactlab.sim.store import Store
+from compactlab.sim.tables import COUNTED, TABLES, Rows
 
 if TYPE_CHECKING:
     import duckdb

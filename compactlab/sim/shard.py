@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from compactlab.sim.blocks import forget_blocks
 from compactlab.sim.caller import RECORDED
@@ -18,10 +19,12 @@ from compactlab.sim.one_run import run_apart, run_one, uncollected
 from compactlab.sim.recording import unseen
 from compactlab.sim.run import Run
 from compactlab.sim.source import Source
-from compactlab.sim.store import Cell
 from compactlab.sim.summarize import Remembering
 from compactlab.sim.tally import Counts, counted, packed, recall, unpacked
 from compactlab.sim.tokens import forget_counts
+
+if TYPE_CHECKING:  # as in disclosure.py
+    from compactlab.sim.store import Cell
 
 DEFAULT_MODEL = "claude-sonnet-4-5"
 # About a second of work: enough for starting it not to matter, little to do again if it is lost.

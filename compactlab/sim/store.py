@@ -18,15 +18,13 @@ from typing import TYPE_CHECKING, Any
 
 from compactlab.sim.database import cursor, quoted
 from compactlab.sim.errors import InputError, UsageError
-from compactlab.sim.tables import TABLES
+from compactlab.sim.tables import COUNTED, RUNS, TABLES
 from compactlab.sim.whole_file import begun, replace_file
 
 if TYPE_CHECKING:
     import duckdb
 
 FORMAT = 5
-RUNS = "runs"
-COUNTED = "rows_"  # in the table of runs, a column a table: how many rows it has for the run
 _MANIFEST = "manifest.json"
 _LOCK = ".lock"
 _COUNTS = ".counts"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -216,13 +217,27 @@ def test_nothing_is_written_over_what_is_read_or_written_besides(
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
-def test_a_log_that_is_full_is_no_regression(store, baseline):
-    program = [sys.executable, "-m", "compactlab", "gate", store, "--baseline", baseline]
-    with Path("/dev/full").open("w") as full:
-        done = subprocess.run(program, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
-    assert done.returncode == 2
-    assert done.stderr.startswith("compactlab: ")
-    assert "Traceback" not in done.stderr
+@pytest.mark.parametrize("unbuffered", ["", "1"], ids=["buffered", "unbuffered"])
+def test_a_log_that_is_full_is_no_regression_and_none_is_hidden(
+    unbuffered, planted, baseline, tmp_path
+):
+    """What was asked for in files is written all the same, over what an earlier gate has left."""
+    file = tmp_path / "gate.json"
+    for change, word in ((lambda was: was, "holds"), (lambda was: was * 2, "regressed")):
+        words = ["gate", planted(cost_usd=change), "--baseline", baseline, "--json", file]
+        file.write_text("of an earlier gate")
+        with Path("/dev/full").open("w") as full:
+            done = subprocess.run(
+                [sys.executable, "-m", "compactlab", *words],
+                stdout=full,
+                stderr=subprocess.PIPE,
+                env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+                text=True,
+                check=False,
+            )
+        assert done.returncode == 2
+        assert done.stderr == "compactlab: [Errno 28] No space left on device\n"
+        assert json.loads(file.read_text("utf-8"))["verdict"] == word
 
 
 def test_a_baseline_of_one_metric_can_be_held_without_rules(cli, store, planted, tmp_path):

@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from compactlab.scenarios.catalogue import find_scenario
+from compactlab.scenarios.content import of_scenario
 from compactlab.scenarios.plot.profile import (
     BUILT_IN,
     SHARES,
@@ -16,6 +18,7 @@ from compactlab.scenarios.plot.profile import (
     Breaks,
     Profile,
     Spread,
+    file_of,
     find_profile,
     profile_of,
 )
@@ -121,3 +124,19 @@ def test_a_name_that_is_none_is_refused(tmp_path: Path) -> None:
         find_profile("codng")
     with pytest.raises(InputError, match="no profile: No such file"):
         find_profile(str(tmp_path / "none.toml"))
+
+
+def test_a_conversation_is_another_with_another_profile_and_not_with_a_comment_in_it(tmp_path):
+    own = tmp_path / "mine.toml"
+    text = file_of("chat").read_text("utf-8")
+    own.write_text(text, "utf-8")
+    spec = f"support_chat(profile='{own}')"
+    before = of_scenario(find_scenario(spec))
+    own.write_text(f"# A word.\n{text}", "utf-8")
+    assert of_scenario(find_scenario(spec)) == before
+    own.write_text(text.replace("median = ", "median = 1", 1), "utf-8")
+    assert of_scenario(find_scenario(spec)) != before
+    own.unlink()
+    assert "No such file" in of_scenario(find_scenario(spec))
+    plain = [of_scenario(find_scenario(f"support_chat(profile='{n}')")) for n in ("chat", "days")]
+    assert plain[0].split()[-1] != plain[1].split()[-1]

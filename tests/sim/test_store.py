@@ -10,8 +10,8 @@ import pytest
 
 from compactlab.sim.errors import InputError, UsageError
 from compactlab.sim.run import Run, parcel
-from compactlab.sim.store import RUNS, Store
-from compactlab.sim.tables import TABLES
+from compactlab.sim.store import Store
+from compactlab.sim.tables import RUNS, TABLES
 from compactlab.sim.whole_file import replace_file
 
 CALLS = TABLES["calls"].filled({"call": [1, 2, 3]})

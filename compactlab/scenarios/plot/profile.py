@@ -11,7 +11,6 @@ import math
 import random
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
-from importlib.resources import files
 from pathlib import Path
 
 from compactlab.sim.errors import UsageError, unknown
@@ -24,6 +23,7 @@ SPEAKERS = ("assistant", "tool", "user")
 SHARES = ("text", "thinking", "pair", "error")
 ANY_RESULT = "result"  # the size of a tool's result where the tool has none of its own
 
+_PROFILES = Path(__file__).with_name("profiles")
 _DAY = 86_400.0
 _NIGHT = Kind("seconds from 0 to 43,200", lambda value: AMOUNT.fits(value) and 2 * value <= _DAY)
 _SHARE = Kind("a number from 0 to 1", lambda value: AMOUNT.fits(value) and value <= 1)
@@ -176,13 +176,17 @@ def find_profile(name: str) -> Profile:
     >>> find_profile("coding").waits["user"].median
     68.0
     """
+    file = file_of(name)
     if name.endswith(".toml"):
-        return profile_of(Section(read_toml(Path(name), "profile"), name))
+        return profile_of(Section(read_toml(file, "profile"), name))
     if name not in BUILT_IN:
         raise UsageError(unknown("profile", name, BUILT_IN))
-    file = f"{name}.toml"
-    text = (files("compactlab.scenarios.plot") / "profiles" / file).read_text("utf-8")
-    return profile_of(Section(parse_toml(text), file))
+    return profile_of(Section(parse_toml(file.read_text("utf-8")), file.name))
+
+
+def file_of(name: str) -> Path:
+    """The file of a profile, be it there or not."""
+    return Path(name) if name.endswith(".toml") else _PROFILES / f"{name}.toml"
 
 
 def profile_of(whole: Section) -> Profile:

@@ -1,0 +1,186 @@
+"""What the engine's digest covers: all that a cell executes, and only what can change a figure."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import compactlab
+from compactlab.sim import code
+
+PACKAGE = Path(compactlab.__file__).parent
+ROOT = PACKAGE.parent
+Edit = Callable[[str], str]
+
+
+def python(*words: str | Path, at: Path) -> str:
+    done = subprocess.run(
+        [sys.executable, *words],
+        cwd=at,
+        env={**os.environ, "PYTHONPATH": str(at), "PYTHONDONTWRITEBYTECODE": ""},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_cell_executes_nothing_that_its_digests_do_not_cover(tmp_path: Path) -> None:
+    told = json.loads(python("-m", "tests.sim.executed", tmp_path, at=ROOT))
+    assert told["strangers"] == []
+    # Not because nothing was executed: most of the engine was, redaction too.
+    engine = {str(path.relative_to(PACKAGE)) for path in code.reached([code.ENGINE]).values()}
+    assert len(engine - set(told["executed"])) < len(engine) / 5
+    assert {"sim/cache/paged.py", "sim/redaction/redactor.py"} <= set(told["executed"])
+
+
+def test_what_only_looks_at_stores_or_runs_experiments_is_no_part_of_it() -> None:
+    engine = {name.split(".")[2] for name in code.reached([code.ENGINE])}
+    others = {"audit", "cluster", "contract", "merge", "results", "score", "selection", "store"}
+    assert not engine & (others | {"sweep", "workers"})
+    assert {"cache", "facts", "metrics", "parquet", "pricing", "redaction", "replay"} <= engine
+    hidden = code.reached([code.ENGINE], without=[code.REDACTION])
+    assert not [name for name in hidden if name.startswith("compactlab.sim.redaction")]
+
+
+@pytest.fixture
+def copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A copy of the package; digests are of it."""
+    copy = tmp_path / "compactlab"
+    shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(code, "_ROOT", copy)
+    _forget()
+    yield copy
+    _forget()
+
+
+def _forget() -> None:
+    for cached in (code.digest_of_engine, code._package, code._engine):
+        cached.cache_clear()
+
+
+def digests() -> tuple[str, str]:
+    """Of the engine without redaction, and with it."""
+    _forget()
+    return code.digest_of_engine(redact=False), code.digest_of_engine(redact=True)
+
+
+def commented(text: str) -> str:
+    return f"# Another word.\n{text}# And one more.\n"
+
+
+def redocumented(text: str) -> str:
+    start = text.index('"""') + 3
+    return f"{text[:start]}Other words. {text[start:]}"
+
+
+def extended(text: str) -> str:
+    return f"{text}\nANOTHER = 1\n"
+
+
+def numbered(text: str) -> str:
+    """The first number is another one."""
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+            node.value += 1
+            return ast.unparse(tree)
+    return extended(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "edit"),
+    [
+        ("sim/cache/anthropic.py", commented),
+        ("sim/cache/anthropic.py", redocumented),
+        ("sim/metrics/recency.py", redocumented),
+        ("sim/models.toml", commented),
+        ("sim/audit/signs.py", commented),
+        ("sim/audit/signs.py", numbered),
+        ("sim/contract/rules.py", numbered),
+        ("sim/results.py", extended),
+        ("sim/store.py", extended),
+        ("sim/workers.py", numbered),
+        ("reports/__init__.py", extended),
+        ("reports/charts/loops.py", numbered),
+        ("strategies/keep_all.py", extended),
+        ("cli/run.py", extended),
+        ("__init__.py", extended),
+    ],
+)
+def test_what_cannot_change_a_figure_is_not_noticed(name: str, edit: Edit, copied: Path) -> None:
+    before, file = digests(), copied / name
+    text = file.read_text("utf-8")
+    assert edit(text) != text
+    file.write_text(edit(text), "utf-8")
+    assert digests() == before
+
+
+def test_a_number_in_any_module_of_it_is(copied: Path) -> None:
+    seen = {digests()[0]}
+    modules = sorted(code.reached([code.ENGINE], without=[code.REDACTION]).items())[::3]
+    for _, path in modules:
+        path.write_text(numbered(path.read_text("utf-8")), "utf-8")
+        code.digest_of_engine.cache_clear()
+        seen.add(code.digest_of_engine(redact=False))
+    assert len(seen) == len(modules) + 1
+
+
+def test_so_is_data_that_it_reads(copied: Path) -> None:
+    before, models = digests(), copied / "sim" / "models.toml"
+    models.write_text(f"{models.read_text('utf-8')}\n[another]\n", "utf-8")
+    assert digests()[0] != before[0]
+
+
+def test_how_secrets_are_hidden_matters_where_they_are(copied: Path) -> None:
+    before, file = digests(), copied / "sim" / "redaction" / "finding.py"
+    file.write_text(extended(file.read_text("utf-8")), "utf-8")
+    after = digests()
+    assert after[0] == before[0]
+    assert after[1] != before[1]
+
+
+# Fills a store, and tells how many cells were to be run for that.
+FILL = """
+import sys
+from compactlab.api import plan
+from compactlab.sim.store import Store
+from compactlab.sim.workers import ALONE
+planned = plan(["coding_agent(turns=2, tokens=2000)"], ["keep_all", "sliding_window(keep=4)"])
+store = Store(sys.argv[1])
+with store.locked():
+    print(sum(len(shard.cells) for shard in planned.missing(store)))
+    planned.fill(store, ALONE)
+"""
+
+
+def test_finished_results_stay_until_a_figure_may_be_another(copied: Path, tmp_path: Path) -> None:
+    def cells() -> int:
+        return int(python("-c", FILL, tmp_path / "store", at=tmp_path))
+
+    def change(name: str, edit: Edit) -> None:
+        file = copied / name
+        file.write_text(edit(file.read_text("utf-8")), "utf-8")
+
+    assert cells() == 2
+    for name in (
+        "sim/cache/anthropic.py",
+        "strategies/sliding_window.py",
+        "scenarios/plot/plan.py",
+    ):
+        change(name, commented)
+        change(name, redocumented)
+    for name in ("sim/audit/signs.py", "reports/charts/loops.py", "scenarios/pi.py"):
+        change(name, extended)
+    assert cells() == 0
+    change("strategies/mechanisms/cut.py", extended)
+    assert cells() == 1
+    change("sim/cache/anthropic.py", extended)
+    assert cells() == 2
