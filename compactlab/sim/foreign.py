@@ -89,6 +89,7 @@ class Foreign(Strategy):
         UsageError
             If it cannot be built.
         """
+        digest_of_classes(())  # reads the engine once here, and not in each process again
         made = isolated(lambda: Card.of(build()), PATIENCE)
         if made.value is None:
             # What is wrong with a spec names the spec.
