@@ -27,9 +27,9 @@ ORDER = [
     "model", "pricing", "recording", "churn", "client", "meter", "trace", "identifiers", "sanity",
     "needs", "relevance", "facts", "host", "strategy", "session", "side_calls", "elsewhere",
     "rework", "caller", "replay", "contract", "anatomy", "metrics", "diff", "score", "audit",
-    "tables", "account", "parquet", "whole_file", "database", "store", "run", "selection",
-    "results", "deadline", "one_run", "code", "source", "redaction", "disclosure", "condition",
-    "shard", "merge", "cluster", "workers", "sweep",
+    "tables", "account", "parquet", "whole_file", "database", "manifest", "store", "run",
+    "selection", "results", "deadline", "one_run", "code", "source", "redaction", "disclosure",
+    "condition", "shard", "merge", "cluster", "workers", "sweep",
 ]  # fmt: skip
 
 # Each may import sim and itself, and never another.
