@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from math import isinf
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
@@ -91,6 +92,8 @@ def _told_apart(connection: duckdb.DuckDBPyConnection, chosen: str) -> str:
     )
 
 
+# What may be infinite: the calls to a break-even that never comes.
+_ENDLESS = {name for name, metric in METRICS.items() if metric.unit == "calls"}
 _STATUS = ("ok", "failed", "unreadable")
 
 
@@ -111,6 +114,10 @@ def read_runs(store: Store, manifest: Mapping[str, Any]) -> list[Run]:
         told = f"{RUNS}: {min(strange)[:60]!r} is no status"
         raise InputError(f"a damaged store of results ({told})", str(store.folder))
     figures = numbers(every, metrics)
+    for name in figures.keys() - _ENDLESS:
+        if any(value is not None and isinf(value) for value in figures[name]):
+            told = f"{RUNS}: {name} is infinite"
+            raise InputError(f"a damaged store of results ({told})", str(store.folder))
     places = {name: _places(store, shards, name) for name in TABLES}
     del heads["run"]
     runs = [
