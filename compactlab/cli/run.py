@@ -147,6 +147,7 @@ def run(experiment: str | None, dry_run: bool, retry: bool, **options: Any) -> N
         told = nothing_found(names, planned.skipped)
         raise UsageError(f"there is nothing to replay: {told}")
     store = Store(settings.out)
+    store.claim()
     if store.exists:
         store.manifest()
     if dry_run:

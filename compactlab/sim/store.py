@@ -123,7 +123,7 @@ class Store:
         UsageError
             If something else lies in the folder, or the manifest could not be read again.
         """
-        self.claim()
+        self._make()
         try:
             text = write_manifest(manifest)
         except ValueError as error:
@@ -132,7 +132,7 @@ class Store:
 
     def begin(self) -> None:
         """Take away what is there, and be a store that is not finished until it is described."""
-        self.claim()
+        self._make()
         replace_file(self.folder / _MANIFEST, _UNFINISHED)
         self.drop(self.shards())
         self.tidy()
@@ -146,8 +146,7 @@ class Store:
             If something else lies there, or what should be a folder of the store is a link.
         """
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            others = set(os.listdir(self.folder)) - _BEGUN
+            others = set(os.listdir(self.folder)) - _BEGUN if self.folder.exists() else set()
             if self._has_manifest:
                 with open_file(self.folder / _MANIFEST) as file:
                     others = set() if is_manifest(file.read()) else {_MANIFEST}
@@ -159,6 +158,13 @@ class Store:
                 f"{str(self.folder)!r} is no store of results and not empty ({min(others)!r} lies "
                 "there): name another folder, or move away what is in it"
             )
+
+    def _make(self) -> None:
+        self.claim()
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except (OSError, ValueError) as error:
+            raise UsageError(f"cannot write to {str(self.folder)!r}: {error}") from None
 
     def _check_links(self) -> None:
         for name in (_LOCK, _COUNTS, RUNS, *TABLES):
@@ -455,7 +461,7 @@ class Store:
         import filelock
 
         try:
-            self.claim()
+            self._make()
             lock = filelock.FileLock(self.folder / _LOCK, timeout=0)
             lock.acquire()
         except filelock.Timeout:

@@ -448,6 +448,7 @@ def test_a_folder_of_others_is_refused_and_stays_as_it_is(files: list[str], room
         ("merge", store, "-o", mine),
         (*run, "--strategies", "keep_all", "--metrics", "cost_usd", "--out", mine),
         (*run, "--strategies", "keep_all", "--metrics", "cost_usd", "--out", mine, "--retry"),
+        (*run, "--strategies", "keep_all", "--out", mine, "--dry-run"),
     ):
         assert room.attack(*command).code == 2
     for act in (Store(mine).tidy, Store(mine).clear):

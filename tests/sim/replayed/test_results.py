@@ -215,9 +215,12 @@ def test_pandas_and_arrow_read_the_folders_as_they_are(tmp_path: Path) -> None:
 
     found().save(tmp_path)
     for name in TABLES:
-        read = pd.read_parquet(tmp_path / name)
+        read = pd.read_parquet(tmp_path / name, partitioning=None)
         assert read["run"].tolist() == found().table(name)["run"].tolist()
-    assert pd.read_parquet(tmp_path / "runs")["strategy"].tolist() == ["keep_all()", "brief()"] * 2
+    assert (
+        pd.read_parquet(tmp_path / "runs", partitioning=None)["strategy"].tolist()
+        == ["keep_all()", "brief()"] * 2
+    )
 
 
 # -------------------------------------------------------------- what of a store is an experiment's
