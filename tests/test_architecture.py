@@ -28,8 +28,8 @@ ORDER = [
     "identifiers", "sanity", "needs", "relevance", "facts", "host", "strategy", "foreign",
     "session", "side_calls", "elsewhere", "rework", "caller", "replay", "contract", "anatomy",
     "metrics", "diff", "score", "audit", "tables", "account", "parquet", "whole_file", "database",
-    "store", "run", "selection", "results", "deadline", "one_run", "source", "redaction",
-    "disclosure", "condition", "shard", "merge", "cluster", "workers", "sweep",
+    "manifest", "store", "run", "selection", "results", "deadline", "one_run", "source",
+    "redaction", "disclosure", "condition", "shard", "merge", "cluster", "workers", "sweep",
 ]  # fmt: skip
 
 # Each may import sim and itself, and never another.

@@ -21,10 +21,10 @@ from compactlab.scenarios.catalogue import SCENARIOS
 from compactlab.scenarios.plot.profile import BUILT_IN
 from compactlab.scenarios.transcript import FORMATS
 from compactlab.sim.causes import CAUSES
+from compactlab.sim.manifest import FORMAT
 from compactlab.sim.metrics import METRICS, Metric
 from compactlab.sim.run import HEAD
 from compactlab.sim.shard import Task
-from compactlab.sim.store import FORMAT
 from compactlab.sim.tables import TABLES
 from compactlab.strategies.catalogue import strategies
 

@@ -60,7 +60,7 @@ def in_the_middle(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def opening(path: Path, mode: str = "r", *rest: object, **named: object) -> object:
         file = opened(path, mode, *rest, **named)  # type: ignore[call-overload]
-        return Half(file) if "w" in mode or "a" in mode else file
+        return Half(file) if set(mode) & set("wax") else file
 
     monkeypatch.setattr(Path, "open", opening)
 

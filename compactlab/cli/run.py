@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -148,7 +148,9 @@ def run(experiment: str | None, dry_run: bool, retry: bool, **options: Any) -> N
         told = nothing_found(names, planned.skipped)
         raise UsageError(f"there is nothing to replay: {told}")
     store = Store(settings.out)
-    _check_free(store)
+    store.claim()
+    if store.exists:
+        store.manifest()
     if dry_run:
         rehearse(planned, store, settings.jobs, settings.timeout)
         return
@@ -165,21 +167,6 @@ def _check_kind(experiment: str | None) -> None:
         raise UsageError(
             f"{experiment} is no experiment file; a {kind} is replayed by "
             f"compactlab run --conversations {experiment}"
-        )
-
-
-def _check_free(store: Store) -> None:
-    """See that the folder's store can be read, or that no page of others is written over."""
-    if store.exists:
-        store.manifest()
-        return
-    there = False
-    with suppress(OSError, ValueError):  # What cannot be is told where it is written to.
-        there = (store.folder / _PAGE).exists()
-    if there:
-        raise UsageError(
-            f"{store.folder / _PAGE} is there without a store of results, and would be written "
-            "over: name another folder with --out, or move it away"
         )
 
 
@@ -200,10 +187,11 @@ def _run(planned: Experiment, store: Store, settings: Settings, *, retry: bool) 
     from compactlab.cli.progress import Progress
     from compactlab.cli.rehearsal import standing
     from compactlab.sim.results import Results
+    from compactlab.sim.store import FAILED
     from compactlab.sim.workers import Workers
 
     if retry:
-        store.drop(set(store.cells("status <> 'ok'").values()))
+        store.drop(set(store.cells(FAILED).values()))
     todo = planned.missing(store, settings.timeout)
     cells = sum(len(shard.cells) for shard in todo)
     every = len(planned.sources) * len(planned.conditions)
@@ -225,9 +213,11 @@ def _run(planned: Experiment, store: Store, settings: Settings, *, retry: bool) 
 
 def _nothing(store: Store, cells: int) -> None:
     """Say that all is there; exit as the run did that put it there."""
-    from compactlab.sim.results import ask
+    from compactlab.sim.selection import read_runs
+    from compactlab.sim.store import FAILED
 
-    ((failed,),) = ask(store, "SELECT count(*) FROM runs WHERE status <> 'ok'")[1]
+    runs = read_runs(store, {**store.manifest(), "metrics": []})
+    failed = sum(run.status in FAILED for run in runs)
     there = "is there" if cells == 1 else "are there"
     say(f"nothing to run: {counted(cells, 'cell')} {there}")
     say(f"compactlab report {store.folder} shows them; report: {store.folder / _PAGE}")

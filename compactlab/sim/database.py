@@ -1,9 +1,13 @@
-"""DuckDB, by which stores are read."""
+"""DuckDB, by which users ask a store in SQL of their own."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from compactlab.sim.errors import InputError
@@ -25,6 +29,19 @@ def _database() -> duckdb.DuckDBPyConnection:
     import duckdb
 
     return duckdb.connect(config={"preserve_insertion_order": True})
+
+
+@contextmanager
+def literal(folder: Path) -> Iterator[Path]:
+    """A path to a folder in which DuckDB finds no pattern: it has no way to quote ``*?[``."""
+    whole = folder.absolute()
+    if not any(sign in str(whole) for sign in "*?["):
+        yield whole
+        return
+    with TemporaryDirectory(prefix="compactlab-") as place:
+        link = Path(place, "store")
+        link.symlink_to(whole, target_is_directory=True)
+        yield link
 
 
 def quoted(path: str) -> str:

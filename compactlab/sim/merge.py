@@ -58,8 +58,8 @@ def merge(stores: Sequence[Store], into: Store) -> None:
     differences = list(_differences(every, manifests))
     if differences:
         raise UsageError("\n  ".join(["these stores do not go together:", *differences]))
-    into.tidy()
     into.describe(joined(manifests))
+    into.tidy()
     held = set(into.cells())
     for store in stores:
         held |= _take(store, into, held)

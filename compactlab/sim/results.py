@@ -15,7 +15,7 @@ from compactlab.sim.metrics import METRICS
 from compactlab.sim.model import Catalogue
 from compactlab.sim.run import IDENTITY, Run, parcel
 from compactlab.sim.selection import read_runs, selected
-from compactlab.sim.store import Store
+from compactlab.sim.store import SAVED, Store
 from compactlab.sim.tables import NO_ROWS, TABLES
 
 if TYPE_CHECKING:
@@ -64,7 +64,8 @@ class Results:
     @cached_property
     def catalogue(self) -> Catalogue:
         """The models that the runs were under: the user's own figures are in the manifest."""
-        return Catalogue.of(self.manifest.get("own_models", {}))
+        file = str(self.store.folder) if self.store else ""
+        return Catalogue.of(self.manifest.get("own_models", {}), file)
 
     def frame(self) -> pd.DataFrame:
         """One row a run, metrics as columns; ``run`` joins it with the other tables."""
@@ -145,12 +146,16 @@ class Results:
         ----------
         folder
             Where to; made if it is not there. What a store there held is taken away.
+
+        Raises
+        ------
+        UsageError
+            If something else lies there, or it cannot be written.
         """
         store = Store(folder)
         files = parcel(self.runs)  # which may still lie there
-        # Broken off from here on, it is no store and not one that mixes old and new.
-        store.clear()
-        store.put("results", files)
+        store.begin()
+        store.put(SAVED, files)
         store.describe(self.manifest)
 
     @classmethod

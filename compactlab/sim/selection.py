@@ -6,30 +6,31 @@ that has changed since.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from itertools import accumulate
+from math import isinf
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from compactlab.sim.errors import InputError
 from compactlab.sim.metrics import METRICS
+from compactlab.sim.parquet import array, numbers
 from compactlab.sim.run import HEAD, Run
-from compactlab.sim.store import Store
-from compactlab.sim.tables import COUNTED, TABLES, Rows
+from compactlab.sim.store import ROWS, Store
+from compactlab.sim.tables import COUNTED, RUNS, TABLES, Column, Rows
 
 if TYPE_CHECKING:
     import duckdb
+    import pyarrow as pa
 
 
 @contextmanager
 def selected(store: Store, manifest: Mapping[str, Any]) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection to a database that sees the tables of an experiment by their names.
 
-    What else the store holds is in tables called ``all_runs``, ``all_calls`` and so on.
+    It is for SQL that a user types; the runs of an experiment are read without any. What else the
+    store holds is in tables called ``all_runs``, ``all_calls`` and so on.
 
     Parameters
     ----------
@@ -91,6 +92,11 @@ def _told_apart(connection: duckdb.DuckDBPyConnection, chosen: str) -> str:
     )
 
 
+# What may be infinite: the calls to a break-even that never comes.
+_ENDLESS = {name for name, metric in METRICS.items() if metric.unit == "calls"}
+_STATUS = ("ok", "failed", "unreadable")
+
+
 def read_runs(store: Store, manifest: Mapping[str, Any]) -> list[Run]:
     """The runs of an experiment, in its order; rows of tables are read when they are asked for.
 
@@ -99,36 +105,38 @@ def read_runs(store: Store, manifest: Mapping[str, Any]) -> list[Run]:
     InputError
         If the store is damaged.
     """
-    if not store.shards():
-        return []
-    metrics = list(manifest.get("metrics", METRICS))
-    try:
-        with selected(store, manifest) as connection:
-            wanted = ", ".join(f'"{name}"' for name in (*HEAD, *metrics))
-            sql = f"SELECT {wanted} FROM runs ORDER BY shard, row"  # noqa: S608
-            columns = connection.execute(sql).fetchnumpy()
-            places, totals = _places(connection)
-        found = {name: columns[name].tolist() for name in (*HEAD, *metrics)}
-    except (LookupError, TypeError) as error:
-        raise InputError(f"a damaged store of results ({error!r})", str(store.folder)) from None
-    tables = {name: _Stored(store, name, total) for name, total in totals.items()}
-    runs = []
-    names = [name for name in HEAD if name != "run"]
-    for key, head, figures in zip(
-        found["run"],
-        zip(*(found[name] for name in names), strict=True),
-        zip(*(found[name] for name in metrics), strict=True),
-        strict=True,
-    ):
-        run = Run(**dict(zip(names, head, strict=True)))
-        run.metrics = dict(zip(metrics, figures, strict=True))
-        run.rows = {
-            name: Rows(tables[name], start, start + count)
-            for name, (start, count) in places[key].items()
-            if count
-        }
-        runs.append(run)
-    return sorted(runs, key=_order(manifest))
+    metrics = dict.fromkeys(manifest.get("metrics", METRICS), Column("number", ""))
+    shards = dict(store.read(RUNS, {**HEAD, **ROWS, **metrics}, optional=metrics))
+    store.check(shards)
+    every = list(shards.values())
+    heads = {name: array(column, every, name).tolist() for name, column in HEAD.items()}
+    if strange := set(heads["status"]) - set(_STATUS):
+        told = f"{RUNS}: {min(strange)[:60]!r} is no status"
+        raise InputError(f"a damaged store of results ({told})", str(store.folder))
+    figures = numbers(every, metrics)
+    for name in figures.keys() - _ENDLESS:
+        if any(value is not None and isinf(value) for value in figures[name]):
+            told = f"{RUNS}: {name} is infinite"
+            raise InputError(f"a damaged store of results ({told})", str(store.folder))
+    places = {name: _places(store, shards, name) for name in TABLES}
+    del heads["run"]
+    runs = [
+        Run(
+            **{name: values[row] for name, values in heads.items()},
+            metrics={name: values[row] for name, values in figures.items()},
+            rows={name: rows[row] for name, rows in places.items() if len(rows[row])},
+        )
+        for row in range(sum(map(len, every)))
+    ]
+    return sorted(_chosen(runs, manifest), key=_order(manifest))
+
+
+def _chosen(runs: list[Run], manifest: Mapping[str, Any]) -> list[Run]:
+    """Those runs that a manifest names; without conditions, all."""
+    if "conditions" not in manifest:
+        return runs
+    sources, conditions = set(manifest["source_keys"]), set(manifest["conditions"])
+    return [run for run in runs if run.source_key in sources and run.condition in conditions]
 
 
 def _order(manifest: Mapping[str, Any]) -> Callable[[Run], tuple[int, int, int]]:
@@ -142,41 +150,30 @@ def _order(manifest: Mapping[str, Any]) -> Callable[[Run], tuple[int, int, int]]
     return lambda run: (sources[run.source_key], run.place, conditions[run.condition])
 
 
-def _places(
-    connection: duckdb.DuckDBPyConnection,
-) -> tuple[dict[str, dict[str, tuple[int, int]]], dict[str, int]]:
-    """Of each run and table: at which row of all shards its rows begin, and how many they are.
-
-    And of each table, how many rows it has.
-    """
-    counts = ", ".join(COUNTED + name for name in TABLES)
-    rows = connection.execute(f"SELECT run, {counts} FROM all_runs ORDER BY shard, row").fetchall()  # noqa: S608
-    found: dict[str, dict[str, tuple[int, int]]] = defaultdict(dict)
-    for place, name in enumerate(TABLES, 1):
-        starts = accumulate((row[place] for row in rows), initial=0)
-        for row, start in zip(rows, starts, strict=False):
-            found[row[0]][name] = start, row[place]
-    totals = {name: sum(row[place] for row in rows) for place, name in enumerate(TABLES, 1)}
-    return found, totals
+def _places(store: Store, shards: Mapping[str, pa.Table], name: str) -> list[Rows]:
+    """Of each run its stretch of a table, in which the rows of all shards follow each other."""
+    column = Column("count", "")
+    counts = {shard: array(column, [runs], COUNTED + name) for shard, runs in shards.items()}
+    stored = _Stored(store, name, {shard: int(c.sum()) for shard, c in counts.items() if c.any()})
+    start, places = 0, []
+    for count in (count for each in counts.values() for count in each.tolist()):
+        places.append(Rows(stored, start, start + count))
+        start += count
+    return places
 
 
 class _Stored(Mapping[str, NDArray[Any]]):
     """The columns of a table over all shards of a store, each read when it is asked for."""
 
-    def __init__(self, store: Store, table: str, total: int) -> None:
-        self._store, self._table, self._total = store, table, total
+    def __init__(self, store: Store, table: str, rows: Mapping[str, int]) -> None:
+        self._store, self._table, self._rows = store, table, rows
         self._known: dict[str, NDArray[Any]] = {}
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         column = TABLES[self._table].columns[name]
         if name not in self._known:
-            with self._store.connected([self._table]) as connection:
-                sql = f'SELECT "{name}" FROM all_{self._table}'  # noqa: S608
-                values = np.asarray(connection.execute(sql).fetchnumpy()[name])
-            if len(values) != self._total:
-                told = f"{len(values):,} rows in table {self._table}, not {self._total:,}"
-                raise InputError(f"a damaged store of results ({told})", str(self._store.folder))
-            self._known[name] = column.array(values) if column.type == "texts" else values
+            parts = [part for _, part in self._store.read(self._table, {name: column}, self._rows)]
+            self._known[name] = array(column, parts, name)
         return self._known[name]
 
     def __iter__(self) -> Iterator[str]:

@@ -166,12 +166,12 @@ class Experiment:
         if self.setting.redact and store.exists and not store.manifest().get("redact"):
             told = "what this store holds already was not redacted; run into another folder"
             raise UsageError(f"{store.folder}: {told}")
+        store.claim()
         if not store.exists:  # nobody knows what its shards, if there are any, are of
-            store.drop(store.shards())
-        else:
-            store.drop({file.stem for file in store.lost()})
-        store.tidy()
+            store.begin()
         store.describe(self._manifest_for(store))
+        store.drop({file.stem for file in store.lost()})
+        store.tidy()
         work = partial(_packed, tables=self.setting.tables)
         todo = self.missing(store) if todo is None else todo
         if fail_fast:  # nobody shall have to wait for the rest of a shard

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from compactlab.sim.results import ask
 from compactlab.sim.store import Store
 from tests.cli.field import (
     EACH,
@@ -148,8 +149,8 @@ def own(field) -> Callable[[str], str]:
 
 def statuses(out: Path) -> dict[tuple[str, str], int]:
     """How many runs of each strategy ended how."""
-    rows = Store(out).rows("SELECT strategy, status, count(*) FROM all_runs GROUP BY ALL")
-    return {(strategy, status): count for strategy, status, count in rows}
+    sql = "SELECT strategy, status, count(*) FROM all_runs GROUP BY ALL"
+    return {(strategy, status): count for strategy, status, count in ask(Store(out), sql)[1]}
 
 
 def test_who_does_not_come_to_an_end_fails_alone(field, own, compactlab, tmp_path):

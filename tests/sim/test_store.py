@@ -10,26 +10,37 @@ import pytest
 
 from compactlab.sim.errors import InputError, UsageError
 from compactlab.sim.run import Run, parcel
-from compactlab.sim.store import Store
+from compactlab.sim.store import FAILED, Store
 from compactlab.sim.tables import RUNS, TABLES
 from compactlab.sim.whole_file import replace_file
 
 CALLS = TABLES["calls"].filled({"call": [1, 2, 3]})
 
 
+ONE, TWO, THREE = (str(n) * 16 for n in (1, 2, 3))
+COUNTER = "c" * 16
+KEYS = {letter: f"{ord(letter):016x}" for letter in "ABC123"}
+
+
+def cell(name: str) -> tuple[str, str]:
+    """The keys of a source and a condition, of which each is a letter here."""
+    return KEYS[name[0]], KEYS[name[1]]
+
+
 def run(cell: str, **more: Any) -> Run:
     """A run of a cell: a source and a condition, a letter each."""
     head = ("talk", "pi", "keep_all()", "recorded", 0, 0)
-    return Run(*head, source_key=cell[0], condition=cell[1], rows={"calls": CALLS}, **more)
+    keys = {"source_key": KEYS[cell[0]], "condition": KEYS[cell[1]]}
+    return Run(*head, **keys, rows={"calls": CALLS}, **more)
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
     """A store of two shards, of two cells and of one that failed."""
     made = Store(tmp_path / "store")
-    made.put("one", parcel([run("A1"), run("A2")]))
-    made.put("two", parcel([run("B1", status="failed", error="oh")]))
     made.describe({"prices": "list"})
+    made.put(ONE, parcel([run("A1"), run("A2")]))
+    made.put(TWO, parcel([run("B1", status="failed", error="oh")]))
     return made
 
 
@@ -39,14 +50,14 @@ def left(store: Store) -> list[str]:
     return sorted(path.relative_to(store.folder).as_posix() for path in files)
 
 
-WHOLE = ["calls/one.parquet", "calls/two.parquet", "manifest.json"]
-WHOLE += ["runs/one.parquet", "runs/two.parquet"]
+WHOLE = [f"calls/{ONE}.parquet", f"calls/{TWO}.parquet", "manifest.json"]
+WHOLE += [f"runs/{ONE}.parquet", f"runs/{TWO}.parquet"]
 
 
 def test_it_knows_its_shards_and_cells(store: Store) -> None:
-    assert store.shards() == ["one", "two"]
-    assert store.cells() == {("A", "1"): "one", ("A", "2"): "one", ("B", "1"): "two"}
-    assert store.cells("status <> 'ok'") == {("B", "1"): "two"}
+    assert store.shards() == [ONE, TWO]
+    assert store.cells() == {cell("A1"): ONE, cell("A2"): ONE, cell("B1"): TWO}
+    assert store.cells(FAILED) == {cell("B1"): TWO}
     assert store.manifest() == {"prices": "list"}
     assert left(store) == WHOLE
 
@@ -61,17 +72,17 @@ def test_one_that_is_not_there_is_empty(tmp_path: Path) -> None:
 
 
 def test_what_is_dropped_is_gone_from_all_tables(store: Store) -> None:
-    store.drop(["one", "no such shard"])
-    assert list(store.cells()) == [("B", "1")]
-    assert left(store) == ["calls/two.parquet", "manifest.json", "runs/two.parquet"]
+    store.drop([ONE, THREE])
+    assert list(store.cells()) == [cell("B1")]
+    assert left(store) == WHOLE[1:3] + WHOLE[4:]
 
 
 def test_a_shard_that_is_put_again_replaces_the_old_one_with_all_its_tables(store: Store) -> None:
     alone = run("A3")
     alone.rows = {}
-    store.put("one", parcel([alone]))
-    assert store.cells() == {("A", "3"): "one", ("B", "1"): "two"}
-    assert "calls/one.parquet" not in left(store)
+    store.put(ONE, parcel([alone]))
+    assert store.cells() == {cell("A3"): ONE, cell("B1"): TWO}
+    assert WHOLE[0] not in left(store)
 
 
 def test_clearing_leaves_what_is_not_its_own(store: Store) -> None:
@@ -79,22 +90,20 @@ def test_clearing_leaves_what_is_not_its_own(store: Store) -> None:
     (store.folder / "calls" / "mine.txt").write_text("x")
     store.clear()
     assert left(store) == ["calls/mine.txt", "mine.txt"]
-    for file in left(store):
-        (store.folder / file).unlink()
-    store.clear()
-    assert not store.folder.exists()
+    store.clear()  # which is no store of ours any more
+    assert left(store) == ["calls/mine.txt", "mine.txt"]
 
 
 def test_what_was_counted_is_kept_beside_the_tables(store: Store) -> None:
-    assert store.remembered("c") == {}
-    store.remember("a" * 16, "c", b"counts")
-    store.remember("a" * 16, "c", b"others come too late")
-    store.remember("b" * 16, "c", b"")
-    assert Store(store.folder).remembered("c") == {"a" * 16: b"counts", "b" * 16: b""}
-    assert (store.shards(), len(store.cells())) == (["one", "two"], 3)
+    assert store.remembered(COUNTER) == {}
+    store.remember("a" * 16, COUNTER, b"counts")
+    store.remember("a" * 16, COUNTER, b"others come too late")
+    store.remember("b" * 16, COUNTER, b"")
+    assert Store(store.folder).remembered(COUNTER) == {"a" * 16: b"counts", "b" * 16: b""}
+    assert (store.shards(), len(store.cells())) == ([ONE, TWO], 3)
     store.tidy()
-    assert len(store.remembered("c")) == 2
-    assert store.remembered("another") == {}
+    assert len(store.remembered(COUNTER)) == 2
+    assert store.remembered(THREE) == {}
     store.clear()
     assert not store.folder.exists()
 
@@ -115,7 +124,7 @@ def failing_at(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "replace", replace)
 
 
-@pytest.mark.parametrize("shard", ["one", "three"])
+@pytest.mark.parametrize("shard", [ONE, THREE])
 @pytest.mark.parametrize("number", [1, 2])
 def test_a_shard_without_its_runs_is_not_there(
     number: int, shard: str, store: Store, monkeypatch: pytest.MonkeyPatch
@@ -125,19 +134,19 @@ def test_a_shard_without_its_runs_is_not_there(
         failing_at(number, patch)
         with pytest.raises(UsageError, match="no space left"):
             store.put(shard, parcel([run("C1")]))
-    assert store.shards() == [name for name in ("one", "two") if name != shard]
-    assert ("C", "1") not in store.cells()
+    assert store.shards() == [name for name in (ONE, TWO) if name != shard]
+    assert cell("C1") not in store.cells()
     store.tidy()
     assert left(store) == [file for file in WHOLE if shard not in file]
     store.put(shard, parcel([run("C1")]))
-    assert store.cells()["C", "1"] == shard
+    assert store.cells()[cell("C1")] == shard
 
 
 def test_what_a_killed_run_left_is_tidied_away_and_nothing_else(store: Store) -> None:
-    store.path("facts", "half").parent.mkdir()
-    for leftover in (store.path("facts", "half"), store.path("calls", "half")):
+    store.path("facts", THREE).parent.mkdir()
+    for leftover in (store.path("facts", THREE), store.path("calls", THREE)):
         leftover.write_bytes(b"x")
-    for begun in (store.path(RUNS, "one"), store.path("calls", "half")):
+    for begun in (store.path(RUNS, ONE), store.path("calls", THREE)):
         begun.with_name(f".{begun.name}.tmp").write_bytes(b"x")
     mine = [store.folder / "calls" / "notes.txt", store.folder / "prompts" / "system.md"]
     for file in mine:
@@ -197,12 +206,13 @@ def test_where_nothing_can_be_written_it_is_said(tmp_path: Path) -> None:
 
 def test_a_folder_of_any_name_can_be_read(tmp_path: Path) -> None:
     store = Store(tmp_path / "it's [a] 50 % *store* größer")
-    store.put("one", parcel([run("A1")]))
     store.describe({})
-    assert store.cells() == {("A", "1"): "one"}
+    store.put(ONE, parcel([run("A1")]))
+    assert store.cells() == {cell("A1"): ONE}
 
 
-def test_what_cannot_be_asked_is_told_with_the_place(store: Store) -> None:
-    with pytest.raises(InputError, match="cannot be read") as told:
-        store.cells("no such column")
+def test_what_cannot_be_read_is_told_with_the_place(store: Store) -> None:
+    store.path(RUNS, TWO).write_bytes(b"PAR1 not really")
+    with pytest.raises(InputError, match=f"damaged .*runs/{TWO}.parquet") as told:
+        store.cells()
     assert str(store.folder) in str(told.value)
