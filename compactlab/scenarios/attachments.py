@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from compactlab.sim.errors import InputError
+
 # Shown to the user, or kept for the client; never sent to the model.
 _UNSEEN = (
     "command_permissions",
@@ -27,6 +29,22 @@ _FIELDS = (
     "text",
     "message",
 )
+# What has words for the model, if only an empty list of them.
+_WORDED = (
+    "agent_listing_delta",
+    "deferred_tools_delta",
+    "edited_text_file",
+    "file",
+    "hook_additional_context",
+    "hook_success",
+    "invoked_skills",
+    "mcp_instructions_delta",
+    "nested_memory",
+    "queued_command",
+    "skill_listing",
+    "task_reminder",
+    "todo_reminder",
+)
 _INSIDE = ("content", "text", "file", "blockingError")
 
 
@@ -42,15 +60,27 @@ def attached_text(attachment: dict[str, Any]) -> tuple[str, bool]:
     ('a.py\n1 pass', False)
     >>> attached_text({"type": "hook_system_message", "content": "linked"})
     ('', False)
+
+    Raises
+    ------
+    InputError
+        If it is of a type that has words, and these stand under no known name.
     """
     kind = attachment.get("type")
     if kind in _UNSEEN:
         return "", False
+    if kind in _WORDED and not any(_holds(attachment.get(field)) for field in _FIELDS):
+        raise InputError(f"an attachment of type {kind!r} has no {_FIELDS[0]}")
     text = next((text for field in _FIELDS if (text := _text(attachment.get(field)))), "")
     label = attachment.get("filename") or attachment.get("path")
     if text and isinstance(label, str):
         text = f"{label}\n{text}"
     return text, kind == "queued_command"
+
+
+def _holds(value: Any) -> bool:
+    """Whether a field is there; one that is an object must have its text under a known name."""
+    return any(key in value for key in _INSIDE) if isinstance(value, dict) else value is not None
 
 
 def _text(value: Any) -> str:

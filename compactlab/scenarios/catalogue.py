@@ -18,11 +18,12 @@ from compactlab.scenarios.repetitions import Repetitions
 from compactlab.scenarios.research_assistant import ResearchAssistant
 from compactlab.scenarios.revised_decisions import RevisedDecisions
 from compactlab.scenarios.rewinds import Rewinds
+from compactlab.scenarios.script import enumerated
 from compactlab.scenarios.support_chat import SupportChat
 from compactlab.scenarios.tool_flood import ToolFlood
 from compactlab.scenarios.transcript import find, read
 from compactlab.sim.conversation import Conversation
-from compactlab.sim.errors import UsageError, unknown
+from compactlab.sim.errors import InputError, UsageError, unknown
 from compactlab.sim.scenario import Scenario
 from compactlab.sim.source import Source
 from compactlab.sim.spec import build, label_of, parse_spec, snake_case
@@ -262,8 +263,24 @@ def _make(scenario: Scenario, seed: int) -> list[Conversation]:
     return [scenario.conversation(seed)]
 
 
+class NoCallsError(InputError):
+    """A transcript in which no model is asked anything: nothing of it can be replayed."""
+
+
 def _read(file: Path, lenient: bool) -> Iterator[Conversation]:
-    return read(file, lenient=lenient)
+    """The conversations of a file, of which one must have a call at least."""
+    uncalled: list[Conversation] = []
+    called = False
+    for each in read(file, lenient=lenient):
+        called = called or bool(each.calls)
+        if called:
+            yield from (*uncalled, each)
+            uncalled = []
+        else:
+            uncalled.append(each)
+    if uncalled:
+        roles = Counter(message.role for each in uncalled for message in each.messages)
+        raise NoCallsError(f"there is no call in it, only messages: {enumerated(roles)}", str(file))
 
 
 def _names(files: list[Path]) -> list[str]:

@@ -19,6 +19,7 @@ from compactlab.scenarios import (
     swe_agent,
     tau_bench,
 )
+from compactlab.scenarios.clients import client_of
 from compactlab.sim.conversation import Conversation
 from compactlab.sim.errors import InputError
 
@@ -73,15 +74,16 @@ def read(path: str | Path, *, lenient: bool = False) -> Iterator[Conversation]:
     path = Path(path)
     known = ", ".join(each.name for each in FORMATS)
     try:
-        reader = _reader(path)
+        first = _first(path)
     except InputError as error:
         if error.line != 1:
             raise
         # Not even its first line: perhaps it is none at all.
         told = f"{error.message}; transcripts are of one of these formats: {known}"
         raise InputError(told, error.path, error.line) from None
+    reader = _reader(first)
     if reader is None:
-        raise InputError(f"this is no transcript of a known format ({known})", str(path))
+        raise InputError(f"{_unknown(first)}; known formats are {known}", str(path))
     return reader.read(path, lenient)
 
 
@@ -128,11 +130,28 @@ def _is_folder(path: Path) -> bool:
         raise InputError(f"this is no path: {error}") from None
 
 
-def _reader(path: Path) -> Format | None:
+def _first(path: Path) -> list[Any]:
+    """The first values of a file, by which its format is told."""
     if not _is_folder(path) and path.exists() and not path.is_file():
         raise InputError("this is no regular file", str(path))
-    first = jsonl.peek(path)
+    return jsonl.peek(path)
+
+
+def _reader(first: list[Any]) -> Format | None:
     return next((each for each in FORMATS if each.sniff(first)), None)
+
+
+def _unknown(first: list[Any]) -> str:
+    """Say what a file of no known format looks like: whose it is, or what it has in it."""
+    client = client_of(first)
+    if client:
+        return f"this looks like a transcript of {client}, which is not read"
+    keys = [key for value in first[:1] if isinstance(value, dict) for key in value]
+    seen = f": it begins with {', '.join(keys[:_TOLD])}" if keys else ""
+    return f"this is no transcript of a known format{seen}"
+
+
+_TOLD = 8  # keys that are named
 
 
 def _files(directory: Path) -> list[Path]:
@@ -146,7 +165,7 @@ def _files(directory: Path) -> list[Path]:
 def _is_transcript(file: Path) -> bool:
     # A link that leads inside would be read twice, one that leads outside is not ours to follow.
     try:
-        return not file.is_symlink() and _reader(file) is not None
+        return not file.is_symlink() and _reader(_first(file)) is not None
     except InputError:
         # What nobody may read may be a transcript; whoever reads it next will say so.
         return not os.access(file, os.R_OK)
