@@ -64,13 +64,14 @@ def attached_text(attachment: dict[str, Any]) -> tuple[str, bool]:
     Raises
     ------
     InputError
-        If it is of a type that has words, and these stand under no known name.
+        If it has no type, or its words stand under no known name.
     """
     kind = attachment.get("type")
     if kind in _UNSEEN:
         return "", False
-    if kind in _WORDED and not any(_holds(attachment.get(field)) for field in _FIELDS):
-        raise InputError(f"an attachment of type {kind!r} has no {_FIELDS[0]}")
+    given = [attachment[field] for field in _FIELDS if attachment.get(field) is not None]
+    if not kind or not all(map(_holds, given)) or (kind in _WORDED and not given):
+        raise InputError(f"an attachment of type {kind!r} has its text under no known name")
     text = next((text for field in _FIELDS if (text := _text(attachment.get(field)))), "")
     label = attachment.get("filename") or attachment.get("path")
     if text and isinstance(label, str):
@@ -79,8 +80,10 @@ def attached_text(attachment: dict[str, Any]) -> tuple[str, bool]:
 
 
 def _holds(value: Any) -> bool:
-    """Whether a field is there; one that is an object must have its text under a known name."""
-    return any(key in value for key in _INSIDE) if isinstance(value, dict) else value is not None
+    """Whether a field that is an object has its text, or its file, under a known name."""
+    if not isinstance(value, dict):
+        return True
+    return any(key == "file" or _holds(value[key]) for key in _INSIDE if key in value)
 
 
 def _text(value: Any) -> str:

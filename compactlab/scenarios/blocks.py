@@ -22,6 +22,7 @@ _TEXT = {"text", "input_text", "output_text", "summary_text", "reasoning_text", 
 _CALLS = {"tool_use", "server_tool_use", "mcp_tool_use", "toolCall"}
 _IMAGES = {"image", "image_url", "input_image"}
 _FOUND = {"search_result", "web_search_result"}
+_FILES = ("base64", "url", "file")  # sources of documents that are no texts
 # What a model is sent besides, of which a log has no words: files, sound, what is encrypted; and
 # what only the client is told.
 _WORDLESS = {
@@ -54,6 +55,7 @@ class Block(msgspec.Struct):
     is_error: bool | None = None
     content: str | list[Block] | dict[str, Any] | msgspec.UnsetType | None = msgspec.UNSET
     title: str | None = None
+    context: str | None = None
     url: str | None = None
     source: Any = None
     data: str | None = None
@@ -175,8 +177,11 @@ def _words(block: Block) -> str:
     if block.type == "document":
         return "\n".join(_document(block))
     if block.type in _FOUND:
-        said = (block.title, block.url, block.source, *map(_words, listed(_content(block))))
-        return "\n".join(each for each in said if isinstance(each, str) and each)
+        place = block.url if isinstance(block.url, str) else block.source
+        held = block.content if block.type == "search_result" else []
+        if not block.title or not isinstance(place, str) or not isinstance(held, list):
+            raise _lacks(block, "title, place or content")
+        return "\n".join((block.title, place, *map(_words, held)))
     words = block.content if block.type == "compaction" else block.text or block.tool_name
     if isinstance(words, str) and words:
         return words
@@ -184,23 +189,17 @@ def _words(block: Block) -> str:
 
 
 def _document(block: Block) -> Iterator[str]:
-    """The words of a document that is sent as text; of a file, its title alone."""
-    if block.title:
-        yield block.title
-    source = block.source
-    if isinstance(source, dict) and source.get("type") in ("text", "content"):
+    """The words of a document that is sent as text; of a file, what is told about it alone."""
+    source = block.source if isinstance(block.source, dict) else {}
+    yield from filter(None, (block.title, block.context))
+    if source.get("type") in ("text", "content"):
         inner = source.get("data") if source["type"] == "text" else source.get("content")
         try:
             yield from map(_words, listed(msgspec.convert(inner, str | list[Block])))
         except msgspec.ValidationError:
             raise _lacks(block, "text") from None
-    elif not isinstance(source, dict):
+    elif source.get("type") not in _FILES:
         raise _lacks(block, "source")
-
-
-def _content(block: Block) -> Content:
-    content = block.content
-    return content if isinstance(content, str | list) else None
 
 
 def _lacks(block: Block, what: str) -> InputError:

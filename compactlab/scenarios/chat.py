@@ -34,22 +34,20 @@ _THOUGHTS = ("reasoning_content", "reasoning", "thinking")
 _SAYING = ("content", "refusal", "tool_calls", "function_call", *_THOUGHTS)
 # By what other formats call the same: a message that has such a key is not one of ours.
 _FOREIGN = {
+    *(key.replace("_", "") for key in _SAYING),
     "arguments",
     "args",
     "audio",
     "blocks",
     "body",
     "contents",
-    "functioncall",
     "input",
     "message",
     "output",
     "parts",
-    "reasoningcontent",
     "response",
     "result",
     "text",
-    "toolcalls",
     "toolresults",
     "value",
 }
@@ -161,6 +159,8 @@ def read(path: Path, lenient: bool, format: str) -> Iterator[Conversation]:
             found = None
             with lines.at(number):
                 found = script(item)
+                if found.system and not found.events:
+                    raise InputError("a conversation has a system prompt and no message")
             if found and found.events:
                 count += 1
                 numbered = _numbered(path.stem, count)
@@ -207,6 +207,9 @@ def script(item: Any) -> Script:
     messages, outside = _opened(item)
     if messages is None:
         raise InputError(f"a conversation needs a list under one of {', '.join(KEYS)}")
+    full = [key for key in KEYS if isinstance(outside.get(key), list) and outside[key]]
+    if len(full) > 1:
+        raise InputError(f"there are messages under {' and '.join(full)}; one must be empty")
     envelope = msgspec.convert(outside, _Envelope)
     script = Script()
     script.system += parts(envelope.system, SYSTEM)
@@ -225,6 +228,9 @@ def _message(value: Any) -> _Message:
     for key, inner in value.items():
         if key not in _SAYING and inner and _speaks(key, inner):
             raise InputError(f"a message holds something under {key!r}, which is not read")
+    others = [key for key in _SAYING[1:] if value.get(key)]
+    if message.role != "assistant" and others:
+        raise InputError(f"a message of role {message.role!r} has {others[0]!r}")
     if not any(key in value for key in _SAYING):
         given(message.content, f"a message of role {message.role!r}")
     for call in value.get("tool_calls") or ():
@@ -290,8 +296,8 @@ def _add_user(script: Script, message: _Message, blocks: list[Block], meta: bool
 
 
 def _say(draft: Draft, message: _Message) -> None:
-    thought = message.reasoning_content or message.reasoning or message.thinking
-    if thought:
+    thoughts = (message.reasoning_content, message.reasoning, message.thinking)
+    for thought in dict.fromkeys(filter(None, thoughts)):  # the same may be told twice
         draft.parts.append(verbatim(draft.id, "thinking", thought))
     draft.parts += parts(message.content, draft.id)
     if message.refusal:

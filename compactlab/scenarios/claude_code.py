@@ -101,6 +101,8 @@ def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
 
 def _hangs(node: Node) -> bool:
     """Whether a line is one of the tree; what is of no known type there may be words."""
+    if not node.type:
+        raise InputError("a line has no type")
     if node.type in _SAID and not node.uuid:
         raise InputError(f"a line of type {node.type!r} has no uuid")
     if node.uuid and node.type not in _HANGING:
@@ -223,7 +225,9 @@ class _Thread:
             self._skill = False
 
     def _attachment(self, line: Line, parent: Draft | None) -> Draft | None:
-        text, typed = attached_text(line.attachment or {})
+        if line.attachment is None:
+            raise InputError("a line of type 'attachment' has no attachment")
+        text, typed = attached_text(line.attachment)
         if not text:
             return parent
         meta = not typed or text.startswith(_NOT_TYPED)

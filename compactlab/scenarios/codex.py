@@ -17,7 +17,6 @@ from compactlab.scenarios.blocks import (
     Tokens,
     compact,
     given,
-    listed,
     opaque,
     parts,
     result,
@@ -249,7 +248,7 @@ class _Rollout:
         boundary = self.script.compact(time, restored="verbatim")
         history = item.replacement_history
         if history is None:
-            if item.message is None:
+            if not item.message:
                 raise InputError("a compaction has neither a message nor a history")
             history = [_Item("message", role="user", content=item.message)]
         for one in history:
@@ -293,7 +292,7 @@ def _said(item: _Item, id: str) -> list[Part]:
     if item.type == "message":
         return parts(given(item.content, "a message"), id)
     if item.type == "reasoning":
-        text = "\n".join(block.text for block in listed(item.content) if block.text)
+        text = "\n".join(part.text for part in parts(item.content, id) if part.text)
         # What goes back to the model is the encrypted text, of which only the size is known.
         return [verbatim(id, "thinking", text) if text else opaque(id, "thinking", "reasoning")]
     asked = next((x for x in (item.arguments, item.input, item.action) if x is not None), None)

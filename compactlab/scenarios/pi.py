@@ -122,7 +122,8 @@ def _whole(data: bytes) -> _Entry:
     entry = jsonl.decode(data, _FULL)
     if entry.type in _READ:
         return entry
-    if entry.message or entry.summary or entry.content is not msgspec.UNSET:
+    speaks = entry.message or entry.summary or entry.content is not msgspec.UNSET
+    if speaks or not entry.type:
         raise InputError(f"an entry of type {entry.type!r} is not known")
     return jsonl.decode(data, _ENTRY)
 
