@@ -77,6 +77,7 @@ class _Place(NamedTuple):
 # Summaries that are messages of the session; pi tells the model of none that is empty.
 _SUMMARIES = {"branchSummary": branched, "compactionSummary": compacted}
 _ENTRY, _FULL = msgspec.json.Decoder(_Entry), msgspec.json.Decoder(_Full)
+_FIELDS = msgspec.json.Decoder(dict[str, Any])
 _READ = {"message", "custom_message", "compaction", "branch_summary"}
 _LEFT_OUT = {
     "session",
@@ -118,12 +119,13 @@ def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
 
 
 def _whole(data: bytes) -> _Entry:
-    """An entry with what it holds; one of no known type must hold nothing that is said."""
+    """An entry with what it holds; one of no known type must hold nothing that could be said."""
     entry = jsonl.decode(data, _FULL)
     if entry.type in _READ:
         return entry
-    speaks = entry.message or entry.summary or entry.content is not msgspec.UNSET
-    if speaks or not entry.type:
+    held = jsonl.decode(data, _FIELDS)
+    deep = any(isinstance(value, dict | list) for value in held.values())
+    if deep or not entry.type or not held.keys().isdisjoint(("content", "message", "summary")):
         raise InputError(f"an entry of type {entry.type!r} is not known")
     return jsonl.decode(data, _ENTRY)
 
