@@ -64,13 +64,15 @@ def attached_text(attachment: dict[str, Any]) -> tuple[str, bool]:
     Raises
     ------
     InputError
-        If it has no type, or its words stand under no known name.
+        If its words stand under no known name.
     """
     kind = attachment.get("type")
     if kind in _UNSEEN:
         return "", False
     given = [attachment[field] for field in _FIELDS if attachment.get(field) is not None]
-    if not kind or not all(map(_holds, given)) or (kind in _WORDED and not given):
+    deep = any(isinstance(value, dict) for value in attachment.values())
+    untold = not given and (deep if not kind else kind in _WORDED)
+    if untold or not all(map(_holds, given)):
         raise InputError(f"an attachment of type {kind!r} has its text under no known name")
     text = next((text for field in _FIELDS if (text := _text(attachment.get(field)))), "")
     label = attachment.get("filename") or attachment.get("path")
