@@ -91,6 +91,7 @@ class Auditor:
     def _entries(self, source: Source) -> list[Entry]:
         """The audits of a file; what is wrong with it costs itself alone."""
         from compactlab.reports.audit.ledger import Entry
+        from compactlab.scenarios.transcript import NoCallsError
         from compactlab.sim.blocks import forget_blocks
         from compactlab.sim.isolation import told
         from compactlab.sim.tokens import forget_counts
@@ -101,6 +102,8 @@ class Auditor:
                 audited = self._audit(source.named(conversation))
                 if audited is not None:
                     entries.append(Entry(conversation.source, audited))
+        except NoCallsError:
+            self._passed["no_usage"] += 1
         except CompactlabError as fault:
             self._failures.append(fault)
         except Exception as error:

@@ -15,7 +15,7 @@ description = "messages or request bodies of Anthropic's Messages API (JSON or J
 
 def sniff(first: list[Any]) -> bool:
     """Say whether the first values of a file look like this format."""
-    return any(chat.is_anthropic(value) for value in first)
+    return chat.kind_of(first) == "anthropic"
 
 
 def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:

@@ -1,31 +1,42 @@
 """Content blocks: what messages are made of in the formats of the agents and the providers.
 
 All of them write lists of typed blocks and mean the same few things, so one struct reads them all.
+A block whose text is not found, or whose type is not known, is an error: its words would be lost.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import msgspec
 
 from compactlab.scenarios.images import image_tokens
+from compactlab.sim.errors import InputError
 from compactlab.sim.message import Part, Source, verbatim
 
 Tokens = Annotated[int, msgspec.Meta(ge=0, le=10**12)]
 
 _TEXT = {"text", "input_text", "output_text", "summary_text", "reasoning_text", "refusal"}
-_THINKING = {"thinking", "redacted_thinking"}
 _CALLS = {"tool_use", "server_tool_use", "mcp_tool_use", "toolCall"}
 _IMAGES = {"image", "image_url", "input_image"}
-
-
-class Payload(msgspec.Struct):
-    """Where an image or a document comes from."""
-
-    data: str | None = None
-    url: str | None = None
+_FOUND = {"search_result", "web_search_result"}
+_FILES = ("base64", "url", "file")  # sources of documents that are no texts
+# What a model is sent besides, of which a log has no words: files, sound, what is encrypted; and
+# what only the client is told.
+_WORDLESS = {
+    "audio",
+    "computer_screenshot",
+    "container_upload",
+    "encrypted_content",
+    "fallback",
+    "file",
+    "input_audio",
+    "input_file",
+    "redacted_thinking",
+    "video_url",
+}
 
 
 class Block(msgspec.Struct):
@@ -42,13 +53,31 @@ class Block(msgspec.Struct):
     tool_use_id: str | None = None
     tool_name: str | None = None
     is_error: bool | None = None
-    content: str | list[Block] | dict[str, Any] | None = None
-    source: Payload | None = None
+    content: str | list[Block] | dict[str, Any] | msgspec.UnsetType | None = msgspec.UNSET
+    title: str | None = None
+    context: str | None = None
+    url: str | None = None
+    source: Any = None
     data: str | None = None
-    image_url: str | Payload | None = None
+    image_url: Any = None
 
 
 Content = str | list[Block] | None
+# Content that may be left out: then it stands perhaps under a name that is not known.
+Given = Content | msgspec.UnsetType
+
+
+def given(content: Given, whose: str) -> Content:
+    """The content of a message that must have some, if only an empty one.
+
+    Raises
+    ------
+    InputError
+        If it was left out.
+    """
+    if isinstance(content, msgspec.UnsetType):
+        raise InputError(f"{whose} has no content")
+    return content
 
 
 def compact(value: Any) -> str:
@@ -58,26 +87,52 @@ def compact(value: Any) -> str:
     return json.dumps({} if value is None else value, separators=(",", ":"), ensure_ascii=False)
 
 
-def listed(content: Content | dict[str, Any]) -> list[Block]:
+def listed(content: Given | dict[str, Any]) -> list[Block]:
     """See any content as a list of blocks."""
     if isinstance(content, str):
         return [Block("text", text=content)]
     return content if isinstance(content, list) else []
 
 
-def parts(content: Content | dict[str, Any], id: str) -> list[Part]:
-    """Make the parts of a message out of its content."""
+def parts(content: Given | dict[str, Any], id: str) -> list[Part]:
+    """Make the parts of a message out of its content.
+
+    Raises
+    ------
+    InputError
+        If there is a block whose words are not found.
+    """
     return [part for block in listed(content) if (part := _part(block, id))]
 
 
 def result(
-    content: Content | dict[str, Any], id: str, call_id: str, *, name: str = "", error: bool = False
+    content: Given | dict[str, Any], id: str, call_id: str, *, name: str = "", error: bool = False
 ) -> list[Part]:
-    """Make the parts of a tool's result: one with all its text, and its images."""
+    """Make the parts of a tool's result: one with all its text, and its images.
+
+    Raises
+    ------
+    InputError
+        If there is a block whose words are not found.
+    """
     blocks = listed(content)
-    text = "\n".join(block.text or block.tool_name or "" for block in blocks)
+    text = compact(content) if isinstance(content, dict) else "\n".join(map(_words, blocks))
     main = verbatim(id, "tool_result", text, name=name, call_id=call_id, is_error=error)
     return [main, *(_image(block, id) for block in blocks if block.type in _IMAGES)]
+
+
+def result_of(block: Block, id: str) -> list[Part]:
+    """Make the parts of a result that is a block of a message.
+
+    Raises
+    ------
+    InputError
+        If it has no content, or there is a block in it whose words are not found.
+    """
+    if isinstance(block.content, msgspec.UnsetType):
+        raise _lacks(block, "content")
+    failed = bool(block.is_error)
+    return result(block.content, id, block.tool_use_id or "", error=failed)
 
 
 def opaque(id: str, type: Any, name: str, size: int = 0) -> Part:
@@ -86,21 +141,69 @@ def opaque(id: str, type: Any, name: str, size: int = 0) -> Part:
 
 
 def _part(block: Block, id: str) -> Part | None:
-    if block.type in _TEXT:
-        text = block.text or block.refusal
-        return verbatim(id, "text", text) if text else None
-    if block.type in _THINKING:
+    if block.type == "thinking":
+        if block.thinking is None:
+            raise _lacks(block, "thinking")
         said = block.thinking
         return verbatim(id, "thinking", said) if said else opaque(id, "thinking", block.type)
     if block.type in _CALLS:
-        arguments = compact(block.arguments if block.input is None else block.input)
-        name, call_id = block.name or "", block.id or ""
-        return verbatim(id, "tool_call", arguments, name=name, call_id=call_id)
+        return _call(block, id)
     if block.type in _IMAGES:
         return _image(block, id)
     if block.type.endswith("_tool_result"):
-        return result(block.content, id, block.tool_use_id or "")[0]
-    return verbatim(id, "text", block.text) if block.text else opaque(id, "text", block.type)
+        return result_of(block, id)[0]
+    if text := _words(block):
+        return verbatim(id, "text", text)
+    kind = "thinking" if block.type == "redacted_thinking" else "text"
+    return None if block.type in _TEXT else opaque(id, kind, block.type)
+
+
+def _call(block: Block, id: str) -> Part:
+    arguments = block.arguments if block.input is None else block.input
+    if not block.name or arguments is None:
+        raise _lacks(block, "input" if block.name else "name")
+    return verbatim(id, "tool_call", compact(arguments), name=block.name, call_id=block.id or "")
+
+
+def _words(block: Block) -> str:
+    """The text of a block; in a result, that of whatever may stand there."""
+    if block.type in _TEXT:
+        text = block.refusal if block.text is None else block.text
+        if text is None:
+            raise _lacks(block, "text")
+        return text
+    if block.type in _IMAGES or block.type in _WORDLESS:
+        return ""
+    if block.type == "document":
+        return "\n".join(_document(block))
+    if block.type in _FOUND:
+        place = block.url if isinstance(block.url, str) else block.source
+        held = block.content if block.type == "search_result" else []
+        if not block.title or not isinstance(place, str) or not isinstance(held, list):
+            raise _lacks(block, "title, place or content")
+        return "\n".join((block.title, place, *map(_words, held)))
+    words = block.content if block.type == "compaction" else block.text or block.tool_name
+    if isinstance(words, str) and words:
+        return words
+    raise InputError(f"a content block of type {block.type!r} is not known")
+
+
+def _document(block: Block) -> Iterator[str]:
+    """The words of a document that is sent as text; of a file, what is told about it alone."""
+    source = block.source if isinstance(block.source, dict) else {}
+    yield from filter(None, (block.title, block.context))
+    if source.get("type") in ("text", "content"):
+        inner = source.get("data") if source["type"] == "text" else source.get("content")
+        try:
+            yield from map(_words, listed(msgspec.convert(inner, str | list[Block])))
+        except msgspec.ValidationError:
+            raise _lacks(block, "text") from None
+    elif source.get("type") not in _FILES:
+        raise _lacks(block, "source")
+
+
+def _lacks(block: Block, what: str) -> InputError:
+    return InputError(f"a content block of type {block.type!r} has no {what}")
 
 
 def _image(block: Block, id: str) -> Part:
@@ -108,9 +211,13 @@ def _image(block: Block, id: str) -> Part:
 
 
 def _image_data(block: Block) -> str:
-    if block.source:
-        return block.source.data or ""
-    url = block.image_url.url if isinstance(block.image_url, Payload) else block.image_url
-    if url and url.startswith("data:"):
+    if isinstance(block.source, dict):
+        return _text_of(block.source.get("data"))
+    url = block.image_url.get("url") if isinstance(block.image_url, dict) else block.image_url
+    if isinstance(url, str) and url.startswith("data:"):
         return url.partition(",")[2]
     return block.data or ""
+
+
+def _text_of(value: Any) -> str:
+    return value if isinstance(value, str) else ""

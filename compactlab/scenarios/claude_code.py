@@ -10,16 +10,11 @@ import msgspec
 
 from compactlab.scenarios import jsonl
 from compactlab.scenarios.attachments import attached_text
-from compactlab.scenarios.blocks import (
-    Block,
-    compact,
-    listed,
-    parts,
-    result,
-)
+from compactlab.scenarios.blocks import Block, compact, given, listed, parts, result_of
 from compactlab.scenarios.claude_lines import Body, Compacted, Counts, Line, Node, Written
-from compactlab.scenarios.script import Boundary, Draft, Script, seconds
+from compactlab.scenarios.script import Boundary, Draft, Script, Tree, seconds
 from compactlab.sim.conversation import Conversation
+from compactlab.sim.errors import InputError
 from compactlab.sim.message import INTERRUPTED, Call, Source, Usage, verbatim
 
 name = "claude-code"
@@ -41,14 +36,35 @@ _SKILL = "Base directory for this skill:"
 
 
 _NODE, _LINE = msgspec.json.Decoder(Node), msgspec.json.Decoder(Line)
-_READ = {"user", "assistant", "attachment", "system"}
+# The lines that must hold something, and where; what is spoken has content there.
+_HOLDERS = {
+    "user": "message",
+    "assistant": "message",
+    "attachment": "attachment",
+    "progress": "data",
+}
+_SPOKEN = ("user", "assistant")
+_SAID = {*_SPOKEN, "attachment"}
+_READ = {*_SAID, "system"}
+_HANGING = {*_READ, "progress"}  # the lines of the tree; all others are bookkeeping
+# The speed at which a request is billed at the list price, and how others are told.
+_USUAL_SPEED = "standard"
 
 
 def sniff(first: list[Any]) -> bool:
     """Say whether the first values of a file look like this format."""
-    records = [value for value in first if isinstance(value, dict)]
-    typed = [record for record in records if "type" in record]
-    return any("parentUuid" in r or "leafUuid" in r or "sessionId" in r for r in typed)
+    return any(isinstance(value, dict) and _is_own(value) for value in first)
+
+
+def _is_own(record: dict[str, Any]) -> bool:
+    """Whether a line is one that nobody else writes; Qwen Code's tree has no `content` in it."""
+    kind = record.get("type")
+    if kind == "summary":
+        return isinstance(record.get("leafUuid"), str)
+    hangs = "parentUuid" in record or isinstance(record.get("sessionId"), str)
+    holder = record.get(_HOLDERS.get(kind, "") if isinstance(kind, str) else "")
+    inside = isinstance(holder, dict) and (kind not in _SPOKEN or "content" in holder)
+    return isinstance(record.get("uuid"), str) and hangs and inside
 
 
 def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
@@ -57,16 +73,18 @@ def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
     Raises
     ------
     InputError
-        If a line cannot be read, or there are no messages.
+        If a line cannot be read, lines hang from each other in a circle, or there are no messages.
     """
     lines = jsonl.Lines(path, lenient)
     threads = {"": _Thread()}
     thread_of: dict[str, str] = {}
+    tree = Tree()
     for number, data in lines:
         with lines.at(number):
             node = jsonl.decode(data, _NODE)
-            if not node.uuid or node.uuid in thread_of:
+            if not _hangs(node) or not node.uuid or node.uuid in thread_of:
                 continue  # bookkeeping, or a line that a resumed session wrote again
+            tree.hang(node.uuid, node.parent_uuid)
             line = jsonl.decode(data, _LINE) if node.type in _READ else node
             key = _thread_key(node, thread_of)
             threads.setdefault(key, _Thread()).take(line)
@@ -79,6 +97,17 @@ def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
             yield thread.script.conversation(
                 path.stem + suffix, name, path, inside=inside, skipped=lines.skipped()
             )
+
+
+def _hangs(node: Node) -> bool:
+    """Whether a line is one of the tree; what is of no known type there may be words."""
+    if not node.type:
+        raise InputError("a line has no type")
+    if node.type in _SAID and not node.uuid:
+        raise InputError(f"a line of type {node.type!r} has no uuid")
+    if node.uuid and node.type not in _HANGING:
+        raise InputError(f"a line of type {node.type!r} is not known")
+    return bool(node.uuid)
 
 
 def _thread_key(node: Node, thread_of: dict[str, str]) -> str:
@@ -118,9 +147,9 @@ class _Thread:
         self._at[line.uuid or ""] = here
 
     def _assistant(self, line: Line, parent: Draft | None) -> Draft | None:
-        body = line.message or Body()
         if line.is_api_error_message:
             return parent  # shown to the user; never sent to the model
+        body = _body(line)
         key = (body.id or line.uuid or "", line.request_id or "")
         usage = _usage(body.usage or Counts())
         draft = self._replies.get(key)
@@ -128,9 +157,12 @@ class _Thread:
             draft = self.script.draft("assistant", body.id or line.uuid)
         said = parts(body.content, draft.id)
         if body.model != "<synthetic>":
+            model = _at_speed(body.model or "", (body.usage or Counts()).speed)
             if draft.call and draft.call.usage:
                 usage = _largest(draft.call.usage, usage)
-            draft.call = self._call(line, body.model or "", usage)
+            if draft.call and draft.call.model.startswith(f"{model}+"):
+                model = draft.call.model  # not all lines of a call need tell its speed
+            draft.call = self._call(line, model, usage)
         elif not said:
             return parent
         draft.parts += said
@@ -148,8 +180,7 @@ class _Thread:
         return Call(model, usage, _ttl(usage), version, thinking, self._skill)
 
     def _user(self, line: Line, parent: Draft | None) -> Draft | None:
-        body, time = line.message or Body(), seconds(line.timestamp)
-        blocks = listed(body.content)
+        blocks, time = listed(_body(line).content), seconds(line.timestamp)
         if line.is_compact_summary:
             self._summary(line, blocks, time)
             return self.script.last
@@ -159,8 +190,7 @@ class _Thread:
         for block in blocks:
             if block.type == "tool_result":
                 draft = self.script.draft("tool", line.uuid, time)
-                call_id = block.tool_use_id or ""
-                draft.parts = result(block.content, draft.id, call_id, error=bool(block.is_error))
+                draft.parts = result_of(block, draft.id)
                 here = self.script.add(draft)
         rest = [block for block in blocks if block.type != "tool_result"]
         return self._told(line, rest, here, time, answers=here is not parent) if rest else here
@@ -195,7 +225,9 @@ class _Thread:
             self._skill = False
 
     def _attachment(self, line: Line, parent: Draft | None) -> Draft | None:
-        text, typed = attached_text(line.attachment or {})
+        if line.attachment is None:
+            raise InputError("a line of type 'attachment' has no attachment")
+        text, typed = attached_text(line.attachment)
         if not text:
             return parent
         meta = not typed or text.startswith(_NOT_TYPED)
@@ -253,6 +285,22 @@ class _Thread:
 
 def _sent_by_client(origin: object) -> bool:
     return isinstance(origin, dict) and origin.get("kind") not in (None, "human")
+
+
+def _body(line: Line) -> Body:
+    """The message of a line, which must have content."""
+    body = line.message or Body()
+    given(body.content, f"the message of a line of type {line.type!r}")
+    return body
+
+
+def _at_speed(model: str, speed: str | None) -> str:
+    """The name of a model at a speed, which is billed at a price of its own: ``NAME+fast``."""
+    if not model or speed in (None, "", _USUAL_SPEED):
+        return model
+    if not speed.isalnum():
+        raise InputError(f"{speed!r} is no speed of a request")
+    return f"{model}+{speed}"
 
 
 def _usage(counts: Counts) -> Usage:

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from compactlab.scenarios.blocks import Content, Tokens
+from compactlab.scenarios.blocks import Given, Tokens
 
 
 class Written(msgspec.Struct):
@@ -25,6 +25,7 @@ class Counts(msgspec.Struct):
     cache_read_input_tokens: Tokens | None = None
     cache_creation_input_tokens: Tokens | None = None
     cache_creation: Written | None = None
+    speed: str | None = None
 
 
 class Body(msgspec.Struct):
@@ -32,7 +33,7 @@ class Body(msgspec.Struct):
 
     id: str | None = None
     model: str | None = None
-    content: Content = None
+    content: Given = msgspec.UNSET
     usage: Counts | None = None
 
 

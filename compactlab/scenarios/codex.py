@@ -11,9 +11,19 @@ from typing import Any
 import msgspec
 
 from compactlab.scenarios import jsonl
-from compactlab.scenarios.blocks import Block, Tokens, compact, listed, opaque, parts, result
+from compactlab.scenarios.blocks import (
+    Block,
+    Given,
+    Tokens,
+    compact,
+    given,
+    opaque,
+    parts,
+    result,
+)
 from compactlab.scenarios.script import SYSTEM, Boundary, Draft, Script, seconds
 from compactlab.sim.conversation import Conversation
+from compactlab.sim.errors import InputError
 from compactlab.sim.message import Call, Part, Usage, verbatim
 
 name = "codex"
@@ -21,6 +31,12 @@ description = "rollouts of Codex (JSONL)"
 
 _COUNT = re.compile(rb'"type"\s*:\s*"token_count"')
 _LINES = ("session_meta", "turn_context", "response_item", "event_msg", "compacted")
+_UNTYPED = ("session_meta", "turn_context", "compacted")  # what they hold needs no type
+_LEFT_OUT = {"inter_agent_communication_metadata", "world_state"}
+_OPAQUE = {"compaction", "context_compaction"}  # a summary that is encrypted
+_ARGUED = {"function_call", "custom_tool_call", "tool_call"}
+_NO_MESSAGES = {"ghost_snapshot", *_OPAQUE}  # items that tell the model nothing in words
+_ROLES = {"user", "assistant", "developer", "system"}
 _EVENTS = {"token_count", "task_started", "turn_aborted", "thread_rolled_back"}
 # What the client writes into the user's place: nobody typed it.
 _NOT_TYPED = (
@@ -53,7 +69,8 @@ class _Instructions(msgspec.Struct):
 
 
 class _Output(msgspec.Struct):
-    content: str | list[Block] | None = None
+    content: Given = msgspec.UNSET
+    text: str | None = None
     success: bool | None = None
 
 
@@ -63,7 +80,7 @@ class _Item(msgspec.Struct):
     type: str = ""
     role: str | None = None
     id: str | None = None
-    content: str | list[Block] | None = None
+    content: Given = msgspec.UNSET
     summary: Any = None
     encrypted_content: str | None = None
     name: str | None = None
@@ -71,7 +88,7 @@ class _Item(msgspec.Struct):
     arguments: Any = None
     input: str | None = None
     action: Any = None
-    output: str | list[Block] | _Output | None = None
+    output: str | list[Block] | _Output | msgspec.UnsetType | None = msgspec.UNSET
     tools: Any = None
     info: _Info | None = None
     num_turns: int | None = None
@@ -104,8 +121,14 @@ _HEAD, _LINE = msgspec.json.Decoder(_Head), msgspec.json.Decoder(_Line)
 
 def sniff(first: list[Any]) -> bool:
     """Say whether the first values of a file look like this format."""
-    records = [value for value in first if isinstance(value, dict) and "payload" in value]
-    return any(record.get("type") in _LINES for record in records)
+    return any(isinstance(value, dict) and _is_own(value) for value in first)
+
+
+def _is_own(record: dict[str, Any]) -> bool:
+    kind, payload = record.get("type"), record.get("payload")
+    if not isinstance(payload, dict) or not isinstance(kind, str) or "timestamp" not in record:
+        return False
+    return kind in _UNTYPED or (kind in _LINES and isinstance(payload.get("type"), str))
 
 
 def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
@@ -129,6 +152,8 @@ def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
 
 
 def _is_read(head: _Head) -> bool:
+    if head.type not in _LINES and head.type not in _LEFT_OUT:
+        raise InputError(f"a line of type {head.type!r} is not known")
     is_event = head.type == "event_msg"
     return head.type in _LINES and (not is_event or (head.payload or _Kind()).type in _EVENTS)
 
@@ -182,7 +207,7 @@ class _Rollout:
             self.script.add(_output(self.script, item, time))
             if not self._counts:
                 self._answer = None
-        elif item.type == "message" and item.role != "assistant":
+        elif item.type == "agent_message" or (item.type == "message" and _is_told(item)):
             draft = _told(self.script, item, time)
             if draft.parts:
                 self.script.add(draft)
@@ -192,6 +217,8 @@ class _Rollout:
                 self._answer = self._begin(item.id, time)
             self._answer.parts += _said(item, self._answer.id)
             self._answer.time = max(self._answer.time, time)
+        elif item.type not in _NO_MESSAGES:
+            raise InputError(f"an item of type {item.type!r} is not known")
 
     def _begin(self, id: str | None, time: float) -> Draft:
         self._asked = False
@@ -221,11 +248,13 @@ class _Rollout:
         boundary = self.script.compact(time, restored="verbatim")
         history = item.replacement_history
         if history is None:
+            if not item.message:
+                raise InputError("a compaction has neither a message nor a history")
             history = [_Item("message", role="user", content=item.message)]
         for one in history:
             draft = _told(self.script, one, time)
             draft.meta = True
-            if one.type == "compaction":
+            if one.type in _OPAQUE:
                 part = opaque(draft.id, "text", "compaction")
                 draft.parts = [msgspec.structs.replace(part, sources=boundary.covered)]
             elif one.role == "assistant":
@@ -243,9 +272,17 @@ class _Rollout:
             self.script.rewind(to)
 
 
+def _is_told(item: _Item) -> bool:
+    """Whether a message is told to the model, and not by it."""
+    if item.role not in _ROLES:
+        raise InputError(f"{item.role!r} is no role of a message")
+    return item.role != "assistant"
+
+
 def _told(script: Script, item: _Item, time: float) -> Draft:
     draft = script.draft("user", item.id, time)
-    draft.parts = parts(item.content, draft.id)
+    content = item.content if item.type in _OPAQUE else given(item.content, "a message")
+    draft.parts = parts(content, draft.id)
     text = draft.parts[0].text if draft.parts else ""
     draft.meta = item.role != "user" or text.startswith(_NOT_TYPED)
     return draft
@@ -253,20 +290,26 @@ def _told(script: Script, item: _Item, time: float) -> Draft:
 
 def _said(item: _Item, id: str) -> list[Part]:
     if item.type == "message":
-        return parts(item.content, id)
+        return parts(given(item.content, "a message"), id)
     if item.type == "reasoning":
-        text = "\n".join(block.text for block in listed(item.content) if block.text)
+        text = "\n".join(part.text for part in parts(item.content, id) if part.text)
         # What goes back to the model is the encrypted text, of which only the size is known.
         return [verbatim(id, "thinking", text) if text else opaque(id, "thinking", "reasoning")]
-    given = next((x for x in (item.arguments, item.input, item.action) if x is not None), None)
+    asked = next((x for x in (item.arguments, item.input, item.action) if x is not None), None)
+    if asked is None and item.type in _ARGUED:
+        raise InputError(f"an item of type {item.type!r} has no arguments")
     tool, call_id = item.name or item.type.removesuffix("_call"), item.call_id or item.id or ""
-    return [verbatim(id, "tool_call", compact(given), name=tool, call_id=call_id)]
+    return [verbatim(id, "tool_call", compact(asked), name=tool, call_id=call_id)]
 
 
 def _output(script: Script, item: _Item, time: float) -> Draft:
     draft = script.draft("tool", item.id, time)
     told = item.output if isinstance(item.output, _Output) else _Output(item.output)
-    content = told.content if item.tools is None else compact(item.tools)
+    if told.content is msgspec.UNSET and told.text is not None:
+        told.content = told.text
+    content = (
+        given(told.content, "the output of a tool") if item.tools is None else compact(item.tools)
+    )
     failed = told.success is False
     draft.parts = result(content, draft.id, item.call_id or "", error=failed)
     return draft

@@ -35,11 +35,14 @@ _STAMP = re.compile(r"(\d+):(\d\d) ([ap])m on (\d+) ([A-Z][a-z]{2})[a-z]*, (\d{4
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
-class _Turn(msgspec.Struct):
+class _Turn(msgspec.Struct, forbid_unknown_fields=True, rename={"again": "re-download"}):
     speaker: str
     dia_id: str
-    text: str = ""
+    text: str
     blip_caption: str | None = None
+    img_url: Any = None
+    query: Any = None
+    again: Any = None
 
 
 class _Question(msgspec.Struct):
@@ -88,7 +91,9 @@ def _samples(value: Any) -> list[Any]:
 
 def _is_sample(item: Any) -> bool:
     talk = item.get("conversation") if isinstance(item, dict) else None
-    return isinstance(talk, dict) and "speaker_a" in talk and "qa" in item
+    if not isinstance(talk, dict) or not isinstance(item.get("qa"), list):
+        return False
+    return all(isinstance(talk.get(f"speaker_{x}"), str) for x in "ab")
 
 
 def _conversation(sample: _Sample, number: int, path: Path) -> Conversation:
@@ -108,6 +113,10 @@ def _talk(script: Script, talk: dict[str, Any]) -> None:
     user, assistant = (msgspec.convert(talk.get(f"speaker_{x}"), str) for x in "ab")
     roles: dict[str, Role] = {assistant: "assistant", user: "user"}
     numbers = sorted(int(k[8:]) for k in talk if k.startswith("session_") and k[8:].isdigit())
+    told = {f"session_{number}" for number in numbers}
+    for key, value in talk.items():
+        if isinstance(value, list) and key not in told:
+            raise InputError(f"{key!r} is no session of a talk")
     for number in numbers:
         key = f"session_{number}"
         start = _seconds(talk.get(f"{key}_date_time"))

@@ -67,7 +67,8 @@ class Header(msgspec.Struct, tag="conversation", tag_field="type", forbid_unknow
 
 def sniff(first: list[Any]) -> bool:
     """Say whether the first values of a file look like this format."""
-    return isinstance(first[0], dict) and first[0].get("type") == "conversation"
+    head = first[0]
+    return isinstance(head, dict) and head.get("type") == "conversation" and "version" in head
 
 
 def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:

@@ -15,8 +15,7 @@ description = "messages of OpenAI's Chat Completions (JSON or JSONL, one convers
 
 def sniff(first: list[Any]) -> bool:
     """Say whether the first values of a file look like this format."""
-    kinds = [chat.is_anthropic(value) for value in first]
-    return any(kind is not None for kind in kinds) and True not in kinds
+    return chat.kind_of(first) == "openai"
 
 
 def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from compactlab.scenarios import jsonl
-from compactlab.scenarios.blocks import Content, Tokens, parts, result
-from compactlab.scenarios.script import Boundary, Draft, Script, seconds
+from compactlab.scenarios.blocks import Given, Tokens, given, parts, result
+from compactlab.scenarios.script import Boundary, Draft, Script, Tree, seconds
 from compactlab.sim.conversation import Conversation
 from compactlab.sim.errors import InputError
 from compactlab.sim.framing import branched, compacted, shell
@@ -32,7 +32,7 @@ class _Counts(msgspec.Struct, rename="camel"):
 
 class _Said(msgspec.Struct, rename="camel"):
     role: str
-    content: Content = None
+    content: Given = msgspec.UNSET
     model: str | None = None
     usage: _Counts | None = None
     stop_reason: str | None = None
@@ -60,7 +60,7 @@ class _Entry(msgspec.Struct, rename="camel"):
 
 class _Full(_Entry, rename="camel"):
     message: _Said | None = None
-    content: Content = None
+    content: Given = msgspec.UNSET
     summary: str | None = None
     first_kept_entry_id: str | None = None
     first_kept_entry_index: int | None = None
@@ -77,13 +77,27 @@ class _Place(NamedTuple):
 # Summaries that are messages of the session; pi tells the model of none that is empty.
 _SUMMARIES = {"branchSummary": branched, "compactionSummary": compacted}
 _ENTRY, _FULL = msgspec.json.Decoder(_Entry), msgspec.json.Decoder(_Full)
+_FIELDS = msgspec.json.Decoder(dict[str, Any])
 _READ = {"message", "custom_message", "compaction", "branch_summary"}
+_LEFT_OUT = {
+    "session",
+    "custom",
+    "model_change",
+    "thinking_level_change",
+    "label",
+    "session_info",
+}
+# Of the session, but not sent by pi.
+_NOT_SENT = "system"
 
 
 def sniff(first: list[Any]) -> bool:
     """Say whether the first values of a file look like this format."""
     head = first[0]
-    return isinstance(head, dict) and head.get("type") == "session" and "id" in head
+    if not isinstance(head, dict) or head.get("type") != "session":
+        return False
+    version = head.get("version", 1)
+    return isinstance(head.get("id"), str) and isinstance(version, int) and "timestamp" in head
 
 
 def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
@@ -99,9 +113,21 @@ def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
     for number, data in lines:
         with lines.at(number):
             entry = jsonl.decode(data, _ENTRY)
-            session.take(jsonl.decode(data, _FULL) if entry.type in _READ else entry)
+            session.take(entry if entry.type in _LEFT_OUT else _whole(data))
     inside, skipped = session.starts_inside, lines.skipped()
     yield session.script.conversation(path.stem, name, path, inside=inside, skipped=skipped)
+
+
+def _whole(data: bytes) -> _Entry:
+    """An entry with what it holds; one of no known type must hold nothing that could be said."""
+    entry = jsonl.decode(data, _FULL)
+    if entry.type in _READ:
+        return entry
+    held = jsonl.decode(data, _FIELDS)
+    deep = any(isinstance(value, dict | list) for value in held.values())
+    if deep or not entry.type or not held.keys().isdisjoint(("content", "message", "summary")):
+        raise InputError(f"an entry of type {entry.type!r} is not known")
+    return jsonl.decode(data, _ENTRY)
 
 
 class _Session:
@@ -116,6 +142,7 @@ class _Session:
         self._before: dict[str | int, int] = {}  # messages before an entry, by its id or index
         self._entries = 0
         self._chosen = self._thinking = ""
+        self._tree = Tree()
 
     def take(self, entry: _Entry) -> None:
         """Take the next line; the first must be the header."""
@@ -126,6 +153,7 @@ class _Session:
         self._chosen = entry.thinking_level or self._chosen
         place = self._newest  # version 1 has no ids: each entry follows the one before
         if self._entries and entry.id is not None:
+            self._tree.hang(entry.id, entry.parent_id)
             self.starts_inside |= not self._drafts and entry.parent_id not in self._places
             place = self._places.get(entry.parent_id, self._newest)
             self._before[entry.id] = len(self._drafts)
@@ -167,7 +195,7 @@ class _Session:
         summary = self.script.draft("user", entry.id, time, meta=True)
         summary.origin = "compactionSummary"
         sources = boundary.covered or (Source(summary.id),)
-        told = Part("text", entry.summary or "", "summary", sources)
+        told = Part("text", _there(entry.summary, "summary"), "summary", sources)
         summary.parts = compacted([told])
         boundary.inserted.append(summary)
         return boundary
@@ -176,30 +204,48 @@ class _Session:
 def _draft(script: Script, entry: _Full) -> Draft:
     """Make a message of an entry; it has no parts if the model does not see the entry."""
     time, said = seconds(entry.timestamp), entry.message or _Said("")
+    if entry.type == "message" and entry.message is None:
+        raise InputError("there is no message in an entry of type 'message'")
     if entry.type == "branch_summary" or said.role in _SUMMARIES:
         draft = _unsaid(script, entry, said.role or "branchSummary")
-        told = verbatim(draft.id, "text", entry.summary or said.summary or "")
+        summary = entry.summary if said.summary is None else said.summary
+        told = verbatim(draft.id, "text", _there(summary, "summary"))
         draft.parts = _SUMMARIES[draft.origin]([told]) if told.text else []
     elif entry.type == "custom_message" or said.role in ("custom", "hookMessage"):
         draft = _unsaid(script, entry, "custom")
-        draft.parts = parts(said.content or entry.content, draft.id)
+        content = entry.content if entry.type == "custom_message" else said.content
+        draft.parts = parts(given(content, "a message of an extension"), draft.id)
     elif said.role == "user":
         draft = script.draft("user", entry.id, time)
-        draft.parts = parts(said.content, draft.id)
+        draft.parts = _parts(said, draft)
     elif said.role == "assistant":
         draft = script.draft("assistant", entry.id, time)
-        draft.parts, draft.call = parts(said.content, draft.id), _call(said)
+        draft.parts, draft.call = _parts(said, draft), _call(said)
         draft.origin = said.stop_reason if said.stop_reason in FAILED else ""
     elif said.role == "toolResult":
         draft = script.draft("tool", entry.id, time)
         call_id, tool = said.tool_call_id or "", said.tool_name or ""
-        failed = bool(said.is_error)
-        draft.parts = result(said.content, draft.id, call_id, name=tool, error=failed)
-    else:
+        content = given(said.content, "the result of a tool")
+        draft.parts = result(content, draft.id, call_id, name=tool, error=bool(said.is_error))
+    elif said.role == "bashExecution":
         draft = _unsaid(script, entry, said.role)
-        if said.role == "bashExecution" and not said.exclude_from_context:
-            draft.parts = _shell(said, draft.id)
+        draft.parts = [] if said.exclude_from_context else _shell(said, draft.id)
+    elif said.role == _NOT_SENT:
+        draft = _unsaid(script, entry, said.role)
+    else:
+        raise InputError(f"{said.role!r} is no role of a message")
     return draft
+
+
+def _parts(said: _Said, draft: Draft) -> list[Part]:
+    return parts(given(said.content, f"a message of role {said.role!r}"), draft.id)
+
+
+def _there(text: str | None, what: str) -> str:
+    """A text that must be there, if only an empty one."""
+    if text is None:
+        raise InputError(f"there is no {what} in it")
+    return text
 
 
 def _unsaid(script: Script, entry: _Full, origin: str) -> Draft:
@@ -210,7 +256,13 @@ def _unsaid(script: Script, entry: _Full, origin: str) -> Draft:
 
 
 def _call(said: _Said) -> Call | None:
-    counts = said.usage or _Counts()
+    """The call that an answer is of; of an answer that broke off, zeros are counted, and none is.
+
+    A log that counts nothing at all says nothing of that.
+    """
+    if said.usage is None:
+        return None if said.stop_reason in FAILED else Call(said.model or "")
+    counts = said.usage
     usage = Usage(
         counts.input or 0,
         counts.cache_read or 0,
@@ -221,7 +273,8 @@ def _call(said: _Said) -> Call | None:
 
 
 def _shell(said: _Said, id: str) -> list[Part]:
-    command, output = (verbatim(id, "text", text or "") for text in (said.command, said.output))
+    command = verbatim(id, "text", _there(said.command, "command"))
+    output = verbatim(id, "text", _there(said.output, "output"))
     return shell(
         command,
         output,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -125,10 +127,13 @@ class Script:
         Raises
         ------
         InputError
-            If there is no message.
+            If there is no message, or in none of them anything that a model could read.
         """
-        if not any(isinstance(event, Draft) for event in self.events):
+        drafts = [event for event in self.events if isinstance(event, Draft)]
+        if not drafts:
             raise InputError("there are no messages in it", str(path))
+        if not any(part.text or part.type == "image" for draft in drafts for part in draft.parts):
+            raise InputError(_wordless(drafts), str(path))
         events = tuple(_finish(self.events))
         return Conversation(
             id,
@@ -145,11 +150,60 @@ class Script:
         return wanted if count == 1 else self._unique(f"{wanted}~{count}")
 
 
+class Tree:
+    """What hangs from what, by ids: a line may come before the one that it hangs from."""
+
+    def __init__(self) -> None:
+        self._above: dict[str, str] = {}  # of what hangs: something further up, up to what does not
+
+    def hang(self, id: str, parent: str | None) -> None:
+        """Hang one from another; what hangs from nothing is the top of its own tree.
+
+        Raises
+        ------
+        InputError
+            If they would hang from each other in a circle.
+        """
+        if not parent or id in self._above:
+            return
+        top = self._top(parent)
+        if top == id:
+            raise InputError(f"{id!r} hangs from {parent!r}, and that from {id!r}: in a circle")
+        self._above[id] = top
+
+    def _top(self, id: str) -> str:
+        passed = []
+        while id in self._above:
+            passed.append(id)
+            id = self._above[id]
+        self._above.update(dict.fromkeys(passed, id))
+        return id
+
+
 def seconds(when: datetime | None) -> float:
     """Turn a time stamp into seconds since 1970; one without a zone is taken as UTC."""
     if when is None:
         return 0.0
     return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
+
+
+def _wordless(drafts: list[Draft]) -> str:
+    """Say what was seen where nothing can be read."""
+    count = f"{len(drafts):,} message{'s' if len(drafts) > 1 else ''}"
+    seen = Counter([part.name or part.type for draft in drafts for part in draft.parts])
+    roles = enumerated(Counter(draft.role for draft in drafts))
+    return f"{count} without any text: {roles}; in them {enumerated(seen) or 'nothing'}"
+
+
+def enumerated(counts: Counter[Any]) -> str:
+    """Counts in words, most first.
+
+    Examples
+    --------
+    >>> enumerated(Counter(user=1, assistant=2))
+    '2 assistant, 1 user'
+    """
+    return ", ".join(f"{count:,} {what}" for what, count in counts.most_common())
 
 
 def _finish(events: Iterable[Draft | Boundary | Rewind]) -> Iterable[Event]:

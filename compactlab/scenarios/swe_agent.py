@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from compactlab.scenarios import chat, jsonl
-from compactlab.scenarios.blocks import Content, compact, listed
+from compactlab.scenarios.blocks import Given, compact, given, parts
 from compactlab.scenarios.script import SYSTEM
 from compactlab.sim.conversation import Conversation
 from compactlab.sim.errors import InputError
@@ -21,7 +21,7 @@ description = "trajectories of SWE-agent (JSON)"
 
 class _Message(msgspec.Struct):
     role: str
-    content: Content = None
+    content: Given = msgspec.UNSET
     thought: str | None = None
     action: str | None = None
     tool_calls: list[Any] | None = None
@@ -30,7 +30,7 @@ class _Message(msgspec.Struct):
 
 def sniff(first: list[Any]) -> bool:
     """Say whether the first values of a file look like this format."""
-    return any(_is_trajectory(value) for value in first)
+    return any(chat.is_by_agents(value) for value in first)
 
 
 def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
@@ -54,15 +54,8 @@ def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
         raise InputError("there is no conversation in it", str(path))
 
 
-def _is_trajectory(value: Any) -> bool:
-    history = value.get("history") if isinstance(value, dict) else None
-    if not isinstance(history, list):
-        return False
-    return any(isinstance(m, dict) and "role" in m and "agent" in m for m in history)
-
-
 def _conversation(value: Any, path: Path, count: int) -> Conversation:
-    if not _is_trajectory(value):
+    if not chat.is_by_agents(value):
         raise InputError("a trajectory needs a history of messages that name their agent")
     history = msgspec.convert(value["history"], list[_Message])
     paired = [
@@ -104,8 +97,10 @@ def _called(message: _Message, id: str) -> dict[str, Any]:
     arguments = compact({"command": action})
     function = {"name": action.split()[0], "arguments": arguments}
     calls = [{"id": id, "function": function}]
-    return {"role": "assistant", "content": (message.thought or "").strip(), "tool_calls": calls}
+    said = message.content if message.thought is None else message.thought.strip()
+    return {"role": "assistant", "content": msgspec.to_builtins(said), "tool_calls": calls}
 
 
 def _text(message: _Message) -> str:
-    return "\n".join(block.text or "" for block in listed(message.content))
+    content = given(message.content, f"a message of role {message.role!r}")
+    return "\n".join(part.text for part in parts(content, SYSTEM) if part.text)

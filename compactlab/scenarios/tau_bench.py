@@ -59,7 +59,7 @@ class _Trajectory(msgspec.Struct):
 
 def sniff(first: list[Any]) -> bool:
     """Say whether the first values of a file look like this format."""
-    return any(_is_trajectory(item) for value in first for item in chat.items(value))
+    return any(chat.is_task(item) for value in first for item in chat.items(value))
 
 
 def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
@@ -85,12 +85,8 @@ def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
         raise InputError("there is no conversation in it", str(path))
 
 
-def _is_trajectory(item: Any) -> bool:
-    return isinstance(item, dict) and "task_id" in item and isinstance(item.get("traj"), list)
-
-
 def _conversation(item: Any, path: Path) -> Conversation:
-    if not _is_trajectory(item):
+    if not chat.is_task(item):
         raise InputError("a trajectory needs a task_id and a list under traj")
     of = msgspec.convert(item, _Trajectory)
     id = f"{path.stem}/task-{of.task_id}/trial-{of.trial}"

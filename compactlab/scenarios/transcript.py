@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Protocol
@@ -19,6 +20,8 @@ from compactlab.scenarios import (
     swe_agent,
     tau_bench,
 )
+from compactlab.scenarios.clients import client_of
+from compactlab.scenarios.script import enumerated
 from compactlab.sim.conversation import Conversation
 from compactlab.sim.errors import InputError
 
@@ -73,35 +76,56 @@ def read(path: str | Path, *, lenient: bool = False) -> Iterator[Conversation]:
     path = Path(path)
     known = ", ".join(each.name for each in FORMATS)
     try:
-        reader = _reader(path)
+        first = _first(path)
     except InputError as error:
         if error.line != 1:
             raise
         # Not even its first line: perhaps it is none at all.
         told = f"{error.message}; transcripts are of one of these formats: {known}"
         raise InputError(told, error.path, error.line) from None
+    reader = _reader(first)
     if reader is None:
-        raise InputError(f"this is no transcript of a known format ({known})", str(path))
+        raise InputError(f"{_unknown(first)}; known formats are {known}", str(path))
     return reader.read(path, lenient)
 
 
+class NoCallsError(InputError):
+    """A transcript in which no model is asked anything: nothing of it can be replayed."""
+
+
 def read_as(path: Path, named: str, *, lenient: bool = False) -> Iterator[Conversation]:
-    """Read a file, whose errors name it as its user did: a store shall not tell where it was made.
+    """Read a file to replay it: one of its conversations must have a call at least.
 
     Parameters
     ----------
     path
         The file, from the root on.
     named
-        What it is called in errors.
+        What errors call it, as its user did: a store shall not tell where it was made.
     lenient
         As for :func:`read`.
+
+    Raises
+    ------
+    InputError
+        As for :func:`read`, or if there is no call in it.
     """
+    uncalled: list[Conversation] = []
+    called = False
     try:
-        yield from read(path, lenient=lenient)
+        for each in read(path, lenient=lenient):
+            called = called or bool(each.calls)
+            if called:
+                yield from (*uncalled, each)
+                uncalled = []
+            else:
+                uncalled.append(each)
     except InputError as error:
         where = named if error.path == str(path) else error.path
         raise InputError(error.message, where, error.line) from None
+    if uncalled:
+        roles = Counter(message.role for each in uncalled for message in each.messages)
+        raise NoCallsError(f"there is no call in it, only messages: {enumerated(roles)}", named)
 
 
 def find(paths: Iterable[str | Path]) -> tuple[list[Path], int]:
@@ -147,11 +171,28 @@ def _is_folder(path: Path) -> bool:
         raise InputError(f"this is no path: {error}") from None
 
 
-def _reader(path: Path) -> Format | None:
+def _first(path: Path) -> list[Any]:
+    """The first values of a file, by which its format is told."""
     if not _is_folder(path) and path.exists() and not path.is_file():
         raise InputError("this is no regular file", str(path))
-    first = jsonl.peek(path)
+    return jsonl.peek(path)
+
+
+def _reader(first: list[Any]) -> Format | None:
     return next((each for each in FORMATS if each.sniff(first)), None)
+
+
+def _unknown(first: list[Any]) -> str:
+    """Say what a file of no known format looks like: whose it is, or what it has in it."""
+    client = client_of(first)
+    if client:
+        return f"this looks like a transcript of {client}, which is not read"
+    keys = [key for value in first[:1] if isinstance(value, dict) for key in value]
+    seen = f": it begins with {', '.join(keys[:_TOLD])}" if keys else ""
+    return f"this is no transcript of a known format{seen}"
+
+
+_TOLD = 8  # keys that are named
 
 
 def _files(directory: Path) -> list[Path]:
@@ -165,7 +206,7 @@ def _files(directory: Path) -> list[Path]:
 def _is_transcript(file: Path) -> bool:
     # A link that leads inside would be read twice, one that leads outside is not ours to follow.
     try:
-        return not file.is_symlink() and _reader(file) is not None
+        return not file.is_symlink() and _reader(_first(file)) is not None
     except InputError:
         # What nobody may read may be a transcript; whoever reads it next will say so.
         return not os.access(file, os.R_OK)

@@ -135,3 +135,52 @@ def test_sizes_that_a_log_does_not_tell_are_no_zeros():
     assert told == "2 (tokens before: not recorded)"
     told = _compactions(cast(Anatomy, SimpleNamespace(compactions=(9000, 0))))
     assert told == "2 (tokens before: 9,000, ?)"
+
+
+UNANSWERED = '{"role": "user", "content": "hello"}\n'
+
+
+def test_a_conversation_without_calls_is_an_error_that_says_what_was_seen(compactlab, tmp_path):
+    path = tmp_path / "talk.jsonl"
+    path.write_text(UNANSWERED)
+    told = f"{path}: there is no call in it, only messages: 1 user"
+    for command in (("inspect",), ("explain", "--strategy", "keep_all")):
+        done = compactlab(*command, path)
+        assert (done.code, done.out) == (2, "")
+        assert told in done.err
+    assert compactlab("audit", path).code == 2
+
+
+def test_in_a_folder_it_costs_itself_alone(compactlab, chat, tmp_path):
+    chat(tmp_path / "talks" / "a.jsonl")
+    (tmp_path / "talks" / "b.jsonl").write_text(UNANSWERED)
+    done = compactlab("inspect", "--json", tmp_path / "talks")
+    assert (done.code, len(json.loads(done.out))) == (1, 1)
+    assert "b.jsonl: there is no call in it" in done.err
+    run = ("run", "--conversations", tmp_path / "talks", "--strategies", "keep_all")
+    done = compactlab(*run, "--model", "claude-opus-5", "-o", tmp_path / "out")
+    assert done.code == 1
+    assert "b, (unreadable)" in done.said
+
+
+def test_a_file_with_one_call_in_it_may_have_talks_without_any(compactlab, tmp_path):
+    path = tmp_path / "talks.jsonl"
+    answer = {"role": "assistant", "content": "ho"}
+    talks = [[json.loads(UNANSWERED)], [json.loads(UNANSWERED), answer]]
+    path.write_text("".join(json.dumps(talk) + "\n" for talk in talks))
+    figures = json.loads(compactlab("inspect", "--json", path).out)
+    assert [each["calls"] for each in figures] == [0, 1]
+
+
+def test_a_transcript_of_a_client_that_is_not_read_is_refused_by_name(compactlab, tmp_path):
+    path = tmp_path / "chat.jsonl"
+    said = {"role": "user", "message": {"content": [part("List the files.")]}}
+    path.write_text(json.dumps(said) + "\n")
+    for command in (
+        ("inspect",),
+        ("audit",),
+        ("run", "--strategies", "keep_all", "--conversations"),
+    ):
+        done = compactlab(*command, path)
+        assert done.code == 2
+        assert "this looks like a transcript of Cursor, which is not read" in done.err

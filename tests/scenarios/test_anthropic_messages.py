@@ -6,9 +6,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from compactlab.scenarios import transcript as transcripts
 from compactlab.sim.conversation import Conversation
+from compactlab.sim.errors import InputError
 
+TEXT = {"type": "text", "text": "wet"}
 CALL = {"type": "tool_use", "id": "c1", "name": "look", "input": {"at": "sky"}}
 RESULT = {"type": "tool_result", "tool_use_id": "c1", "content": "wet", "is_error": True}
 
@@ -57,11 +61,15 @@ def test_the_body_of_a_request(tmp_path: Path) -> None:
 
 
 def test_rare_blocks_are_parts_too(tmp_path: Path) -> None:
+    found = {"type": "web_search_result", "title": "Rain", "url": "https://rain", "page_age": "1"}
+    ran = {"type": "bash_code_execution_result", "stdout": "wet", "return_code": 0}
     blocks = [
         {"type": "redacted_thinking", "data": "gAAA"},
         {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {"query": "x"}},
-        {"type": "web_search_tool_result", "tool_use_id": "s1", "content": [{"type": "x"}]},
-        {"type": "something_new"},
+        {"type": "web_search_tool_result", "tool_use_id": "s1", "content": [found]},
+        {"type": "bash_code_execution_tool_result", "tool_use_id": "s2", "content": ran},
+        {"type": "fallback", "from": {"model": "x"}},
+        {"type": "something_new", "text": "of which the words are known"},
         {"type": "text", "text": ""},
     ]
     messages = [{"role": "assistant", "content": blocks}]
@@ -70,5 +78,59 @@ def test_rare_blocks_are_parts_too(tmp_path: Path) -> None:
         ("thinking", "opaque", "redacted_thinking"),
         ("tool_call", "verbatim", "web_search"),
         ("tool_result", "verbatim", "web_search"),
-        ("text", "opaque", "something_new"),
+        ("tool_result", "verbatim", ""),
+        ("text", "opaque", "fallback"),
+        ("text", "verbatim", ""),
     ]
+    assert message.parts[2].text == "Rain\nhttps://rain"
+    assert '"stdout":"wet"' in message.parts[3].text
+
+
+FILE = {"type": "base64", "media_type": "application/pdf", "data": "JVBE"}
+
+
+@pytest.mark.parametrize(
+    ("document", "words"),
+    [
+        (
+            {"title": "Weather", "source": {"type": "text", "data": "It rains."}},
+            "Weather\nIt rains.",
+        ),
+        (
+            {"source": {"type": "content", "content": [TEXT]}, "context": "of today"},
+            "of today\nwet",
+        ),
+        ({"title": "Weather", "source": FILE}, "Weather"),
+        ({"source": FILE}, ""),
+    ],
+)
+def test_a_document_has_its_words(tmp_path: Path, document: dict[str, Any], words: str) -> None:
+    asked = {"role": "user", "content": [{"type": "document", **document}, TEXT]}
+    thought = {"role": "assistant", "content": [{"type": "thinking", "thinking": "hm"}]}
+    first, _ = read(tmp_path / "rain.json", [asked, thought]).messages[0].parts
+    assert (first.text, first.kind) == (words, "verbatim" if words else "opaque")
+
+
+@pytest.mark.parametrize(
+    ("block", "reason"),
+    [
+        ({"type": "something_new"}, "a content block of type 'something_new' is not known"),
+        ({"type": "text"}, "a content block of type 'text' has no text"),
+        ({"type": "thinking", "signature": "x"}, "'thinking' has no thinking"),
+        ({"type": "tool_use", "id": "c", "name": "ls"}, "'tool_use' has no input"),
+        ({"type": "tool_use", "id": "c", "input": {}}, "'tool_use' has no name"),
+        ({"type": "x_tool_result", "tool_use_id": "c"}, "'x_tool_result' has no content"),
+        ({"type": "document", "source": {"type": "cloud"}}, "'document' has no source"),
+        ({**CALL, "type": "tool-call"}, "a content block of type 'tool-call' is not known"),
+    ],
+)
+def test_a_block_without_its_words_is_an_error_or_counted(
+    tmp_path: Path, block: dict[str, Any], reason: str
+) -> None:
+    path = tmp_path / "rain.jsonl"
+    lines = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": [block, CALL]}]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with pytest.raises(InputError, match=f"rain.jsonl:2: .*{reason}"):
+        list(transcripts.read(path))
+    (conversation,) = transcripts.read(path, lenient=True)
+    assert (len(conversation.messages), conversation.skipped) == (1, 1)

@@ -295,3 +295,73 @@ def test_wrong_types_are_named_or_counted(transcript: Transcript, wrong: Record)
 def test_a_file_without_messages_is_an_error(transcript: Transcript) -> None:
     with pytest.raises(InputError, match="no messages"):
         read(transcript({"type": "summary", "leafUuid": "x", "summary": "a title"}))
+
+
+@pytest.mark.parametrize(
+    ("records", "reason"),
+    [
+        ([typed("u1", "u1", "hi")], ":1: 'u1' hangs from 'u1'"),
+        (
+            [typed("u1", "a3", "hi"), said("a2", "u1", "m", text("x")), typed("a3", "a2", "y")],
+            ":3: 'a3' hangs from 'a2', and that from 'a3': in a circle",
+        ),
+        ([typed("u1", None, "hi"), line("tool_use", "t2", "u1", name="ls")], ":2: .* 'tool_use'"),
+        ([typed("u1", None, "hi"), line("user", "u2", "u1")], ":2: the message of a line of type"),
+        ([typed("u1", None, "hi"), line("attachment", "x2", "u1")], ":2: .* has no attachment"),
+        ([typed("u1", None, "hi"), attached("x2", "u1", type="file", words="x")], ":2: .* 'file'"),
+        ([typed("u1", None, "hi"), {"type": "user", "message": {"content": "x"}}], ":2: .* uuid"),
+    ],
+)
+def test_what_cannot_be_a_session_is_named(
+    transcript: Transcript, records: list[Record], reason: str
+) -> None:
+    with pytest.raises(InputError, match=reason):
+        read(transcript(*records))
+    assert read(transcript(*records, typed("u9", None, "hello?")), lenient=True).skipped == 1
+
+
+def test_a_line_may_hang_from_one_that_comes_later(transcript: Transcript) -> None:
+    count = 3_000
+    lines = [typed(f"u{n}", f"u{n + 1}", "hi") for n in range(count)]
+    assert len(read(transcript(*lines)).messages) == count
+    with pytest.raises(InputError, match=rf":{count + 1}: 'u{count}' hangs from 'u0'"):
+        read(transcript(*lines, typed(f"u{count}", "u0", "hi")))
+
+
+def at_speed(uuid: str, parent: str, message: str, speed: object) -> Record:
+    answer = said(uuid, parent, message, text(message))
+    answer["message"]["usage"]["speed"] = speed
+    return answer
+
+
+def test_each_call_has_the_speed_that_it_was_made_at_in_the_name_of_its_model(
+    transcript: Transcript,
+) -> None:
+    speeds = ["fast", "standard", None, "", "fast", "turbo"]
+    lines = [at_speed(f"a{n}", f"u{n - 1}", f"m{n}", speed) for n, speed in enumerate(speeds, 1)]
+    typed_ones = [typed(f"u{n}", f"a{n}" if n else None, "go") for n in range(len(speeds))]
+    path = transcript(*(each for pair in zip(typed_ones, lines, strict=True) for each in pair))
+    models = [answer.call.model for answer in read(path).calls if answer.call]
+    assert models == [
+        *("claude-x+fast", "claude-x", "claude-x", "claude-x", "claude-x+fast", "claude-x+turbo")
+    ]
+
+
+@pytest.mark.parametrize("speeds", [("fast", None), (None, "fast"), ("standard", "fast")])
+def test_not_every_line_of_a_call_need_tell_its_speed(
+    transcript: Transcript, speeds: tuple[object, object]
+) -> None:
+    one, other = speeds
+    path = transcript(
+        typed("u1", None, "hi"), at_speed("a2", "u1", "m", one), at_speed("a3", "a2", "m", other)
+    )
+    (answer,) = read(path).calls
+    assert answer.call is not None
+    assert answer.call.model == "claude-x+fast"
+
+
+@pytest.mark.parametrize("speed", ["fast@none", "fast+batch", "very fast"])
+def test_what_can_be_no_speed_is_refused(transcript: Transcript, speed: str) -> None:
+    path = transcript(typed("u1", None, "hi"), at_speed("a2", "u1", "m", speed))
+    with pytest.raises(InputError, match=r"story\.jsonl:2: .* is no speed of a request"):
+        read(path)

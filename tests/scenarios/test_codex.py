@@ -257,3 +257,39 @@ def test_a_rollout_without_its_start(transcript: Transcript) -> None:
 def test_wrong_types_are_named(transcript: Transcript) -> None:
     with pytest.raises(InputError, match=r"story\.jsonl:2: not as expected"):
         read(transcript(START, item("message", role="user", content=5)))
+
+
+def test_what_an_agent_tells_another_is_told_by_nobody(transcript: Transcript) -> None:
+    words = [{"type": "input_text", "text": "look there"}, {"type": "encrypted_content"}]
+    told_by = item("agent_message", author="a", recipient="b", content=words)
+    path = transcript(START, user("hi"), told_by, assistant("I will."), counted(1))
+    _, message, _ = read(path).messages
+    assert (message.text, message.meta, len(message.parts)) == ("look there", True, 2)
+
+
+def test_an_output_may_be_one_block(transcript: Transcript) -> None:
+    one = answer("c1", {"type": "input_text", "text": "readme"})
+    path = transcript(START, user("hi"), asks("c1"), one, counted(1))
+    assert read(path).messages[-1].text == "readme"
+
+
+@pytest.mark.parametrize(
+    ("bad", "reason"),
+    [
+        (item("tool_result", result="x"), "an item of type 'tool_result' is not known"),
+        (record("turn", role="user"), "a line of type 'turn' is not known"),
+        (item("message", role="user"), "a message has no content"),
+        (item("message", role="wizard", content="x"), "'wizard' is no role of a message"),
+        (item("function_call", name="ls", call_id="c1"), "'function_call' has no arguments"),
+        (item("function_call_output", call_id="c1"), "the output of a tool has no content"),
+        (record("compacted", message=""), "neither a message nor a history"),
+    ],
+)
+def test_words_under_unknown_names_are_an_error(
+    transcript: Transcript, bad: Record, reason: str
+) -> None:
+    path = transcript(START, user("hi"), bad, assistant("ho"))
+    with pytest.raises(InputError, match=rf"story\.jsonl:3: .*{reason}"):
+        read(path)
+    (conversation,) = transcripts.read(path, lenient=True)
+    assert conversation.skipped == 1

@@ -138,3 +138,18 @@ def test_the_figures_are_those_of_the_source(recorded: Path) -> None:
     }
     assert {need.at for talk in talks for need in talk.needs} == {"closing"}
     assert all(talk.calls[-1].id == "closing" for talk in talks)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"session_x": [turn("D9:1", "Ana", "Hi")]}, "'session_x' is no session of a talk"),
+        ({"session_2": [{"speaker": "Ana", "dia_id": "D1:1", "words": "Hi"}]}, "not as expected"),
+        ({"session_2": [turn("D1:1", "Ana", "Hi", caption="a cat")]}, "not as expected"),
+    ],
+)
+def test_what_is_told_under_unknown_names_is_an_error(
+    tmp_path: Path, change: dict[str, Any], reason: str
+) -> None:
+    with pytest.raises(InputError, match=reason):
+        read(tmp_path, [sample(**change)])

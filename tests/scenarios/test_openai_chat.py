@@ -127,11 +127,24 @@ def image(url: str) -> dict[str, Any]:
         ({"role": "wizard", "content": "x"}, "'wizard' is no role"),
         ({"role": "user", "content": 5}, "not as expected"),
         ({"content": "x"}, "a conversation needs a list"),
+        ({"role": "user"}, "a message of role 'user' has no content"),
+        (
+            {"role": "user", "text": "x"},
+            "a message holds something under 'text', which is not read",
+        ),
+        ({"role": "user", "content": "x", "parts": ["y"]}, "something under 'parts'"),
+        ({"role": "assistant", "content": "x", "toolCalls": [{}]}, "something under 'toolCalls'"),
+        ({"role": "assistant", "content": "x", "calls": [{"function": {}}]}, "under 'calls'"),
+        ({"role": "assistant", "tool_calls": [{"id": "c"}]}, "no function with a name"),
+        ({"role": "assistant", "function_call": {"name": "f", "params": "x"}}, "no arguments"),
+        ({"role": "tool", "content": "x", "tool_calls": [{}]}, "'tool' has 'tool_calls'"),
+        ([{"role": "system", "content": "x"}], "a system prompt and no message"),
+        ({"messages": [CHAT[1]], "history": [CHAT[1]]}, "messages under messages and history"),
     ],
 )
 def test_a_bad_message_is_named_or_counted(transcript: Transcript, bad: Any, reason: str) -> None:
     path = transcript(CHAT[1], bad)
-    with pytest.raises(InputError, match=rf"story\.jsonl:2: {reason}"):
+    with pytest.raises(InputError, match=rf"story\.jsonl:2: .*{reason}"):
         read(path)
     assert [c.skipped for c in read(path, lenient=True)] == [1]
 
@@ -141,3 +154,16 @@ def test_one_bad_conversation_among_many(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"many\.json:1: not as expected"):
         read(path)
     assert [c.skipped for c in read(path, lenient=True)] == [0, 1]
+
+
+def test_what_is_said_has_several_names(transcript: Transcript) -> None:
+    path = transcript(
+        CHAT[1],
+        {"role": "assistant", "content": None, "reasoning": "hm", "thinking": "hm", "id": "a"},
+        {"role": "assistant", "content": None, "refusal": "I will not.", "usage": {"total": 3}},
+        {"role": "assistant", "content": "", "tool_calls": None, "metadata": {"title": "a talk"}},
+    )
+    _, thought, refused, empty = read(path)[0].messages
+    assert [(part.type, part.text) for part in thought.parts] == [("thinking", "hm")]
+    assert refused.text == "I will not."
+    assert empty.parts[0].kind == "opaque"

@@ -11,7 +11,7 @@ import pytest
 from compactlab.scenarios import transcript as transcripts
 from compactlab.sim.conversation import Conversation, Rewind
 from compactlab.sim.errors import InputError
-from compactlab.sim.message import Usage
+from compactlab.sim.message import Call, Usage
 
 Transcript = Callable[..., Path]
 Record = dict[str, Any]
@@ -177,6 +177,13 @@ def test_a_session_cut_off_in_front_starts_inside(transcript: Transcript) -> Non
         ([HEADER_1, entry("message", message={"content": "hi"})], ":2: not as expected"),
         ([HEADER_1, assistant(usage={"input": -1})], ":2: not as expected"),
         ([HEADER_1], "no messages"),
+        ([HEADER_1, entry("message", message={"role": "user"})], ":2: .* 'user' has no content"),
+        ([HEADER_1, entry("message", message={"role": "wizard", "content": "hi"})], ":2: 'wizard'"),
+        ([HEADER_1, entry("message")], ":2: there is no message in an entry"),
+        ([HEADER_1, entry("compaction", firstKeptEntryIndex=0)], ":2: there is no summary"),
+        ([HEADER_1, entry("compact", summary="hi")], ":2: an entry of type 'compact' is not known"),
+        ([HEADER_3, hang(user("hi"), "a", "a")], ":2: 'a' hangs from 'a'"),
+        ([HEADER_3, hang(user("1"), "a", "b"), hang(user("2"), "b", "a")], ":3: 'b' hangs from"),
     ],
 )
 def test_what_is_wrong_is_named(transcript: Transcript, records: list[Record], reason: str) -> None:
@@ -199,3 +206,23 @@ def test_a_summary_that_is_a_message_is_framed_and_an_empty_one_is_not_told(
     assert [part.text for part in first.parts][1:] == ["All is well.", "\n</summary>"]
     assert (first.origin, second.origin, last.origin) == ("compactionSummary", "branchSummary", "")
     assert second.parts[1].text == "A dead end."
+
+
+def test_an_answer_of_a_log_without_usage_is_a_call_and_one_that_broke_off_is_none(
+    transcript: Transcript,
+) -> None:
+    broken = {"role": "assistant", "content": [text("half")], "stopReason": "aborted"}
+    path = transcript(
+        HEADER_1, user("hi"), assistant(text("ho"), usage=None), entry("message", message=broken)
+    )
+    _, answer, aborted = read(path).messages
+    assert answer.call == Call("claude-x")
+    assert aborted.call is None
+
+
+def test_an_entry_of_a_new_type_is_passed_over_as_long_as_nothing_is_said_in_it(
+    transcript: Transcript,
+) -> None:
+    mark = hang(entry("bookmark", name="here"), "b", "a")
+    path = transcript(HEADER_3, hang(user("one"), "a", None), mark, hang(user("two"), "c", "b"))
+    assert shape(read(path)) == ["a", "c"]

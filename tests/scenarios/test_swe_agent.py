@@ -132,3 +132,16 @@ def test_the_figures_are_those_of_the_source(recorded: Path) -> None:
         assert len(results) in (steps, steps - 1)
         assert all(m.parts[0].name and m.parts[0].call_id for m in results)
         assert not session.facts
+
+
+def test_an_answer_whose_thought_is_not_told_apart_is_kept_whole(tmp_path: Path) -> None:
+    answer = acted("Look.", "ls")
+    del answer["thought"]
+    _, look, _ = read(tmp_path, seen("Fix it."), answer, seen("a.py")).messages
+    text, call = look.parts
+    assert (text.text, call.name) == ("Look.\n```\nls\n```", "ls")
+
+
+def test_an_observation_without_content_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="a message of role 'user' has no content"):
+        read(tmp_path, seen("Fix it."), acted("Look.", "ls"), {"role": "user", "agent": "main"})

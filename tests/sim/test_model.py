@@ -190,7 +190,8 @@ def test_prices_can_be_multiplied_by_name() -> None:
     [
         ("batch", 0.5, ["claude-opus-4-5", "gpt-4o", "gpt-6.1-sol"], ["grok-4.7", "kimi-k3"]),
         ("us", 1.1, ["claude-opus-4-6", "claude-haiku-5-5"], ["claude-opus-4-5", "gpt-5"]),
-        ("fast", 2.0, ["claude-opus-4-8", "claude-opus-5", "claude-opus-5-5"], ["claude-opus-4-7"]),
+        ("fast", 2.0, ["claude-opus-4-8", "claude-opus-5-5", "claude-fable-5-2"], ["gpt-5"]),
+        ("fast", 6.0, ["claude-opus-4-6", "claude-opus-4-7"], ["claude-opus-4-5"]),
         ("flex", 0.5, ["gpt-5", "gpt-6.1-sol"], ["gpt-4o", "claude-opus-5"]),
         ("priority", 2.0, ["gpt-5", "gpt-5.6-sol"], ["claude-opus-5"]),
     ],

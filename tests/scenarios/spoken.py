@@ -1,0 +1,250 @@
+"""A good file of every format, in which each word that was said is marked: ``w01``, ``w02``, ..."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+NOON = "2026-01-01T12:00:00.000Z"
+Record = dict[str, Any]
+
+
+def text(words: str) -> Record:
+    return {"type": "text", "text": words}
+
+
+def _claude(type: str, uuid: str, parent: str | None, **more: Any) -> Record:
+    line = {"type": type, "uuid": uuid, "parentUuid": parent, "timestamp": NOON}
+    return {**line, "sessionId": "s", "isSidechain": False, **more}
+
+
+def _pi(type: str, id: str, parent: str | None, **more: Any) -> Record:
+    return {"type": type, "id": id, "parentId": parent, "timestamp": NOON, **more}
+
+
+def _codex(type: str, /, **payload: Any) -> Record:
+    return {"type": type, "timestamp": NOON, "payload": payload}
+
+
+def _item(type: str, **payload: Any) -> Record:
+    return _codex("response_item", type=type, **payload)
+
+
+def _function(words: str) -> Record:
+    return {"name": "ls", "arguments": json.dumps({"at": words})}
+
+
+def _asks(words: str, id: str = "c1") -> Record:
+    return {"id": id, "type": "function", "function": _function(words)}
+
+
+COUNTED = {"input_tokens": 9, "cached_input_tokens": 3, "output_tokens": 1, "total_tokens": 10}
+USED = {"input_tokens": 3, "output_tokens": 5, "cache_read_input_tokens": 0}
+IMAGE = {"type": "image", "source": {"type": "base64", "data": "iVBORw0KGgo="}}
+FOUND = {"type": "search_result", "source": "w40", "title": "w41", "content": [text("w42")]}
+ATTACHED = {"type": "document", "title": "w43", "source": {"type": "text", "data": "w44"}}
+
+FILES: dict[str, list[Any]] = {
+    "claude-code": [
+        {"type": "mode", "mode": "normal", "sessionId": "s"},
+        _claude("user", "u", None, message={"role": "user", "content": "w01"}),
+        _claude(
+            "assistant",
+            "a",
+            "u",
+            requestId="r",
+            message={
+                "id": "m",
+                "role": "assistant",
+                "model": "claude-opus-5",
+                "content": [
+                    {"type": "thinking", "thinking": "w02", "signature": "x"},
+                    text("w03"),
+                    {"type": "tool_use", "id": "c1", "name": "ls", "input": {"at": "w04"}},
+                ],
+                "usage": USED,
+            },
+        ),
+        _claude(
+            "user",
+            "t",
+            "a",
+            message={
+                "role": "user",
+                "content": [
+                    {"type": "tool_result", "tool_use_id": "c1", "content": [text("w05"), IMAGE]}
+                ],
+            },
+        ),
+        _claude(
+            "attachment",
+            "x",
+            "t",
+            attachment={"type": "nested_memory", "path": "R.md", "content": {"content": "w06"}},
+        ),
+        _claude("attachment", "q", "x", attachment={"type": "queued_command", "prompt": "w07"}),
+        _claude("system", "b", None, subtype="compact_boundary", compactMetadata={"preTokens": 9}),
+        _claude("user", "s", "b", isCompactSummary=True, message={"content": "w08"}),
+        _claude("user", "v", "s", message={"role": "user", "content": [text("w09")]}),
+        _claude("user", "w", None, isSidechain=True, agentId="g", message={"content": "w10"}),
+    ],
+    "pi": [
+        {"type": "session", "version": 3, "id": "s", "timestamp": NOON},
+        _pi("message", "a", None, message={"role": "user", "content": "w01"}),
+        _pi(
+            "message",
+            "b",
+            "a",
+            message={
+                "role": "assistant",
+                "content": [
+                    {"type": "thinking", "thinking": "w02"},
+                    text("w03"),
+                    {"type": "toolCall", "id": "c1", "name": "ls", "arguments": {"at": "w04"}},
+                ],
+                "usage": {"input": 1, "output": 1, "cacheRead": 0, "cacheWrite": 0},
+            },
+        ),
+        _pi(
+            "message",
+            "c",
+            "b",
+            message={"role": "toolResult", "toolCallId": "c1", "content": [text("w05")]},
+        ),
+        _pi("compaction", "d", "c", summary="w06", firstKeptEntryId="b", tokensBefore=9),
+        _pi("custom_message", "e", "d", content=[text("w07")]),
+        _pi(
+            "message",
+            "f",
+            "e",
+            message={"role": "bashExecution", "command": "w08", "output": "w09", "exitCode": 1},
+        ),
+        _pi("branch_summary", "g", "b", summary="w10"),
+        _pi("message", "h", "g", message={"role": "custom", "content": "w11"}),
+    ],
+    "codex": [
+        _codex("session_meta", id="s", base_instructions={"text": "You code."}),
+        _codex("turn_context", model="gpt-5"),
+        _item("message", role="developer", content=[{"type": "input_text", "text": "w01"}]),
+        _item("message", role="user", content=[{"type": "input_text", "text": "w02"}]),
+        _item("reasoning", summary=[], content=[{"type": "reasoning_text", "text": "w03"}]),
+        _item("function_call", call_id="c1", **_function("w04")),
+        _item("function_call_output", call_id="c1", output="w05"),
+        _item("custom_tool_call", call_id="c2", name="edit", input="w06"),
+        _item("custom_tool_call_output", call_id="c2", output={"content": [text("w07")]}),
+        _item("message", role="assistant", content=[{"type": "output_text", "text": "w08"}]),
+        _codex(
+            "event_msg",
+            type="token_count",
+            info={"total_token_usage": COUNTED, "last_token_usage": COUNTED},
+        ),
+        _codex(
+            "compacted",
+            message="",
+            replacement_history=[{"type": "message", "role": "user", "content": [text("w09")]}],
+        ),
+        _codex("compacted", message="w10"),
+    ],
+    "openai-chat": [
+        {"role": "system", "content": "w01"},
+        {"role": "user", "content": [text("w02"), {"type": "image_url", "image_url": {"url": ""}}]},
+        {"role": "assistant", "content": "w03", "tool_calls": [_asks("w04")]},
+        {"role": "tool", "tool_call_id": "c1", "content": "w05"},
+        {"role": "assistant", "content": None, "function_call": _function("w06")},
+        {"role": "function", "name": "ls", "content": "w07"},
+        {"role": "developer", "content": "w08"},
+    ],
+    "anthropic-messages": [
+        {
+            "model": "claude-opus-5",
+            "messages": [
+                {"role": "user", "content": [ATTACHED, FOUND, text("w01")]},
+                {
+                    "role": "assistant",
+                    "content": [
+                        {"type": "thinking", "thinking": "w02", "signature": "x"},
+                        text("w03"),
+                        {"type": "tool_use", "id": "c1", "name": "ls", "input": {"at": "w04"}},
+                    ],
+                },
+                {
+                    "role": "user",
+                    "content": [
+                        {"type": "tool_result", "tool_use_id": "c1", "content": [text("w05")]},
+                        {"type": "tool_result", "tool_use_id": "c2", "content": "w06"},
+                        text("w07"),
+                    ],
+                },
+            ],
+        }
+    ],
+    "locomo": [
+        {
+            "conversation": {
+                "speaker_a": "Ana",
+                "speaker_b": "Ben",
+                "session_1": [
+                    {"speaker": "Ana", "dia_id": "D1:1", "text": "w01", "blip_caption": "w02"},
+                    {"speaker": "Ben", "dia_id": "D1:2", "text": "w03"},
+                ],
+                "session_1_date_time": "1:56 pm on 8 May, 2023",
+            },
+            "qa": [],
+            "sample_id": "s",
+        }
+    ],
+    "tau-bench": [
+        {
+            "task_id": 1,
+            "trial": 0,
+            "traj": [
+                {"role": "user", "content": "w01"},
+                {"role": "assistant", "content": "w02", "tool_calls": [_asks("w03")]},
+                {"role": "tool", "tool_call_id": "c1", "name": "ls", "content": "w04"},
+            ],
+        }
+    ],
+    "swe-agent": [
+        {
+            "history": [
+                {"role": "user", "content": "w01", "is_demo": True, "agent": "main"},
+                {"role": "user", "content": [text("w02")], "agent": "main"},
+                {
+                    "role": "assistant",
+                    "content": "w03\n```\nls w04\n```",
+                    "thought": "w03",
+                    "action": "ls w04",
+                    "agent": "main",
+                },
+                {"role": "user", "content": "w05", "agent": "main"},
+                {"role": "assistant", "content": "w06", "agent": "main"},
+                {"role": "user", "content": "w07", "agent": "main"},
+            ]
+        }
+    ],
+    "native": [
+        {"type": "conversation", "version": 1, "id": "c"},
+        {"type": "message", "id": "u", "role": "user", "parts": [text("w01")]},
+        {
+            "type": "message",
+            "id": "a",
+            "role": "assistant",
+            "parts": [{"type": "tool_call", "text": "w02", "name": "ls", "call_id": "c1"}],
+            "call": {"model": "claude-opus-5"},
+        },
+        {
+            "type": "message",
+            "id": "t",
+            "role": "tool",
+            "parts": [{"type": "tool_result", "text": "w03", "name": "ls", "call_id": "c1"}],
+        },
+        {"type": "compaction", "inserted": [{"id": "s", "role": "user", "parts": [text("w04")]}]},
+    ],
+}
+
+
+def write(path: Path, records: list[Any]) -> Path:
+    """Write records as JSON Lines."""
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    return path

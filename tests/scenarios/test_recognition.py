@@ -1,0 +1,202 @@
+"""A file is of one format or of none: whose it is does not hang on the order of asking."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from compactlab.scenarios import jsonl
+from compactlab.scenarios import transcript as transcripts
+from compactlab.scenarios.clients import SHAPES
+from compactlab.sim.errors import InputError
+from tests.scenarios.spoken import FILES, NOON, text, write
+from tests.scenarios.test_mutations import STORIES
+
+Transcript = Callable[..., Path]
+Record = dict[str, Any]
+
+
+def claimed(path: Path) -> list[str]:
+    """The formats that take a file for theirs."""
+    first = jsonl.peek(path)
+    return [each.name for each in transcripts.FORMATS if each.sniff(first)]
+
+
+def qwen(type: str, uuid: str, parent: str | None, role: str, *parts: Record) -> Record:
+    line = {"uuid": uuid, "parentUuid": parent, "sessionId": "s", "timestamp": NOON, "type": type}
+    return {**line, "version": "0.21.13", "message": {"role": role, "parts": list(parts)}}
+
+
+def droid(type: str, **more: Any) -> Record:
+    return {"type": type, "sessionId": "s", "timestamp": 1767812640310, **more}
+
+
+# What other clients write, in a few lines each.
+OTHERS: dict[str, list[Any]] = {
+    "Cursor": [
+        {"role": "user", "message": {"content": [text("List the files.")]}},
+        {"role": "assistant", "message": {"content": [text("Here they are.")]}},
+    ],
+    "Qwen Code": [
+        qwen("user", "a", None, "user", {"text": "Look."}),
+        qwen("assistant", "b", "a", "model", {"text": "I see.", "thought": True}),
+        qwen("tool_result", "c", "b", "user", {"functionResponse": {"name": "ls"}}),
+    ],
+    "Gemini CLI": [
+        {"sessionId": "s", "projectHash": "0b7d", "kind": "main"},
+        {"id": "g", "timestamp": NOON, "type": "user", "content": [{"text": "Hello"}]},
+    ],
+    "Gemini's API": [{"contents": [{"role": "model", "parts": [{"text": "Hi."}]}]}],
+    "Copilot CLI": [
+        {"type": "session.start", "data": {"sessionId": "s"}, "id": "e1", "parentId": None},
+        {"type": "user.message", "data": {"content": "List"}, "id": "e2", "parentId": "e1"},
+    ],
+    "Droid": [
+        droid("system", subtype="init", model="x"),
+        droid("message", role="user", text="List files", id="m1"),
+        droid("completion", finalText="Done"),
+    ],
+    "Grok": [
+        {"type": "system", "content": "You help."},
+        {"type": "user", "content": [text("Read it.")], "prompt_index": 0},
+    ],
+    "Hermes": [
+        {"session_id": "s", "platform": "cli", "messages": [{"role": "user", "content": "Hi"}]}
+    ],
+    "Kimi": [
+        {"type": "metadata", "protocol_version": "1.4"},
+        {"type": "turn.prompt", "input": [text("hi")]},
+    ],
+    "Antigravity": [
+        {"step_index": 0, "source": "USER", "type": "USER_INPUT", "status": "DONE", "content": "x"}
+    ],
+    "OpenCode": [{"id": "m", "sessionID": "s", "role": "user", "time": {"created": 1}}],
+    "Codex before its lines had a payload": [
+        {"id": "s", "timestamp": NOON, "instructions": None},
+        {"record_type": "state"},
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Hi"}]},
+    ],
+    "OpenAI's Responses API": [
+        [
+            {"role": "user", "content": "Look."},
+            {"type": "function_call", "call_id": "c1", "name": "ls", "arguments": "{}"},
+        ]
+    ],
+}
+
+
+@pytest.mark.parametrize("files", [FILES, STORIES], ids=["files", "stories"])
+@pytest.mark.parametrize("format", FILES)
+def test_exactly_one_format_claims_a_good_file(
+    files: dict[str, list[Any]], format: str, tmp_path: Path
+) -> None:
+    path = write(tmp_path / "story.jsonl", files[format])
+    assert claimed(path) == [format]
+    if len(files[format]) == 1:
+        document = tmp_path / "story.json"
+        document.write_text(json.dumps(files[format][0], indent=1))
+        assert claimed(document) == [format]
+
+
+@pytest.mark.parametrize("client", OTHERS)
+def test_what_another_client_wrote_is_refused_by_its_name(client: str, tmp_path: Path) -> None:
+    path = write(tmp_path / "story.jsonl", OTHERS[client])
+    assert claimed(path) == []
+    with pytest.raises(
+        InputError, match=r"looks like a transcript of .*; known formats are nat"
+    ) as e:
+        transcripts.read(path)
+    assert f"of {client}, which is not read" in e.value.message
+    assert transcripts.find([tmp_path]) == ([], 1)
+
+
+def test_every_client_that_is_named_is_tried() -> None:
+    assert {client for client, _ in SHAPES} == set(OTHERS)
+
+
+def test_what_nobody_knows_is_told_by_its_keys(transcript: Transcript) -> None:
+    path = transcript({"utterance": "hi", "who": "me"}, {"utterance": "ho"})
+    with pytest.raises(InputError, match="it begins with utterance, who; known formats"):
+        transcripts.read(path)
+
+
+def test_a_chat_with_a_stranger_in_it_is_one_and_strangers_with_a_chat_are_none(
+    transcript: Transcript,
+) -> None:
+    hello = {"role": "user", "content": "hello"}
+    assert claimed(transcript(hello, {"event": "turn ended"})) == ["openai-chat"]
+    assert claimed(transcript(hello, *[{"event": "turn ended"}] * 3)) == []
+
+
+def test_a_conversation_without_a_word_says_what_was_seen(transcript: Transcript) -> None:
+    opaque = [{"type": "redacted_thinking", "data": "gAAA"}]
+    path = transcript(*[{"role": "assistant", "content": content} for content in (opaque, "")])
+    with pytest.raises(InputError) as caught:
+        list(transcripts.read(path))
+    assert caught.value.message == (
+        "2 messages without any text: 2 assistant; in them 1 redacted_thinking"
+    )
+
+
+# The files beside the checkout
+
+
+# The format that may claim the examples of a client; none of those that are not read.
+SHARED = {
+    "claude": "claude-code",
+    "codex": "codex",
+    "openclaw": "pi",
+    "pi": "pi",
+    **dict.fromkeys(("antigravity", "copilot", "cursor", "droid", "gemini", "grok"), "none"),
+    **dict.fromkeys(("hermes", "kimi", "opencode", "qwen"), "none"),
+}
+
+
+SAID = ("text", "thinking", "content")
+
+
+def words(value: Any) -> set[str]:
+    """What is said in the lines of a file, as far as all these formats agree on its names."""
+    if isinstance(value, list):
+        return set[str]().union(*map(words, value))
+    if not isinstance(value, dict) or value.get("role") == "system":
+        return set()
+    said = {
+        value[key] for key in ("text", "thinking", "content") if isinstance(value.get(key), str)
+    }
+    return said.union(*(words(inner) for key, inner in value.items() if key != "data"))
+
+
+@pytest.mark.parametrize("client", SHARED)
+def test_the_examples_of_a_client_are_read_rightly_or_refused(shared: Path, client: str) -> None:
+    files = [path for path in (shared / "formats" / client).rglob("*") if path.is_file()]
+    if not files:
+        pytest.skip("the examples of other clients are not beside the checkout")
+    for path in files:
+        try:
+            formats = claimed(path)
+            (conversation,) = transcripts.read(path)
+        except InputError:
+            continue
+        assert formats == [conversation.format] == [SHARED[client]]
+        assert conversation.calls
+        inserted = (m for event in conversation.compactions for m in event.inserted)
+        told = "\n".join(m.text for m in (*conversation.messages, *inserted))
+        lines = [json.loads(line) for line in path.read_text("utf-8").splitlines() if line]
+        assert all(word.strip() in told for word in words(lines)), path
+
+
+@pytest.mark.parametrize("folder", ["recorded", "recorded-more", "formats"])
+def test_no_file_is_claimed_twice(shared: Path, folder: str) -> None:
+    files = [path for path in (shared / folder).rglob("*.json*") if path.is_file()]
+    if not files:
+        pytest.skip("these files are not beside the checkout")
+    for path in files:
+        try:
+            assert len(claimed(path)) <= 1, path
+        except InputError:
+            assert folder == "formats"
