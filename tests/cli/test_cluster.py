@@ -220,7 +220,7 @@ CONDITION = Condition(KeepAll(), "", Setting())
 def test_workers_of_another_version_are_refused(field, farm, root, tmp_path, monkeypatch):
     shutil.copytree(root / "compactlab", tmp_path / "compactlab")
     with (tmp_path / "compactlab/strategies/keep_all.py").open("a") as file:
-        file.write("\n# Changed.\n")
+        file.write("\nCHANGED = True\n")
     with farm.worker():
         monkeypatch.setenv("PYTHONPATH", str(tmp_path))
         done = field.run(tmp_path / "out", "--dask", farm.address)
