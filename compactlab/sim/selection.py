@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from math import isinf
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
@@ -115,7 +115,7 @@ def read_runs(store: Store, manifest: Mapping[str, Any]) -> list[Run]:
         raise InputError(f"a damaged store of results ({told})", str(store.folder))
     figures = numbers(every, metrics)
     for name in figures.keys() - _ENDLESS:
-        if any(value is not None and isinf(value) for value in figures[name]):
+        if inf in figures[name] or -inf in figures[name]:
             told = f"{RUNS}: {name} is infinite"
             raise InputError(f"a damaged store of results ({told})", str(store.folder))
     places = {name: _places(store, shards, name) for name in TABLES}

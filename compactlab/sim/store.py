@@ -16,7 +16,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from stat import S_ISDIR
@@ -385,17 +384,14 @@ class Store:
         # Only where other versions have written, too, may columns be missing.
         mixed = self.exists and len(self.manifest().get("engines", ())) > 1
 
-        def one(shard: str) -> pa.Table:
+        for shard in sorted(self._files(table) if rows is None else rows):
             count = None if rows is None else rows[shard]
             try:
                 with open_file(self.path(table, shard)) as file:
-                    return read(file, columns, count, optional=optional, lenient=mixed)
+                    content = read(file, columns, count, optional=optional, lenient=mixed)
             except (OSError, ValueError) as error:
                 raise self._damaged(table, shard, error) from None
-
-        shards = sorted(self._files(table) if rows is None else rows)
-        with ThreadPoolExecutor() as threads:
-            yield from zip(shards, threads.map(one, shards), strict=True)
+            yield shard, content
 
     @contextmanager
     def connected(self) -> Iterator[duckdb.DuckDBPyConnection]:
