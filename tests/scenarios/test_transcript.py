@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from compactlab.scenarios import transcript as transcripts
+from compactlab.scenarios.catalogue import sources
 from compactlab.sim.errors import InputError
 
 Transcript = Callable[..., Path]
@@ -105,3 +106,21 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
         transcripts.find([tmp_path / "pipe"])
     with pytest.raises(InputError, match="No such file"):
         transcripts.find([tmp_path / "missing"])
+
+
+def test_a_source_is_found_wherever_its_process_has_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And its errors name it as its user did, so that a store does not tell where it was made."""
+    (tmp_path / "elsewhere").mkdir()
+    good = '{"role": "user", "content": "hi"}\n{"role": "assistant", "content": "ho"}\n'
+    (tmp_path / "good.jsonl").write_text(good)
+    (tmp_path / "bad.jsonl").write_text(good + "{")
+    monkeypatch.chdir(tmp_path)
+    found, _ = sources(["good.jsonl", "bad.jsonl"])
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    read, broken = found
+    (conversation,) = read.load()
+    assert [message.role for message in conversation.messages] == ["user", "assistant"]
+    with pytest.raises(InputError, match=r"^bad\.jsonl:3: not JSON"):
+        list(broken.load())
