@@ -10,7 +10,6 @@ from compactlab.sim.run import parcel
 from compactlab.sim.selection import read_runs
 from compactlab.sim.shard import name_of
 from compactlab.sim.store import Store
-from compactlab.sim.tables import RUNS, TABLES
 
 # Of the manifest: what must be the same, for figures to be comparable.
 _SAME = (
@@ -73,8 +72,7 @@ def _take(store: Store, into: Store, held: set[tuple[str, str]]) -> set[tuple[st
     parts: set[tuple[str, str]] = set()
     for shard, cells in sorted(by_shard.items()):
         if not cells & held:
-            files = {table: store.path(table, shard) for table in (RUNS, *TABLES)}
-            into.put(shard, {t: file.read_bytes() for t, file in files.items() if file.is_file()})
+            into.put(shard, store.parcel(shard))
         elif not cells <= held:
             parts |= cells - held
     if parts:

@@ -94,6 +94,7 @@ def _told_apart(connection: duckdb.DuckDBPyConnection, chosen: str) -> str:
 
 # What may be infinite: the calls to a break-even that never comes.
 _ENDLESS = {name for name, metric in METRICS.items() if metric.unit == "calls"}
+_MOST = 1e15
 _STATUS = ("ok", "failed", "unreadable")
 
 
@@ -114,9 +115,11 @@ def read_runs(store: Store, manifest: Mapping[str, Any]) -> list[Run]:
         told = f"{RUNS}: {min(strange)[:60]!r} is no status"
         raise InputError(f"a damaged store of results ({told})", str(store.folder))
     figures = numbers(every, metrics)
-    for name in figures.keys() - _ENDLESS:
-        if inf in figures[name] or -inf in figures[name]:
-            told = f"{RUNS}: {name} is infinite"
+    for name, values in figures.items():
+        endless = {inf} if name in _ENDLESS else set()
+        known = [value for value in values if value is not None and value not in endless]
+        if max(map(abs, known), default=0.0) > _MOST:
+            told = f"{RUNS}: {name} is beyond all that could be measured"
             raise InputError(f"a damaged store of results ({told})", str(store.folder))
     places = {name: _places(store, shards, name) for name in TABLES}
     del heads["run"]

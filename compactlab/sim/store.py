@@ -234,6 +234,24 @@ class Store:
                 (self.folder / table).mkdir()
             replace_file(self.path(table, shard), parcel[table])
 
+    def parcel(self, shard: str) -> dict[str, bytes]:
+        """The content of a shard's files by table, as :meth:`put` takes it.
+
+        Raises
+        ------
+        InputError
+            If one cannot be read, or is a link.
+        """
+        content = {}
+        for table in (RUNS, *TABLES):
+            if shard in self._files(table):
+                try:
+                    with open_file(self.path(table, shard)) as file:
+                        content[table] = file.read()
+                except OSError as error:
+                    raise self._damaged(table, shard, error) from None
+        return content
+
     def _check_there(self) -> None:
         if not self._has_manifest:
             raise UsageError(f"{str(self.folder)!r} is gone: somebody has removed or moved it")

@@ -186,7 +186,7 @@ def test_a_manifest_is_by_the_schema_or_refused(data: st.DataObject, room: Room)
     text = json.dumps(replaced(MANIFEST, at, data.draw(JSON)))
     note(f"{at}: {text[:2000]}")
     (room.store / "manifest.json").write_text(text)
-    room.attack(*data.draw(st.sampled_from(COMMANDS)), room.store)
+    room.attack(*data.draw(st.sampled_from([*COMMANDS, ("compare", room.whole)])), room.store)
 
 
 @drawn
@@ -320,6 +320,23 @@ def test_texts_and_figures_of_runs_are_data(data: st.DataObject, room: Room) -> 
     assert made.runs[0].status != "so so" or done.code == 2
 
 
+# ------------------------------------------------------------------------------------- baselines
+
+
+@drawn
+@given(data=st.data())
+def test_a_baseline_of_a_stranger_is_data(data: st.DataObject, room: Room) -> None:
+    room.refresh()
+    file = room.folder / "theirs.json"
+    assert room.call("baseline", room.store, "-o", file).code == 0
+    told = json.loads(file.read_text())
+    spots = [at for at in places(told) if "metrics" not in at and "figures" not in at]
+    at = data.draw(st.sampled_from(spots))
+    file.write_text(json.dumps(replaced(told, at, data.draw(JSON))))
+    note(str(at))
+    room.attack(data.draw(st.sampled_from(["gate", "report"])), room.store, "--baseline", file)
+
+
 # ----------------------------------------------------------------------------------- links, names
 
 LINKS = ["manifest.json", "runs", "calls", f"runs/{SAVED}.parquet", f"calls/{SAVED}.parquet"]
@@ -337,6 +354,8 @@ def test_a_link_in_a_store_leads_nowhere(where: str, room: Room) -> None:
     assert done.code == 2
     assert "link" in done.err
     assert room.attack("query", room.store, "SELECT count(*) FROM runs").code == 2
+    assert room.call("merge", room.store, "-o", room.folder / "both").code == 2
+    assert not list((room.folder / "both").rglob("*.parquet"))
 
 
 @pytest.mark.parametrize("where", ["runs", "calls", ".counts", ".lock"])
