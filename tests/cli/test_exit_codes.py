@@ -145,11 +145,14 @@ def test_it_needs_no_environment(told, chat, tmp_path):
         assert each[0] != "inspect" or b"gespr" in done.stdout
 
 
-def test_a_folder_whose_name_is_no_text_is_told(process, chat, tmp_path):
+def test_a_folder_whose_name_is_no_text_is_as_good_as_any_but_for_sql(process, chat, tmp_path):
     if sys.platform != "linux":
         pytest.skip("files are called in text here")
     talk = chat(tmp_path / "talk.jsonl")
+    out = tmp_path / os.fsdecode(b"caf\xe9")
     words = ("--conversations", talk, "--strategies", "keep_all", "--model", "gpt-5")
-    done = process("run", *words, "--out", tmp_path / os.fsdecode(b"caf\xe9"))
+    assert process("run", *words, "--out", out).code == 0
+    assert process("report", out).code == 0
+    done = process("query", out, "SELECT 1")
     assert done.code == 2
     assert "its name is no UTF-8" in done.err

@@ -178,7 +178,8 @@ def test_memory_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """A quarter of the machine's, which here is small."""
     small = {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 1 << 10, "SC_OPEN_MAX": 1024}
     monkeypatch.setattr(isolation, "FORKS", True)  # a new process would ask the machine itself
-    monkeypatch.setattr(isolation, "_LEAST_MEMORY", 1 << 28)
+    has = int(Path("/proc/self/statm").read_text().split()[5]) * os.sysconf("SC_PAGE_SIZE")
+    monkeypatch.setattr(isolation, "_LEAST_MEMORY", has + (1 << 28))
     monkeypatch.setattr(isolation.os, "sysconf", small.get)
     assert isolated(greedy, LONG).fault.startswith("MemoryError")
 
