@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from compactlab.sim.blocks import forget_blocks
@@ -15,13 +15,15 @@ from compactlab.sim.conversation import Conversation
 from compactlab.sim.disclosure import Disclosure
 from compactlab.sim.errors import CompactlabError
 from compactlab.sim.isolation import told
+from compactlab.sim.model import built_in
 from compactlab.sim.one_run import run_apart, run_one, uncollected
+from compactlab.sim.pricing import prices_of
 from compactlab.sim.recording import unseen
 from compactlab.sim.run import Run
 from compactlab.sim.source import Source
 from compactlab.sim.summarize import Remembering
 from compactlab.sim.tally import Counts, counted, packed, recall, unpacked
-from compactlab.sim.tokens import forget_counts
+from compactlab.sim.tokens import encoding, forget_counts
 
 if TYPE_CHECKING:  # as in disclosure.py
     from compactlab.sim.store import Cell
@@ -144,6 +146,7 @@ class Task:
                 tables=setting.tables,
             )
             if condition.foreign and setting.isolate:
+                _load()
                 yield run_apart(run, work, timeout)
             else:
                 yield work(timeout=timeout)
@@ -202,6 +205,13 @@ class Shard:
             for task in self.tasks
             for condition in task.conditions
         ]
+
+
+@cache
+def _load() -> None:
+    """Load here, once, what each process of its own would else load again: tokenizer and prices."""
+    encoding("o200k_base")
+    prices_of(built_in().find(DEFAULT_MODEL))
 
 
 def name_of(cells: Iterable[Cell]) -> str:

@@ -10,13 +10,14 @@ import pytest
 
 from compactlab.scenarios import native
 from compactlab.scenarios.catalogue import sources
+from compactlab.sim.cluster import DIED
 from compactlab.sim.condition import Setting
 from compactlab.sim.errors import InputError
 from compactlab.sim.results import Results
 from compactlab.sim.source import Source
 from compactlab.sim.store import FAILED, Store
 from compactlab.sim.sweep import Done, Experiment
-from compactlab.sim.workers import ALONE
+from compactlab.sim.workers import ALONE, Workers
 from compactlab.strategies.catalogue import find_strategy
 
 OWN = """
@@ -294,3 +295,25 @@ def test_what_was_counted_once_changes_nothing(kept: str, field: Field) -> None:
     assert field.filled("keep_all", "Mine") == 3
     alone = field.planned("keep_all", "Mine").run()
     assert field.results.frame().equals(alone.frame())
+
+
+class Deadly:
+    """Workers that die over whatever is more than one cell, as if somebody killed them."""
+
+    def __init__(self, jobs: int) -> None:
+        self.jobs = jobs
+
+    def do(self, work: Any, shards: Any) -> Iterator[Any]:
+        for shard in shards:
+            yield shard, DIED if len(shard.cells) > 1 else work(shard)
+
+
+def test_a_shard_that_was_taken_apart_is_stored_as_if_it_had_not_been(
+    field: Field, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    field.filled("keep_all", "Mine", seeds=2)
+    whole = files(field.store.folder)
+    field.store.clear()
+    monkeypatch.setattr("compactlab.sim.workers._Processes", Deadly)
+    field.planned("keep_all", "Mine", seeds=2).fill(field.store, Workers(2))
+    assert files(field.store.folder) == whole
