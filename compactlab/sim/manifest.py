@@ -71,9 +71,9 @@ class _Manifest(msgspec.Struct, forbid_unknown_fields=True):
             values = getattr(self, name) or ()
             if len(set(values)) < len(values):
                 raise ValueError(f"an entry stands there twice - at `$.{name}`")
-        # What was put together by hand may name its sources alone.
-        keyed = self.source_keys is not msgspec.UNSET
-        if keyed and not len(self.sources) == len(self.source_seeds) == len(self._keys):
+        # What was put together by hand may have names without keys, or keys without names.
+        both = self.sources and self.source_keys is not msgspec.UNSET
+        if both and not len(self.sources) == len(self.source_seeds) == len(self._keys):
             raise ValueError("sources, source_seeds and source_keys differ in length")
         if self.churn:
             msgspec.convert(self.churn, Churn)
