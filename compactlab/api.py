@@ -46,7 +46,7 @@ from compactlab.sim.summarize import Summarizer
 from compactlab.sim.sweep import Done, Experiment
 from compactlab.sim.trace import Step
 from compactlab.sim.workers import Workers
-from compactlab.strategies.catalogue import LINE_UP
+from compactlab.strategies.catalogue import LINE_UP, forget
 
 Given = Conversation | Seeded | str | Path
 """What stands for conversations; :class:`Seeded` has seeds of its own."""
@@ -263,6 +263,7 @@ def explain(
         If there is not exactly one such conversation, or a name is unknown.
     """
     planned = planned_strategy(strategy)
+    forget()
     if isinstance(conversation, str | Path):
         conversation = find_conversation(conversation, id, seed, lenient=lenient)
     catalogue = known_models(models_file)
@@ -323,6 +324,7 @@ def plan(
         for seed in range(seeds)
     ]
     compared = tuple(map(planned_strategy, several(strategies, (Strategy, str))))
+    forget()
     check_specs(compared)
     writers = summarizers_of(summarizer)
     computed = metrics_of(several(metrics, (str,)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,6 +16,7 @@ from compactlab.sim.view import View
 
 # Seconds that code may take to be loaded: some of it loads models of language.
 PATIENCE = 120.0
+_HALF = re.compile("[\ud800-\udfff]")  # half a character
 _UNLOADED = "cannot be loaded"
 _SHOWN = 300  # characters of what was printed, in an error
 
@@ -44,13 +46,22 @@ class Card:
 
     @classmethod
     def of(cls, strategy: Strategy) -> Card:
-        """Of a strategy that is loaded."""
+        """Of a strategy that is loaded.
+
+        Raises
+        ------
+        UsageError
+            If it has no name, or one that no file can hold.
+        """
         made = type(strategy)
+        for name in (strategy.spec, strategy.label):
+            if not isinstance(name, str) or not name or _HALF.search(name):
+                raise UsageError(f"{made.__name__} has no name that could be written: {name!r}")
         return cls(
             kind=f"{made.__module__}:{made.__qualname__}",
             code=digest_of_classes([made]),
-            spec=str(strategy.spec),
-            label=str(strategy.label),
+            spec=strategy.spec,
+            label=strategy.label,
             lifetime=Lifetime(strategy.lifetime),
             sees_future=bool(strategy.sees_future),
             flushes=bool(strategy.flushes),
@@ -144,5 +155,7 @@ def loaded(strategy: Strategy) -> Strategy:
 
 
 def kind_of(strategy: Strategy) -> Any:
-    """What tells strategies of equal specs apart: their class."""
+    """What tells strategies of equal specs apart: their class, or those of their steps."""
+    if isinstance(strategy, Pipeline):
+        return tuple(map(kind_of, strategy.steps))
     return strategy.card.kind if isinstance(strategy, Foreign) else type(strategy)

@@ -6,8 +6,10 @@ take all memory), this process goes on, and knows what happened.
 
 from __future__ import annotations
 
+import ctypes
 import os
 import pickle
+import select
 import signal
 import subprocess
 import sys
@@ -38,6 +40,8 @@ _PRINTED = 4_000
 # there. A result is never waited for so long: it is read as it comes.
 _PULSE = 0.25
 _HEAD = 8  # bytes in front of a result, which say how long it is
+_PDEATHSIG = 1  # of linux/prctl.h
+_UNKNOWN = 1 << 8  # as a process ends with exit code 1
 _KILLED = -int(getattr(signal, "SIGKILL", 9))
 _LEAST_MEMORY = 1 << 30
 _START = "from compactlab.sim.isolation import _started; _started()"
@@ -100,14 +104,18 @@ def isolated(work: Callable[[], T], seconds: float | None = None) -> Outcome[T]:
         What it returned, or why nothing came back: it raised, ended its process, was killed or
         took too long.
     """
-    child = _copied(work) if FORKS else _new(work)
+    try:
+        child = _copied(work) if FORKS else _new(work)
+    except OSError as error:  # too many processes, or too little memory
+        return Outcome(None, f"there can be no process for it: {error.strerror or error}")
     answer, printed = _Reader(child.answer, framed=True), _Reader(child.prints, most=_PRINTED)
     try:
         late = not _answered(answer, child, seconds)
         ended = late or bool(answer.message) or _ends(child)
     finally:
         code = child.end()
-        printed.join(_PULSE)
+        printed.stop()
+        answer.stop()
     said = bytes(printed.held[:_PRINTED]).decode("utf-8", "replace")
     said += " [...]" if len(printed.held) > _PRINTED else ""
     if late:
@@ -170,14 +178,30 @@ class _Reader(threading.Thread):
         super().__init__(name="reader", daemon=True)
         self.held = bytearray()
         self._pipe, self._most, self._framed = pipe, most, framed
+        self._stopped = False
         self.start()
 
     def run(self) -> None:
         with suppress(OSError):
-            while not self._whole and (bit := os.read(self._pipe, 1 << 20)):
+            while not self._whole and (bit := self._bit()):
                 if self._framed or len(self.held) <= self._most:
                     self.held += bit
         os.close(self._pipe)
+
+    def _bit(self) -> bytes:
+        """What comes next; nothing at the end, or when nobody wants to know any more."""
+        if hasattr(select, "poll"):
+            waiting = select.poll()
+            waiting.register(self._pipe, select.POLLIN | select.POLLHUP)
+            while not waiting.poll(_PULSE * 1000):
+                if self._stopped:
+                    return b""
+        return os.read(self._pipe, 1 << 20)
+
+    def stop(self) -> None:
+        """Read what is there and no more: others may hold the pipe open that went their own way."""
+        self.join(_PULSE)
+        self._stopped = True
 
     @property
     def _whole(self) -> bool:
@@ -231,9 +255,15 @@ class _Copy:
 
     def dead(self) -> bool:
         if self._status is None:
-            pid, status = os.waitpid(self._pid, os.WNOHANG)
+            pid, status = self._waited(os.WNOHANG)
             self._status = status if pid else None
         return self._status is not None
+
+    def _waited(self, how: int) -> tuple[int, int]:
+        try:
+            return os.waitpid(self._pid, how)
+        except ChildProcessError:  # whoever started this process has it ask after none
+            return self._pid, _UNKNOWN
 
     def end(self) -> int:
         # It may not have come to leading a group yet.
@@ -242,7 +272,7 @@ class _Copy:
                 with suppress(ProcessLookupError, PermissionError):
                     kill(self._pid, signal.SIGKILL)
         if self._status is None:
-            self._status = os.waitpid(self._pid, 0)[1]
+            self._status = self._waited(0)[1]
         return os.waitstatus_to_exitcode(self._status)
 
 
@@ -254,7 +284,12 @@ def _copied(work: Callable[[], Any]) -> _Child:
         # asks nothing of them and never returns.
         warnings.simplefilter("ignore", DeprecationWarning)
         parent = os.getpid()
-        pid = os.fork()
+        try:
+            pid = os.fork()
+        except OSError:
+            for pipe in (answer, answered, prints, printed):
+                os.close(pipe)
+            raise
     if not pid:
         _live(work, parent, answered, printed)
     os.close(answered)
@@ -288,7 +323,7 @@ def _new(work: Callable[[], Any]) -> _Child:
 
     pipe = subprocess.PIPE
     process = subprocess.Popen(  # noqa: S603
-        [sys.executable, "-c", _START],
+        [sys.executable, "-P", "-c", _START],
         stdin=pipe,
         stdout=pipe,
         stderr=pipe,
@@ -363,6 +398,9 @@ def _settle(parent: int, answer: int, prints: int) -> None:
         setattr(sys, name, stream)
         setattr(sys, f"__{name}__", stream)
     _limit_memory()
+    if sys.platform == "linux":  # also where no thread gets a turn any more
+        with suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(_PDEATHSIG, signal.SIGKILL)
     die_with(parent)
 
 

@@ -128,12 +128,17 @@ class VersionError(ValueError):
 
 
 def is_manifest(content: bytes) -> bool:
-    """Whether the content of a file is a manifest of ours, of whatever version."""
+    """Whether the content of a file is a manifest of ours: nothing else may be written over."""
     try:
         manifest = _loaded(content)
     except ValueError:
         return False
-    return isinstance(manifest, dict) and type(manifest.get("store")) is int
+    known = {"store", "unfinished", *_Manifest.__struct_fields__}
+    return (
+        isinstance(manifest, dict)
+        and type(manifest.get("store")) is int
+        and manifest.keys() <= known
+    )
 
 
 def _loaded(content: bytes) -> Any:

@@ -17,6 +17,7 @@ from compactlab.sim.tokens import ENCODINGS, chars4, encoding, loaded
 Counts = dict[str, list[int]]
 """By encoding, the tokens of each text; -1 where nobody has asked."""
 
+_MOST = 1 << 28  # bytes of counts of a source: what would be more is none of ours
 _decode = msgspec.msgpack.Decoder(list[Counts]).decode
 
 
@@ -50,7 +51,9 @@ def recall(conversation: Conversation, counts: Counts) -> None:
     for name, numbers in counts.items():
         if name in ENCODINGS and len(numbers) == len(texts):
             pairs = zip(texts, numbers, strict=True)
-            encoding(name).counts.update({text: n for text, n in pairs if n >= 0})
+            # No token is shorter than a byte; what is beyond that was counted by nobody.
+            held = {text: n for text, n in pairs if 0 <= n <= len(text.encode("utf-8", "replace"))}
+            encoding(name).counts.update(held)
 
 
 def packed(counts: Sequence[Counts]) -> bytes:
@@ -60,8 +63,10 @@ def packed(counts: Sequence[Counts]) -> bytes:
 
 def unpacked(content: bytes) -> list[Counts]:
     """The counts that a file holds; none if it is damaged, as they can be had again."""
+    reader = zlib.decompressobj()
     try:
-        return _decode(zlib.decompress(content)) if content else []
+        told = reader.decompress(content, _MOST)
+        return _decode(told) if reader.eof and not reader.unused_data else []
     except (zlib.error, msgspec.DecodeError):
         return []
 

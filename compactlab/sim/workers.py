@@ -21,6 +21,7 @@ from compactlab.sim.tokens import encoding
 
 Work = Callable[[Shard], Any]
 Counted = tuple[list[Run], dict[str, bytes]]
+_SAFE_PATH = "PYTHONSAFEPATH"
 # After so many shards a worker looks for cycles in its memory, which takes a tenth of a second.
 _SELDOM = 8
 # So often a worker may die while a shard is under way, before it is tried by itself.
@@ -169,16 +170,29 @@ class _Processes:
             batch_size=1,
             pre_dispatch="2 * n_jobs",
             initializer=_begin,
-            initargs=(os.getpid(),),
+            initargs=(os.getpid(), os.environ.get(_SAFE_PATH)),
         )
         # A copy: shards that are done are taken out while others are still handed out.
         calls = [delayed(_numbered)(work, number, shard) for number, shard in shards.items()]
         try:
-            with _unheard():
-                done = parallel(calls)
-            yield from done
+            with _safe_path():
+                with _unheard():
+                    done = parallel(calls)
+                yield from done
         except BrokenProcessPool:
             return
+
+
+@contextmanager
+def _safe_path() -> Iterator[None]:
+    """Have processes that are started meanwhile import nothing from the folder they start in."""
+    before = os.environ.get(_SAFE_PATH)
+    os.environ[_SAFE_PATH] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[_SAFE_PATH]
 
 
 @contextmanager
@@ -211,8 +225,10 @@ def _numbered(work: Work, number: int, shard: Shard) -> tuple[int, Any]:
     return number, work(shard)
 
 
-def _begin(parent: int) -> None:
+def _begin(parent: int, safe_path: str | None) -> None:
     """Begin as a worker, whose memory is looked through for circles between shards, and seldom."""
+    if safe_path is None:  # what its strategies start is none of our business
+        os.environ.pop(_SAFE_PATH, None)
     die_with(parent)
     encoding("o200k_base")  # else the first run would take the time, and might have a limit
     gc.freeze()

@@ -201,6 +201,11 @@ def _asked(text: str, source: bytes | None) -> Foreign:
     return Foreign.known(parse_spec(text)[0], partial(_one, text, source))
 
 
+def forget() -> None:
+    """Ask code that is not ours again what it is: what it imports may have changed meanwhile."""
+    _asked.cache_clear()
+
+
 def _one(text: str, source: bytes | None = None) -> Strategy:
     name, arguments = parse_spec(text)
     return build(find_class(name, source), arguments)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -290,3 +293,32 @@ def test_its_file_may_change_while_it_runs(run, tmp_path):
     assert done.code == 0, done.said
     codes = json.loads((tmp_path / "compactlab-out" / "manifest.json").read_text("utf-8"))
     assert len(codes["strategies_code"]) == 4
+
+
+FEW = """
+if __name__ == "__main__":
+    from compactlab.__main__ import main
+    from compactlab.sim import shard
+    shard.FULL = 2
+    main()
+"""
+
+
+def test_nothing_that_lies_about_is_imported_by_workers(chat, tmp_path):
+    """A folder of transcripts may hold files of Python, with names that Python looks for."""
+    chat(tmp_path / "talk.jsonl")
+    for name in ("pickle", "signal", "threading"):
+        (tmp_path / f"{name}.py").write_text("open('imported', 'w')\n1 / 0")
+    options = ["--conversations=talk.jsonl", "--strategies=keep_all", "--strategies=keep_none"]
+    options += ["--model=gpt-5", "--jobs=2", "--metrics=money", "--loop=open"]
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "command").write_text(FEW)
+    done = subprocess.run(
+        [sys.executable, tmp_path / "bin" / "command", "run", *options],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert not (tmp_path / "imported").exists()

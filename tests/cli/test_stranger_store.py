@@ -492,3 +492,15 @@ def test_a_store_that_vanishes_in_the_middle_stops_the_run(
                      "--strategies", "keep_all", "--metrics", "cost_usd", "--out", out)  # fmt: skip
     assert (done.code, out.exists()) == (2, False)
     assert "is gone: somebody has removed or moved it" in done.err
+
+
+def test_a_manifest_of_something_else_is_not_written_over(tmp_path):
+    """Others call their files manifest.json, too, and number what is in them."""
+    theirs = '{"store": 7, "products": ["a shop"]}'
+    (tmp_path / "manifest.json").write_text(theirs)
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs" / f"{SAVED}.parquet").write_text("theirs")
+    with pytest.raises(UsageError, match="is no store of results and not empty"):
+        Results([]).save(tmp_path)
+    assert (tmp_path / "manifest.json").read_text() == theirs
+    assert (tmp_path / "runs" / f"{SAVED}.parquet").read_text() == "theirs"

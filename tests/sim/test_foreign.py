@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from compactlab.api import plan
 from compactlab.naming import check_specs, planned_strategy
 from compactlab.sim.condition import Condition, Setting
 from compactlab.sim.errors import UsageError
@@ -146,3 +147,31 @@ def test_what_is_wrong_is_told_as_it_was_written(own: str, text: str, told: str)
         known_strategy(text)
     assert told in str(caught.value)
     assert str(Path.cwd()) not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["", "a\\ud800b", 3])
+def test_a_name_that_nobody_could_write_is_refused(own: str, name: object) -> None:
+    said = repr(name).replace("\\\\", "\\")
+    with Path(own).open("a") as file:
+        file.write(f"\n    @property\n    def spec(self):\n        return {said}\n")
+    with pytest.raises(UsageError, match="KeepAll has no name that could be written"):
+        known_strategy(f"{own}:KeepAll")
+
+
+def test_a_plan_asks_anew_what_has_changed_behind_its_back(own: str, tmp_path: Path) -> None:
+    """Its file is the same, but not what that imports."""
+    (tmp_path / "behind.py").write_text("KEEP = 1")
+    Path(own).write_text("import sys\nsys.path.insert(0, '.')\nimport behind\n" + OWN)
+    first = plan(strategies=f"{own}:Mine").conditions[0].code
+    assert plan(strategies=f"{own}:Mine").conditions[0].code == first
+    (tmp_path / "behind.py").write_text("KEEP = 333")
+    assert plan(strategies=f"{own}:Mine").conditions[0].code != first
+
+
+def test_pipelines_of_equal_specs_are_told_apart_by_their_steps(own: str) -> None:
+    other = Path("other.py")
+    other.write_text(OWN)
+    pipelines = [known_strategy(f"{file}:Mine + turn_slice") for file in (own, str(other))]
+    assert pipelines[0].spec == pipelines[1].spec
+    with pytest.raises(UsageError, match="two different strategies"):
+        check_specs(pipelines)

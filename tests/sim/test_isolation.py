@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import builtins
 import os
+import re
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -267,6 +269,69 @@ def test_it_ends_with_the_process_that_it_works_for(tmp_path: Path) -> None:
     assert isolated(middle, LONG).killed
     (inner,) = (int(file.name) for file in tmp_path.iterdir())
     until(lambda: not alive(inner))
+
+
+def test_it_ends_with_the_process_that_it_works_for_though_no_thread_gets_a_turn(
+    tmp_path: Path,
+) -> None:
+    """As in a pattern that looks for what is not there, for ever, and lets nobody in."""
+
+    def middle() -> None:
+        def inner() -> None:
+            (tmp_path / str(os.getpid())).touch()
+            re.match(r"(a+)+$", "a" * 60 + "b")
+
+        threading.Thread(target=isolated, args=(inner,), daemon=True).start()
+        until(lambda: any(tmp_path.iterdir()))
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    assert isolated(middle, LONG).killed
+    (inner,) = (int(file.name) for file in tmp_path.iterdir())
+    until(lambda: not alive(inner))
+
+
+def test_what_goes_its_own_way_holds_nothing_open_here() -> None:
+    def work() -> int:
+        return subprocess.Popen(["sleep", "60"], start_new_session=True).pid
+
+    isolated(os.getpid, LONG)
+    before = len(os.listdir("/proc/self/fd")), threading.active_count()
+    pid = isolated(work, LONG).value
+    assert pid is not None
+    until(lambda: (len(os.listdir("/proc/self/fd")), threading.active_count()) == before)
+    os.kill(pid, signal.SIGKILL)
+
+
+def test_who_hears_of_no_child_knows_that_it_has_ended() -> None:
+    """Some supervisors start what they start so."""
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        assert isolated(lambda: 5, LONG).value == 5
+        assert "ended its process" in isolated(lambda: os._exit(0), LONG).fault
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+
+
+def test_where_there_can_be_no_process_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(*given: object, **named: object) -> None:
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(isolation.os, "fork", none)
+    monkeypatch.setattr(isolation.subprocess, "Popen", none)
+    before = len(os.listdir("/proc/self/fd"))
+    told = "there can be no process for it: Resource temporarily unavailable"
+    assert isolated(lambda: 5, LONG).fault == told
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_nothing_that_lies_about_is_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder of transcripts may hold files of Python, with names that Python looks for."""
+    for name in ("pickle", "signal", "cloudpickle", "compactlab"):
+        (tmp_path / f"{name}.py").write_text("import os; os._exit(3)")
+    monkeypatch.chdir(tmp_path)
+    assert isolated(os.getcwd, LONG).value == str(tmp_path)
 
 
 # -------------------------------------------------------------------------------- what it prints

@@ -49,8 +49,24 @@ def test_counts_come_back_as_they_were() -> None:
 
 
 def test_what_is_recalled_is_believed() -> None:
-    tally.recall(talk("hello", "world"), {"o200k_base": [1_000, -1]})
-    assert sizes(talk("hello", "world")) == [1_100, 1]
+    long = "hello" * 4
+    tally.recall(talk(long, "world"), {"o200k_base": [10, -1]})
+    assert sizes(talk(long, "world")) == [11, 1]
+
+
+def test_but_not_more_tokens_than_there_are_bytes() -> None:
+    """A store may be a stranger's, and so are the counts beside it."""
+    counted = sizes(talk("hello", "w\N{SNOWMAN}"))
+    forget_counts()
+    tally.recall(talk("hello", "w\N{SNOWMAN}"), {"o200k_base": [6, 10**15]})
+    assert sizes(talk("hello", "w\N{SNOWMAN}")) == counted
+
+
+def test_nor_what_would_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    packed = tally.packed([{"o200k_base": [0] * 10_000}])
+    assert len(tally.unpacked(packed)[0]["o200k_base"]) == 10_000
+    monkeypatch.setattr(tally, "_MOST", 1_000)
+    assert tally.unpacked(packed) == []
 
 
 def test_each_text_stands_once_and_what_nobody_counted_is_unknown() -> None:
@@ -87,7 +103,7 @@ def test_a_store_remembers_what_was_counted(tmp_path: Path) -> None:
     assert prompt("keep_all") == 1
     # So as to see that nobody counts again, what is remembered is made wrong.
     (file,) = (tmp_path / "store" / ".counts").iterdir()
-    file.write_bytes(tally.packed([{"o200k_base": [1_000, 1]}]))
-    assert prompt("keep_none") == 1_000
+    file.write_bytes(tally.packed([{"o200k_base": [5, 1]}]))
+    assert prompt("keep_none") == 5
     file.unlink()
     assert prompt("turn_slice(history_limit=1)") == 1
