@@ -299,7 +299,7 @@ FEW = """
 if __name__ == "__main__":
     from compactlab.__main__ import main
     from compactlab.sim import shard
-    shard.FULL = 2
+    shard.FULL = 1
     main()
 """
 
