@@ -8,5 +8,6 @@ from compactlab.sim import prompt
 
 COMPILED = not prompt.__file__.endswith(".py")
 interpreted = pytest.mark.skipif(
-    COMPILED, reason="compiled: classes have no subclass, refuse no attribute, and are not copied"
+    COMPILED,
+    reason="compiled: classes have no subclass, refuse no attribute, are not copied nor traced",
 )

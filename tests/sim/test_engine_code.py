@@ -15,6 +15,7 @@ import pytest
 
 import compactlab
 from compactlab.sim import code
+from tests.compiled import interpreted
 
 PACKAGE = Path(compactlab.__file__).parent
 ROOT = PACKAGE.parent
@@ -32,6 +33,7 @@ def python(*words: str | Path, at: Path) -> str:
     return done.stdout
 
 
+@interpreted
 def test_a_cell_executes_nothing_that_its_digests_do_not_cover(tmp_path: Path) -> None:
     told = json.loads(python("-m", "tests.sim.executed", tmp_path, at=ROOT))
     assert told["strangers"] == []
@@ -161,6 +163,7 @@ with store.locked():
 """
 
 
+@interpreted
 def test_finished_results_stay_until_a_figure_may_be_another(copied: Path, tmp_path: Path) -> None:
     def cells() -> int:
         return int(python("-c", FILL, tmp_path / "store", at=tmp_path))
