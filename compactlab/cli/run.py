@@ -148,9 +148,9 @@ def run(experiment: str | None, dry_run: bool, retry: bool, **options: Any) -> N
         told = nothing_found(names, planned.skipped)
         raise UsageError(f"there is nothing to replay: {told}")
     store = Store(settings.out)
-    store.claim()
     if store.exists:
         store.manifest()
+    store.claim()
     if dry_run:
         rehearse(planned, store, settings.jobs, settings.timeout)
         return

@@ -120,8 +120,7 @@ class Condition:
     @cached_property
     def foreign(self) -> bool:
         """Whether code that is not ours takes part."""
-        parts = self.strategy.parts
-        classes = {type(part) for part in (*parts, *filter(None, (self.summarizer,)))}
+        classes = {type(part) for part in self.strategy.parts} | {type(self.summarizer)}
         return Foreign in classes or any(map(is_foreign, classes))
 
     @cached_property

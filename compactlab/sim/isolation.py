@@ -116,16 +116,16 @@ def isolated(work: Callable[[], T], seconds: float | None = None) -> Outcome[T]:
         code = child.end()
         printed.stop()
         answer.stop()
-    said = bytes(printed.held[:_PRINTED]).decode("utf-8", "replace")
-    said += " [...]" if len(printed.held) > _PRINTED else ""
+    output = bytes(printed.held[:_PRINTED]).decode("utf-8", "replace")
+    output += " [...]" if len(printed.held) > _PRINTED else ""
     if late:
-        return Outcome(None, f"{TOO_LONG} {seconds:g} s", said)
+        return Outcome(None, f"{TOO_LONG} {seconds:g} s", output)
     try:
         value, fault, refused = pickle.loads(answer.message)  # noqa: S301
     except Exception:  # nothing came, or half of it, or what somebody else has written
         fault = _death(code) if ended else "it closed the pipe for its result"
-        return Outcome(None, fault, said, killed=ended and code == _KILLED)
-    return Outcome(value, fault, said, refused)
+        return Outcome(None, fault, output, killed=ended and code == _KILLED)
+    return Outcome(value, fault, output, refused)
 
 
 def told(error: BaseException) -> str:
@@ -266,12 +266,11 @@ class _Copy:
             return self._pid, _UNKNOWN
 
     def end(self) -> int:
-        # It may not have come to leading a group yet.
-        for kill in (os.killpg, os.kill):
-            if kill is os.killpg or self._status is None:
-                with suppress(ProcessLookupError, PermissionError):
-                    kill(self._pid, signal.SIGKILL)
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._pid, signal.SIGKILL)
         if self._status is None:
+            with suppress(ProcessLookupError):  # it may not have come to leading a group yet
+                os.kill(self._pid, signal.SIGKILL)
             self._status = self._waited(0)[1]
         return os.waitstatus_to_exitcode(self._status)
 
@@ -355,11 +354,11 @@ def _live(work: Callable[[], Any], parent: int, answer: int, prints: int) -> NoR
     try:
         _settle(parent, answer, prints)
         me = os.getpid()
-        said = memoryview(_framed(work))
+        message = memoryview(_framed(work))
         # A copy that the work has made of this process comes here, too.
         if os.getpid() == me:
-            while said:
-                said = said[os.write(answer, said) :]
+            while message:
+                message = message[os.write(answer, message) :]
             code = 0
     finally:
         os._exit(code)
@@ -368,15 +367,15 @@ def _live(work: Callable[[], Any], parent: int, answer: int, prints: int) -> NoR
 def _framed(work: Callable[[], Any]) -> bytes:
     """What comes of the work, with the length of that in front."""
     try:
-        said = pickle.dumps((work(), "", False))
+        content = pickle.dumps((work(), "", False))
     except CompactlabError as error:
-        said = pickle.dumps((None, str(error), True))
+        content = pickle.dumps((None, str(error), True))
     except BaseException as error:
-        said = pickle.dumps((None, told(error), False))
+        content = pickle.dumps((None, told(error), False))
     for stream in (sys.stdout, sys.stderr):
         with suppress(BaseException):
             stream.flush()
-    return len(said).to_bytes(_HEAD) + said
+    return len(content).to_bytes(_HEAD) + content
 
 
 def _settle(parent: int, answer: int, prints: int) -> None:

@@ -108,6 +108,18 @@ def alive(pid: int) -> bool:
     return state != "Z"
 
 
+def deaf() -> None:
+    """Take nothing for a reason to end."""
+    for number in {*signal.valid_signals()} - {signal.SIGKILL, signal.SIGSTOP}:
+        signal.signal(number, signal.SIG_IGN)
+    while True:
+        try:
+            while True:
+                pass
+        except BaseException:
+            continue
+
+
 def hears_ctrl_c(pid: int) -> bool:
     """Whether a process would be stopped by what a terminal tells all of them."""
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()

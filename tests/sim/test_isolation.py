@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from compactlab.sim import isolation
 from compactlab.sim.errors import InputError
 from compactlab.sim.isolation import Outcome, is_foreign, isolated, told
-from tests.cli.field import alive, gone, until
+from tests.cli.field import alive, deaf, gone, until
 
 pytestmark = pytest.mark.skipif(not Path("/proc").is_dir(), reason="no /proc to see processes in")
 # It ends the processes of a test that fails; one that passes never waits for it.
@@ -89,18 +89,6 @@ LINE = next(
 def test_an_error_of_our_own_says_all_by_itself() -> None:
     outcome = isolated(raise_(InputError("not JSON", "a.jsonl", 3)), LONG)
     assert outcome == Outcome(None, "a.jsonl:3: not JSON", refused=True)
-
-
-def deaf() -> None:
-    """Take nothing for a reason to end."""
-    for number in {*signal.valid_signals()} - {signal.SIGKILL, signal.SIGSTOP}:
-        signal.signal(number, signal.SIG_IGN)
-    while True:
-        try:
-            while True:
-                pass
-        except BaseException:
-            continue
 
 
 def threaded() -> None:
@@ -252,34 +240,35 @@ def test_what_it_has_started_ends_with_it(tmp_path: Path) -> None:
     gone([int(file.name) for file in tmp_path.iterdir()])
 
 
-def test_a_copy_that_it_has_made_of_itself_gives_no_second_answer() -> None:
-    assert isolated(lambda: bool(os.fork()) or 7, LONG).value in (True, 7)
+def doubled() -> str:
+    copy = os.fork()
+    if not copy:
+        return "the copy"
+    os.waitpid(copy, 0)
+    return "itself"
 
 
-def test_it_ends_with_the_process_that_it_works_for(tmp_path: Path) -> None:
-    def middle() -> None:
-        def inner() -> None:
-            (tmp_path / str(os.getpid())).touch()
-            time.sleep(LONG)
-
-        threading.Thread(target=isolated, args=(inner,), daemon=True).start()
-        until(lambda: any(tmp_path.iterdir()))
-        os.kill(os.getpid(), signal.SIGKILL)
-
-    assert isolated(middle, LONG).killed
-    (inner,) = (int(file.name) for file in tmp_path.iterdir())
-    until(lambda: not alive(inner))
+def test_a_copy_that_it_has_made_of_itself_gives_no_answer() -> None:
+    assert isolated(doubled, LONG).value == "itself"
 
 
-def test_it_ends_with_the_process_that_it_works_for_though_no_thread_gets_a_turn(
-    tmp_path: Path,
+def idle() -> None:
+    time.sleep(LONG)
+
+
+def jealous() -> None:
+    """Look for what is not there, for ever, and let no other thread have a turn."""
+    re.match(r"(a+)+$", "a" * 60 + "b")
+
+
+@pytest.mark.parametrize("busy", [idle, jealous])
+def test_it_ends_with_the_process_that_it_works_for(
+    busy: Callable[[], None], tmp_path: Path
 ) -> None:
-    """As in a pattern that looks for what is not there, for ever, and lets nobody in."""
-
     def middle() -> None:
         def inner() -> None:
             (tmp_path / str(os.getpid())).touch()
-            re.match(r"(a+)+$", "a" * 60 + "b")
+            busy()
 
         threading.Thread(target=isolated, args=(inner,), daemon=True).start()
         until(lambda: any(tmp_path.iterdir()))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,17 +19,7 @@ from compactlab.sim.workers import ALONE, Workers
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.summarizers.catalogue import find_summarizer
 from compactlab.summarizers.ends import Lead
-
-
-def deaf() -> None:
-    """Never come to an end, whatever is said."""
-    signal.signal(signal.SIGALRM, signal.SIG_IGN)
-    while True:
-        try:
-            while True:
-                pass
-        except BaseException:
-            continue
+from tests.cli.field import deaf
 
 
 def stop() -> None:
