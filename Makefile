@@ -6,7 +6,7 @@ BIN := .venv/bin
 READY := .venv/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow check bench bench-store bench-sweep bench-peers compiled test-compiled bench-compiled bars validate clean docs picture
+.PHONY: help demo test test-slow check bench bench-store bench-sweep bench-peers compiled test-compiled bench-compiled figures bars validate clean docs picture
 
 help: ## say what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
@@ -62,6 +62,9 @@ bench-compiled: compiled ## measure how many calls a second it makes under rule 
 		-o addopts=--import-mode=importlib --benchmark-only --benchmark-timer=tests.benchmarks.cpu.seconds -s
 
 RECORDED ?= ../shared/recorded
+figures: $(READY) ## compare every value of 738 runs with those of a commit, BASE=dd51eb5
+	$(BIN)/python tests/figures/equal.py $(or $(BASE),dd51eb5)
+
 bars: $(READY) ## hold the cache model against recorded sessions, RECORDED=their folder
 	$(BIN)/python examples/bars.py $(RECORDED)
 
