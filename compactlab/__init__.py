@@ -1,8 +1,8 @@
 """Replay context-compaction strategies of LLM agents, and measure what they cost and forget.
 
 The engine is in :mod:`compactlab.sim`; the four families that plug into it are in
-:mod:`compactlab.strategies`, :mod:`compactlab.summarizers`, :mod:`compactlab.scenarios` and
-:mod:`compactlab.reports`.
+:mod:`compactlab.strategies`, its :mod:`~compactlab.strategies.summarizers`,
+:mod:`compactlab.scenarios` and :mod:`compactlab.reports`.
 """
 
 from __future__ import annotations
@@ -11,18 +11,17 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from compactlab.api import read, replay, run
-    from compactlab.scoring import score
-    from compactlab.sim.contract import check_strategy
-    from compactlab.sim.conversation import Conversation
-    from compactlab.sim.errors import CompactlabError
-    from compactlab.sim.host import Host
-    from compactlab.sim.message import Message, Part
-    from compactlab.sim.phase import Phase
-    from compactlab.sim.results import Results
-    from compactlab.sim.strategy import Lifetime, Pipeline, Strategy
-    from compactlab.sim.view import View
+    from compactlab.api import replay, run, score
+    from compactlab.scenarios.readers.transcript import read
+    from compactlab.sim.core.conversation import Conversation
+    from compactlab.sim.core.errors import CompactlabError
+    from compactlab.sim.core.message import Message, Part
+    from compactlab.sim.core.view import Phase, View
+    from compactlab.sim.experiment.results import Results
+    from compactlab.sim.replay.host import Host
+    from compactlab.sim.replay.strategy import Lifetime, Pipeline, Strategy
     from compactlab.strategies.catalogue import find_strategy
+    from compactlab.testing.contract import check_strategy
 
 __version__ = "0.1.0"
 
@@ -49,23 +48,23 @@ __all__ = [
 
 # Loaded when they are asked for: the command line's help need not wait for the engine.
 _WHERE = {
-    "CompactlabError": "sim.errors",
-    "Conversation": "sim.conversation",
-    "Host": "sim.host",
-    "Lifetime": "sim.strategy",
-    "Message": "sim.message",
-    "Part": "sim.message",
-    "Phase": "sim.phase",
-    "Pipeline": "sim.strategy",
-    "Results": "sim.results",
-    "Strategy": "sim.strategy",
-    "View": "sim.view",
-    "check_strategy": "sim.contract",
+    "CompactlabError": "sim.core.errors",
+    "Conversation": "sim.core.conversation",
+    "Host": "sim.replay.host",
+    "Lifetime": "sim.replay.strategy",
+    "Message": "sim.core.message",
+    "Part": "sim.core.message",
+    "Phase": "sim.core.view",
+    "Pipeline": "sim.replay.strategy",
+    "Results": "sim.experiment.results",
+    "Strategy": "sim.replay.strategy",
+    "View": "sim.core.view",
+    "check_strategy": "testing.contract",
     "find_strategy": "strategies.catalogue",
     "read": "api",
     "replay": "api",
     "run": "api",
-    "score": "scoring",
+    "score": "api",
 }
 
 

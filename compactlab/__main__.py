@@ -76,7 +76,7 @@ def _told(error: BaseException) -> int:
 
     from compactlab.cli.disclosing import complain, say
     from compactlab.cli.run import STOPPED
-    from compactlab.sim.errors import CompactlabError
+    from compactlab.sim.core.errors import CompactlabError
 
     match error:
         case SystemExit():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
@@ -23,30 +24,38 @@ from compactlab.naming import (
     summarizers_of,
     tables_of,
 )
-from compactlab.reports.text import printed_by
+from compactlab.reports.explain.account import Account, account
+from compactlab.reports.render.text import printed_by
+from compactlab.reports.score.attribution import attributed, declared
+from compactlab.reports.score.score import Score, spoken
 from compactlab.scenarios.catalogue import DEFAULT, Seeded, find_conversation, sources
-from compactlab.scenarios.transcript import read
-from compactlab.sim import replay as engine
-from compactlab.sim.account import Account, account
-from compactlab.sim.caller import RECORDED
-from compactlab.sim.churn import Churn
-from compactlab.sim.condition import Setting
-from compactlab.sim.conversation import Conversation
-from compactlab.sim.errors import UsageError
-from compactlab.sim.foreign import Foreign, loaded
-from compactlab.sim.isolation import isolated
+from compactlab.scenarios.readers.facts_file import read_facts
+from compactlab.scenarios.readers.transcript import read, read_compacted
+from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.core.errors import InputError, ModelError, UsageError, unknown
+from compactlab.sim.core.isolation import isolated
+from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.view import View
+from compactlab.sim.experiment.conditions import Setting
+from compactlab.sim.experiment.foreign import Foreign, loaded
+from compactlab.sim.experiment.results import Results
+from compactlab.sim.experiment.shard import DEFAULT_MODEL
+from compactlab.sim.experiment.sources import Source
+from compactlab.sim.experiment.store import Store
+from compactlab.sim.experiment.sweep import Done, Experiment
+from compactlab.sim.experiment.workers import Workers
 from compactlab.sim.metrics import Reading
-from compactlab.sim.results import Results
-from compactlab.sim.rework import Closed
-from compactlab.sim.shard import DEFAULT_MODEL
-from compactlab.sim.source import Source
-from compactlab.sim.store import Store
-from compactlab.sim.strategy import Strategy
-from compactlab.sim.summarize import Summarizer
-from compactlab.sim.sweep import Done, Experiment
-from compactlab.sim.trace import Step
-from compactlab.sim.workers import Workers
+from compactlab.sim.models.model import Catalogue, Model
+from compactlab.sim.replay import replay as engine
+from compactlab.sim.replay.caller import RECORDED
+from compactlab.sim.replay.client import Churn
+from compactlab.sim.replay.recovery import Closed
+from compactlab.sim.replay.strategy import Strategy
+from compactlab.sim.replay.summarize import Summarizer
+from compactlab.sim.replay.trace import Step
 from compactlab.strategies.catalogue import LINE_UP, forget
+
+# The functions that most people need, which take names where the engine takes objects.
 
 Given = Conversation | Seeded | str | Path
 """What stands for conversations; :class:`Seeded` has seeds of its own."""
@@ -340,3 +349,86 @@ def plan(
     )
     each = {source.key: source for source in (*held, *found)}  # who is given twice runs once
     return Experiment(tuple(each.values()), compared, names, setting, skipped, writers)
+
+
+# Scoring what some other product made of a conversation, without replaying anything.
+
+
+def score(
+    original: Conversation | str | Path,
+    compacted: Conversation | str | Path,
+    *,
+    facts: str | Path | None = None,
+    model: str = "",
+    id: str = "",
+    models_file: str | Path | None = None,
+) -> Score:
+    """Say what is left of a conversation in a context that somebody compacted.
+
+    Parameters
+    ----------
+    original
+        The conversation: itself, a transcript of any format, or the spec of a scenario. The labels
+        in it are used; without any, facts are what its actions go on to use.
+    compacted
+        The context: messages of any format, or a file of plain text. A native conversation whose
+        parts name messages of the original is taken at its word; of anything else it is found out
+        where it comes from, see :func:`compactlab.reports.score.attribution.attributed`.
+    facts
+        A file of facts and needs, in the place of the labels of the original.
+    model
+        The model by which tokens are counted; a current one by default.
+    id
+        Which conversation, where there are several.
+    models_file
+        A TOML file with models of one's own, which win over built-in ones.
+
+    Returns
+    -------
+    Score
+        States of facts, figures, and where each fact was found.
+
+    Raises
+    ------
+    InputError, UsageError
+        If something cannot be read, or there is not exactly one such conversation.
+    """
+    if not isinstance(original, Conversation):
+        original = find_conversation(original, id)
+    if not isinstance(compacted, Conversation):
+        compacted = _context(Path(compacted), id)
+    if facts is not None:
+        labels = read_facts(facts, original)
+        original = dataclasses.replace(original, facts=labels[0], needs=labels[1])
+    said = spoken(original)
+    if not said:
+        raise InputError("there is no message in the original", original.source)
+    view = View(compacted.system, Messages(spoken(compacted)))
+    try:
+        told = declared(said, view) if compacted.format == "native" else None
+    except InputError as error:
+        raise InputError(error.message, compacted.source) from None
+    catalogue = known_models(models_file)
+    found = told or attributed(said, original.system, view)
+    return Score(original, found, _model(model, catalogue), catalogue)
+
+
+def _context(path: Path, id: str) -> Conversation:
+    """The context of a file, or the one of that id."""
+    found = read_compacted(path)
+    if len(found) == 1:
+        return found[0]
+    named = [each for each in found if id and each.id.endswith(id)]
+    if len(named) == 1:
+        return named[0]
+    ids = [each.id for each in found]
+    if id and not named:
+        raise UsageError(unknown("conversation", id, ids))
+    raise UsageError(f"{len(found):,} conversations in {str(path)!r}; name one of both files")
+
+
+def _model(name: str, catalogue: Catalogue) -> Model:
+    try:
+        return catalogue.find(name or DEFAULT_MODEL)
+    except ModelError as error:
+        raise UsageError(str(error)) from None

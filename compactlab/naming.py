@@ -6,21 +6,21 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from compactlab.reports.comparison import JUDGING
-from compactlab.sim.caller import RECORDED
-from compactlab.sim.churn import Churn, read_churn
-from compactlab.sim.errors import InputError, ModelError, UsageError, unknown
-from compactlab.sim.foreign import kind_of
+from compactlab.reports.analysis.comparison import JUDGING
+from compactlab.sim.core.errors import InputError, ModelError, UsageError, unknown
+from compactlab.sim.core.spec import build, parse_spec
+from compactlab.sim.experiment.foreign import kind_of
+from compactlab.sim.experiment.tables import TABLES, USUAL
 from compactlab.sim.metrics import FAMILIES, METRICS
-from compactlab.sim.model import Catalogue, built_in
-from compactlab.sim.pricing import prices_of
-from compactlab.sim.rework import Closed
-from compactlab.sim.spec import build, parse_spec
-from compactlab.sim.strategy import Strategy
-from compactlab.sim.summarize import Summarizer
-from compactlab.sim.tables import TABLES, USUAL
+from compactlab.sim.models.model import Catalogue, built_in
+from compactlab.sim.models.pricing import prices_of
+from compactlab.sim.replay.caller import RECORDED
+from compactlab.sim.replay.client import Churn, read_churn
+from compactlab.sim.replay.recovery import Closed
+from compactlab.sim.replay.strategy import Strategy
+from compactlab.sim.replay.summarize import Summarizer
 from compactlab.strategies.catalogue import find_strategy, known_strategy
-from compactlab.summarizers.catalogue import find_summarizer
+from compactlab.strategies.summarizers.catalogue import find_summarizer
 
 OPEN = "open"
 # Families of metrics for which the states of facts are followed.

@@ -11,18 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from compactlab.scenarios.transcript import find, read
-from compactlab.sim.audit import (
-    Audited,
-    Pair,
-    Rebuilds,
-    Tally,
-    audit,
-    causes,
-    halvings,
-    name_by_pattern,
-    sessions_of,
-)
+from compactlab.reports.audit.audit import Audited, audit, name_by_pattern, sessions_of
+from compactlab.reports.audit.churning import halvings
+from compactlab.reports.audit.tally import Pair, Rebuilds, Tally, causes
+from compactlab.scenarios.readers.transcript import find, read
 
 FOLDER = "../shared/recorded"
 CLAUDE, PI, CODEX = "claude-code", "pi", "codex"

@@ -12,11 +12,11 @@ from pathlib import Path
 import msgspec
 
 from compactlab import Conversation, find_strategy
+from compactlab.sim.experiment.results import Results
+from compactlab.sim.experiment.shard import DEFAULT_MODEL
 from compactlab.sim.metrics import FAMILIES, Reading, figures
-from compactlab.sim.replay import record
-from compactlab.sim.results import Results
-from compactlab.sim.rework import Closed
-from compactlab.sim.shard import DEFAULT_MODEL
+from compactlab.sim.replay.recovery import Closed
+from compactlab.sim.replay.replay import record
 
 WINDOW = 8_000
 MEMORY = [m.name for f in FAMILIES if f.name in ("memory", "facts") for m in f.metrics]

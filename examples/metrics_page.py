@@ -1,11 +1,9 @@
 """Write the part of docs/metrics.md that comes from the code: tables and definitions.
 
-``make docs`` runs it. A metric's definition is the docstring of its function, and what a file of
-metrics says of all of them is its own docstring.
+``make docs`` runs it. A metric's definition is the docstring of its function.
 """
 
 import re
-import sys
 from collections.abc import Iterator
 from inspect import cleandoc
 from itertools import groupby
@@ -38,10 +36,8 @@ def section(family: Family) -> Iterator[str]:
     """A family's heading, its table, and its definitions."""
     yield f"## {family.title}"
     yield "\n".join([*HEAD, *map(row, family.metrics)])
-    for module in dict.fromkeys(metric.compute.__module__ for metric in family.metrics):
-        _, about = halves(sys.modules[module].__doc__ or "")
-        if about:
-            yield about
+    if family.about:
+        yield family.about
     for about, metrics in groupby(family.metrics, lambda metric: halves(metric.definition)[1]):
         yield from definitions(list(metrics), about)
 

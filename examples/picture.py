@@ -7,10 +7,9 @@ import sys
 from pathlib import Path
 
 import compactlab
-from compactlab.reports.charts.drawing import free_standing
-from compactlab.reports.charts.palette import strategy_colours
+from compactlab.reports.analysis.comparison import comparisons
+from compactlab.reports.charts.drawing import free_standing, strategy_colours
 from compactlab.reports.charts.pareto import pareto
-from compactlab.reports.comparison import comparisons
 
 OUT = Path(sys.argv[1] if len(sys.argv) > 1 else "picture.svg")
 

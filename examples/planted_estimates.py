@@ -14,9 +14,8 @@ from planted_session import GROUPS, Group, Planted, Rates
 
 from compactlab.sim.facts.ledger import numbers
 from compactlab.sim.metrics import Reading, figures
-from compactlab.sim.metrics.course import course
-from compactlab.sim.metrics.kaplan_meier import Curve, survival_at
-from compactlab.sim.metrics.lives import curves_by_rounds, lives
+from compactlab.sim.metrics.fact_timeline import course
+from compactlab.sim.metrics.survival import Curve, curves_by_rounds, lives, survival_at
 
 LIMIT = 5  # rounds: as survival_5
 Z = 1.959964

@@ -14,10 +14,10 @@ from typing import Literal, NamedTuple
 from msgspec.structs import replace
 
 from compactlab import Conversation, Message
-from compactlab.sim.conversation import Fact, FactType, Need
-from compactlab.sim.message import Call, Source, verbatim
-from compactlab.sim.stream import stream
-from compactlab.summarizers.fates import Fates, Figure
+from compactlab.sim.core.conversation import Fact, FactType, Need
+from compactlab.sim.core.message import Call, Source, verbatim
+from compactlab.sim.core.stream import stream
+from compactlab.strategies.summarizers.lossy import Fates, Figure
 
 TURNS, QUIET = 3, 2  # turns of a segment in which facts are stated, and in which none are
 PROLOGUE = 2  # quiet turns before the first segment, in place of a summary and its tail

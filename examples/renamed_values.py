@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator
 from msgspec.structs import replace
 
 from compactlab import Conversation, Message, Part
-from compactlab.sim.conversation import Fact
-from compactlab.sim.stream import stream
+from compactlab.sim.core.conversation import Fact
+from compactlab.sim.core.stream import stream
 
 _TRIES = 200
 

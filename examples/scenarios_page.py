@@ -13,12 +13,12 @@ from pathlib import Path
 from statistics import fmean, median
 
 from compactlab.scenarios.catalogue import SCENARIOS
-from compactlab.scenarios.plot.domain import Domain, Lags, Mix
-from compactlab.scenarios.plot.plan import FIRST
-from compactlab.scenarios.plot.story import Story
-from compactlab.scenarios.plot.teller import AGAIN, MOST_NEEDS
-from compactlab.sim.conversation import Conversation
-from compactlab.sim.tokens import Tokenizer
+from compactlab.scenarios.engine.domain import Domain, Lags, Mix
+from compactlab.scenarios.engine.generator import AGAIN, MOST_NEEDS
+from compactlab.scenarios.engine.plan import FIRST
+from compactlab.scenarios.engine.story import Story
+from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.core.tokens import Tokenizer
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "scenarios.md"
 BEGIN = "<!-- From here to the next such line, `make docs` writes what the code says. -->\n"
@@ -101,7 +101,7 @@ another key by one word, another value of the same make. Of those that neither r
 {mix.late} turns. A fact is needed once, with a probability of {AGAIN:.0%} once more, and so on, up
 to {MOST_NEEDS} times; each time after {later.shortest:,.0f} to {later.longest:,.0f} tokens,
 log-uniform, cut to the time for which it holds. What a scenario has otherwise is said with it, by
-the names of `Mix` and `Lags` in `compactlab/scenarios/plot/domain.py`.""".replace(
+the names of `Mix` and `Lags` in `compactlab/scenarios/engine/domain.py`.""".replace(
         "%", " %"
     ).replace("\n", " ")
 

@@ -19,10 +19,10 @@ import msgspec
 
 from compactlab import Conversation, Message, Part, replay
 from compactlab.naming import known_models
-from compactlab.sim.errors import InputError
-from compactlab.sim.message import Call, verbatim
-from compactlab.sim.pricing import prices_of
-from compactlab.sim.summarize import Summarizer, SummaryRequest
+from compactlab.sim.core.errors import InputError
+from compactlab.sim.core.message import Call, verbatim
+from compactlab.sim.models.pricing import prices_of
+from compactlab.sim.replay.summarize import Summarizer, SummaryRequest
 
 MODELS = Path(__file__).with_name("complexity_trap_models.toml")
 PLAIN, CACHED = "swe-no-discount", "swe-implicit-cache"

@@ -54,9 +54,9 @@ from swe_task import CACHED, MODELS, PLAIN, Replays, Row, Shape
 
 from compactlab import CompactlabError
 from compactlab.naming import known_models
-from compactlab.sim.errors import InputError
-from compactlab.sim.message import Usage
-from compactlab.sim.pricing import prices_of
+from compactlab.sim.core.errors import InputError
+from compactlab.sim.core.message import Usage
+from compactlab.sim.models.pricing import prices_of
 
 FOLDER = "../shared/recorded"
 FILE = "complexity-trap/experiment_instance_costs_sweagent.csv"

@@ -42,17 +42,17 @@ from verdict import Verdict
 
 from compactlab import find_strategy, run
 from compactlab.scenarios.catalogue import SCENARIOS, find_scenario
-from compactlab.sim.blocks import forget_blocks
+from compactlab.sim.core.blocks import forget_blocks
+from compactlab.sim.core.tokens import forget_counts
+from compactlab.sim.experiment.results import Results
+from compactlab.sim.experiment.shard import DEFAULT_MODEL
+from compactlab.sim.facts.evidence import Wording
 from compactlab.sim.facts.ledger import numbers
-from compactlab.sim.facts.wording import Wording
 from compactlab.sim.metrics import Reading, figures
-from compactlab.sim.metrics.course import course
 from compactlab.sim.metrics.decoys import decoys_said
-from compactlab.sim.model import built_in
-from compactlab.sim.results import Results
-from compactlab.sim.rework import Closed
-from compactlab.sim.shard import DEFAULT_MODEL
-from compactlab.sim.tokens import forget_counts
+from compactlab.sim.metrics.fact_timeline import course
+from compactlab.sim.models.model import built_in
+from compactlab.sim.replay.recovery import Closed
 
 TOKENS, SEEDS = 20_000, 3
 ERRORS = ("stale", "conflict", "cascade", "mutation", "severity")

@@ -13,7 +13,7 @@ What was decided before any figure was seen:
 - *The last tokens* are what ``trim_messages`` sends: the newest whole turns that have no more
   tokens together than the budget, in cl100k and by their texts alone. 4k are 4,000 tokens. A
   question counts if all its evidence is there.
-- *BM25 over turns* is the product's (``compactlab.sim.relevance``): words are runs of letters,
+- *BM25 over turns* is the product's (``compactlab.sim.core.memory``): words are runs of letters,
   digits and underscores in lower case, k1 is 1.2 and b 0.75, each conversation is a collection
   of its own, and of equals the earlier comes first. A turn's text is the rendered one; the
   question is the query.
@@ -51,15 +51,15 @@ from msgspec.structs import replace
 from verdict import Verdict
 
 from compactlab import CompactlabError, Conversation, View, find_strategy, read
-from compactlab.scenarios.locomo import CLOSING
-from compactlab.sim.conversation import Need
-from compactlab.sim.errors import InputError
+from compactlab.scenarios.readers.locomo import CLOSING
+from compactlab.sim.core.conversation import Need
+from compactlab.sim.core.errors import InputError
+from compactlab.sim.core.memory import ranked
+from compactlab.sim.core.messages import Messages
 from compactlab.sim.facts import Ledger, States, Tracker, ledger_of, numbers
-from compactlab.sim.messages import Messages
 from compactlab.sim.metrics import Reading
-from compactlab.sim.model import Catalogue
-from compactlab.sim.relevance import ranked
-from compactlab.sim.replay import record
+from compactlab.sim.models.model import Catalogue
+from compactlab.sim.replay.replay import record
 
 FOLDER = "../shared/recorded"
 FILE = "locomo/locomo10.json"

@@ -55,10 +55,10 @@ from verdict import Verdict
 
 from compactlab import Conversation, find_strategy
 from compactlab.sim.metrics import Reading, figures
-from compactlab.sim.model import Catalogue
-from compactlab.sim.replay import record
-from compactlab.sim.summarize import Summarizer
-from compactlab.summarizers.lossy import BoundLossy, Lossy
+from compactlab.sim.models.model import Catalogue
+from compactlab.sim.replay.replay import record
+from compactlab.sim.replay.summarize import Summarizer
+from compactlab.strategies.summarizers.lossy import BoundLossy, Lossy
 
 RUNS, BAR = 1000, 0.93
 # Facts of each group in each of three turns, segment by segment: 42 of each, and 42 older values.

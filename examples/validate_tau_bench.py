@@ -43,13 +43,12 @@ import msgspec
 from verdict import Verdict
 
 from compactlab import CompactlabError, Conversation, Message, Part, find_strategy, read
-from compactlab.sim.errors import InputError
-from compactlab.sim.identifiers import used, words
+from compactlab.sim.core.errors import InputError
+from compactlab.sim.facts.needs import forward_needs, used, words
 from compactlab.sim.metrics import Reading, figures
-from compactlab.sim.model import Catalogue
-from compactlab.sim.needs import forward_needs
-from compactlab.sim.replay import record
-from compactlab.sim.trace import Trace
+from compactlab.sim.models.model import Catalogue
+from compactlab.sim.replay.replay import record
+from compactlab.sim.replay.trace import Trace
 
 FOLDER = "../shared/recorded"
 FILE = "tau-bench/gpt-4o-airline.json"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from compactlab.sim import prompt
+from compactlab.sim.cache import prompt
 
 COMPILED = not prompt.__file__.endswith(".py")
 interpreted = pytest.mark.skipif(

@@ -17,9 +17,9 @@ from io import StringIO
 from pathlib import Path
 from xml.etree import ElementTree
 
-from compactlab.scenarios import native
-from compactlab.sim.conversation import Conversation, Fact, Need
-from compactlab.sim.message import Call, Message, Source, Usage, verbatim
+from compactlab.scenarios.readers import native
+from compactlab.sim.core.conversation import Conversation, Fact, Need
+from compactlab.sim.core.message import Call, Message, Source, Usage, verbatim
 
 # What a script would do; it stands in all that could run one.
 DEED = "alert(1)"

@@ -11,15 +11,15 @@ import pytest
 from compactlab import api
 from compactlab.scenarios.catalogue import SCENARIOS
 from compactlab.scenarios.coding_agent import CodingAgent
-from compactlab.sim.conversation import Conversation
-from compactlab.sim.errors import InputError, ModelError, UsageError
-from compactlab.sim.message import Call, Message, Usage, verbatim
-from compactlab.sim.shard import DEFAULT_MODEL
-from compactlab.sim.strategy import Strategy
+from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.core.errors import InputError, ModelError, UsageError
+from compactlab.sim.core.message import Call, Message, Usage, verbatim
+from compactlab.sim.experiment.shard import DEFAULT_MODEL
+from compactlab.sim.replay.strategy import Strategy
 from compactlab.strategies.catalogue import LINE_UP
-from compactlab.strategies.keep_all import KeepAll
-from compactlab.strategies.sliding_window import SlidingWindow
-from compactlab.summarizers.catalogue import find_summarizer
+from compactlab.strategies.controls import KeepAll
+from compactlab.strategies.summarizers.catalogue import find_summarizer
+from compactlab.strategies.windows import SlidingWindow
 
 SMALL = "coding_agent(turns=2, tokens=3000)"
 CHAT = '[{"role": "user", "content": "hi"}, {"role": "assistant", "content": "ho"}]'

@@ -18,14 +18,14 @@ from compactlab.cli.experiment import Settings
 from compactlab.cli.group import cli
 from compactlab.cli.run import run
 from compactlab.scenarios.catalogue import SCENARIOS
-from compactlab.scenarios.plot.profile import BUILT_IN
-from compactlab.scenarios.transcript import FORMATS
-from compactlab.sim.causes import CAUSES
-from compactlab.sim.manifest import FORMAT
+from compactlab.scenarios.engine.profile import BUILT_IN
+from compactlab.scenarios.readers.transcript import FORMATS
+from compactlab.sim.cache.causes import CAUSES
+from compactlab.sim.experiment.manifest import FORMAT
+from compactlab.sim.experiment.run import HEAD
+from compactlab.sim.experiment.shard import Task
+from compactlab.sim.experiment.tables import TABLES
 from compactlab.sim.metrics import METRICS, Metric
-from compactlab.sim.run import HEAD
-from compactlab.sim.shard import Task
-from compactlab.sim.tables import TABLES
 from compactlab.strategies.catalogue import strategies
 
 

@@ -32,7 +32,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def talk(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A conversation with recorded usage."""
-    from compactlab.scenarios import native
+    from compactlab.scenarios.readers import native
     from tests.hostile import conversation
 
     file = tmp_path_factory.mktemp("talk") / "talk.jsonl"

@@ -313,7 +313,7 @@ def test_errors_are_quiet(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("size", [100_000, pytest.param(10_000_000, marks=pytest.mark.slow)])
 def test_a_line_without_an_end_makes_no_output_without_an_end(size: int, tmp_path: Path) -> None:
-    from compactlab.scenarios import native
+    from compactlab.scenarios.readers import native
 
     file = tmp_path / "talk.jsonl"
     for unit in ("x", "ann@example.org "):

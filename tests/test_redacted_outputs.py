@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import compactlab
-from compactlab.sim.redaction.finding import findings
-from compactlab.sim.results import Results
-from compactlab.sim.run import HEAD
+from compactlab.privacy.finding import findings
+from compactlab.sim.experiment.results import Results
+from compactlab.sim.experiment.run import HEAD
 from tests.test_hostile_outputs import Said, call
 
 TOKEN = "gh" + "p_" + "a1B2" * 9
@@ -272,6 +272,6 @@ def test_an_experiment_file_can_say_so(recordings: Path, tmp_path: Path) -> None
 
 
 def test_what_is_hidden_is_every_text_that_a_run_has() -> None:
-    from compactlab.sim.disclosure import _KEYS, _TEXTS
+    from compactlab.sim.experiment.disclosure import _KEYS, _TEXTS
 
     assert {name for name, column in HEAD.items() if column.type == "text"} == _KEYS | {*_TEXTS}

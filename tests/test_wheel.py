@@ -71,7 +71,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
     assert {name for name in packed if ".dist-info/" not in name} == package
 
 
-@pytest.mark.parametrize("name", ["py.typed", "sim/models.toml"])
+@pytest.mark.parametrize("name", ["py.typed", "sim/models/models.toml"])
 def test_the_wheel_holds_the_data(wheel: Path, name: str) -> None:
     assert f"compactlab/{name}" in zipfile.ZipFile(wheel).namelist()
 

@@ -10,10 +10,10 @@ import click
 
 from compactlab.cli.disclosing import say, shown_results
 from compactlab.cli.options import redact
-from compactlab.sim.errors import UsageError
+from compactlab.sim.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from compactlab.reports.pairwise.match import Match
+    from compactlab.reports.compare.match import Match
 
 _MANIFEST = "manifest.json"
 
@@ -52,9 +52,7 @@ def compare(
     Figures are paired by conversation, seed and draw. Stores that do not measure the same thing are
     refused, with what differs.
     """  # noqa: D301
-    from compactlab.reports.pairwise.machine import machine
-    from compactlab.reports.pairwise.markdown import markdown
-    from compactlab.reports.pairwise.table import table
+    from compactlab.reports.compare.table import machine, markdown, table
 
     matches, differing = _matches(store, others, names, despite)
     write = {"table": table, "md": markdown, "json": machine}[form]
@@ -68,9 +66,8 @@ def compare(
 def _matches(
     store: str, others: Sequence[str], names: Sequence[str], despite: Sequence[str]
 ) -> tuple[list[Match], list[str]]:
-    from compactlab.reports.pairwise.match import between, within
-    from compactlab.reports.pairwise.unlike import refuse_unlike
-    from compactlab.sim.results import Results
+    from compactlab.reports.compare.match import between, refuse_unlike, within
+    from compactlab.sim.experiment.results import Results
 
     first = shown_results(Results.load(Path(store)))
     folders = [(Path(other) / _MANIFEST).exists() for other in others]

@@ -1,23 +1,27 @@
-"""What a command lets out: without secrets if it is told so, and never with power over a log.
-
-Commands say what they have found through :func:`say`, and pass what they render through
-:func:`shown`; both do nothing but for what must not be seen.
-"""
+"""What a command lets out: without secrets if it is told so, and files whole or not at all."""
 
 from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from compactlab.reports.text import clean
+from compactlab.reports.render.text import clean
+from compactlab.sim.core.files import replace_file
 
 if TYPE_CHECKING:
-    from compactlab.sim.conversation import Conversation
-    from compactlab.sim.redaction import Redactor
-    from compactlab.sim.results import Results
+    from compactlab.privacy import Redactor
+    from compactlab.sim.core.conversation import Conversation
+    from compactlab.sim.experiment.results import Results
+
+
+# What a command lets out: without secrets if it is told so, and never with power over a log.
+#
+# Commands say what they have found through :func:`say`, and pass what they render through
+# :func:`shown`; both do nothing but for what must not be seen.
 
 T = TypeVar("T")
 
@@ -29,7 +33,7 @@ _OLD_COMMAND = "##["
 
 def redact_from_here() -> None:
     """Hide secrets in all that this command writes from now on."""
-    from compactlab.sim.redaction import Redactor
+    from compactlab.privacy import Redactor
 
     click.get_current_context().meta.setdefault(_KEY, Redactor())
 
@@ -63,7 +67,7 @@ def shown_results(results: Results) -> Results:
     hider = redactor()
     if hider is None:
         return results
-    from compactlab.sim.disclosure import disclosed
+    from compactlab.sim.experiment.disclosure import disclosed
 
     return disclosed(results, hider)
 
@@ -111,3 +115,29 @@ def without_commands(text: str) -> str:
       : :stop-commands::x
     """
     return _COMMAND.sub(r"\1 ", text).replace(_OLD_COMMAND, "# #[")
+
+
+# Files that a command writes: whole or not there, and said so where that fails.
+
+
+def write_file(path: Path, content: str | bytes) -> None:
+    """Write a file; one that is there is replaced as a whole, or stays as it is.
+
+    Raises
+    ------
+    UsageError
+        If it cannot be written.
+    """
+    replace_file(path, content.encode() if isinstance(content, str) else content)
+
+
+def write_aside(path: Path, content: str | bytes) -> None:
+    """Write a file beside what goes to standard output, and say so on standard error.
+
+    Raises
+    ------
+    UsageError
+        If it cannot be written.
+    """
+    write_file(path, content)
+    say(f"wrote {path}", err=True)

@@ -9,7 +9,7 @@ import click
 
 from compactlab.cli.disclosing import acquaint, say, shown
 from compactlab.cli.options import Count, own_models, redact
-from compactlab.sim.errors import UsageError
+from compactlab.sim.core.errors import UsageError
 
 
 @click.command()
@@ -69,8 +69,8 @@ def explain(
     were lost with it; in JSON that is the `view`.
     """
     from compactlab import api
-    from compactlab.reports.explanation import explanation, one_call
-    from compactlab.reports.requests import account_as_json, entries_as_csv
+    from compactlab.reports.explain.account import account_as_json, entries_as_csv
+    from compactlab.reports.explain.explanation import explanation, one_call
     from compactlab.scenarios.catalogue import find_conversation
 
     seed, lenient = options["seed"], options.pop("lenient")

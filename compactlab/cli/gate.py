@@ -1,4 +1,4 @@
-"""``compactlab gate``: hold a store against a baseline."""
+"""``compactlab gate`` and ``compactlab baseline``: hold a store against figures agreed on."""
 
 from __future__ import annotations
 
@@ -11,13 +11,98 @@ from typing import TYPE_CHECKING
 
 import click
 
-from compactlab.cli.disclosing import say, shown, shown_results
+from compactlab.cli.disclosing import say, shown, shown_results, write_file
 from compactlab.cli.options import redact
-from compactlab.cli.writing import write_file
-from compactlab.sim.errors import CompactlabError, InputError, UsageError
+from compactlab.reports.render.text import counted, listed
+from compactlab.sim.core.errors import CompactlabError, InputError, UsageError
 
 if TYPE_CHECKING:
+    from compactlab.reports.gate.baseline import Baseline
     from compactlab.reports.gate.verdict import Verdict
+
+
+# ``compactlab baseline``: keep the figures that one has agreed on.
+
+
+@click.command()
+@click.argument("folder", metavar="DIR", type=click.Path(file_okay=False))
+@click.option(
+    "-o",
+    "--out",
+    type=click.Path(dir_okay=False, allow_dash=True),
+    default="baseline.json",
+    show_default=True,
+    metavar="FILE",
+    help="Where to; - is standard output.",
+)
+@click.option(
+    "--metrics",
+    multiple=True,
+    metavar="NAME",
+    help="A metric, or a family of them, to keep instead of the usual ones; may be repeated. "
+    "See compactlab list metrics.",
+)
+@click.option("--allow-failed", is_flag=True, help="Record runs that failed as failed.")
+@redact
+def baseline(folder: str, out: str, metrics: tuple[str, ...], allow_failed: bool) -> None:
+    """Write the figures of the store in DIR as a baseline, for compactlab gate.
+
+    It is JSON with a line a run, made to be kept in git and reviewed. A store that is not whole is
+    refused.
+    """
+    from compactlab.reports.gate.baseline import (
+        GATED,
+        Baseline,
+        fit_to_keep,
+        metrics_named,
+        written,
+    )
+    from compactlab.sim.experiment.results import Results
+    from compactlab.sim.metrics import METRICS
+
+    wanted = metrics_named(metrics) if metrics else GATED
+    results = shown_results(Results.load(Path(folder)))
+    fit_to_keep(results, [name for name in metrics if name in METRICS], allow_failed=allow_failed)
+    kept = Baseline.of(results, wanted)
+    lacking = [name for name in wanted if name not in kept.metrics]
+    if not kept.metrics:
+        raise UsageError("no baseline was written: the store has none of these metrics")
+    text = written(kept)
+    if out == "-":
+        click.echo(text, nl=False)
+    else:
+        write_file(Path(out), text)
+    told = f"{counted(kept.size, 'run')} of {_told(kept)}"
+    if kept.failed:
+        told += f"; {len(kept.failed):,} of them recorded as failed"
+    if kept.unreadable:
+        told += f"; {counted(len(kept.unreadable), 'source')} not readable"
+    if lacking:
+        told += f"; the store has no figures of {', '.join(lacking)}"
+    say(f"{'a baseline' if out == '-' else f'wrote {out}'}: {told}", err=out == "-")
+
+
+def _told(kept: Baseline) -> str:
+    """What a baseline holds, in words."""
+    subjects = kept.records
+    several = {
+        "strategy": len({subject.strategy for subject in subjects}),
+        "model": len({subject.model for subject in subjects}),
+        "summariser": len({subject.summarizer for subject in subjects}),
+        "conversation": len(kept.digests),
+        "metric": len(kept.metrics),
+    }
+    alone = ("model", "summariser")
+    return listed(
+        [
+            counted(number, noun)
+            for noun, number in several.items()
+            if number > 1 or noun not in alone
+        ]
+    )
+
+
+# ``compactlab gate``: hold a store against a baseline.
 
 _FILE = click.Path(dir_okay=False)
 
@@ -58,7 +143,7 @@ def gate(
     Exit codes: 0 all holds, 1 something regressed, 2 something cannot be judged: no baseline, one
     of another provenance, runs that are missing, an interval that reaches over a limit.
     """
-    from compactlab.reports.gate.terminal import terminal
+    from compactlab.reports.gate.outputs import terminal
 
     named = {form: Path(file) for form, file in files.items() if file is not None}
     _check_apart(named, {"--baseline": baseline, "--rules": rules})
@@ -98,9 +183,9 @@ def _check_apart(files: dict[str, Path], read: dict[str, str | None]) -> None:
 
 def _judged(folder: Path, baseline: Path, rules: Path | None) -> Verdict:
     from compactlab.cli.gate_rules import read_rules
-    from compactlab.reports.gate.file import read
+    from compactlab.reports.gate.baseline import read
     from compactlab.reports.gate.gate import gate as judge
-    from compactlab.sim.results import Results
+    from compactlab.sim.experiment.results import Results
 
     demands = None if rules is None else read_rules(rules)
     results = shown_results(Results.load(folder))
@@ -122,9 +207,7 @@ def _publish(verdict: Verdict, files: dict[str, Path], *, github: bool) -> None:
     UsageError
         If something could not be written, after everything else was.
     """
-    from compactlab.reports.gate.junit import junit
-    from compactlab.reports.gate.machine import machine
-    from compactlab.reports.gate.markdown import markdown
+    from compactlab.reports.gate.outputs import junit, machine, markdown
 
     forms: dict[str, Callable[[Verdict], str | bytes]] = {
         "junit": junit, "markdown": markdown, "json": machine
@@ -143,8 +226,7 @@ def _publish(verdict: Verdict, files: dict[str, Path], *, github: bool) -> None:
 
 def _annotate(verdict: Verdict) -> None:
     """Tell GitHub: commands on standard output, and the summary at the end of its file."""
-    from compactlab.reports.gate.annotations import commands, summary
-    from compactlab.reports.gate.markdown import markdown
+    from compactlab.reports.gate.outputs import commands, markdown, summary
 
     for command in commands(verdict):
         click.echo(command)

@@ -6,13 +6,11 @@ import re
 from pathlib import Path
 from typing import Any, get_args
 
-from compactlab.cli.faults import Faults, Place, shown
-from compactlab.cli.toml_file import parsed
-from compactlab.reports.gate.demand import Demand, gains_only
+from compactlab.cli.toml_file import Faults, Place, parsed, quoted
 from compactlab.reports.gate.record import NEED
-from compactlab.reports.gate.rules import Rule
-from compactlab.sim.conversation import FactType
-from compactlab.sim.errors import unknown
+from compactlab.reports.gate.rules import Demand, Rule, gains_only
+from compactlab.sim.core.conversation import FactType
+from compactlab.sim.core.errors import unknown
 from compactlab.sim.metrics import METRICS
 
 SELECTORS = ("strategy", "scenario", "model", "summarizer", "type")
@@ -55,7 +53,7 @@ def read_rules(path: Path) -> list[Demand]:
 def _table(table: Any, place: Place, faults: Faults, selectors: tuple[str, ...]) -> list[Demand]:
     """The demands of a table: one for each rule on each metric."""
     if not isinstance(table, dict):
-        faults.add(place, f"must be a table, not {shown(table)}")
+        faults.add(place, f"must be a table, not {quoted(table)}")
         return []
     chosen = {
         key: _patterns(table[key], (*place, key), faults) for key in selectors if key in table
@@ -88,7 +86,7 @@ def _table(table: Any, place: Place, faults: Faults, selectors: tuple[str, ...])
 def _patterns(given: Any, place: Place, faults: Faults) -> tuple[str, ...]:
     listed = given if isinstance(given, list) else [given]
     if not listed or not all(isinstance(each, str) and each for each in listed):
-        faults.add(place, f"must be a pattern or a list of patterns, not {shown(given)}")
+        faults.add(place, f"must be a pattern or a list of patterns, not {quoted(given)}")
         return ()
     return tuple(listed)
 
@@ -96,7 +94,7 @@ def _patterns(given: Any, place: Place, faults: Faults) -> tuple[str, ...]:
 def _rules(metric: str, given: Any, place: Place, faults: Faults) -> list[Rule]:
     listed = given if isinstance(given, list) else [given]
     if not listed or not all(isinstance(each, str) for each in listed):
-        faults.add(place, f"must be text, such as '+2%' or '== 0', not {shown(given)}")
+        faults.add(place, f"must be text, such as '+2%' or '== 0', not {quoted(given)}")
         return []
     rules = []
     for number, text in enumerate(listed):

@@ -6,11 +6,10 @@ import click
 
 from compactlab import __version__
 from compactlab.cli.audit import audit
-from compactlab.cli.baseline import baseline
 from compactlab.cli.compare import compare
 from compactlab.cli.explain import explain
 from compactlab.cli.fit import fit
-from compactlab.cli.gate import gate
+from compactlab.cli.gate import baseline, gate
 from compactlab.cli.inspect import inspect
 from compactlab.cli.list import list_
 from compactlab.cli.merge import merge

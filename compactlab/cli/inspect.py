@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from compactlab.cli.disclosing import complain, say, shown
-from compactlab.cli.missing import nothing_found
-from compactlab.cli.options import own_models, redact
-from compactlab.reports.text import counted
-from compactlab.sim.errors import CompactlabError, InputError, UsageError
+from compactlab.cli.options import nothing_found, own_models, redact
+from compactlab.reports.render.text import counted
+from compactlab.sim.core.errors import CompactlabError, InputError, UsageError
 
 if TYPE_CHECKING:
-    from compactlab.sim.anatomy import Anatomy
-    from compactlab.sim.source import Source
+    from compactlab.reports.explain.anatomy import Anatomy
+    from compactlab.sim.experiment.sources import Source
 
 
 @click.command()
@@ -32,7 +31,7 @@ def inspect(paths: tuple[str, ...], as_json: bool, lenient: bool, models_file: s
     recorded usage and cost. A scenario's spec may stand for a path.
     """  # noqa: D205
     from compactlab.naming import known_models
-    from compactlab.sim.anatomy import anatomy
+    from compactlab.reports.explain.anatomy import anatomy
 
     catalogue = known_models(models_file)
     found, skipped, errors = _sources(paths, lenient)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from compactlab.cli.disclosing import say
-from compactlab.reports.text import counted
+from compactlab.reports.render.text import counted
 
 
 @click.command()
@@ -18,9 +18,9 @@ def merge(folders: tuple[str, ...], out: str) -> None:
     OUT holds already stays and comes first.
     """
     from compactlab.reports.page.page import write
-    from compactlab.sim.merge import merge as join
-    from compactlab.sim.results import Results
-    from compactlab.sim.store import Store
+    from compactlab.sim.experiment.merge import merge as join
+    from compactlab.sim.experiment.results import Results
+    from compactlab.sim.experiment.store import Store
 
     into = Store(out)
     stores = [Store(folder) for folder in folders]

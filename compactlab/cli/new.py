@@ -8,9 +8,8 @@ from pathlib import Path
 
 import click
 
-from compactlab.cli.disclosing import say
-from compactlab.cli.writing import write_file
-from compactlab.sim.errors import UsageError
+from compactlab.cli.disclosing import say, write_file
+from compactlab.sim.core.errors import UsageError
 
 
 @click.group()

@@ -12,8 +12,7 @@ import click
 
 from compactlab.cli.disclosing import say, shown
 from compactlab.cli.options import redact
-from compactlab.reports.figures import plain
-from compactlab.reports.text import clean
+from compactlab.reports.render.text import clean, plain
 
 
 @click.command()
@@ -38,8 +37,8 @@ def query(folder: str, sql: str, form: str) -> None:
     compactlab query compactlab-out "SELECT strategy, sum(cost_usd) FROM runs GROUP BY ALL"
     compactlab query compactlab-out "DESCRIBE calls"
     """  # noqa: D301
-    from compactlab.sim.results import ask
-    from compactlab.sim.store import Store
+    from compactlab.sim.experiment.results import ask
+    from compactlab.sim.experiment.store import Store
 
     names, rows = shown(ask(Store(folder), sql))
     text = _FORMS[form](names, rows)
@@ -75,7 +74,7 @@ def _shown(value: Any) -> str:
 
 
 def _csv(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    from compactlab.reports.comma import harmless
+    from compactlab.reports.render.text import harmless
 
     text = io.StringIO()
     cells = [[harmless(v) if isinstance(v, str) else v for v in row] for row in [names, *rows]]

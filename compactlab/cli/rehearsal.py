@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 from compactlab.cli.disclosing import say
 from compactlab.cli.progress import lasting
-from compactlab.reports.text import counted, listed
-from compactlab.sim.isolation import TOO_LONG
-from compactlab.sim.run import Run, parcel
-from compactlab.sim.shard import DEFAULT_MODEL, Shard
+from compactlab.reports.render.text import counted, listed
+from compactlab.sim.core.isolation import TOO_LONG
+from compactlab.sim.experiment.run import Run, parcel
+from compactlab.sim.experiment.shard import DEFAULT_MODEL, Shard
 
 if TYPE_CHECKING:
-    from compactlab.sim.store import Store
-    from compactlab.sim.sweep import Experiment
+    from compactlab.sim.experiment.store import Store
+    from compactlab.sim.experiment.sweep import Experiment
 
 # Cells are tried until so many seconds have gone, three at least and so many at most; one that
 # takes longer than the last figure is broken off.
@@ -69,8 +69,8 @@ def rehearse(planned: Experiment, store: Store, jobs: int, timeout: float | None
 
 def _troubles(tried: _Tried, planned: Experiment) -> str:
     """What failed of what was tried, with its errors; "" if nothing did."""
-    from compactlab.reports.table import troubles
-    from compactlab.sim.results import Results
+    from compactlab.reports.page.table import troubles
+    from compactlab.sim.experiment.results import Results
 
     names = {strategy.spec: strategy.label for strategy in planned.strategies}
     every = Results(tried.runs, {"strategies": names})

@@ -9,10 +9,10 @@ import click
 
 from compactlab.cli.disclosing import say, shown, shown_results
 from compactlab.cli.options import redact
-from compactlab.sim.errors import UsageError
+from compactlab.sim.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from compactlab.sim.results import Results
+    from compactlab.sim.experiment.results import Results
 
 _FORMATS = ("table", "md", "csv", "json", "html")
 
@@ -49,7 +49,7 @@ def report(
     charts: str | None,
 ) -> None:
     """Show the results that are stored in FOLDER."""
-    from compactlab.sim.results import Results
+    from compactlab.sim.experiment.results import Results
 
     _check(form, conversation, brief=brief or baseline is not None, charts=charts)
     results = shown_results(Results.load(Path(folder)))
@@ -74,9 +74,9 @@ def _check(form: str, conversation: str | None, *, brief: bool, charts: str | No
 
 
 def _brief(results: Results, form: str, baseline: str | None) -> str:
-    from compactlab.reports import brief
+    from compactlab.reports.gate.baseline import read
     from compactlab.reports.gate.changes import changes_told
-    from compactlab.reports.gate.file import read
+    from compactlab.reports.page import brief
 
     write = brief.brief_markdown if form == "md" else brief.brief
     if baseline is None:
@@ -93,7 +93,7 @@ def _draw(results: Results, folder: Path) -> None:
 
 
 def _show(results: Results, form: str) -> None:
-    from compactlab.reports.catalogue import render
+    from compactlab.reports.page.catalogue import render
 
     text = render(results, form)
     if form in ("table", "md"):

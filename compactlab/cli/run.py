@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from compactlab.cli.disclosing import complain, redact_from_here, redactor, say
-from compactlab.cli.missing import nothing_found
-from compactlab.cli.options import Count, Seconds, own_models, redact
-from compactlab.reports.text import counted
-from compactlab.sim.errors import UsageError
+from compactlab.cli.options import Count, Seconds, nothing_found, own_models, redact
+from compactlab.reports.render.text import counted
+from compactlab.sim.core.errors import UsageError
 
 if TYPE_CHECKING:
     from compactlab.cli.experiment import Settings
-    from compactlab.sim.results import Results
-    from compactlab.sim.store import Store
-    from compactlab.sim.sweep import Experiment
+    from compactlab.sim.experiment.results import Results
+    from compactlab.sim.experiment.store import Store
+    from compactlab.sim.experiment.sweep import Experiment
+
 
 # How a shell says that a command ended by Ctrl-C.
 STOPPED = 130
@@ -121,7 +121,7 @@ def run(experiment: str | None, dry_run: bool, retry: bool, **options: Any) -> N
     from compactlab.api import plan
     from compactlab.cli.experiment import Settings
     from compactlab.cli.rehearsal import rehearse
-    from compactlab.sim.store import Store
+    from compactlab.sim.experiment.store import Store
 
     _check_kind(experiment)
     given = {name: value for name, value in options.items() if value not in (None, ())}
@@ -186,9 +186,9 @@ def _stoppable(store: Store) -> Iterator[None]:
 def _run(planned: Experiment, store: Store, settings: Settings, *, retry: bool) -> None:
     from compactlab.cli.progress import Progress
     from compactlab.cli.rehearsal import standing
-    from compactlab.sim.results import Results
-    from compactlab.sim.store import FAILED
-    from compactlab.sim.workers import Workers
+    from compactlab.sim.experiment.results import Results
+    from compactlab.sim.experiment.store import FAILED
+    from compactlab.sim.experiment.workers import Workers
 
     if retry:
         store.drop(set(store.cells(FAILED).values()))
@@ -213,8 +213,8 @@ def _run(planned: Experiment, store: Store, settings: Settings, *, retry: bool) 
 
 def _nothing(store: Store, cells: int) -> None:
     """Say that all is there; exit as the run did that put it there."""
-    from compactlab.sim.selection import read_runs
-    from compactlab.sim.store import FAILED
+    from compactlab.sim.experiment.results import read_runs
+    from compactlab.sim.experiment.store import FAILED
 
     runs = read_runs(store, {**store.manifest(), "metrics": []})
     failed = sum(run.status in FAILED for run in runs)
@@ -245,9 +245,9 @@ def _check_readable(
 
 def _finish(results: Results, store: Store) -> None:
     """Report; exit with 1 if something failed."""
-    from compactlab.reports.brief import brief
+    from compactlab.reports.page.brief import brief
     from compactlab.reports.page.page import write
-    from compactlab.reports.table import troubles
+    from compactlab.reports.page.table import troubles
 
     page = store.folder / _PAGE
     write(results, page)

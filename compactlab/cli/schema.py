@@ -12,8 +12,7 @@ from typing import Any
 
 import click
 
-from compactlab.cli.disclosing import say
-from compactlab.cli.writing import write_file
+from compactlab.cli.disclosing import say, write_file
 
 Schema = dict[str, Any]
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -38,10 +37,10 @@ def experiment_schema() -> Schema:
     """The JSON Schema (draft 2020-12) of an experiment file."""
     from compactlab.cli.experiment import Settings
     from compactlab.scenarios.catalogue import SCENARIOS, SUITE
+    from compactlab.sim.experiment.tables import TABLES
     from compactlab.sim.metrics import FAMILIES, METRICS
-    from compactlab.sim.tables import TABLES
     from compactlab.strategies.catalogue import strategies
-    from compactlab.summarizers.catalogue import SUMMARIZERS, find_class
+    from compactlab.strategies.summarizers.catalogue import SUMMARIZERS, find_class
 
     keys = Settings.model_json_schema()["properties"]
     properties = {key: _without_null(said) for key, said in keys.items()}
@@ -144,7 +143,7 @@ def _tables(
 
 def fields_schema(cls: type) -> dict[str, Schema]:
     """What the fields of a class take, by name: a value, or in a grid also a list of them."""
-    from compactlab.cli.hint import hints_of, schema_of
+    from compactlab.cli.grid import hints_of, schema_of
 
     hints, told = hints_of(cls), _told(cls)
     found = {}

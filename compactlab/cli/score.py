@@ -6,9 +6,8 @@ from pathlib import Path
 
 import click
 
-from compactlab.cli.disclosing import acquaint, say, shown, shown_json
+from compactlab.cli.disclosing import acquaint, say, shown, shown_json, write_file
 from compactlab.cli.options import own_models, redact
-from compactlab.cli.writing import write_file
 
 
 @click.command()
@@ -58,8 +57,8 @@ def score(
     at its word; of anything else it is found out where its words come from, and the output says so
     (docs/formats.md tells how to bring either).
     """
-    from compactlab.reports import scored
-    from compactlab.scoring import score as scored_of
+    from compactlab.api import score as scored_of
+    from compactlab.reports.score import score
 
     found = scored_of(
         original,
@@ -71,13 +70,13 @@ def score(
     )
     acquaint(found.original)
     show = {
-        "table": scored.scored_as_table,
-        "json": scored.scored_as_json,
-        "markdown": scored.scored_as_markdown,
+        "table": score.scored_as_table,
+        "json": score.scored_as_json,
+        "markdown": score.scored_as_markdown,
     }
     text = show[form](found)
     if facts_out is not None:
-        write_file(Path(facts_out), scored.found_as_csv(shown(found.found)))
+        write_file(Path(facts_out), score.found_as_csv(shown(found.found)))
     if form == "json":
         click.echo(shown_json(text))
     else:

@@ -3,29 +3,101 @@
 from __future__ import annotations
 
 import glob
+import hashlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
-from compactlab.scenarios import content
 from compactlab.scenarios.adversarial import Adversarial
 from compactlab.scenarios.coding_agent import CodingAgent
+from compactlab.scenarios.engine.profile import file_of
 from compactlab.scenarios.half_thoughts import HalfThoughts
 from compactlab.scenarios.personal_assistant import PersonalAssistant
+from compactlab.scenarios.readers import transcript
+from compactlab.scenarios.readers.transcript import find, read_as
 from compactlab.scenarios.repetitions import Repetitions
 from compactlab.scenarios.research_assistant import ResearchAssistant
 from compactlab.scenarios.revised_decisions import RevisedDecisions
 from compactlab.scenarios.rewinds import Rewinds
 from compactlab.scenarios.support_chat import SupportChat
 from compactlab.scenarios.tool_flood import ToolFlood
-from compactlab.scenarios.transcript import find, read_as
-from compactlab.sim.conversation import Conversation
-from compactlab.sim.errors import UsageError, unknown
-from compactlab.sim.scenario import Scenario, alone
-from compactlab.sim.source import Source
-from compactlab.sim.spec import build, label_of, parse_spec, snake_case
+from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.core.errors import UsageError, unknown
+from compactlab.sim.core.spec import build, label_of, parse_spec, snake_case
+from compactlab.sim.experiment.code import digest_of_classes, digest_of_file, digest_of_modules
+from compactlab.sim.experiment.sources import Scenario, Source, alone
+
+# What sources hold, in a word that changes when it does, without loading their conversations.
+
+_CHUNK = 1 << 20
+# Characters of a token, for a guess at the size of what is not yet made.
+_CHARACTERS = 4
+
+
+def content_of_file(file: Path, *, lenient: bool) -> str:
+    """Of a transcript: a digest of its bytes, and of the code that reads it.
+
+    Parameters
+    ----------
+    file
+        The transcript.
+    lenient
+        Whether lines that cannot be read are passed over.
+    """
+    return f"{_digest(file)} {_readers()} {lenient}"
+
+
+def content_of_scenario(scenario: Scenario) -> str:
+    """Of a scenario: its spec, the code that makes it, and its profile."""
+    return f"{scenario.spec} {_maker(type(scenario))} {_profile(getattr(scenario, 'profile', ''))}"
+
+
+def size_of_file(file: Path) -> int:
+    """Bytes of a transcript; 0 if it is not there."""
+    try:
+        return file.stat().st_size
+    except OSError:
+        return 0
+
+
+def size_of_scenario(scenario: Scenario) -> int:
+    """Bytes of text, about, that a scenario makes; 0 if it does not say."""
+    tokens: Any = getattr(scenario, "tokens", 0)
+    return tokens * _CHARACTERS if isinstance(tokens, int) else 0
+
+
+@cache
+def _readers() -> str:
+    return digest_of_modules([transcript.__name__])
+
+
+@cache
+def _maker(cls: type[Scenario]) -> str:
+    return digest_of_classes([cls])
+
+
+def _profile(name: Any) -> str:
+    try:
+        return digest_of_file(file_of(name)) if name else ""
+    except (OSError, ValueError) as error:  # it will be a row of its own when it is read
+        return str(error)
+
+
+def _digest(file: Path) -> str:
+    seen = hashlib.blake2b(digest_size=16)
+    try:
+        with file.open("rb") as content:
+            while chunk := content.read(_CHUNK):
+                seen.update(chunk)
+    except OSError as error:  # it will be a row of its own when it is read
+        return str(error.strerror)
+    return seen.hexdigest()
+
+
+# Conversations by name: scenarios, files and directories, as sources of an experiment.
 
 SCENARIOS: dict[str, type[Scenario]] = {
     snake_case(scenario.__name__): scenario
@@ -132,8 +204,8 @@ def sources(
             partial(read_as, file.absolute(), str(file), lenient=lenient),
             seed,
             file.stem,
-            partial(content.of_file, file.absolute(), lenient=lenient),
-            content.size_of_file(file),
+            partial(content_of_file, file.absolute(), lenient=lenient),
+            size_of_file(file),
         )
         for name, (key, file) in zip(_names(listed), files.items(), strict=True)
         for seed in of_file[key]
@@ -253,8 +325,8 @@ def _made(scenario: Scenario, seed: int) -> Source:
         f"{name}-{seed}",
         partial(alone, scenario, seed),
         seed,
-        content=partial(content.of_scenario, scenario),
-        size=content.size_of_scenario(scenario),
+        content=partial(content_of_scenario, scenario),
+        size=size_of_scenario(scenario),
     )
 
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from compactlab.scenarios.coding_world import CodingWorld
-from compactlab.scenarios.plot.domain import Domain, Tool, words
-from compactlab.scenarios.plot.story import Story
-from compactlab.scenarios.plot.world import World
+from compactlab.scenarios.engine.domain import Domain, Tool, words
+from compactlab.scenarios.engine.story import Story
+from compactlab.scenarios.engine.world import World
 
 _TOOLS = ("read", "grep", "bash", "edit", "write")
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from compactlab.scenarios.plot.domain import Domain, Mix, Tool, words
-from compactlab.scenarios.plot.draft import Draft, ToolCall
-from compactlab.scenarios.plot.story import Story
-from compactlab.scenarios.plot.thread import Thread
-from compactlab.scenarios.plot.world import Open, World
-from compactlab.sim.conversation import FactType
-from compactlab.sim.message import Message
+from compactlab.scenarios.engine.domain import Domain, Mix, Tool, words
+from compactlab.scenarios.engine.plan import Thread
+from compactlab.scenarios.engine.story import Story
+from compactlab.scenarios.engine.world import Draft, Open, ToolCall, World
+from compactlab.sim.core.conversation import FactType
+from compactlab.sim.core.message import Message
 
 # All guesses: how many files and logs there are, and how often one is as it was when it is looked
 # at again; how often the user asks the same as before, says the last message once more before

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from compactlab.scenarios.plot.domain import Domain, Lags, Mix, Tool, words
-from compactlab.scenarios.plot.story import Story
+from compactlab.scenarios.engine.domain import Domain, Lags, Mix, Tool, words
+from compactlab.scenarios.engine.story import Story
 
 _DOMAIN = Domain(
     words={

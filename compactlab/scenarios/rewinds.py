@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from compactlab.scenarios.plot.domain import Domain, Mix, Tool, words
-from compactlab.scenarios.plot.draft import Draft
-from compactlab.scenarios.plot.story import Story
-from compactlab.scenarios.plot.world import Open, World
+from compactlab.scenarios.engine.domain import Domain, Mix, Tool, words
+from compactlab.scenarios.engine.story import Story
+from compactlab.scenarios.engine.world import Draft, Open, World
 
 # Turns in a row on branch 0, and on another one; and the probability that one is taken up again
 # instead of a new one, once the first has been: guesses.

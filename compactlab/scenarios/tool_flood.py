@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from compactlab.scenarios.plot.domain import Domain, Lags, Mix, Tool, words
-from compactlab.scenarios.plot.draft import ToolCall
-from compactlab.scenarios.plot.story import Story
-from compactlab.scenarios.plot.world import World
+from compactlab.scenarios.engine.domain import Domain, Lags, Mix, Tool, words
+from compactlab.scenarios.engine.story import Story
+from compactlab.scenarios.engine.world import ToolCall, World
 
 # The longest result, in characters: above the 120,000 at which OpenClaw's guard cuts a text, its
 # 8,000 of a preview and the 40,000 up to which Gemini CLI never cuts (see offload_outputs.py and

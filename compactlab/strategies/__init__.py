@@ -2,39 +2,31 @@
 
 from __future__ import annotations
 
-from compactlab.strategies.amortized_forgetting import AmortizedForgetting
-from compactlab.strategies.as_recorded import AsRecorded
-from compactlab.strategies.auto_compact import AutoCompact
-from compactlab.strategies.clear_tool_results import ClearToolResults
-from compactlab.strategies.context_recovery import ContextRecovery
+from compactlab.strategies.agent_framework import ToolGroups
+from compactlab.strategies.claude_code import FullSummary
+from compactlab.strategies.codex import UserWords
+from compactlab.strategies.complexity_trap import TurnCheckpoints
+from compactlab.strategies.controls import AsRecorded, KeepAll, KeepNone, Oracle, RandomKeep
 from compactlab.strategies.described_results import DescribedResults
-from compactlab.strategies.fraction_split import FractionSplit
-from compactlab.strategies.full_summary import FullSummary
-from compactlab.strategies.keep_all import KeepAll
-from compactlab.strategies.keep_none import KeepNone
-from compactlab.strategies.memory_flush import MemoryFlush
-from compactlab.strategies.memory_recall import MemoryRecall
-from compactlab.strategies.observation_masking import ObservationMasking
-from compactlab.strategies.offload_outputs import OffloadOutputs
-from compactlab.strategies.oracle import Oracle
-from compactlab.strategies.pair_repair import PairRepair
-from compactlab.strategies.pair_safe_window import PairSafeWindow
-from compactlab.strategies.preserve_turns import PreserveTurns
-from compactlab.strategies.prune_then_summarize import PruneThenSummarize
-from compactlab.strategies.random_keep import RandomKeep
-from compactlab.strategies.recency_buffer import RecencyBuffer
-from compactlab.strategies.recent_events import RecentEvents
-from compactlab.strategies.rolling_summary import RollingSummary
-from compactlab.strategies.server_compaction import ServerCompaction
-from compactlab.strategies.sliding_window import SlidingWindow
-from compactlab.strategies.summary_sidecar import SummarySidecar
-from compactlab.strategies.token_budget import TokenBudget
-from compactlab.strategies.tool_groups import ToolGroups
-from compactlab.strategies.trim_messages import TrimMessages
-from compactlab.strategies.ttl_prune import TtlPrune
-from compactlab.strategies.turn_checkpoints import TurnCheckpoints
-from compactlab.strategies.turn_slice import TurnSlice
-from compactlab.strategies.user_words import UserWords
+from compactlab.strategies.gemini_cli import FractionSplit
+from compactlab.strategies.langchain_summarization import RollingSummary
+from compactlab.strategies.langchain_trimming import TrimMessages
+from compactlab.strategies.masking import ObservationMasking
+from compactlab.strategies.openclaw.flush import MemoryFlush
+from compactlab.strategies.openclaw.kept import PreserveTurns, RecencyBuffer
+from compactlab.strategies.openclaw.openclaw import TurnSlice
+from compactlab.strategies.openclaw.outputs import OffloadOutputs
+from compactlab.strategies.openclaw.pairs import PairRepair
+from compactlab.strategies.openclaw.planner import TokenBudget
+from compactlab.strategies.openclaw.recall import MemoryRecall
+from compactlab.strategies.openclaw.recovery import ContextRecovery
+from compactlab.strategies.openclaw.sidecar import SummarySidecar
+from compactlab.strategies.openclaw.ttl_prune import TtlPrune
+from compactlab.strategies.opencode import PruneThenSummarize
+from compactlab.strategies.openhands import AmortizedForgetting, RecentEvents
+from compactlab.strategies.pi.compaction import AutoCompact
+from compactlab.strategies.providers import ClearToolResults, ServerCompaction
+from compactlab.strategies.windows import PairSafeWindow, SlidingWindow
 
 __all__ = [
     "AmortizedForgetting",

@@ -14,11 +14,11 @@ from pathlib import Path
 from types import ModuleType
 
 import compactlab.strategies as built_in
-from compactlab.sim.errors import UsageError, unknown
-from compactlab.sim.foreign import Foreign
-from compactlab.sim.isolation import PACKAGE
-from compactlab.sim.spec import build, parse_spec, snake_case
-from compactlab.sim.strategy import Pipeline, Strategy
+from compactlab.sim.core.errors import UsageError, unknown
+from compactlab.sim.core.isolation import PACKAGE
+from compactlab.sim.core.spec import build, parse_spec, snake_case
+from compactlab.sim.experiment.foreign import Foreign
+from compactlab.sim.replay.strategy import Pipeline, Strategy
 from compactlab.strategies import agents
 
 GROUP = "compactlab.strategies"

@@ -1,16 +1,261 @@
-"""Tell old tool uses in a line each, by rule, and if need be whole stretches: Hermes and Cline."""
+"""Old tool uses told in a line each, by rule, and whole stretches: Hermes and Cline."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
 
-from compactlab.sim.host import Host
-from compactlab.sim.phase import Phase
-from compactlab.sim.strategy import Strategy
-from compactlab.sim.view import View
-from compactlab.strategies.mechanisms.cut import after_results
-from compactlab.strategies.mechanisms.description import described, hermes_trigger
-from compactlab.strategies.mechanisms.notice import told_by_rule
+import msgspec
+
+from compactlab.sim.core.message import Message, Part
+from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.view import Phase, View
+from compactlab.sim.replay.host import Host
+from compactlab.sim.replay.strategy import Strategy
+from compactlab.strategies.mechanisms.cut import after_results, exchanges
+from compactlab.strategies.mechanisms.stub import (
+    Result,
+    is_stub,
+    results_of,
+    sources_of,
+    with_stubs,
+)
+
+# Old tool uses told in a line each, by rule: Hermes' first three passes, without any model.
+
+# Characters (code points): a result that is repeated, a result, arguments, a text in arguments.
+REPEATED, RESULT, ARGUMENTS, VALUE = 200, 200, 500, 200
+AGAIN = "[the same output as that of a later call]"
+CUT = "...[truncated]"
+# Below this many tokens a window counts as small, and this many are never too few to compact.
+SMALL_WINDOW, LEAST = 512_000, 64_000
+
+
+def hermes_trigger(window: int, threshold: float) -> int:
+    """From how many tokens on Hermes compacts.
+
+    A share of the window, in small windows 75 % at least, and never fewer than 64,000; where that
+    would be the whole window, 85 % of it.
+    """
+    share = max(threshold, 0.75) if window < SMALL_WINDOW else threshold
+    tokens = max(int(window * share), LEAST)
+    return tokens if tokens < window else max(1, min(int(window * 0.85), window - 1))
+
+
+def described(messages: Messages, boundary: int) -> Messages:
+    """Shorten what tools said, and what they were told, before a boundary.
+
+    Of results that are repeated word for word, the newest stays, on either side of the boundary.
+
+    Parameters
+    ----------
+    messages
+        The history.
+    boundary
+        Index of the first message that stays as it is, but for repetitions.
+
+    Returns
+    -------
+    Messages
+        The history; itself, if nothing was to be shortened.
+    """
+    newest = _newest(messages)
+    calls = {p.call_id: p for m in messages for p in m.parts if p.type == "tool_call"}
+    changed = {}
+    for index, message in enumerate(messages):
+        shorter = _shorter(message, index, newest, calls, old=index < boundary)
+        if shorter is not message:
+            changed[index] = shorter
+    return messages.replace(changed)
+
+
+def _newest(messages: Messages) -> dict[str, tuple[int, int]]:
+    """Where each long text of a result stands for the last time: message, and place in it."""
+    return {
+        _text(result): (index, place)
+        for index, message in enumerate(messages)
+        for place, result in enumerate(results_of(message))
+        if len(_text(result)) >= REPEATED and not is_stub(result)
+    }
+
+
+def _text(result: Result) -> str:
+    return result[0].text if len(result) == 1 else ""
+
+
+def _shorter(
+    message: Message,
+    index: int,
+    newest: dict[str, tuple[int, int]],
+    calls: dict[str, Part],
+    *,
+    old: bool,
+) -> Message:
+    if message.role == "assistant":
+        return shrunk(message) if old else message
+
+    def say(place: int, result: Result) -> str | None:
+        text = _text(result)
+        if is_stub(result):
+            return None
+        if newest.get(text, (index, place)) != (index, place):
+            return AGAIN
+        return describe(result[0], calls.get(result[0].call_id)) if old else None
+
+    return with_stubs(message, say)
+
+
+def describe(result: Part, call: Part | None) -> str | None:
+    """A line on what a call was for and how much came back; None for a short result."""
+    size = len(result.text)
+    if size <= RESULT:
+        return None
+    name = result.name or (call.name if call else "") or "unknown"
+    arguments = _arguments(call) if call else None
+    named = list(arguments.items())[:2] if isinstance(arguments, dict) else []
+    said = "".join(f" {key[:40]}={str(value)[:40]}" for key, value in named)
+    lines = result.text.count("\n") + 1
+    line = f"[{name}]{said} ({size:,} characters, {lines:,} lines)"
+    return line if len(line) < size else None
+
+
+def shrunk(message: Message) -> Message:
+    """Cut the long texts in the arguments of a message's calls; they stay valid JSON."""
+    parts = tuple(_shrunk(part) for part in message.parts)
+    if all(one is other for one, other in zip(parts, message.parts, strict=True)):
+        return message
+    return msgspec.structs.replace(message, parts=parts)
+
+
+def _shrunk(part: Part) -> Part:
+    if part.type != "tool_call" or len(part.text) <= ARGUMENTS:
+        return part
+    arguments = _arguments(part)
+    shorter = _cut(arguments)
+    if arguments is None or shorter == arguments:
+        return part
+    text = json.dumps(shorter, ensure_ascii=False, separators=(",", ":"))
+    kind = "truncated" if part.sources else part.kind  # what stands for nothing goes on to
+    return msgspec.structs.replace(part, text=text, kind=kind)
+
+
+def _cut(value: Any) -> Any:
+    if isinstance(value, str):
+        return value[:VALUE] + CUT if len(value) > VALUE and not value.endswith(CUT) else value
+    if isinstance(value, dict):
+        return {key: _cut(inside) for key, inside in value.items()}
+    return [_cut(inside) for inside in value] if isinstance(value, list) else value
+
+
+def _arguments(call: Part) -> Any:
+    try:
+        return json.loads(call.text)
+    except (ValueError, RecursionError):
+        return None
+
+
+# Gaps in a history, told by rule: which files were read and changed, which commands were run.
+
+# How many names stand in each list of a notice, and how long a command may be.
+LISTED, COMMAND = 20, 80
+NOTICE = "notice"
+
+_PATHS = ("path", "file_path", "filename", "file", "notebook_path")
+_COMMANDS = ("command", "cmd")
+_CHANGES = ("write", "edit", "patch", "replace", "create", "insert")
+
+
+def told_by_rule(messages: Messages, boundary: int, answers: int) -> Messages:
+    """Leave out the middle of a conversation, and say in a notice what was done there.
+
+    What people typed stays, and so do earlier notices and the words of the newest answers. A call
+    whose result stands behind the boundary stays with all its results.
+
+    Parameters
+    ----------
+    messages
+        The history.
+    boundary
+        Index of the first message that stays as it is.
+    answers
+        How many of the assistant's newest messages before it keep their words.
+
+    Returns
+    -------
+    Messages
+        The history with a notice for each gap.
+    """
+    behind = {id(message) for message in messages[boundary:]}
+    whole = {
+        id(message)
+        for exchange in exchanges(messages)
+        if any(id(message) in behind for message in exchange)
+        for message in exchange
+    }
+    speaking = [m for m in messages[:boundary] if m.role == "assistant" and _words(m)]
+    words = {id(message) for message in speaking[-answers:]} if answers else set()
+
+    def stays(message: Message) -> bool:
+        return id(message) in whole or message.starts_turn or message.origin == NOTICE
+
+    kept: list[Message] = []
+    gaps = groupby(messages[:boundary], lambda m: stays(m) or id(m) in words)
+    for keeps, group in gaps:
+        if keeps:
+            kept += (m if stays(m) else msgspec.structs.replace(m, parts=_words(m)) for m in group)
+        else:
+            kept.append(notice(list(group)))
+    return Messages([*kept, *messages[boundary:]])
+
+
+def _words(message: Message) -> tuple[Part, ...]:
+    return tuple(part for part in message.parts if part.type == "text" and part.text)
+
+
+def notice(gap: list[Message]) -> Message:
+    """What stands in the place of messages: how many they were, files and commands."""
+    calls = [part for message in gap for part in message.parts if part.type == "tool_call"]
+    lines = [f"[{len(gap)} messages left out]", *_lists(calls)]
+    parts = [part for message in gap for part in message.parts]
+    kind = "summary" if sources_of(parts) else "synthetic"
+    part = Part("text", "\n".join(lines), kind, sources_of(parts))  # type: ignore[arg-type]
+    first = gap[0]
+    return Message(f"{NOTICE}-{first.id}", "user", (part,), first.time, meta=True, origin=NOTICE)
+
+
+def _lists(calls: Iterable[Part]) -> Iterator[str]:
+    read: dict[str, None] = {}
+    changed: dict[str, None] = {}
+    run: dict[str, None] = {}
+    for call in calls:
+        path, command = _argument(call, _PATHS), _argument(call, _COMMANDS)
+        if path:
+            changes = any(word in call.name.lower() for word in _CHANGES)
+            (changed if changes else read)[path] = None
+        elif command:
+            run[" ".join(command.split())[:COMMAND]] = None
+    named = {"read": read.keys() - changed.keys(), "changed": changed.keys(), "run": run.keys()}
+    for title, names in named.items():
+        listed = [name for name in (read | changed | run) if name in names]
+        if listed:
+            more = f" and {len(listed) - LISTED} more" if len(listed) > LISTED else ""
+            yield f"{title}: {', '.join(listed[:LISTED])}{more}"
+
+
+def _argument(call: Part, names: Iterable[str]) -> str:
+    try:
+        arguments = json.loads(call.text)
+    except (ValueError, RecursionError):
+        return ""
+    if not isinstance(arguments, dict):
+        return ""
+    return next((a for name in names if isinstance(a := arguments.get(name), str)), "")
+
+
+# Tell old tool uses in a line each, by rule, and if need be whole stretches: Hermes and Cline.
 
 
 @dataclass(frozen=True)

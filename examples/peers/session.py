@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from compactlab.scenarios import native
 from compactlab.scenarios.coding_agent import CodingAgent
-from compactlab.sim.conversation import Conversation, Fact
+from compactlab.scenarios.readers import native
+from compactlab.sim.core.conversation import Conversation, Fact
 
 KEEP = 20  # messages in a sliding window
 CANARIES = 20  # as many as compaction-conformance-kit's own session has

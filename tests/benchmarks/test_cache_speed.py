@@ -11,10 +11,10 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from compactlab.sim.cache import POLICIES, Request
-from compactlab.sim.message import Message, Part, Role, Source
-from compactlab.sim.prompt import Prompt
-from compactlab.sim.tokens import Tokenizer
-from compactlab.sim.view import View
+from compactlab.sim.cache.prompt import Prompt
+from compactlab.sim.core.message import Message, Part, Role, Source
+from compactlab.sim.core.tokens import Tokenizer
+from compactlab.sim.core.view import View
 
 MESSAGES = 10_000
 ROLES: tuple[Role, ...] = ("user", "assistant", "tool")

@@ -16,16 +16,17 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from compactlab.scenarios.coding_agent import CodingAgent
-from compactlab.scenarios.plot.domain import Domain
-from compactlab.sim.conversation import Conversation
+from compactlab.scenarios.engine.domain import Domain
+from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.experiment.run import Run
+from compactlab.sim.experiment.shard import run_one
+from compactlab.sim.experiment.table import Rows
+from compactlab.sim.experiment.tables import CALLS
 from compactlab.sim.metrics import FAMILIES, METRICS, Reading, figures
-from compactlab.sim.one_run import run_one
-from compactlab.sim.recording import Unseen
-from compactlab.sim.replay import record
-from compactlab.sim.run import Run
-from compactlab.sim.tables import CALLS, Rows
+from compactlab.sim.replay.recording import Unseen
+from compactlab.sim.replay.replay import record
 from compactlab.strategies.catalogue import find_strategy
-from compactlab.summarizers.catalogue import find_summarizer
+from compactlab.strategies.summarizers.catalogue import find_summarizer
 from tests.benchmarks.counters import counters
 
 MODEL, WINDOW = "claude-sonnet-4-5", 64_000

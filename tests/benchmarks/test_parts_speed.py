@@ -20,18 +20,18 @@ import pytest
 import tiktoken
 
 import compactlab
-from compactlab.scenarios import native
 from compactlab.scenarios.coding_agent import CodingAgent
-from compactlab.scenarios.transcript import read
-from compactlab.sim import tokens
-from compactlab.sim.conversation import Conversation
+from compactlab.scenarios.readers import native
+from compactlab.scenarios.readers.transcript import read
+from compactlab.sim.core import tokens
+from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.experiment.run import Run, parcel
+from compactlab.sim.experiment.tables import CALLS
+from compactlab.sim.facts.needs import ForwardNeeds
 from compactlab.sim.metrics import FAMILIES, Reading, figures
-from compactlab.sim.needs import ForwardNeeds
-from compactlab.sim.recording import Unseen
-from compactlab.sim.replay import record
-from compactlab.sim.run import Run, parcel
-from compactlab.sim.tables import CALLS
-from compactlab.sim.trace import Step
+from compactlab.sim.replay.recording import Unseen
+from compactlab.sim.replay.replay import record
+from compactlab.sim.replay.trace import Step
 from compactlab.strategies.catalogue import find_strategy
 from tests.benchmarks.counters import counters
 

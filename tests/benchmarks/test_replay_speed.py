@@ -13,11 +13,11 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from compactlab.scenarios.coding_agent import CodingAgent
-from compactlab.sim.conversation import Conversation
-from compactlab.sim.one_run import run_one
-from compactlab.sim.recording import Unseen
-from compactlab.sim.run import Run
-from compactlab.sim.spec import snake_case
+from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.core.spec import snake_case
+from compactlab.sim.experiment.run import Run
+from compactlab.sim.experiment.shard import run_one
+from compactlab.sim.replay.recording import Unseen
 from compactlab.strategies import agents
 from compactlab.strategies.catalogue import LINE_UP, find_strategy
 from tests.benchmarks.counters import counters

@@ -15,15 +15,15 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from compactlab.scenarios.coding_agent import CodingAgent
-from compactlab.sim.conversation import Conversation
+from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.experiment.run import Run
+from compactlab.sim.experiment.shard import run_one
+from compactlab.sim.experiment.tables import CALLS
 from compactlab.sim.metrics import FAMILIES
-from compactlab.sim.metrics.reading import Reading
-from compactlab.sim.one_run import run_one
-from compactlab.sim.recording import Unseen
-from compactlab.sim.replay import record
-from compactlab.sim.run import Run
-from compactlab.sim.tables import CALLS
-from compactlab.sim.trace import Trace
+from compactlab.sim.metrics.run_data import Reading
+from compactlab.sim.replay.recording import Unseen
+from compactlab.sim.replay.replay import record
+from compactlab.sim.replay.trace import Trace
 from compactlab.strategies.catalogue import find_strategy
 from tests.benchmarks.counters import counters
 from tests.compiled import COMPILED

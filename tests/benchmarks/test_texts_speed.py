@@ -10,10 +10,10 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from compactlab.scenarios.catalogue import SCENARIOS
-from compactlab.sim.message import Message, Part, verbatim
-from compactlab.sim.summarize import SummaryRequest
-from compactlab.sim.tokens import Tokenizer
-from compactlab.summarizers.lexrank import Lexrank
+from compactlab.sim.core.message import Message, Part, verbatim
+from compactlab.sim.core.tokens import Tokenizer
+from compactlab.sim.replay.summarize import SummaryRequest
+from compactlab.strategies.summarizers.quoting import Lexrank
 
 LINES = {
     "one word": "x" * 10**6,

@@ -19,7 +19,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from compactlab.sim.shard import FULL
+from compactlab.sim.experiment.shard import FULL
 from tests.cli.conftest import Outcome, files
 
 SHARDS = 5

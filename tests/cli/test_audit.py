@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from compactlab.reports.figures import NONE
-from compactlab.sim.churn import read_churn
+from compactlab.reports.render.text import NONE
+from compactlab.sim.replay.client import read_churn
 from tests.recordings import CALM, claude_code, codex, pi, written
 
 # 126,700 tokens written at 3.75 dollars a million, 123,000 read at 0.30.

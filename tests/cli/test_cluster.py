@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from compactlab.sim.cluster import cluster
-from compactlab.sim.condition import Condition, Setting
-from compactlab.sim.errors import UsageError
-from compactlab.sim.shard import Shard, Task, shards
-from compactlab.sim.source import Source
+from compactlab.sim.core.errors import UsageError
+from compactlab.sim.experiment.conditions import Condition, Setting
+from compactlab.sim.experiment.shard import Shard, Task, shards
+from compactlab.sim.experiment.sources import Source
+from compactlab.sim.experiment.workers import cluster
 from compactlab.strategies import KeepAll
 from tests.cli.field import MOMENTS, Field, content, ended, until
 from tests.compiled import interpreted
@@ -146,7 +146,7 @@ def test_when_all_workers_are_killed_the_next_one_goes_on(field, farm, whole, tm
     "address", ["127.0.0.1:1", "tcp://127.0.0.1", "tcp://127.0.0.1:1", "x://y:1"]
 )
 def test_where_there_is_no_scheduler_it_is_said(address, monkeypatch):
-    monkeypatch.setattr("compactlab.sim.cluster.PATIENCE", 0.1)
+    monkeypatch.setattr("compactlab.sim.experiment.workers.PATIENCE", 0.1)
     with (
         pytest.raises(UsageError, match=f"no dask scheduler at '{address}'"),
         cluster(address),
@@ -164,14 +164,14 @@ def test_without_dask_it_is_said_how_to_get_it(monkeypatch):
 
 
 def test_where_there_are_no_workers_it_is_said(farm, monkeypatch):
-    monkeypatch.setattr("compactlab.sim.cluster.PATIENCE", 2)
+    monkeypatch.setattr("compactlab.sim.experiment.workers.PATIENCE", 2)
     with pytest.raises(UsageError, match="has no workers"), cluster(farm.address):
         pass
 
 
 @pytest.mark.slow
 def test_a_worker_that_does_not_answer_is_left_out(farm, monkeypatch):
-    monkeypatch.setattr("compactlab.sim.cluster.PATIENCE", 5)
+    monkeypatch.setattr("compactlab.sim.experiment.workers.PATIENCE", 5)
     warned: list[str] = []
     with farm.worker() as silent, farm.worker():
         until(lambda: farm.workers() == 2)
@@ -187,7 +187,7 @@ def test_a_worker_that_does_not_answer_is_left_out(farm, monkeypatch):
 
 @pytest.mark.slow
 def test_where_no_worker_answers_it_is_said(farm, monkeypatch):
-    monkeypatch.setattr("compactlab.sim.cluster.PATIENCE", 2)
+    monkeypatch.setattr("compactlab.sim.experiment.workers.PATIENCE", 2)
     with farm.worker() as silent:
         until(lambda: farm.workers() == 1)
         os.kill(silent.pid, signal.SIGSTOP)
@@ -219,7 +219,7 @@ CONDITION = Condition(KeepAll(), "", Setting())
 @interpreted
 def test_workers_of_another_version_are_refused(field, farm, root, tmp_path, monkeypatch):
     shutil.copytree(root / "compactlab", tmp_path / "compactlab")
-    with (tmp_path / "compactlab/strategies/keep_all.py").open("a") as file:
+    with (tmp_path / "compactlab/strategies/controls.py").open("a") as file:
         file.write("\nCHANGED = True\n")
     with farm.worker():
         monkeypatch.setenv("PYTHONPATH", str(tmp_path))

@@ -8,8 +8,8 @@ import pytest
 
 from compactlab.cli.experiment import Settings
 from compactlab.scenarios.catalogue import sources
-from compactlab.sim.errors import InputError
-from compactlab.summarizers.catalogue import find_summarizer
+from compactlab.sim.core.errors import InputError
+from compactlab.strategies.summarizers.catalogue import find_summarizer
 
 TINY = "coding_agent(turns=2, tokens=2000)"
 SETTINGS = f"""

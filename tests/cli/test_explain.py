@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import compactlab as package
-from compactlab.reports.views import views
+from compactlab.reports.page.views import views
 from compactlab.scenarios.coding_agent import CodingAgent
 
 SESSION = "coding_agent(turns=6, tokens=60000)"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from compactlab import api
-from compactlab.scenarios.transcript import read
+from compactlab.scenarios.readers.transcript import read
 from tests.recordings import claude_code
 
 CALLS = ((0, 0, 30_000, True), (20, 30_000, 600, False), (40, 30_600, 300, False))

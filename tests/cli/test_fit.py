@@ -7,8 +7,8 @@ import re
 import pytest
 
 from compactlab.scenarios.catalogue import find_scenario
-from compactlab.scenarios.native import write
-from compactlab.scenarios.plot.profile import find_profile
+from compactlab.scenarios.engine.profile import find_profile
+from compactlab.scenarios.readers.native import write
 
 QUICK = ("--made", 2)
 

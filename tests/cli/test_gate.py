@@ -14,7 +14,7 @@ from junitparser import JUnitXml
 
 import compactlab
 from compactlab.reports.gate.baseline import GATED
-from compactlab.sim.results import Results
+from compactlab.sim.experiment.results import Results
 
 MINE = """
 from dataclasses import dataclass

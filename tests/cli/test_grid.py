@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compactlab.cli.expansion import LIMIT, Expansion
-from compactlab.cli.faults import Faults
+from compactlab.cli.experiment import LIMIT, Expansion
+from compactlab.cli.toml_file import Faults
 from compactlab.scenarios.catalogue import Seeded
-from compactlab.sim.errors import InputError
+from compactlab.sim.core.errors import InputError
 from compactlab.strategies.catalogue import find_strategy
 
 OWN = """

@@ -9,7 +9,7 @@ from typing import cast
 import pytest
 
 from compactlab.cli.inspect import _compactions
-from compactlab.sim.anatomy import Anatomy
+from compactlab.reports.explain.anatomy import Anatomy
 
 
 def test_it_says_what_a_transcript_is(compactlab, chat, tmp_path):

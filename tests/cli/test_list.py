@@ -8,10 +8,10 @@ import re
 import pytest
 
 from compactlab.scenarios.catalogue import DEFAULT, SCENARIOS, find_scenario, sources
-from compactlab.scenarios.transcript import FORMATS
+from compactlab.scenarios.readers.transcript import FORMATS
 from compactlab.sim.metrics import FAMILIES, METRICS
 from compactlab.strategies.catalogue import find_strategy, strategies
-from compactlab.summarizers.catalogue import SUMMARIZERS, find_summarizer
+from compactlab.strategies.summarizers.catalogue import SUMMARIZERS, find_summarizer
 
 NAMES = {
     "strategies": set(strategies()),

@@ -7,8 +7,8 @@ import re
 
 import pytest
 
-from compactlab.sim.model import catalogue, find_model
-from compactlab.sim.results import Results
+from compactlab.sim.experiment.results import Results
+from compactlab.sim.models.model import catalogue, find_model
 from tests.cli.conftest import TINY
 
 OWN = """

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from compactlab.sim.contract import check_strategy
 from compactlab.strategies.catalogue import find_strategy
+from compactlab.testing.contract import check_strategy
 
 
 def test_it_writes_a_strategy_that_can_be_named(compactlab, tmp_path):

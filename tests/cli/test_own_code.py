@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from compactlab.sim.results import Results
+from compactlab.sim.experiment.results import Results
 from tests.cli.conftest import Outcome
 
 HEAD = """
@@ -96,7 +96,9 @@ def rows(folder: Path) -> dict[str, tuple[str, str]]:
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_each_deed_costs_its_own_row_which_is_named(run, tmp_path, monkeypatch, jobs):
-    monkeypatch.setattr("compactlab.sim.shard.FULL", 6)  # several shards, else one worker would do
+    monkeypatch.setattr(
+        "compactlab.sim.experiment.shard.FULL", 6
+    )  # several shards, else one worker would do
     done = run(*written(tmp_path, list(DEEDS)), jobs=jobs)
     assert done.code == 1, done.said
     found = rows(tmp_path / "compactlab-out")
@@ -123,7 +125,7 @@ def test_alone_in_the_only_shard_it_is_no_success(run, tmp_path, deed):
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_what_it_disturbs_is_its_own_process(run, tmp_path, monkeypatch, jobs):
-    monkeypatch.setattr("compactlab.sim.shard.FULL", 6)
+    monkeypatch.setattr("compactlab.sim.experiment.shard.FULL", 6)
     done = run(*written(tmp_path, list(HARMLESS)), jobs=jobs)
     assert done.code == 0, done.said
     every = Results.load("compactlab-out").runs
@@ -145,7 +147,7 @@ def test_what_it_disturbs_is_its_own_process(run, tmp_path, monkeypatch, jobs):
     ],
 )
 def test_past_its_time_it_is_ended_whatever_it_does_not_hear(run, tmp_path, monkeypatch, act, jobs):
-    monkeypatch.setattr("compactlab.sim.shard.FULL", 2)
+    monkeypatch.setattr("compactlab.sim.experiment.shard.FULL", 2)
     options = written(tmp_path, [act])
     with (tmp_path / "own.py").open("a") as file:
         file.write(DEAF)
@@ -266,8 +268,8 @@ def test_a_run_with_cells_missing_is_no_success(run, tmp_path, monkeypatch):
         def do(self, work, shards):
             yield from ((shard, work(shard)) for shard in shards[1:])
 
-    monkeypatch.setattr("compactlab.sim.shard.FULL", 2)
-    monkeypatch.setattr("compactlab.sim.workers.Workers", lambda *given: Lazy())
+    monkeypatch.setattr("compactlab.sim.experiment.shard.FULL", 2)
+    monkeypatch.setattr("compactlab.sim.experiment.workers.Workers", lambda *given: Lazy())
     done = run("--strategies=keep_all", "--strategies=keep_none")
     assert done.code == 1, done.said
     assert "2 cells of the experiment have not been run" in done.err
@@ -298,7 +300,7 @@ def test_its_file_may_change_while_it_runs(run, tmp_path):
 FEW = """
 if __name__ == "__main__":
     from compactlab.__main__ import main
-    from compactlab.sim import shard
+    from compactlab.sim.experiment import shard
     shard.FULL = 1
     main()
 """

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from compactlab.cli import progress
-from compactlab.sim.sweep import Done
+from compactlab.sim.experiment.sweep import Done
 
 
 def test_what_is_left_is_reckoned_by_work(

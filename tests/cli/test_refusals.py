@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from compactlab.scenarios import transcript as transcripts
+from compactlab.scenarios.readers import transcript as transcripts
 from tests.cli.conftest import TINY, files
 
 SMALL = ("--conversations", TINY, "--strategies", "keep_all", "--jobs", 1)

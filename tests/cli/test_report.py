@@ -9,9 +9,9 @@ import shutil
 
 import pytest
 
-from compactlab.reports.catalogue import FORMATS
+from compactlab.reports.page.catalogue import FORMATS
+from compactlab.sim.experiment.results import Results
 from compactlab.sim.metrics import METRICS
-from compactlab.sim.results import Results
 from tests.cli.conftest import digest
 
 

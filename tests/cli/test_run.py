@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from compactlab.sim.results import Results
+from compactlab.sim.experiment.results import Results
 
 TINY = "coding_agent(turns=2, tokens=2000)"
 FOLDERS = {"runs", "calls", "compactions", "facts", "messages", "views"}
@@ -67,7 +67,7 @@ def test_a_strategy_of_ones_own_is_run_from_its_file(run, tmp_path):
     own = tmp_path / "own.py"
     own.write_text(
         "from dataclasses import dataclass\n"
-        "from compactlab.sim.strategy import Strategy\n"
+        "from compactlab.sim.replay.strategy import Strategy\n"
         "@dataclass(frozen=True)\n"
         "class Raises(Strategy):\n"
         "    def compact(self, view, host):\n"
@@ -135,7 +135,7 @@ def test_a_dry_run_names_what_fails_in_it_with_its_error(run, chat, bad, tmp_pat
 
 
 def test_a_dry_run_runs_nothing(run, monkeypatch):
-    monkeypatch.setattr("compactlab.sim.sweep.Experiment.fill", None)
+    monkeypatch.setattr("compactlab.sim.experiment.sweep.Experiment.fill", None)
     assert run("--dry-run").code == 0
 
 
@@ -300,7 +300,7 @@ def test_a_folder_without_transcripts_is_nothing_to_replay(run, tmp_path):
 
 
 def test_a_folder_that_cannot_be_written_ends_with_2_before_the_work(run, tmp_path, monkeypatch):
-    monkeypatch.setattr("compactlab.sim.sweep.Experiment.fill", None)
+    monkeypatch.setattr("compactlab.sim.experiment.sweep.Experiment.fill", None)
     (tmp_path / "file").write_text("in the way")
     assert run(out=tmp_path / "file").code == 2
     done = run(out=tmp_path / "file" / "below")

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from compactlab.cli.experiment import Settings
 from compactlab.cli.schema import experiment_schema, fields_schema
 from compactlab.scenarios.catalogue import SCENARIOS
-from compactlab.sim.errors import InputError
+from compactlab.sim.core.errors import InputError
 from compactlab.strategies.catalogue import strategies
-from compactlab.summarizers.catalogue import SUMMARIZERS
+from compactlab.strategies.summarizers.catalogue import SUMMARIZERS
 
 SCHEMA = experiment_schema()
 WRITERS = st.one_of(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from compactlab.sim.store import Store
+from compactlab.sim.experiment.store import Store
 
 
 def _stop(*arguments, **named):

@@ -22,12 +22,12 @@ import pytest
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
-from compactlab.sim.errors import CompactlabError, InputError, UsageError
+from compactlab.sim.core.errors import CompactlabError, InputError, UsageError
+from compactlab.sim.experiment.results import Results
+from compactlab.sim.experiment.run import HEAD, Run, parcel
+from compactlab.sim.experiment.store import SAVED, Store
+from compactlab.sim.experiment.tables import RUNS, TABLES
 from compactlab.sim.metrics import METRICS
-from compactlab.sim.results import Results
-from compactlab.sim.run import HEAD, Run, parcel
-from compactlab.sim.store import SAVED, Store
-from compactlab.sim.tables import RUNS, TABLES
 
 CALLS = TABLES["calls"].filled({"call": [1, 2], "cache_read": [10, 20], "model": ["m", "m"]})
 FACTS = TABLES["facts"].filled({"fact": ["f"], "type": ["id"], "needs": [2], "needs_met": [1]})

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from functools import cache
 
 from compactlab.scenarios.coding_agent import CodingAgent
-from compactlab.sim.conversation import Conversation
-from compactlab.sim.replay import record
+from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.replay.replay import record
 from compactlab.strategies.catalogue import find_strategy
-from compactlab.summarizers.catalogue import find_summarizer
+from compactlab.strategies.summarizers.catalogue import find_summarizer
 
 
 @cache

@@ -10,8 +10,8 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from compactlab.sim.message import Message, Part, verbatim
-from compactlab.sim.messages import Messages
+from compactlab.sim.core.message import Message, Part, verbatim
+from compactlab.sim.core.messages import Messages
 
 SYSTEM = "system"
 

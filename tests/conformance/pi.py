@@ -9,12 +9,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from compactlab.scenarios.pi import FAILED
-from compactlab.sim.framing import branched, compacted, shell
-from compactlab.sim.message import Message, Part, Source, verbatim
-from compactlab.sim.messages import Messages
-from compactlab.strategies.mechanisms.pi.entries import Entry
-from compactlab.strategies.mechanisms.pi.file_lists import Files
+from compactlab.sim.core.message import (
+    FAILED,
+    Message,
+    Part,
+    Source,
+    branched,
+    compacted,
+    shell,
+    verbatim,
+)
+from compactlab.sim.core.messages import Messages
+from compactlab.strategies.pi.preparation import Entry, Files
 
 ROLES = {"user": "user", "assistant": "assistant", "toolResult": "tool"}
 

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 import compactlab
-from compactlab.sim import tokens
-from compactlab.sim.tokens import encoding
+from compactlab.sim.core import tokens
+from compactlab.sim.core.tokens import encoding
 
 
 @pytest.fixture(scope="module")

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from compactlab import Conversation
+from compactlab.sim.core.tokens import Tokenizer
 from compactlab.sim.facts import States
-from compactlab.sim.tokens import Tokenizer
 
 SCENARIOS = ("coding_agent", "support_chat", "revised_decisions", "rewinds")
 

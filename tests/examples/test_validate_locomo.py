@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from compactlab import Conversation, read
-from compactlab.sim.relevance import ranked
-from compactlab.sim.tokens import encoding
+from compactlab.sim.core.memory import ranked
+from compactlab.sim.core.tokens import encoding
 
 # Six turns of five tokens each; the caption makes the last one longer.
 TURNS = {

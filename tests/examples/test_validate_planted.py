@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from compactlab.sim.metrics import Reading
-from compactlab.sim.metrics.kaplan_meier import Life, kaplan_meier
+from compactlab.sim.metrics.survival import Life, kaplan_meier
 
 RUNS = 60
 

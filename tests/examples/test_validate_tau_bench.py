@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from compactlab import Conversation, read
-from compactlab.sim.identifiers import used
+from compactlab.sim.facts.needs import used
 
 Messages = list[dict[str, Any]]
 

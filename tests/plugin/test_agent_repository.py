@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from compactlab.plugin.settings import KINDS
+from compactlab.testing.settings import KINDS
 
 PLAIN = ("-W", "error", "-p", "no:cacheprovider", "-p", "no:benchmark", "-p", "no:xdist")
 

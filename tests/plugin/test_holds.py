@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from compactlab import api
-from compactlab.reports.gate.baseline import Baseline
-from compactlab.reports.gate.file import written
+from compactlab.reports.gate.baseline import Baseline, written
 from tests.plugin.conftest import session
 
 Agent = Callable[..., tuple[pytest.RunResult, str]]

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from compactlab.plugin.replays import Replays
-from compactlab.plugin.settings import Settings
-from compactlab.sim.sweep import Experiment
+from compactlab.sim.experiment.sweep import Experiment
+from compactlab.testing.settings import Settings
+from compactlab.testing.tested import Replays
 
 Agent = Callable[..., tuple[pytest.RunResult, str]]
 
@@ -284,8 +284,8 @@ def test_it(compaction, time):
 
 def test_whoever_never_asks_for_it_does_not_wait_for_it() -> None:
     code = (
-        "import sys, pytest; before = set(sys.modules); import compactlab.plugin; "
+        "import sys, pytest; before = set(sys.modules); import compactlab.testing; "
         "print(*sorted(set(sys.modules) - before))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["compactlab", "compactlab.plugin"]
+    assert done.stdout.split() == ["compactlab", "compactlab.testing"]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from compactlab.plugin.misses import misses
-from compactlab.sim.results import Results
-from compactlab.sim.run import Run
-from compactlab.sim.sweep import Experiment
-from compactlab.sim.tables import Rows
+from compactlab.sim.experiment.results import Results
+from compactlab.sim.experiment.run import Run
+from compactlab.sim.experiment.sweep import Experiment
+from compactlab.sim.experiment.table import Rows
+from compactlab.testing.failures import misses
 
 FACTS = {
     "fact": ["met", "once", "never needed", "often", "once more"],

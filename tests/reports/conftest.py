@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from compactlab.sim.results import Results
-from compactlab.sim.run import Run
-from compactlab.sim.tables import CALLS, Rows
+from compactlab.sim.experiment.results import Results
+from compactlab.sim.experiment.run import Run
+from compactlab.sim.experiment.table import Rows
+from compactlab.sim.experiment.tables import CALLS
 
 GOLDEN = Path(__file__).parent / "golden"
 UPDATE = "COMPACTLAB_UPDATE_GOLDEN"

@@ -5,13 +5,12 @@ from collections.abc import Callable
 
 import pytest
 
-from compactlab.reports.advice import Advice
-from compactlab.reports.bargain import bargain
-from compactlab.reports.brief import LINES, brief, brief_markdown, picks
-from compactlab.reports.comparison import Comparison, comparisons
-from compactlab.reports.verdict import verdict
-from compactlab.sim.results import Results
-from compactlab.sim.run import Run
+from compactlab.reports.analysis.advice import Advice
+from compactlab.reports.analysis.comparison import Comparison, comparisons
+from compactlab.reports.page.brief import LINES, brief, brief_markdown, picks
+from compactlab.reports.page.verdict import bargain, verdict
+from compactlab.sim.experiment.results import Results
+from compactlab.sim.experiment.run import Run
 
 Make = Callable[..., Run]
 Store = Callable[..., Results]

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from compactlab.reports.aggregate import figures_of
-from compactlab.sim.run import Run
+from compactlab.reports.analysis.aggregate import figures_of
+from compactlab.sim.experiment.run import Run
 
 Make = Callable[..., Run]
 

@@ -5,12 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from compactlab.reports.agreement import agreement, flips
-from compactlab.reports.brief import brief
-from compactlab.reports.comparison import comparisons
-from compactlab.reports.scope import told_apart
-from compactlab.sim.results import Results
-from compactlab.sim.run import Run
+from compactlab.reports.analysis.advice import agreement, flips
+from compactlab.reports.analysis.comparison import comparisons, told_apart
+from compactlab.reports.page.brief import brief
+from compactlab.sim.experiment.results import Results
+from compactlab.sim.experiment.run import Run
 
 Make = Callable[..., Run]
 Store = Callable[..., Results]

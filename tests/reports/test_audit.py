@@ -11,18 +11,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from compactlab.reports.audit.causes import GROUNDS, WORDS, charged, read_cost, shares
-from compactlab.reports.audit.columns import signed
-from compactlab.reports.audit.course import course, furthest_off
-from compactlab.reports.audit.headline import headline
+from compactlab.reports.audit.audit import Audited, audit
+from compactlab.reports.audit.causes import GROUNDS, WORDS, charged, headline, read_cost, shares
+from compactlab.reports.audit.charts import course, furthest_off
+from compactlab.reports.audit.columns import signed, worst
 from compactlab.reports.audit.ledger import Entry, Ledger, together
 from compactlab.reports.audit.page import audit_page
-from compactlab.reports.audit.table import audit_table, moment
-from compactlab.reports.audit.worst import worst
-from compactlab.reports.figures import NONE
-from compactlab.scenarios.transcript import read
-from compactlab.sim.audit import Audited, audit, input_costs
-from compactlab.sim.causes import CAUSES
+from compactlab.reports.audit.tally import input_costs
+from compactlab.reports.audit.terminal import audit_table, moment
+from compactlab.reports.render.text import NONE
+from compactlab.scenarios.readers.transcript import read
+from compactlab.sim.cache.causes import CAUSES
 from tests.recordings import CALM, IDLE, Recorded, claude_code, codex, pi
 
 Check = Callable[[str, str], None]

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from compactlab.reports.page.page import write
-from compactlab.sim.results import Results
-from compactlab.sim.run import Run
+from compactlab.sim.experiment.results import Results
+from compactlab.sim.experiment.run import Run
 from tests.hostile import HOSTILE
 from tests.reports.conftest import CUT, KEPT, SUMMED, make, store
 from tests.reports.test_views import held

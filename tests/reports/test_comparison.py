@@ -5,14 +5,13 @@ from typing import Any
 
 import pytest
 
-from compactlab.reports.aggregate import together
-from compactlab.reports.comparison import Comparison, comparisons
-from compactlab.reports.notes import failures, legend, notes, summaries
-from compactlab.reports.scope import scope
-from compactlab.reports.verdict import verdict
+from compactlab.reports.analysis.aggregate import together
+from compactlab.reports.analysis.comparison import Comparison, comparisons, scope
+from compactlab.reports.page.notes import failures, legend, notes, summaries
+from compactlab.reports.page.verdict import verdict
+from compactlab.sim.experiment.results import Results
+from compactlab.sim.experiment.run import Run
 from compactlab.sim.metrics import METRICS
-from compactlab.sim.results import Results
-from compactlab.sim.run import Run
 
 Make = Callable[..., Run]
 Store = Callable[..., Results]

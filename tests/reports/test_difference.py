@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from compactlab.reports.difference import (
+from compactlab.reports.analysis.contrast import Contrast
+from compactlab.reports.analysis.strength import (
     bill,
     forgets,
     least,
@@ -13,7 +14,6 @@ from compactlab.reports.difference import (
     signed_points,
     spread,
 )
-from compactlab.reports.statistics.contrast import Contrast
 
 BILL = Contrast(
     "cost_usd", "ours()", "keep_all()", 40, "ratio", 0.69, 0.63, 0.76, "BCa", 0.001, 0.01, "Holm",

@@ -11,13 +11,12 @@ from itertools import accumulate
 
 import pytest
 
-from compactlab.reports.explanation import MOST, explanation, one_call
-from compactlab.reports.requests import account_as_json, entries_as_csv
-from compactlab.sim.account import CALL, Account, Entry
-from compactlab.sim.message import Usage
+from compactlab.reports.explain.account import CALL, Account, Entry, account_as_json, entries_as_csv
+from compactlab.reports.explain.explanation import MOST, explanation, one_call
+from compactlab.sim.core.message import Usage
 from compactlab.sim.metrics import METRICS
-from compactlab.sim.metrics.payback import Payback
-from compactlab.sim.trace import Header
+from compactlab.sim.metrics.run_data import Payback
+from compactlab.sim.replay.trace import Header
 
 SONNET = "claude-sonnet-4-5"
 HEADER = Header("one", "d" * 16, "auto_compact()", "lexrank(units=1000)", SONNET, 20_000, 0)

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlab.reports.figures import NONE, exact, plain, show
-from compactlab.reports.text import clean, counted, listed, shorten
+from compactlab.reports.render.text import NONE, clean, counted, exact, listed, plain, shorten, show
 
 
 @pytest.mark.parametrize(
@@ -73,8 +72,8 @@ def test_words() -> None:
 
 
 def test_every_cause_has_a_look_of_its_own() -> None:
-    from compactlab.reports.charts.palette import cause_colours
-    from compactlab.sim.causes import CAUSES
+    from compactlab.reports.charts.drawing import cause_colours
+    from compactlab.sim.cache.causes import CAUSES
 
     looks = cause_colours()
     assert set(looks) == set(CAUSES)
@@ -82,7 +81,7 @@ def test_every_cause_has_a_look_of_its_own() -> None:
 
 
 def test_side_calls_are_in_the_chart_of_causes(make: Any) -> None:
-    from compactlab.reports.aggregate import causes_of
+    from compactlab.reports.analysis.aggregate import causes_of
 
     assert causes_of([make("auto_compact()", side=0.5)])["compaction_call"] == 700
     assert causes_of([make("auto_compact()")])["compaction_call"] == 0

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 
-from compactlab.reports.columns import columns
-from compactlab.reports.comparison import comparisons
-from compactlab.reports.notes import notes, summaries
-from compactlab.reports.provenance import provenance
-from compactlab.reports.table import table
-from compactlab.sim.results import Results
-from compactlab.sim.run import Run
+from compactlab.reports.analysis.columns import columns
+from compactlab.reports.analysis.comparison import comparisons
+from compactlab.reports.page.notes import notes, summaries
+from compactlab.reports.page.provenance import provenance
+from compactlab.reports.page.table import table
+from compactlab.sim.experiment.results import Results
+from compactlab.sim.experiment.run import Run
 
 FLUSH = "memory_flush() + auto_compact()"
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from compactlab.reports.catalogue import FORMATS, render
-from compactlab.sim.errors import UsageError
-from compactlab.sim.results import Results
+from compactlab.reports.page.catalogue import FORMATS, render
+from compactlab.sim.core.errors import UsageError
+from compactlab.sim.experiment.results import Results
 
 Check = Callable[[str, str], None]
 

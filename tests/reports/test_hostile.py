@@ -11,13 +11,11 @@ from typing import Any
 
 import pytest
 
-from compactlab.reports.catalogue import render
-from compactlab.reports.comma import harmless
-from compactlab.reports.markdown import code
-from compactlab.reports.provenance import command
-from compactlab.reports.text import clean
-from compactlab.sim.results import Results
-from compactlab.sim.run import Run
+from compactlab.reports.page.catalogue import render
+from compactlab.reports.page.provenance import command
+from compactlab.reports.render.text import clean, code, harmless
+from compactlab.sim.experiment.results import Results
+from compactlab.sim.experiment.run import Run
 from tests.hostile import inert
 
 Make = Callable[..., Run]

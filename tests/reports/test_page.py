@@ -13,22 +13,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlab.reports.advice import Advice
-from compactlab.reports.charts.palette import COLOURS, strategy_colours
-from compactlab.reports.columns import columns
-from compactlab.reports.comparison import comparisons
+from compactlab.reports.analysis.advice import Advice
+from compactlab.reports.analysis.columns import columns
+from compactlab.reports.analysis.comparison import comparisons
+from compactlab.reports.charts.drawing import COLOURS, strategy_colours
 from compactlab.reports.page.block import block, flags, series, written
 from compactlab.reports.page.conversations import conversations
 from compactlab.reports.page.differences import differences
 from compactlab.reports.page.grid import Grid, Line, figures
 from compactlab.reports.page.page import page, write
+from compactlab.reports.page.provenance import command
 from compactlab.reports.page.sections import chief, section
-from compactlab.reports.provenance import command
-from compactlab.sim.errors import UsageError
+from compactlab.sim.core.errors import UsageError
+from compactlab.sim.experiment.results import Results
+from compactlab.sim.experiment.run import Run
+from compactlab.sim.experiment.tables import CALLS
 from compactlab.sim.metrics import METRICS
-from compactlab.sim.results import Results
-from compactlab.sim.run import Run
-from compactlab.sim.tables import CALLS
 from tests.reports.conftest import CUT, SUMMED, make, store
 from tests.reports.test_views import held
 

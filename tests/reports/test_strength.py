@@ -5,14 +5,14 @@ from dataclasses import replace
 
 import pytest
 
-from compactlab.reports.advice import Advice
-from compactlab.reports.brief import picks
-from compactlab.reports.comparison import Comparison, comparisons
-from compactlab.reports.pairwise.match import within
-from compactlab.reports.pairwise.told import seen, sentences
-from compactlab.reports.verdict import verdict
-from compactlab.sim.results import Results
-from compactlab.sim.run import Run
+from compactlab.reports.analysis.advice import Advice
+from compactlab.reports.analysis.comparison import Comparison, comparisons
+from compactlab.reports.compare.match import within
+from compactlab.reports.compare.table import seen, sentences
+from compactlab.reports.page.brief import picks
+from compactlab.reports.page.verdict import verdict
+from compactlab.sim.experiment.results import Results
+from compactlab.sim.experiment.run import Run
 
 Make = Callable[..., Run]
 Store = Callable[..., Results]

@@ -3,14 +3,13 @@
 import json
 from collections.abc import Callable
 
-from compactlab.reports.catalogue import render
-from compactlab.reports.columns import marks
-from compactlab.reports.comparison import Comparison, comparisons
-from compactlab.reports.notes import legend, notes
-from compactlab.reports.scope import scope
-from compactlab.reports.verdict import verdict
-from compactlab.sim.results import Results
-from compactlab.sim.run import Run
+from compactlab.reports.analysis.columns import marks
+from compactlab.reports.analysis.comparison import Comparison, comparisons, scope
+from compactlab.reports.page.catalogue import render
+from compactlab.reports.page.notes import legend, notes
+from compactlab.reports.page.verdict import verdict
+from compactlab.sim.experiment.results import Results
+from compactlab.sim.experiment.run import Run
 
 Make = Callable[..., Run]
 Store = Callable[..., Results]

@@ -11,20 +11,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compactlab.reports.explanation import one_call
-from compactlab.reports.setting import set_page
-from compactlab.reports.text import clean
-from compactlab.reports.views import Chosen, View, view_of, views
-from compactlab.reports.views.choice import size_of
-from compactlab.reports.views.terminal import in_lines
-from compactlab.sim.account import account
-from compactlab.sim.conversation import Conversation, Fact, Need
-from compactlab.sim.diff.line import STILL
-from compactlab.sim.message import Message, Part, Source
+from compactlab.reports.explain.account import account
+from compactlab.reports.explain.compaction import View, in_lines, view_of
+from compactlab.reports.explain.explanation import one_call
+from compactlab.reports.page.views import Chosen, size_of, views
+from compactlab.reports.render.setting import set_page
+from compactlab.reports.render.text import clean
+from compactlab.sim.core.conversation import Conversation, Fact, Need
+from compactlab.sim.core.message import Message, Part, Source
+from compactlab.sim.experiment.compaction_diff import STILL
+from compactlab.sim.experiment.results import Results
+from compactlab.sim.experiment.table import NO_ROWS, Rows
+from compactlab.sim.experiment.tables import TABLES, VIEWS
 from compactlab.sim.metrics import Reading
-from compactlab.sim.results import Results
-from compactlab.sim.tables import NO_ROWS, TABLES, Rows
-from compactlab.sim.tables.views import VIEWS
 from tests.reports.test_hostile import HOSTILE
 from tests.sim.replayed.conftest import Kit
 from tests.sim.replayed.rewritten import replays

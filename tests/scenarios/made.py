@@ -10,10 +10,10 @@ from itertools import accumulate
 import pytest
 
 from compactlab.scenarios.catalogue import SCENARIOS
-from compactlab.scenarios.plot.story import Story
-from compactlab.sim.conversation import Conversation, Fact
-from compactlab.sim.message import Message, Part
-from compactlab.sim.tokens import Tokenizer
+from compactlab.scenarios.engine.story import Story
+from compactlab.sim.core.conversation import Conversation, Fact
+from compactlab.sim.core.message import Message, Part
+from compactlab.sim.core.tokens import Tokenizer
 
 STORIES: dict[str, type[Story]] = {
     name: cls for name, cls in SCENARIOS.items() if issubclass(cls, Story)

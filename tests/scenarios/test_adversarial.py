@@ -8,16 +8,21 @@ from itertools import chain
 import pytest
 
 from compactlab import api
-from compactlab.scenarios.adversarial import Adversarial
-from compactlab.scenarios.hostile_texts import CALL_IDS, LOOK_ALIKES, MESSAGE_IDS, SCRIPTS
-from compactlab.sim.conversation import Conversation
-from compactlab.sim.facts.wording import Wording
-from compactlab.sim.message import Message, Part
-from compactlab.sim.replay import record
-from compactlab.sim.run import Run
-from compactlab.sim.tokens import Tokenizer
+from compactlab.scenarios.adversarial import (
+    CALL_IDS,
+    LOOK_ALIKES,
+    MESSAGE_IDS,
+    SCRIPTS,
+    Adversarial,
+)
+from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.core.message import Message, Part
+from compactlab.sim.core.tokens import Tokenizer
+from compactlab.sim.experiment.run import Run
+from compactlab.sim.facts.evidence import Wording
+from compactlab.sim.replay.replay import record
 from compactlab.strategies.catalogue import LINE_UP, find_strategy
-from compactlab.summarizers.catalogue import SUMMARIZERS, find_summarizer
+from compactlab.strategies.summarizers.catalogue import SUMMARIZERS, find_summarizer
 from tests.scenarios.made import SEEDS, made, stated, written
 
 SPEC = "adversarial(tokens=20000)"

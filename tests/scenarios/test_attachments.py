@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from compactlab.scenarios.attachments import attached_text
+from compactlab.scenarios.readers.claude_code import attached_text
 
 SEEN: list[tuple[dict[str, Any], str]] = [
     ({"type": "hook_success", "content": "be kind", "stdout": "x"}, "be kind"),

@@ -7,14 +7,13 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlab.scenarios.plot.branches import Trunk, planned
-from compactlab.scenarios.plot.domain import Domain, Mix, words
-from compactlab.scenarios.plot.draft import Draft
-from compactlab.scenarios.plot.plan import Planner
-from compactlab.scenarios.plot.profile import find_profile
-from compactlab.scenarios.plot.thread import Thread
-from compactlab.sim.message import Source
-from compactlab.sim.stream import stream
+from compactlab.scenarios.engine.branches import Trunk, planned
+from compactlab.scenarios.engine.domain import Domain, Mix, words
+from compactlab.scenarios.engine.plan import Planner, Thread
+from compactlab.scenarios.engine.profile import find_profile
+from compactlab.scenarios.engine.world import Draft
+from compactlab.sim.core.message import Source
+from compactlab.sim.core.stream import stream
 
 DOMAIN = Domain(
     words={},

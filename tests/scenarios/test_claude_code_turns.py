@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from compactlab.scenarios import transcript as transcripts
-from compactlab.sim.conversation import Conversation
+from compactlab.scenarios.readers import transcript as transcripts
+from compactlab.sim.core.conversation import Conversation
 
 Transcript = Callable[..., Path]
 

@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compactlab.scenarios.coding_agent import CodingAgent
-from compactlab.scenarios.coding_repository import Repository
-from compactlab.scenarios.plot.profile import find_profile
-from compactlab.sim.conversation import Conversation
-from compactlab.sim.message import Part
-from compactlab.sim.stream import stream
-from compactlab.sim.tokens import Tokenizer
+from compactlab.scenarios.coding_world import Repository
+from compactlab.scenarios.engine.profile import find_profile
+from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.core.message import Part
+from compactlab.sim.core.stream import stream
+from compactlab.sim.core.tokens import Tokenizer
 
 
 @pytest.fixture(scope="module")

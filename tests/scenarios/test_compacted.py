@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from compactlab.scenarios.compacted import read_compacted
-from compactlab.sim.errors import InputError
+from compactlab.scenarios.readers.transcript import read_compacted
+from compactlab.sim.core.errors import InputError
 
 
 def wrote(tmp_path: Path, data: str | bytes) -> Path:

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from compactlab.scenarios.facts_file import read_facts
-from compactlab.sim.conversation import Conversation, Fact, Need
-from compactlab.sim.errors import InputError
-from compactlab.sim.message import Call, Message, Source, verbatim
+from compactlab.scenarios.readers.facts_file import read_facts
+from compactlab.sim.core.conversation import Conversation, Fact, Need
+from compactlab.sim.core.errors import InputError
+from compactlab.sim.core.message import Call, Message, Source, verbatim
 
 
 def said(id: str, text: str, role: Any = "user") -> Message:

@@ -10,21 +10,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlab.scenarios.fitting.closeness import (
+from compactlab.scenarios.engine.profile import Breaks, Spread, find_profile, profile_of
+from compactlab.scenarios.fitting import (
+    BREAK_FROM,
     Row,
+    Samples,
     closeness,
+    estimate,
     kolmogorov_smirnov,
+    measure,
+    pauses,
+    quantile,
     quantiles,
+    spread,
     worst,
 )
-from compactlab.scenarios.fitting.estimate import BREAK_FROM, estimate, pauses, quantile, spread
-from compactlab.scenarios.fitting.samples import Samples, measure
-from compactlab.scenarios.plot.profile import Breaks, Spread, find_profile, profile_of
 from compactlab.scenarios.research_assistant import ResearchAssistant
-from compactlab.sim.conversation import Conversation, Event, Rewind
-from compactlab.sim.message import Call, Message, Part, Role, verbatim
-from compactlab.sim.section import Section, parse_toml
-from compactlab.sim.stream import stream
+from compactlab.sim.core.conversation import Conversation, Event, Rewind
+from compactlab.sim.core.message import Call, Message, Part, Role, verbatim
+from compactlab.sim.core.stream import stream
+from compactlab.sim.core.toml import Section, parse_toml
 
 CODING = find_profile("coding")
 

@@ -6,8 +6,8 @@ from collections import defaultdict
 
 import pytest
 
-from compactlab.sim.conversation import Conversation, Fact
-from compactlab.sim.message import Message
+from compactlab.sim.core.conversation import Conversation, Fact
+from compactlab.sim.core.message import Message
 from tests.scenarios.made import FAMILIES, SEEDS, STORIES, all_made, made, stated
 from tests.scenarios.test_scenarios_told import lags_of
 

@@ -8,7 +8,7 @@ import struct
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlab.scenarios.images import MOST_TOKENS, UNKNOWN_TOKENS, image_tokens
+from compactlab.scenarios.readers.blocks import MOST_TOKENS, UNKNOWN_TOKENS, image_tokens
 
 
 def png(width: int, height: int) -> str:

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlab.scenarios import jsonl, transcript
-from compactlab.sim.errors import InputError
+from compactlab.scenarios.readers import jsonl, transcript
+from compactlab.sim.core.errors import InputError
 
 HELLO = b'{"role":"user","content":"hello"}\n'
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from compactlab.scenarios import locomo
-from compactlab.scenarios import transcript as transcripts
-from compactlab.sim.conversation import Conversation
-from compactlab.sim.errors import InputError
-from compactlab.sim.message import Source
+from compactlab.scenarios.readers import locomo
+from compactlab.scenarios.readers import transcript as transcripts
+from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.core.errors import InputError
+from compactlab.sim.core.message import Source
 
 
 def turn(id: str, speaker: str, text: str, **more: str) -> dict[str, str]:

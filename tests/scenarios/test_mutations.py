@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compactlab.scenarios import transcript as transcripts
-from compactlab.scenarios.transcript import Format
-from compactlab.sim.errors import InputError
+from compactlab.scenarios.readers import transcript as transcripts
+from compactlab.scenarios.readers.transcript import Format
+from compactlab.sim.core.errors import InputError
 
 NOON = "2026-01-01T12:00:00.000Z"
 

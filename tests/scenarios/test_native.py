@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compactlab.scenarios import native
-from compactlab.scenarios import transcript as transcripts
-from compactlab.sim.conversation import Compaction, Conversation, Fact, Need, Rewind
-from compactlab.sim.errors import InputError
-from compactlab.sim.message import Call, Message, Part, Source, Usage, verbatim
+from compactlab.scenarios.readers import native
+from compactlab.scenarios.readers import transcript as transcripts
+from compactlab.sim.core.conversation import Compaction, Conversation, Fact, Need, Rewind
+from compactlab.sim.core.errors import InputError
+from compactlab.sim.core.message import Call, Message, Part, Source, Usage, verbatim
 
 Transcript = Callable[..., Path]
 Record = dict[str, Any]

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from compactlab.scenarios import transcript as transcripts
-from compactlab.sim.conversation import Conversation
-from compactlab.sim.errors import InputError
+from compactlab.scenarios.readers import transcript as transcripts
+from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.core.errors import InputError
 
 Transcript = Callable[..., Path]
 

@@ -7,8 +7,8 @@ from statistics import median
 
 import pytest
 
-from compactlab.scenarios.plot.profile import find_profile
-from compactlab.sim.conversation import Conversation
+from compactlab.scenarios.engine.profile import find_profile
+from compactlab.sim.core.conversation import Conversation
 from tests.scenarios.made import SEEDS, all_made, made, stated
 
 MINUTE, HOUR, DAY = 60, 3_600, 86_400

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from compactlab.scenarios import transcript as transcripts
-from compactlab.sim.conversation import Conversation, Rewind
-from compactlab.sim.errors import InputError
-from compactlab.sim.message import Call, Usage
+from compactlab.scenarios.readers import transcript as transcripts
+from compactlab.sim.core.conversation import Conversation, Rewind
+from compactlab.sim.core.errors import InputError
+from compactlab.sim.core.message import Call, Usage
 
 Transcript = Callable[..., Path]
 Record = dict[str, Any]

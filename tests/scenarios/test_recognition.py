@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from compactlab.scenarios import jsonl
-from compactlab.scenarios import transcript as transcripts
-from compactlab.scenarios.clients import SHAPES
-from compactlab.sim.errors import InputError
+from compactlab.scenarios.readers import jsonl
+from compactlab.scenarios.readers import transcript as transcripts
+from compactlab.scenarios.readers.clients import SHAPES
+from compactlab.sim.core.errors import InputError
 from tests.scenarios.spoken import FILES, NOON, text, write
 from tests.scenarios.test_mutations import STORIES
 

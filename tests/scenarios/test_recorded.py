@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from compactlab.scenarios import transcript as transcripts
-from compactlab.sim.conversation import Conversation, Rewind
-from compactlab.sim.message import Usage
+from compactlab.scenarios.readers import transcript as transcripts
+from compactlab.sim.core.conversation import Conversation, Rewind
+from compactlab.sim.core.message import Usage
 
 SESSIONS = {
     "entireio-cli": "claude-code",

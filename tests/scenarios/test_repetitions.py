@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 
 from compactlab.scenarios.repetitions import Repetitions
-from compactlab.sim.conversation import Conversation
+from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.facts.ledger import ledger_of
 from tests.scenarios.made import SEEDS, made, spans, stated
 

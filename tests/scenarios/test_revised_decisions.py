@@ -6,8 +6,8 @@ from collections import Counter
 
 import pytest
 
-from compactlab.scenarios.plot.phrases import POLARITY
-from compactlab.sim.conversation import Conversation, Fact
+from compactlab.scenarios.engine.phrases import POLARITY
+from compactlab.sim.core.conversation import Conversation, Fact
 from tests.scenarios.made import STORIES, all_made, stated
 from tests.scenarios.test_scenarios_facts import near
 

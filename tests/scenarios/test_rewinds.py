@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compactlab.scenarios.rewinds import Rewinds
-from compactlab.sim.conversation import Conversation, Fact, Rewind
+from compactlab.sim.core.conversation import Conversation, Fact, Rewind
+from compactlab.sim.core.message import Message
+from compactlab.sim.core.stream import stream
 from compactlab.sim.facts.ledger import ledger_of, numbers
-from compactlab.sim.message import Message
 from compactlab.sim.metrics import Reading, figures
-from compactlab.sim.replay import record
-from compactlab.sim.stream import stream
-from compactlab.strategies.keep_all import KeepAll
+from compactlab.sim.replay.replay import record
+from compactlab.strategies.controls import KeepAll
 from tests.scenarios.made import SEEDS, made, stated
 
 

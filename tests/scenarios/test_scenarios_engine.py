@@ -9,16 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlab.scenarios.plot.domain import Domain, Mix, Tool, words
-from compactlab.scenarios.plot.plan import Planner
-from compactlab.scenarios.plot.story import Story
-from compactlab.scenarios.plot.values import value
-from compactlab.scenarios.plot.world import World
-from compactlab.scenarios.plot.writer import Writer
-from compactlab.sim.conversation import Conversation, Rewind
+from compactlab.scenarios.engine.domain import Domain, Mix, Tool, Writer, value, words
+from compactlab.scenarios.engine.plan import Planner
+from compactlab.scenarios.engine.story import Story
+from compactlab.scenarios.engine.world import World
+from compactlab.sim.core.conversation import Conversation, Rewind
+from compactlab.sim.core.message import Message
+from compactlab.sim.core.stream import stream
 from compactlab.sim.facts.ledger import ledger_of
-from compactlab.sim.message import Message
-from compactlab.sim.stream import stream
 from tests.scenarios.made import size, spans, stated
 
 AREAS = words("north south east west hill lake port mill dock moor glen vale ford cape bay isle")

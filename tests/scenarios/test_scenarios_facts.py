@@ -11,10 +11,10 @@ from itertools import combinations
 
 import pytest
 
-from compactlab.scenarios.plot.values import WORDS
-from compactlab.sim.conversation import Fact
-from compactlab.sim.facts.wording import Wording
-from compactlab.sim.tokens import encoding
+from compactlab.scenarios.engine.domain import WORDS
+from compactlab.sim.core.conversation import Fact
+from compactlab.sim.core.tokens import encoding
+from compactlab.sim.facts.evidence import Wording
 from tests.scenarios.made import SEEDS, SIZES, STORIES, all_made, made, places, size, spans, stated
 
 pytestmark = pytest.mark.parametrize("name", STORIES)

@@ -11,12 +11,11 @@ from typing import get_args
 
 import pytest
 
-from compactlab import summarizers
-from compactlab.scenarios.plot.domain import SAYS
-from compactlab.scenarios.plot.phrases import FAMILIES, POLARITY, Family, Polarity
-from compactlab.sim.conversation import Conversation, Fact, FactType
-from compactlab.sim.facts.wording import Wording
-from compactlab.strategies import mechanisms
+from compactlab.scenarios.engine.domain import SAYS
+from compactlab.scenarios.engine.phrases import FAMILIES, POLARITY, Family, Polarity
+from compactlab.sim.core.conversation import Conversation, Fact, FactType
+from compactlab.sim.facts.evidence import Wording
+from compactlab.strategies import mechanisms, summarizers
 from tests.scenarios.made import SIZES, STORIES, all_made, made, spans, stated
 
 OLD, NEW = "otter-4f9a-21c7-e08b", "raven-77aa-9c3e-5d10"
@@ -115,7 +114,7 @@ CUES = list(cues())
 
 
 def test_there_are_rules_to_be_compared_with() -> None:
-    assert {module.rpartition(".")[2] for module, _ in CUES} >= {"scripted_writer", "fields"}
+    assert {module.rpartition(".")[2] for module, _ in CUES} >= {"writer", "checklist"}
     assert any(pattern.search("We agreed on tabs.") for _, pattern in CUES)
 
 

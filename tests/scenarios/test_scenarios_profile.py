@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlab.scenarios.catalogue import find_scenario
-from compactlab.scenarios.content import of_scenario
-from compactlab.scenarios.plot.profile import (
+from compactlab.scenarios.catalogue import content_of_scenario, find_scenario
+from compactlab.scenarios.engine.profile import (
     BUILT_IN,
     SHARES,
     SPEAKERS,
@@ -22,9 +21,9 @@ from compactlab.scenarios.plot.profile import (
     find_profile,
     profile_of,
 )
-from compactlab.sim.errors import InputError, UsageError
-from compactlab.sim.section import Section, parse_toml
-from compactlab.sim.stream import stream
+from compactlab.sim.core.errors import InputError, UsageError
+from compactlab.sim.core.stream import stream
+from compactlab.sim.core.toml import Section, parse_toml
 
 NAMES = st.text(max_size=6)
 FIGURE = st.floats(0.001, 1e6)
@@ -131,12 +130,14 @@ def test_a_conversation_is_another_with_another_profile_and_not_with_a_comment_i
     text = file_of("chat").read_text("utf-8")
     own.write_text(text, "utf-8")
     spec = f"support_chat(profile='{own}')"
-    before = of_scenario(find_scenario(spec))
+    before = content_of_scenario(find_scenario(spec))
     own.write_text(f"# A word.\n{text}", "utf-8")
-    assert of_scenario(find_scenario(spec)) == before
+    assert content_of_scenario(find_scenario(spec)) == before
     own.write_text(text.replace("median = ", "median = 1", 1), "utf-8")
-    assert of_scenario(find_scenario(spec)) != before
+    assert content_of_scenario(find_scenario(spec)) != before
     own.unlink()
-    assert "No such file" in of_scenario(find_scenario(spec))
-    plain = [of_scenario(find_scenario(f"support_chat(profile='{n}')")) for n in ("chat", "days")]
+    assert "No such file" in content_of_scenario(find_scenario(spec))
+    plain = [
+        content_of_scenario(find_scenario(f"support_chat(profile='{n}')")) for n in ("chat", "days")
+    ]
     assert plain[0].split()[-1] != plain[1].split()[-1]

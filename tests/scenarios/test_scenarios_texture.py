@@ -9,14 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlab.scenarios.plot.domain import Lags, Mix
-from compactlab.scenarios.plot.draft import Draft
-from compactlab.scenarios.plot.phrases import FAMILIES, POLARITY
-from compactlab.scenarios.plot.plan import Planner
-from compactlab.scenarios.plot.profile import Breaks, Spread, find_profile
-from compactlab.scenarios.plot.thread import Thread
-from compactlab.sim.message import Message
-from compactlab.sim.stream import stream
+from compactlab.scenarios.engine.domain import Lags, Mix
+from compactlab.scenarios.engine.phrases import FAMILIES, POLARITY
+from compactlab.scenarios.engine.plan import Planner, Thread
+from compactlab.scenarios.engine.profile import Breaks, Spread, find_profile
+from compactlab.scenarios.engine.world import Draft
+from compactlab.sim.core.message import Message
+from compactlab.sim.core.stream import stream
 from tests.scenarios.made import STORIES, size
 
 HALF = STORIES["half_thoughts"].domain

@@ -9,15 +9,15 @@ from typing import get_args
 
 import pytest
 
-from compactlab.scenarios import native
-from compactlab.scenarios.plot.plan import FIRST
-from compactlab.sim.conversation import Conversation, FactType
+from compactlab.scenarios.engine.plan import FIRST
+from compactlab.scenarios.readers import native
+from compactlab.sim.core.conversation import Conversation, FactType
+from compactlab.sim.core.message import Source
+from compactlab.sim.core.spec import build, parse_spec
+from compactlab.sim.core.tokens import Tokenizer
+from compactlab.sim.facts.evidence import Wording
 from compactlab.sim.facts.ledger import ledger_of
-from compactlab.sim.facts.wording import Wording
-from compactlab.sim.identifiers import used
-from compactlab.sim.message import Source
-from compactlab.sim.spec import build, parse_spec
-from compactlab.sim.tokens import Tokenizer
+from compactlab.sim.facts.needs import used
 from tests.scenarios.made import (
     FAMILIES,
     SEEDS,
@@ -232,7 +232,7 @@ def test_a_spec_names_it_and_nonsense_is_refused(name: str) -> None:
 
 @of_all
 def test_any_profile_will_do(name: str, tmp_path: Path) -> None:
-    from compactlab.scenarios.plot.profile import find_profile
+    from compactlab.scenarios.engine.profile import find_profile
 
     own = STORIES[name]().profile
     file = tmp_path / "own.toml"

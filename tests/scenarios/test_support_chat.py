@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from statistics import median
 
-from compactlab.sim.message import Message
-from compactlab.sim.tokens import Tokenizer
+from compactlab.sim.core.message import Message
+from compactlab.sim.core.tokens import Tokenizer
 from tests.scenarios.made import all_made, places, stated
 
 

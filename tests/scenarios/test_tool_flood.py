@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from compactlab.scenarios.tool_flood import LONGEST, ToolFlood
-from compactlab.sim.conversation import Conversation
+from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.metrics import Reading, figures
-from compactlab.sim.replay import record
+from compactlab.sim.replay.replay import record
 from compactlab.strategies.catalogue import find_strategy
-from compactlab.strategies.mechanisms.history_split import KEPT_CHARS
-from compactlab.strategies.offload_outputs import OffloadOutputs
+from compactlab.strategies.gemini_cli import KEPT_CHARS
+from compactlab.strategies.openclaw.outputs import OffloadOutputs
 from tests.scenarios.made import SEEDS, made, stated
 
 GUARD = OffloadOutputs().max_text_chars

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from compactlab.scenarios import transcript as transcripts
 from compactlab.scenarios.catalogue import sources
-from compactlab.sim.errors import InputError
+from compactlab.scenarios.readers import transcript as transcripts
+from compactlab.sim.core.errors import InputError
 
 Transcript = Callable[..., Path]
 

@@ -17,9 +17,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compactlab.scenarios import transcript as transcripts
-from compactlab.sim.conversation import Conversation
-from compactlab.sim.errors import InputError
+from compactlab.scenarios.readers import transcript as transcripts
+from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.core.errors import InputError
 from tests.scenarios.spoken import FILES, write
 
 MARK = re.compile(r"\bw\d\d\b")

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from hypothesis import strategies as st
 
 from compactlab.sim import cache
-from compactlab.sim.bill import Bill
 from compactlab.sim.cache import CachePolicy, Lookup, Settings
-from compactlab.sim.message import Message, Part, PartType, Role, Source
-from compactlab.sim.messages import Messages
-from compactlab.sim.meter import Meter
-from compactlab.sim.model import Model
-from compactlab.sim.prompt import CLIENT_CONTEXT, TOOLS, Prompt
-from compactlab.sim.tokens import Tokenizer
-from compactlab.sim.view import View
+from compactlab.sim.cache.prompt import CLIENT_CONTEXT, TOOLS, Prompt
+from compactlab.sim.core.message import Message, Part, PartType, Role, Source
+from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.tokens import Tokenizer
+from compactlab.sim.core.view import View
+from compactlab.sim.models.model import Model
+from compactlab.sim.replay.bill import Bill
+from compactlab.sim.replay.meter import Meter
 
 QUICK = Tokenizer("chars4")
 

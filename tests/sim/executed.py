@@ -14,14 +14,14 @@ from typing import Any
 
 import compactlab
 from compactlab.api import plan
-from compactlab.scenarios import transcript
+from compactlab.scenarios.readers import transcript
 from compactlab.sim.cache import POLICIES
-from compactlab.sim.code import ENGINE, REDACTION, reached
-from compactlab.sim.run import parcel
-from compactlab.sim.shard import Shard, Task, forget
-from compactlab.sim.sweep import Experiment
+from compactlab.sim.experiment.code import ENGINE, REDACTION, reached
+from compactlab.sim.experiment.run import parcel
+from compactlab.sim.experiment.shard import Shard, Task, forget
+from compactlab.sim.experiment.sweep import Experiment
 from compactlab.strategies.catalogue import LINE_UP
-from compactlab.summarizers.catalogue import SUMMARIZERS
+from compactlab.strategies.summarizers.catalogue import SUMMARIZERS
 from tests.recordings import claude_code, written
 
 PACKAGE = Path(compactlab.__file__).parent

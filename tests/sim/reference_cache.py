@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from compactlab.sim.cache import Anthropic, Lookup, Settings
-from compactlab.sim.message import Message, Part
-from compactlab.sim.prompt import CLIENT_CONTEXT, TOOLS
-from compactlab.sim.tokens import Tokenizer
-from compactlab.sim.view import View
+from compactlab.sim.cache.prompt import CLIENT_CONTEXT, TOOLS
+from compactlab.sim.core.message import Message, Part
+from compactlab.sim.core.tokens import Tokenizer
+from compactlab.sim.core.view import View
 from tests.sim.drawn import Request
 
 Block = tuple[object, ...]

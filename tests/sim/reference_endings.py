@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from compactlab.sim.cache import Lookup, OpenaiEndings
-from compactlab.sim.view import View
+from compactlab.sim.core.view import View
 from tests.sim.drawn import QUICK, Request
 from tests.sim.reference_cache import Block, ends_of, sent_under, sizes_of
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from compactlab.sim.cache import Lookup
-from compactlab.sim.cache.automatic import Automatic
+from compactlab.sim.cache.prefixes import Automatic
 from tests.sim.drawn import QUICK, Client, Request
 from tests.sim.reference_cache import Block, sent_under, sizes_of
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from compactlab.sim.cache import Deepseek, Lookup
-from compactlab.sim.message import Message
+from compactlab.sim.core.message import Message
 from tests.sim.drawn import QUICK, Request
 from tests.sim.reference_cache import Block, shared_blocks, sizes_of
 from tests.sim.reference_endings import plain_blocks

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from compactlab.sim import cache
 from compactlab.sim.cache import Anthropic, Lookup
-from compactlab.sim.causes import CAUSES, explain
-from compactlab.sim.message import Message, Part
-from compactlab.sim.prompt import CLIENT_CONTEXT, Prompt
-from compactlab.sim.view import View
+from compactlab.sim.cache.causes import CAUSES, explain
+from compactlab.sim.cache.prompt import CLIENT_CONTEXT, Prompt
+from compactlab.sim.core.message import Message, Part
+from compactlab.sim.core.view import View
 from tests.sim.drawn import (
     GAP,
     LATENCY,

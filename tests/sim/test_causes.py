@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compactlab.sim.cache import Lookup
-from compactlab.sim.causes import CAUSES, explain
-from compactlab.sim.prompt import Prompt
-from compactlab.sim.view import View
+from compactlab.sim.cache.causes import CAUSES, explain
+from compactlab.sim.cache.prompt import Prompt
+from compactlab.sim.core.view import View
 from tests.sim.drawn import QUICK, sized, text, views
 
 SYSTEM = View((text("", size=100),))

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlab.sim.churn import Churn, Rate, read_churn, write_churn
-from compactlab.sim.errors import InputError
-from compactlab.sim.stream import stream
+from compactlab.sim.core.errors import InputError
+from compactlab.sim.core.stream import stream
+from compactlab.sim.replay.client import Churn, Rate, read_churn, write_churn
 
 
 @st.composite

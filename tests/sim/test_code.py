@@ -19,12 +19,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compactlab.sim import code
-from compactlab.sim.code import digest_of_classes, digest_of_file, digest_of_folder
-from compactlab.strategies.auto_compact import AutoCompact
+from compactlab.sim.experiment import code
+from compactlab.sim.experiment.code import digest_of_classes, digest_of_file, digest_of_folder
 from compactlab.strategies.catalogue import find_class
-from compactlab.strategies.keep_all import KeepAll
-from compactlab.strategies.sliding_window import SlidingWindow
+from compactlab.strategies.controls import KeepAll
+from compactlab.strategies.pi.compaction import AutoCompact
+from compactlab.strategies.windows import SlidingWindow
 
 FILES = {
     "idea/__init__.py": "from .within import x",
@@ -39,7 +39,7 @@ FILES = {
         "class Mine: pass\n"
     ),
     "idea/mine.toml": "keep = 1\n",
-    "idea/near.py": "import numpy\nimport compactlab.sim.view\n",
+    "idea/near.py": "import numpy\nimport compactlab.sim.core.view\n",
     "idea/far.py": "from idea.further import *\n",
     "idea/further.py": "from idea import mine  # a circle\n",
     "idea/here.py": "",
@@ -185,9 +185,9 @@ def test_who_finds_strategies_by_name_may_be_any_of_them(tmp_path: Path) -> None
     file = tmp_path / "mine.py"
     for word, named in (("one", False), ("f(compactlab.find_strategy('keep_all'))", True)):
         file.write_text(OWN.format(word))
-        assert ("compactlab.strategies.keep_all" in _reached(find_class(f"{file}:Mine"))) is named
+        assert ("compactlab.strategies.controls" in _reached(find_class(f"{file}:Mine"))) is named
     file.write_text(f"from compactlab import find_strategy\n{OWN.format('one')}")
-    assert "compactlab.strategies.keep_all" in _reached(find_class(f"{file}:Mine"))
+    assert "compactlab.strategies.controls" in _reached(find_class(f"{file}:Mine"))
 
 
 # --------------------------------------------------------------------------- what counts in a file
@@ -309,7 +309,10 @@ def test_versions_of_python_agree(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("version", ["3.11", "3.12", "3.13", "3.14"])
 def test_so_do_those_that_are_there(version: str) -> None:
-    told = "from compactlab.sim.code import *; print(*map(digest_of_folder, ('sim', 'reports')))"
+    told = (
+        "from compactlab.sim.experiment.code import *; "
+        "print(*map(digest_of_folder, ('sim', 'reports')))"
+    )
     try:
         done = subprocess.run(
             [f"python{version}", "-c", told],

@@ -9,21 +9,21 @@ from typing import Any
 
 import pytest
 
-from compactlab.sim import condition
-from compactlab.sim.churn import Churn, Rate
-from compactlab.sim.condition import Condition, Setting
-from compactlab.sim.conversation import Conversation
-from compactlab.sim.errors import InputError
-from compactlab.sim.message import Message, verbatim
-from compactlab.sim.model import Catalogue
-from compactlab.sim.rework import Closed
-from compactlab.sim.source import Source
-from compactlab.sim.sweep import Experiment
+from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.core.errors import InputError
+from compactlab.sim.core.message import Message, verbatim
+from compactlab.sim.experiment import conditions
+from compactlab.sim.experiment.conditions import Condition, Setting
+from compactlab.sim.experiment.sources import Source
+from compactlab.sim.experiment.sweep import Experiment
+from compactlab.sim.models.model import Catalogue
+from compactlab.sim.replay.client import Churn, Rate
+from compactlab.sim.replay.recovery import Closed
 from compactlab.strategies.catalogue import find_strategy
-from compactlab.strategies.keep_all import KeepAll
-from compactlab.strategies.sliding_window import SlidingWindow
-from compactlab.summarizers.catalogue import find_summarizer
-from compactlab.summarizers.lexrank import Lexrank
+from compactlab.strategies.controls import KeepAll
+from compactlab.strategies.summarizers.catalogue import find_summarizer
+from compactlab.strategies.summarizers.quoting import Lexrank
+from compactlab.strategies.windows import SlidingWindow
 
 OWN = {
     "models": {"gpt-55": {"window": 10_000, "cache": "none", "prices": {"input": 1, "output": 2}}}
@@ -76,7 +76,7 @@ def test_so_does_other_code_another_price_list_or_version(
     part: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = Condition(KEEP, "", Setting()).key
-    monkeypatch.setattr(condition, part, lambda *given, **more: "another")
+    monkeypatch.setattr(conditions, part, lambda *given, **more: "another")
     assert Condition(KEEP, "", Setting()).key != before
 
 
@@ -84,7 +84,7 @@ def test_so_does_other_code_of_the_summariser(monkeypatch: pytest.MonkeyPatch) -
     lexrank = find_summarizer("lexrank")
     before = Condition(KEEP, "", Setting(), lexrank)
     key, codes = before.key, {Lexrank: "another", SlidingWindow: before.code}
-    monkeypatch.setattr(condition, "digest_of_classes", lambda classes: codes[next(iter(classes))])
+    monkeypatch.setattr(conditions, "digest_of_classes", lambda classes: codes[next(iter(classes))])
     after = Condition(KEEP, "", Setting(), lexrank)
     assert after.code == before.code
     assert after.key != key
@@ -96,7 +96,7 @@ def test_a_pipeline_changes_with_the_code_of_any_of_its_parts(
     pipeline = find_strategy("sliding_window + keep_all + clear_tool_results")
     asked: list[str] = []
     monkeypatch.setattr(
-        condition, "digest_of_classes", lambda cs: asked.extend(c.__name__ for c in cs) or "x"
+        conditions, "digest_of_classes", lambda cs: asked.extend(c.__name__ for c in cs) or "x"
     )
     assert Condition(pipeline, "", Setting()).code == "x"
     assert {"SlidingWindow", "KeepAll", "ClearToolResults"} <= set(asked)

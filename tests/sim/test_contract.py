@@ -11,14 +11,14 @@ from typing import ClassVar
 import msgspec
 import pytest
 
-from compactlab.sim.contract import RULES, check_strategy
-from compactlab.sim.contract.draw import WINDOWS, draw
-from compactlab.sim.conversation import Rewind
-from compactlab.sim.host import Host
-from compactlab.sim.message import Message, Part, Source
-from compactlab.sim.messages import Messages
-from compactlab.sim.strategy import Pipeline, Strategy
-from compactlab.sim.view import View
+from compactlab.sim.core.conversation import Rewind
+from compactlab.sim.core.message import Message, Part, Source
+from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.view import View
+from compactlab.sim.replay.host import Host
+from compactlab.sim.replay.strategy import Pipeline, Strategy
+from compactlab.testing.contract import RULES, check_strategy
+from compactlab.testing.drawn import WINDOWS, draw
 
 
 def invented(text: str, kind: str, *sources: str) -> Message:

@@ -10,8 +10,8 @@ from contextlib import suppress
 
 import pytest
 
-from compactlab.sim import deadline as module
-from compactlab.sim.deadline import OutOfTime, deadline
+from compactlab.sim.experiment import shard as module
+from compactlab.sim.experiment.shard import OutOfTime, deadline
 
 
 def loop() -> None:

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compactlab.sim.cache import POLICIES, Deepseek, DeepseekGrid, Lookup, Settings
-from compactlab.sim.causes import CAUSES
-from compactlab.sim.message import Message
-from compactlab.sim.view import View
+from compactlab.sim.cache.causes import CAUSES
+from compactlab.sim.core.message import Message
+from compactlab.sim.core.view import View
 from tests.sim.drawn import QUICK, Client, Request, billed, growing, model_under, requests, sized
 from tests.sim.reference_cache import sizes_of
 from tests.sim.reference_units import ReferenceUnits

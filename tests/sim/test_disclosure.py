@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from compactlab.sim.conversation import Conversation
-from compactlab.sim.disclosure import Disclosure, _renamed, under_aliases
-from compactlab.sim.redaction import Redactor
-from compactlab.sim.run import Run
-from compactlab.sim.source import Source
-from compactlab.sim.tables import Rows
+from compactlab.privacy import Redactor
+from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.experiment.disclosure import Disclosure, _renamed, under_aliases
+from compactlab.sim.experiment.run import Run
+from compactlab.sim.experiment.sources import Source
+from compactlab.sim.experiment.table import Rows
 
 MAIL = "ann@corp.example"
 

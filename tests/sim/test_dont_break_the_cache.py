@@ -21,11 +21,11 @@ from itertools import pairwise
 import pytest
 
 from compactlab.sim.cache import Anthropic, NoCache
-from compactlab.sim.message import Message, Usage
-from compactlab.sim.meter import Meter
-from compactlab.sim.model import Model, find_model
-from compactlab.sim.pricing import prices_of
-from compactlab.sim.view import View
+from compactlab.sim.core.message import Message, Usage
+from compactlab.sim.core.view import View
+from compactlab.sim.models.model import Model, find_model
+from compactlab.sim.models.pricing import prices_of
+from compactlab.sim.replay.meter import Meter
 from tests.sim.drawn import QUICK, sized, text
 
 JANUARY = datetime(2026, 1, 15, tzinfo=UTC).timestamp()

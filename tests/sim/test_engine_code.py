@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import compactlab
-from compactlab.sim import code
+from compactlab.sim.experiment import code
 from tests.compiled import interpreted
 
 PACKAGE = Path(compactlab.__file__).parent
@@ -40,16 +40,19 @@ def test_a_cell_executes_nothing_that_its_digests_do_not_cover(tmp_path: Path) -
     # Not because nothing was executed: most of the engine was, redaction too.
     engine = {str(path.relative_to(PACKAGE)) for path in code.reached([code.ENGINE]).values()}
     assert len(engine - set(told["executed"])) < len(engine) / 5
-    assert {"sim/cache/paged.py", "sim/redaction/redactor.py"} <= set(told["executed"])
+    assert {"sim/cache/paged.py", "privacy/redactor.py"} <= set(told["executed"])
 
 
 def test_what_only_looks_at_stores_or_runs_experiments_is_no_part_of_it() -> None:
-    engine = {name.split(".")[2] for name in code.reached([code.ENGINE])}
-    others = {"audit", "cluster", "contract", "merge", "results", "score", "selection", "store"}
-    assert not engine & (others | {"sweep", "workers"})
-    assert {"cache", "facts", "metrics", "parquet", "pricing", "redaction", "replay"} <= engine
+    engine = {name.removeprefix("compactlab.") for name in code.reached([code.ENGINE])}
+    rooms = {name.rpartition(".")[0] for name in engine}
+    experiment = {name.rpartition(".")[2] for name in engine if name.startswith("sim.experiment.")}
+    assert not {"reports", "reports.audit", "reports.score", "testing", "cli"} & rooms
+    assert not {"merge", "results", "store", "sweep", "workers"} & experiment
+    assert {"privacy", "sim.cache", "sim.facts", "sim.metrics", "sim.models", "sim.replay"} <= rooms
+    assert {"parquet", "run", "shard", "tables"} <= experiment
     hidden = code.reached([code.ENGINE], without=[code.REDACTION])
-    assert not [name for name in hidden if name.startswith("compactlab.sim.redaction")]
+    assert not [name for name in hidden if name.startswith("compactlab.privacy")]
 
 
 @pytest.fixture
@@ -103,16 +106,16 @@ def numbered(text: str) -> str:
         ("sim/cache/anthropic.py", commented),
         ("sim/cache/anthropic.py", redocumented),
         ("sim/metrics/recency.py", redocumented),
-        ("sim/models.toml", commented),
-        ("sim/audit/signs.py", commented),
-        ("sim/audit/signs.py", numbered),
-        ("sim/contract/rules.py", numbered),
-        ("sim/results.py", extended),
-        ("sim/store.py", extended),
-        ("sim/workers.py", numbered),
+        ("sim/models/models.toml", commented),
+        ("reports/audit/inquest.py", commented),
+        ("reports/audit/inquest.py", numbered),
+        ("testing/contract.py", numbered),
+        ("sim/experiment/results.py", extended),
+        ("sim/experiment/store.py", extended),
+        ("sim/experiment/workers.py", numbered),
         ("reports/__init__.py", extended),
-        ("reports/charts/loops.py", numbered),
-        ("strategies/keep_all.py", extended),
+        ("reports/charts/setbacks.py", numbered),
+        ("strategies/controls.py", extended),
         ("cli/run.py", extended),
         ("__init__.py", extended),
     ],
@@ -136,13 +139,13 @@ def test_a_number_in_any_module_of_it_is(copied: Path) -> None:
 
 
 def test_so_is_data_that_it_reads(copied: Path) -> None:
-    before, models = digests(), copied / "sim" / "models.toml"
+    before, models = digests(), copied / "sim" / "models" / "models.toml"
     models.write_text(f"{models.read_text('utf-8')}\n[another]\n", "utf-8")
     assert digests()[0] != before[0]
 
 
 def test_how_secrets_are_hidden_matters_where_they_are(copied: Path) -> None:
-    before, file = digests(), copied / "sim" / "redaction" / "finding.py"
+    before, file = digests(), copied / "privacy" / "finding.py"
     file.write_text(extended(file.read_text("utf-8")), "utf-8")
     after = digests()
     assert after[0] == before[0]
@@ -153,8 +156,8 @@ def test_how_secrets_are_hidden_matters_where_they_are(copied: Path) -> None:
 FILL = """
 import sys
 from compactlab.api import plan
-from compactlab.sim.store import Store
-from compactlab.sim.workers import ALONE
+from compactlab.sim.experiment.store import Store
+from compactlab.sim.experiment.workers import ALONE
 planned = plan(["coding_agent(turns=2, tokens=2000)"], ["keep_all", "sliding_window(keep=4)"])
 store = Store(sys.argv[1])
 with store.locked():
@@ -175,15 +178,19 @@ def test_finished_results_stay_until_a_figure_may_be_another(copied: Path, tmp_p
     assert cells() == 2
     for name in (
         "sim/cache/anthropic.py",
-        "strategies/sliding_window.py",
-        "scenarios/plot/plan.py",
+        "strategies/windows.py",
+        "scenarios/engine/plan.py",
     ):
         change(name, commented)
         change(name, redocumented)
-    for name in ("sim/audit/signs.py", "reports/charts/loops.py", "scenarios/pi.py"):
+    for name in (
+        "reports/audit/inquest.py",
+        "reports/charts/setbacks.py",
+        "scenarios/readers/pi.py",
+    ):
         change(name, extended)
     assert cells() == 0
-    change("strategies/mechanisms/cut.py", extended)
+    change("strategies/windows.py", extended)
     assert cells() == 1
     change("sim/cache/anthropic.py", extended)
     assert cells() == 2

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compactlab.sim.cache import POLICIES, Explicit, Lookup, Settings
-from compactlab.sim.causes import CAUSES
-from compactlab.sim.message import Message, Usage
-from compactlab.sim.prompt import CLIENT_CONTEXT, TOOLS
-from compactlab.sim.view import View
+from compactlab.sim.cache.causes import CAUSES
+from compactlab.sim.cache.prompt import CLIENT_CONTEXT, TOOLS
+from compactlab.sim.core.message import Message, Usage
+from compactlab.sim.core.view import View
 from tests.sim.drawn import (
     QUICK,
     Client,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from compactlab.sim.cache import Anthropic
-from compactlab.sim.message import Message
-from compactlab.sim.view import View
+from compactlab.sim.core.message import Message
+from compactlab.sim.core.view import View
 from tests.sim.drawn import Client, Request, sized, text
 
 START = View().append(sized("start", 1000))

@@ -10,10 +10,10 @@ import pytest
 
 from compactlab.api import plan
 from compactlab.naming import check_specs, planned_strategy
-from compactlab.sim.condition import Condition, Setting
-from compactlab.sim.errors import UsageError
-from compactlab.sim.foreign import Foreign, kind_of, loaded
-from compactlab.sim.strategy import Lifetime, Pipeline
+from compactlab.sim.core.errors import UsageError
+from compactlab.sim.experiment.conditions import Condition, Setting
+from compactlab.sim.experiment.foreign import Foreign, kind_of, loaded
+from compactlab.sim.replay.strategy import Lifetime, Pipeline
 from compactlab.strategies import KeepAll
 from compactlab.strategies.catalogue import find_strategy, known_strategy
 
@@ -87,7 +87,7 @@ def test_in_a_pipeline_it_keeps_its_place(own: str) -> None:
 
 def test_what_is_ours_is_as_it_was(own: str) -> None:
     assert known_strategy("keep_all") == KeepAll() == loaded(KeepAll())
-    ours = "compactlab.strategies.keep_all:KeepAll"
+    ours = "compactlab.strategies.controls:KeepAll"
     assert known_strategy(ours) == KeepAll()
     pipeline = known_strategy("auto_compact + context_recovery")
     assert loaded(pipeline) is pipeline

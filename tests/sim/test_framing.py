@@ -2,8 +2,7 @@
 
 import pytest
 
-from compactlab.sim.framing import branched, compacted, shell
-from compactlab.sim.message import Part, Source, verbatim
+from compactlab.sim.core.message import Part, Source, branched, compacted, shell, verbatim
 
 NOTES = Part("text", "so far", "summary", (Source("u1"),))
 

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from compactlab.sim.redaction import Redactor
-from compactlab.sim.redaction.finding import findings
+from compactlab.privacy import Redactor
+from compactlab.privacy.finding import findings
 
 NAMED = "[redacted Secret Keyword 1]"
 BASIC = "[redacted Basic Auth Credentials 1]"

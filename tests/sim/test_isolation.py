@@ -18,9 +18,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compactlab.sim import isolation
-from compactlab.sim.errors import InputError
-from compactlab.sim.isolation import Outcome, is_foreign, isolated, told
+from compactlab.sim.core import isolation
+from compactlab.sim.core.errors import InputError
+from compactlab.sim.core.isolation import Outcome, is_foreign, isolated, told
 from tests.cli.field import alive, deaf, gone, until
 
 pytestmark = pytest.mark.skipif(not Path("/proc").is_dir(), reason="no /proc to see processes in")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlab.sim.metrics.kaplan_meier import Life, kaplan_meier, restricted_mean, survival_at
+from compactlab.sim.metrics.survival import Life, kaplan_meier, restricted_mean, survival_at
 
 LIVES = st.lists(st.builds(Life, st.integers(0, 9), st.booleans()), max_size=30)
 

@@ -7,10 +7,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compactlab.sim.cache import Anthropic
-from compactlab.sim.cache.marks import Mark, check_marks, parse_marks, set_marks, walk, walk_further
-from compactlab.sim.message import Message
-from compactlab.sim.prompt import CLIENT_CONTEXT, TOOLS, Prompt
-from compactlab.sim.view import View
+from compactlab.sim.cache.entries import (
+    Mark,
+    check_marks,
+    parse_marks,
+    set_marks,
+    walk,
+    walk_further,
+)
+from compactlab.sim.cache.prompt import CLIENT_CONTEXT, TOOLS, Prompt
+from compactlab.sim.core.message import Message
+from compactlab.sim.core.view import View
 from tests.sim.drawn import OF_AGENTS, QUICK, ROLE, TEXT, part, sized, text, views
 from tests.sim.reference_cache import ReferenceCache, parts_of, without_old_thoughts
 

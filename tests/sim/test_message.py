@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlab.sim.message import Kind, Message, Part, Source, Usage, verbatim
+from compactlab.sim.core.message import Kind, Message, Part, Source, Usage, verbatim
 
 COUNT = st.integers(0, 10**6)
 USAGES = st.builds(Usage, COUNT, COUNT, COUNT, COUNT, COUNT)

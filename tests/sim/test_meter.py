@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compactlab.sim.bill import Bill
 from compactlab.sim.cache import Anthropic, CachePolicy, NoCache
-from compactlab.sim.causes import CAUSES
-from compactlab.sim.errors import ModelError
-from compactlab.sim.meter import Meter
-from compactlab.sim.model import Model, find_model
-from compactlab.sim.view import View
+from compactlab.sim.cache.causes import CAUSES
+from compactlab.sim.core.errors import ModelError
+from compactlab.sim.core.view import View
+from compactlab.sim.models.model import Model, find_model
+from compactlab.sim.replay.bill import Bill
+from compactlab.sim.replay.meter import Meter
 from tests.sim.drawn import QUICK, Request, billed, growing, model_under, requests, sized, text
 from tests.sim.reference_cache import blocks_of, shared_blocks, sizes_of
 

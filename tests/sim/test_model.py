@@ -10,10 +10,10 @@ import pytest
 from genai_prices.data_snapshot import get_snapshot
 
 from compactlab.sim.cache import Anthropic, NoCache
-from compactlab.sim.errors import ModelError
-from compactlab.sim.model import Catalogue, catalogue, find_model, replayable, tokenizer_of
-from compactlab.sim.pricing import prices_of
-from compactlab.sim.tokens import Tokenizer
+from compactlab.sim.core.errors import ModelError
+from compactlab.sim.core.tokens import Tokenizer
+from compactlab.sim.models.model import Catalogue, catalogue, find_model, replayable, tokenizer_of
+from compactlab.sim.models.pricing import prices_of
 
 # Section 1.2 of the notes on prompt caching: the shortest prefix that is stored.
 MINIMA = {

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compactlab.sim.cache import Anthropic, NoCache, Paged
-from compactlab.sim.errors import InputError
-from compactlab.sim.message import Usage
-from compactlab.sim.model import Catalogue, built_in, find_model
-from compactlab.sim.prefill import PRESETS
-from compactlab.sim.pricing import prices_of
-from compactlab.sim.tokens import Tokenizer
+from compactlab.sim.core.errors import InputError
+from compactlab.sim.core.message import Usage
+from compactlab.sim.core.tokens import Tokenizer
+from compactlab.sim.models.model import Catalogue, built_in, find_model
+from compactlab.sim.models.pricing import prices_of
+from compactlab.sim.models.rates import PRESETS
 
 WHOLE = """
 [providers.acme]

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compactlab.sim.cache import POLICIES, Lookup, OpenaiEndings, Settings
-from compactlab.sim.causes import CAUSES
-from compactlab.sim.message import Message, Role
-from compactlab.sim.prompt import CLIENT_CONTEXT
-from compactlab.sim.view import View
+from compactlab.sim.cache.causes import CAUSES
+from compactlab.sim.cache.prompt import CLIENT_CONTEXT
+from compactlab.sim.core.message import Message, Role
+from compactlab.sim.core.view import View
 from tests.sim.drawn import (
     QUICK,
     Client,

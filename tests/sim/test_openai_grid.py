@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compactlab.sim.cache import Lookup, OpenaiGrid, Settings
-from compactlab.sim.message import Message
-from compactlab.sim.view import View
+from compactlab.sim.core.message import Message
+from compactlab.sim.core.view import View
 from tests.sim.drawn import Client, Request, part, requests, sized, text
 from tests.sim.reference_prefixes import agree
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compactlab.sim.cache import Lookup, Paged
-from compactlab.sim.view import View
+from compactlab.sim.core.view import View
 from tests.sim.drawn import QUICK, SETTINGS, Client, Request, sized
 from tests.sim.reference_cache import sent_under, sizes_of
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlab.sim.message import Usage
-from compactlab.sim.prefill import PRESETS, Prefill
+from compactlab.sim.core.message import Usage
+from compactlab.sim.models.rates import PRESETS, Prefill
 
 SMALL, LARGE = PRESETS["8b"], PRESETS["70b"]
 MODELS = st.sampled_from([SMALL, LARGE])

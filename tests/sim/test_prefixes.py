@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 
 from compactlab.sim.cache import CachePolicy, Gemini, OpenaiGrid, Paged, Xai
 from compactlab.sim.cache import Request as Asked
-from compactlab.sim.cache.automatic import Automatic
-from compactlab.sim.cache.prefixes import Prefixes, _most
-from compactlab.sim.prompt import Prompt
-from compactlab.sim.view import View
+from compactlab.sim.cache.prefixes import Automatic, Prefixes, _most
+from compactlab.sim.cache.prompt import Prompt
+from compactlab.sim.core.view import View
 from tests.compiled import interpreted
 from tests.sim.drawn import QUICK, Client, Request, billed, growing, model_under, requests, sized
 from tests.sim.reference_cache import sizes_of

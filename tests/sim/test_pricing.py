@@ -10,10 +10,11 @@ from genai_prices import calc_price
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlab.sim.errors import ModelError
-from compactlab.sim.message import Usage
-from compactlab.sim.model import Catalogue, catalogue, find_model
-from compactlab.sim.pricing import Rates, TokenPrices, price_list, price_sheet, prices_of
+from compactlab.sim.core.errors import ModelError
+from compactlab.sim.core.message import Usage
+from compactlab.sim.models.model import Catalogue, catalogue, find_model
+from compactlab.sim.models.pricing import TokenPrices, price_list, price_sheet, prices_of
+from compactlab.sim.models.rates import Rates
 
 PRICES = sorted({model.price for model in catalogue().values()} - {""})
 FLAT_SINCE = datetime(2026, 3, 13, tzinfo=UTC).timestamp()

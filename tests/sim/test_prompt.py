@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlab.sim.blocks import forget_blocks
-from compactlab.sim.message import Message, Part
-from compactlab.sim.prompt import CLIENT_CONTEXT, Prompt
-from compactlab.sim.prompt import blocks_of as memory_of
-from compactlab.sim.tokens import Tokenizer
-from compactlab.sim.view import View
+from compactlab.sim.cache.prompt import CLIENT_CONTEXT, Prompt
+from compactlab.sim.core.blocks import blocks_of as memory_of
+from compactlab.sim.core.blocks import forget_blocks
+from compactlab.sim.core.message import Message, Part
+from compactlab.sim.core.tokens import Tokenizer
+from compactlab.sim.core.view import View
 from tests.sim.drawn import MESSAGES, QUICK, copied, sized, text, views
 from tests.sim.reference_cache import blocks_of, shared_blocks, sizes_of
 

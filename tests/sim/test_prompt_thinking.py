@@ -7,10 +7,10 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlab.sim.blocks import Blocks
-from compactlab.sim.message import Message, PartType, Role
-from compactlab.sim.prompt import Prompt
-from compactlab.sim.view import View
+from compactlab.sim.cache.prompt import Prompt
+from compactlab.sim.core.blocks import Blocks
+from compactlab.sim.core.message import Message, PartType, Role
+from compactlab.sim.core.view import View
 from tests.sim.drawn import QUICK, part, text, views
 from tests.sim.reference_cache import blocks_of as content_of
 from tests.sim.reference_cache import shared_blocks, sizes_of, without_old_thoughts

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from compactlab.sim.message import Message, verbatim
-from compactlab.sim.redaction import Redactor
-from compactlab.sim.redaction.finding import findings
+from compactlab.privacy import Redactor
+from compactlab.privacy.finding import findings
+from compactlab.sim.core.message import Message, verbatim
 
 # Put together here, so that nobody who looks for secrets finds any in this file.
 HEADER = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9"

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlab.sim.message import Message, Part, Source, verbatim
-from compactlab.sim.sanity import FAULTS, faults
-from compactlab.sim.summarize import SummaryRequest
+from compactlab.sim.core.message import Message, Part, Source, verbatim
+from compactlab.sim.replay.summarize import FAULTS, SummaryRequest, faults
 
 
 def said(id: str, text: str, role: str = "user") -> Message:

@@ -9,10 +9,10 @@ import msgspec
 import pytest
 
 import compactlab
-from compactlab.sim.conversation import Conversation, Fact, Need, Rewind
-from compactlab.sim.errors import InputError, UsageError
-from compactlab.sim.message import Call, Message, Part, Role, Source, verbatim
-from compactlab.sim.score import Score, spoken
+from compactlab.reports.score.score import Score, spoken
+from compactlab.sim.core.conversation import Conversation, Fact, Need, Rewind
+from compactlab.sim.core.errors import InputError, UsageError
+from compactlab.sim.core.message import Call, Message, Part, Role, Source, verbatim
 
 LONG = "The deploy target of the second service is eu-west-3, and nothing else counts for us."
 

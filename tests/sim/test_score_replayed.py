@@ -9,12 +9,12 @@ from msgspec.structs import replace
 
 import compactlab
 from compactlab.scenarios.coding_agent import CodingAgent
-from compactlab.sim.conversation import Conversation, Fact
-from compactlab.sim.message import Message, Source
-from compactlab.sim.replay import record
-from compactlab.sim.trace import Trace
+from compactlab.sim.core.conversation import Conversation, Fact
+from compactlab.sim.core.message import Message, Source
+from compactlab.sim.replay.replay import record
+from compactlab.sim.replay.trace import Trace
 from compactlab.strategies.catalogue import find_strategy
-from compactlab.summarizers.lexrank import Lexrank
+from compactlab.strategies.summarizers.quoting import Lexrank
 
 TALK = CodingAgent(turns=10, tokens=60_000).conversation(seed=1)
 STRATEGIES = [

@@ -8,10 +8,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlab.sim.condition import Condition, Setting
-from compactlab.sim.shard import FULL, Shard, Task, shards
-from compactlab.sim.source import Source
-from compactlab.strategies.sliding_window import SlidingWindow
+from compactlab.sim.experiment.conditions import Condition, Setting
+from compactlab.sim.experiment.shard import FULL, Shard, Task, shards
+from compactlab.sim.experiment.sources import Source
+from compactlab.strategies.windows import SlidingWindow
 
 SETTING = Setting(tables=("calls",))
 CONDITIONS = [Condition(SlidingWindow(keep=n), "", SETTING) for n in range(1, 3 * FULL)]

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlab.sim.errors import UsageError
-from compactlab.sim.spec import build, label_of, parse_spec, snake_case, spec_of
+from compactlab.sim.core.errors import UsageError
+from compactlab.sim.core.spec import build, label_of, parse_spec, snake_case, spec_of
 
 
 @dataclass(frozen=True)

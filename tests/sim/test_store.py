@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from compactlab.sim.errors import InputError, UsageError
-from compactlab.sim.run import Run, parcel
-from compactlab.sim.store import FAILED, Store
-from compactlab.sim.tables import RUNS, TABLES
-from compactlab.sim.whole_file import replace_file
+from compactlab.sim.core.errors import InputError, UsageError
+from compactlab.sim.core.files import replace_file
+from compactlab.sim.experiment.run import Run, parcel
+from compactlab.sim.experiment.store import FAILED, Store
+from compactlab.sim.experiment.tables import RUNS, TABLES
 
 CALLS = TABLES["calls"].filled({"call": [1, 2, 3]})
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlab.sim.stream import chooser, stream
+from compactlab.sim.core.stream import chooser, stream
 
 # Whoever changes it changes every generated conversation.
 PINNED = 0.43999011239977803
@@ -38,7 +38,7 @@ def test_where_one_name_ends_and_the_next_begins_makes_a_difference() -> None:
 
 @pytest.mark.parametrize("seed", ["0", "1", "random"])
 def test_the_draws_are_the_same_in_every_process_and_stay_so(seed: str) -> None:
-    code = "from compactlab.sim.stream import stream; print(stream(7, 'gaps', 3).random())"
+    code = "from compactlab.sim.core.stream import stream; print(stream(7, 'gaps', 3).random())"
     environment = {**os.environ, "PYTHONHASHSEED": seed}
     told = subprocess.run(
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from compactlab.sim.conversation import Conversation
-from compactlab.sim.message import Call, Message, Part, Source, verbatim
-from compactlab.sim.replay import record
-from compactlab.sim.summarize import Remembering, Summarizer, SummaryRequest
+from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.core.message import Call, Message, Part, Source, verbatim
+from compactlab.sim.replay.replay import record
+from compactlab.sim.replay.summarize import Remembering, Summarizer, SummaryRequest
 from compactlab.strategies.catalogue import find_strategy
-from compactlab.summarizers.catalogue import find_summarizer
+from compactlab.strategies.summarizers.catalogue import find_summarizer
 
 
 @dataclass(frozen=True)

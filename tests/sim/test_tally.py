@@ -10,10 +10,10 @@ import pytest
 
 import compactlab
 from compactlab.scenarios.support_chat import SupportChat
-from compactlab.sim import tally
-from compactlab.sim.conversation import Conversation
-from compactlab.sim.message import Message, Part, Source
-from compactlab.sim.tokens import Tokenizer, encoding, forget_counts
+from compactlab.sim.core import tokens
+from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.core.message import Message, Part, Source
+from compactlab.sim.core.tokens import Tokenizer, encoding, forget_counts
 
 TOKENIZER = Tokenizer("o200k_base", 1.1)
 
@@ -41,16 +41,16 @@ def test_counts_come_back_as_they_were() -> None:
     story = SupportChat(turns=4).conversation(1)
     forget_counts()
     before = sizes(story)
-    (counts,) = tally.unpacked(tally.packed([tally.counted(story)]))
+    (counts,) = tokens.unpacked(tokens.packed([tokens.counted(story)]))
     forget_counts()
-    tally.recall(story, counts)
+    tokens.recall(story, counts)
     assert len(encoding("o200k_base").counts) > len(story.messages) / 2
     assert sizes(story) == before
 
 
 def test_what_is_recalled_is_believed() -> None:
     long = "hello" * 4
-    tally.recall(talk(long, "world"), {"o200k_base": [10, -1]})
+    tokens.recall(talk(long, "world"), {"o200k_base": [10, -1]})
     assert sizes(talk(long, "world")) == [11, 1]
 
 
@@ -58,37 +58,37 @@ def test_but_not_more_tokens_than_there_are_bytes() -> None:
     """A store may be a stranger's, and so are the counts beside it."""
     counted = sizes(talk("hello", "w\N{SNOWMAN}"))
     forget_counts()
-    tally.recall(talk("hello", "w\N{SNOWMAN}"), {"o200k_base": [6, 10**15]})
+    tokens.recall(talk("hello", "w\N{SNOWMAN}"), {"o200k_base": [6, 10**15]})
     assert sizes(talk("hello", "w\N{SNOWMAN}")) == counted
 
 
 def test_nor_what_would_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    packed = tally.packed([{"o200k_base": [0] * 10_000}])
-    assert len(tally.unpacked(packed)[0]["o200k_base"]) == 10_000
-    monkeypatch.setattr(tally, "_MOST", 1_000)
-    assert tally.unpacked(packed) == []
+    packed = tokens.packed([{"o200k_base": [0] * 10_000}])
+    assert len(tokens.unpacked(packed)[0]["o200k_base"]) == 10_000
+    monkeypatch.setattr(tokens, "_MOST", 1_000)
+    assert tokens.unpacked(packed) == []
 
 
 def test_each_text_stands_once_and_what_nobody_counted_is_unknown() -> None:
     story = talk("hello", "world", "hello")
     TOKENIZER.text("world")
-    assert tally.counted(story) == {"o200k_base": [-1, 1]}
+    assert tokens.counted(story) == {"o200k_base": [-1, 1]}
 
 
 def test_nothing_is_kept_of_what_was_never_counted() -> None:
     encoding("o200k_base")
-    assert tally.counted(talk("hello")) == {}
+    assert tokens.counted(talk("hello")) == {}
 
 
 @pytest.mark.parametrize("counts", [{"o200k_base": [1_000]}, {"nobody_s": [1_000, 1_000]}])
-def test_the_counts_of_something_else_are_passed_over(counts: tally.Counts) -> None:
-    tally.recall(talk("hello", "world"), counts)
+def test_the_counts_of_something_else_are_passed_over(counts: tokens.Counts) -> None:
+    tokens.recall(talk("hello", "world"), counts)
     assert sizes(talk("hello", "world")) == [1, 1]
 
 
-@pytest.mark.parametrize("content", [b"", b"no file of counts", tally.packed([{"a": [1]}])[:-3]])
+@pytest.mark.parametrize("content", [b"", b"no file of counts", tokens.packed([{"a": [1]}])[:-3]])
 def test_what_is_damaged_is_counted_again(content: bytes) -> None:
-    assert tally.unpacked(content) == []
+    assert tokens.unpacked(content) == []
 
 
 def test_a_store_remembers_what_was_counted(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_a_store_remembers_what_was_counted(tmp_path: Path) -> None:
     assert prompt("keep_all") == 1
     # So as to see that nobody counts again, what is remembered is made wrong.
     (file,) = (tmp_path / "store" / ".counts").iterdir()
-    file.write_bytes(tally.packed([{"o200k_base": [5, 1]}]))
+    file.write_bytes(tokens.packed([{"o200k_base": [5, 1]}]))
     assert prompt("keep_none") == 5
     file.unlink()
     assert prompt("turn_slice(history_limit=1)") == 1

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from compactlab.sim import tokens
-from compactlab.sim.errors import CompactlabError, UsageError
-from compactlab.sim.message import Message, Part, Source
-from compactlab.sim.tokens import Tokenizer, chars4, encoding, forget_counts, utf16_length
+from compactlab.sim.core import tokens
+from compactlab.sim.core.errors import CompactlabError, UsageError
+from compactlab.sim.core.message import Message, Part, Source
+from compactlab.sim.core.tokens import Tokenizer, chars4, encoding, forget_counts, utf16_length
 
 ANY_TEXT = st.text(st.characters(categories=None))  # lone surrogates included
 

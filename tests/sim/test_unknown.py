@@ -1,6 +1,6 @@
 """What is said of a name that nobody knows: what is near, or a few of what there is."""
 
-from compactlab.sim.errors import unknown
+from compactlab.sim.core.errors import unknown
 
 MANY = [f"name_{number:03}" for number in range(150)]
 

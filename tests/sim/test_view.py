@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, rule
 
-from compactlab.sim.message import Message
-from compactlab.sim.messages import Messages
-from compactlab.sim.view import View
+from compactlab.sim.core.message import Message
+from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.view import View
 from tests.compiled import interpreted
 from tests.sim.drawn import sized, text
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from compactlab.sim.blocks import forget_blocks
-from compactlab.sim.message import Message
-from compactlab.sim.weight import remembered
+from compactlab.sim.core.blocks import forget_blocks
+from compactlab.sim.core.message import Message, remembered
 from tests.sim.drawn import sized
 
 

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlab.sim.cluster import DIED, Outcome
-from compactlab.sim.condition import Condition, Setting
-from compactlab.sim.run import Run
-from compactlab.sim.shard import Shard, Task
-from compactlab.sim.source import Source
-from compactlab.sim.workers import Work, Workers, _survived
+from compactlab.sim.experiment.conditions import Condition, Setting
+from compactlab.sim.experiment.run import Run
+from compactlab.sim.experiment.shard import Shard, Task
+from compactlab.sim.experiment.sources import Source
+from compactlab.sim.experiment.workers import DIED, Outcome, Work, Workers, _survived
 from compactlab.strategies import KeepAll, KeepNone, SlidingWindow
 
 

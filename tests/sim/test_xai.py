@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compactlab.sim.cache import POLICIES, Lookup, Xai
-from compactlab.sim.view import View
+from compactlab.sim.core.view import View
 from tests.sim.drawn import Client, Request, requests, sized
 from tests.sim.reference_prefixes import agree
 

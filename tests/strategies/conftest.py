@@ -11,17 +11,17 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
-from compactlab.sim.conversation import Conversation, Event, Rewind
-from compactlab.sim.host import Host
-from compactlab.sim.message import Call, Message, Part, Usage, verbatim
-from compactlab.sim.messages import Messages
-from compactlab.sim.model import Catalogue, built_in
-from compactlab.sim.replay import record
-from compactlab.sim.strategy import Strategy
-from compactlab.sim.summarize import Summarizer, SummaryRequest
-from compactlab.sim.tokens import Tokenizer
-from compactlab.sim.trace import Trace
-from compactlab.sim.view import View
+from compactlab.sim.core.conversation import Conversation, Event, Rewind
+from compactlab.sim.core.message import Call, Message, Part, Usage, verbatim
+from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.tokens import Tokenizer
+from compactlab.sim.core.view import View
+from compactlab.sim.models.model import Catalogue, built_in
+from compactlab.sim.replay.host import Host
+from compactlab.sim.replay.replay import record
+from compactlab.sim.replay.strategy import Strategy
+from compactlab.sim.replay.summarize import Summarizer, SummaryRequest
+from compactlab.sim.replay.trace import Trace
 
 MODEL = "claude-sonnet-4-5"
 # How a real model counts is measured anew now and then; the sizes of these stories are told once.

@@ -7,7 +7,7 @@ import pytest
 from compactlab.sim.metrics import Reading
 from compactlab.sim.metrics.behaviour import tokens_added
 from compactlab.strategies.catalogue import LINE_UP, find_strategy
-from compactlab.strategies.mechanisms.openclaw.sidecar import HEADER
+from compactlab.strategies.openclaw.sidecar import HEADER
 
 MODEL = "claude-sonnet-4-5"
 DROPPING = ("keep_all", "keep_none", "random_keep", "sliding_window(keep=3)", "turn_slice")

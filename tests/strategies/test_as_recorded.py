@@ -5,8 +5,8 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from compactlab.sim.conversation import Compaction
-from compactlab.sim.message import Message, Part, Source
+from compactlab.sim.core.conversation import Compaction
+from compactlab.sim.core.message import Message, Part, Source
 from compactlab.strategies import AsRecorded
 
 NOTES = Message(

@@ -5,8 +5,8 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from compactlab.sim.errors import ModelError, UsageError
-from compactlab.sim.message import Call
+from compactlab.sim.core.errors import ModelError, UsageError
+from compactlab.sim.core.message import Call
 from compactlab.strategies import AutoCompact
 from compactlab.strategies.catalogue import find_strategy
 

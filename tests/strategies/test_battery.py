@@ -6,8 +6,8 @@ from functools import cache
 
 import pytest
 
-from compactlab.sim.contract import Violation, check_strategy
 from compactlab.strategies.catalogue import LINE_UP, find_strategy, strategies
+from compactlab.testing.contract import Violation, check_strategy
 
 # A size in which a strategy does within the battery's windows what it declares to break, where
 # its default is too large for that.

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
 
-from compactlab.sim.contract import check_strategy
-from compactlab.sim.strategy import Lifetime, Pipeline, Strategy
+from compactlab.sim.replay.strategy import Lifetime, Pipeline, Strategy
 from compactlab.strategies.catalogue import LINE_UP, find_strategy, strategies
+from compactlab.testing.contract import check_strategy
 
 
 def values(hint: Any, default: Any) -> st.SearchStrategy[Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from compactlab.sim.metrics import measure
-from compactlab.sim.replay import record
+from compactlab.sim.replay.replay import record
 from compactlab.strategies.catalogue import find_strategy
 
 SUMMARISING = (

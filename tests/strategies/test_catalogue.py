@@ -8,14 +8,14 @@ from types import SimpleNamespace
 import pytest
 
 from compactlab import strategies as face
-from compactlab.sim.errors import UsageError
-from compactlab.sim.spec import snake_case
+from compactlab.sim.core.errors import UsageError
+from compactlab.sim.core.spec import snake_case
 from compactlab.strategies import KeepAll, SlidingWindow, agents, catalogue
 from compactlab.strategies.catalogue import find_strategy, strategies
 
 OWN = """
 from dataclasses import dataclass
-from compactlab.sim.strategy import Strategy
+from compactlab.sim.replay.strategy import Strategy
 
 @dataclass(frozen=True)
 class LastMessage(Strategy):
@@ -92,7 +92,7 @@ def test_every_strategy_of_the_face_is_in_the_catalogue():
             "keep_all() + turn_slice(history_limit=3, repair=True)",
         ),
         ("compactlab.strategies:KeepAll", "keep_all()"),
-        ("compactlab.strategies.sliding_window:SlidingWindow(keep=2)", "sliding_window(keep=2)"),
+        ("compactlab.strategies.windows:SlidingWindow(keep=2)", "sliding_window(keep=2)"),
     ],
 )
 def test_a_text_names_a_strategy(text, spec):
@@ -136,7 +136,7 @@ def test_a_label_leaves_out_what_stands_at_its_default():
         ("random_keep(share='half')", "share must be a number"),
         ("turn_slice + keep_all", "session, turn, request"),
         ("compactlab.strategies:Nobody", "compactlab.strategies: there is no class 'Nobody'"),
-        ("compactlab.sim.view:View", "compactlab.sim.view:View is no strategy"),
+        ("compactlab.sim.core.view:View", "compactlab.sim.core.view:View is no strategy"),
         ("no.such.module:Class", "cannot be loaded: ModuleNotFoundError"),
         ("no/such/file.py:Class", "no/such/file.py cannot be loaded: there is no such file"),
         (":", "cannot be loaded"),

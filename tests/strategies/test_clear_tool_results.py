@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compactlab.sim.errors import UsageError
-from compactlab.sim.messages import Messages
-from compactlab.sim.strategy import Lifetime
+from compactlab.sim.core.errors import UsageError
+from compactlab.sim.core.messages import Messages
+from compactlab.sim.replay.strategy import Lifetime
 from compactlab.strategies import ClearToolResults
 from compactlab.strategies.catalogue import find_strategy
-from compactlab.strategies.mechanisms.clearing import Clearing, Past, clear_tool_uses
-from compactlab.strategies.mechanisms.langchain.approximate import approximate
+from compactlab.strategies.mechanisms.estimate import approximate
+from compactlab.strategies.providers import Clearing, Past, clear_tool_uses
 
 SMALL = ClearToolResults(trigger=600, keep=1)
 

@@ -7,12 +7,12 @@ from functools import cache
 import pytest
 
 from compactlab.scenarios.catalogue import find_scenario
-from compactlab.sim.conversation import Conversation
+from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.metrics import Reading, figures
-from compactlab.sim.replay import record
-from compactlab.sim.rework import Closed
+from compactlab.sim.replay.recovery import Closed
+from compactlab.sim.replay.replay import record
 from compactlab.strategies.catalogue import LINE_UP, find_strategy
-from compactlab.summarizers.catalogue import find_summarizer
+from compactlab.strategies.summarizers.catalogue import find_summarizer
 
 FAST = ("revised_decisions(tokens=20000)", "tool_flood(tokens=60000)")
 INPUTS = "clear_tool_results(trigger=8000, clear_tool_inputs=True)"

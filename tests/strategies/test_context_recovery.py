@@ -5,13 +5,13 @@ from dataclasses import dataclass, replace
 import msgspec
 import pytest
 
-from compactlab.sim.message import verbatim
+from compactlab.sim.core.message import verbatim
+from compactlab.sim.core.view import Phase
 from compactlab.sim.metrics import measure
-from compactlab.sim.phase import Phase
-from compactlab.sim.strategy import Pipeline, Strategy
+from compactlab.sim.replay.strategy import Pipeline, Strategy
 from compactlab.strategies import ContextRecovery
 from compactlab.strategies.catalogue import find_strategy
-from compactlab.strategies.mechanisms.openclaw.recovery import HEADING, INTRO
+from compactlab.strategies.openclaw.recovery import HEADING, INTRO
 
 AUTO = "auto_compact(reserve_tokens=1000, reserve_tokens_floor=0, keep_recent_tokens=400)"
 THREE = ContextRecovery(messages=3)

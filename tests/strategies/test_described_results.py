@@ -5,19 +5,19 @@ import json
 import msgspec
 import pytest
 
-from compactlab.sim.errors import UsageError
-from compactlab.sim.message import Message, verbatim
-from compactlab.sim.messages import Messages
+from compactlab.sim.core.errors import UsageError
+from compactlab.sim.core.message import Message, verbatim
+from compactlab.sim.core.messages import Messages
 from compactlab.strategies import DescribedResults
 from compactlab.strategies.catalogue import find_strategy
-from compactlab.strategies.mechanisms.description import (
+from compactlab.strategies.described_results import (
     AGAIN,
     describe,
     described,
     hermes_trigger,
     shrunk,
+    told_by_rule,
 )
-from compactlab.strategies.mechanisms.notice import told_by_rule
 
 # In a window of 4000 tokens it acts from 3400 on, and the two newest messages stay.
 SMALL = DescribedResults(tail_ratio=0.0, protect_last_n=2)

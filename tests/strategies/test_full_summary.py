@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from compactlab.sim.conversation import Conversation
-from compactlab.sim.errors import UsageError
-from compactlab.sim.message import Call, Message, Usage, verbatim
-from compactlab.sim.phase import Phase
+from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.core.errors import UsageError
+from compactlab.sim.core.message import Call, Message, Usage, verbatim
+from compactlab.sim.core.view import Phase
 from compactlab.strategies import FullSummary
 from compactlab.strategies.catalogue import find_strategy
-from compactlab.summarizers.catalogue import find_summarizer
+from compactlab.strategies.summarizers.catalogue import find_summarizer
 
 
 @pytest.fixture

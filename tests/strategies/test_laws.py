@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compactlab.sim.messages import Messages
+from compactlab.sim.core.messages import Messages
 from compactlab.strategies import (
     KeepAll,
     KeepNone,
@@ -15,10 +15,10 @@ from compactlab.strategies import (
     TokenBudget,
     TurnSlice,
 )
+from compactlab.strategies.mechanisms.cut import exchanges
 from compactlab.strategies.mechanisms.estimate import estimate_system
-from compactlab.strategies.mechanisms.exchange import exchanges
-from compactlab.strategies.mechanisms.openclaw.pairs import repair
-from compactlab.strategies.mechanisms.openclaw.planner import Budget, plan, static_tokens
+from compactlab.strategies.openclaw.pairs import repair
+from compactlab.strategies.openclaw.planner import Budget, plan, static_tokens
 
 FEW = settings(max_examples=50)
 

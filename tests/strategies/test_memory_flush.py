@@ -4,17 +4,17 @@ from dataclasses import dataclass
 
 import pytest
 
-from compactlab.sim.contract import check_strategy
-from compactlab.sim.errors import UsageError
-from compactlab.sim.memory import Remembered
-from compactlab.sim.message import Source
+from compactlab.sim.core.errors import UsageError
+from compactlab.sim.core.memory import Remembered
+from compactlab.sim.core.message import Source
+from compactlab.sim.core.view import Phase
 from compactlab.sim.metrics import Reading, figures
-from compactlab.sim.phase import Phase
-from compactlab.sim.strategy import Pipeline, Strategy
-from compactlab.sim.summarize import Written
+from compactlab.sim.replay.strategy import Pipeline, Strategy
+from compactlab.sim.replay.summarize import Written
 from compactlab.strategies import MemoryFlush
 from compactlab.strategies.catalogue import find_strategy
-from compactlab.strategies.memory_flush import REMINDER
+from compactlab.strategies.openclaw.flush import REMINDER
+from compactlab.testing.contract import check_strategy
 from tests.strategies.conftest import NoteTaker
 
 OLD = "2026.1.29"

@@ -5,12 +5,12 @@ from dataclasses import dataclass, field, replace
 import msgspec
 import pytest
 
-from compactlab.sim.memory import Remembered
-from compactlab.sim.message import Source, verbatim
-from compactlab.sim.phase import Phase
-from compactlab.sim.strategy import Pipeline, Strategy
+from compactlab.sim.core.memory import Remembered
+from compactlab.sim.core.message import Source, verbatim
+from compactlab.sim.core.view import Phase
+from compactlab.sim.replay.strategy import Pipeline, Strategy
 from compactlab.strategies import KeepAll, MemoryRecall
-from compactlab.strategies.memory_recall import CLOSES, OPENS
+from compactlab.strategies.openclaw.recall import CLOSES, OPENS
 
 PARSER = "the parser of the ledger is slow"
 PORT = "the server listens on port 8080"

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compactlab.sim.errors import UsageError
-from compactlab.sim.messages import Messages
+from compactlab.sim.core.errors import UsageError
+from compactlab.sim.core.messages import Messages
 from compactlab.strategies import ObservationMasking
 from compactlab.strategies.catalogue import find_strategy
-from compactlab.strategies.mechanisms.masking import Masking, mask_last_n, mask_window
+from compactlab.strategies.masking import Masking, mask_last_n, mask_window
 
 
 @pytest.fixture

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from compactlab.sim.errors import InputError
-from compactlab.sim.files import Folder
-from compactlab.sim.host import Host
-from compactlab.sim.model import find_model
-from compactlab.sim.replay import record
-from compactlab.strategies.offload_outputs import OffloadOutputs
-from compactlab.summarizers.catalogue import find_summarizer
+from compactlab.sim.core.errors import InputError
+from compactlab.sim.core.memory import Folder
+from compactlab.sim.models.model import find_model
+from compactlab.sim.replay.host import Host
+from compactlab.sim.replay.replay import record
+from compactlab.strategies.openclaw.outputs import OffloadOutputs
+from compactlab.strategies.summarizers.catalogue import find_summarizer
 
 SMALL = OffloadOutputs(max_text_chars=1_000, preview_chars=100)
 MODEL = "claude-sonnet-4-5"

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from compactlab.sim.conversation import Conversation, Fact, Need
-from compactlab.sim.errors import ContractError
-from compactlab.sim.message import Call, Message, Source, verbatim
-from compactlab.sim.metrics.forward import forward_need
-from compactlab.sim.metrics.reading import Reading
-from compactlab.sim.replay import record
+from compactlab.sim.core.conversation import Conversation, Fact, Need
+from compactlab.sim.core.errors import ContractError
+from compactlab.sim.core.message import Call, Message, Source, verbatim
+from compactlab.sim.metrics.continuity import forward_need
+from compactlab.sim.metrics.run_data import Reading
+from compactlab.sim.replay.replay import record
 from compactlab.strategies import KeepAll, Oracle
 from compactlab.strategies.catalogue import find_strategy
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from compactlab.sim.errors import UsageError
+from compactlab.sim.core.errors import UsageError
 from compactlab.strategies import PairSafeWindow
 from compactlab.strategies.catalogue import find_strategy
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from compactlab.sim.errors import UsageError
+from compactlab.sim.core.errors import UsageError
 from compactlab.strategies import AutoCompact, PreserveTurns
 from compactlab.strategies.catalogue import find_strategy
 

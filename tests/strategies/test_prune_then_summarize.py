@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from compactlab.sim.errors import UsageError
+from compactlab.sim.core.errors import UsageError
 from compactlab.strategies import PruneThenSummarize
 from compactlab.strategies.catalogue import find_strategy
-from compactlab.summarizers.catalogue import find_summarizer
+from compactlab.strategies.summarizers.catalogue import find_summarizer
 
 SMALL = PruneThenSummarize(protect_tokens=100, minimum_tokens=150, preserve_recent_tokens=300)
 

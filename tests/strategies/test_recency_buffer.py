@@ -5,10 +5,10 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from compactlab.sim.errors import UsageError
+from compactlab.sim.core.errors import UsageError
 from compactlab.strategies import RecencyBuffer
 from compactlab.strategies.catalogue import find_strategy
-from compactlab.strategies.mechanisms.openclaw.buffer import HEADING
+from compactlab.strategies.openclaw.kept import BUFFER_HEADING
 
 # In a window of 2000 tokens it acts beyond 1000 and keeps a tail of 400.
 SMALL = RecencyBuffer(
@@ -37,7 +37,7 @@ def text(parts) -> str:
 def test_the_newest_of_the_old_messages_stand_behind_the_summary_word_for_word(summaries):
     ((notes, heading, user, fifth, blank, assistant, sixth),) = summaries()
     assert notes.text == "notes on 4 messages"
-    assert (heading.text, blank.text) == (HEADING, "\n\n")
+    assert (heading.text, blank.text) == (BUFFER_HEADING, "\n\n")
     assert (user.text, assistant.text) == ("**User:** ", "**Assistant:** ")
     assert (fifth.kind, fifth.sources[0].id, fifth.text[:8]) == ("verbatim", "u5", "u5 says:")
     assert (sixth.kind, sixth.sources[0].id, sixth.text[:8]) == ("verbatim", "a6", "a6 says:")
@@ -55,7 +55,7 @@ def test_without_a_buffer_it_is_a_summary_and_nothing_else(summaries, strategy):
 def test_with_everything_in_the_buffer_nobody_is_asked_for_a_summary(summaries, tell, play):
     everything = replace(SMALL, keep_messages=50, keep_tokens=9000)
     (parts,) = summaries(strategy=everything)
-    assert text(parts).startswith(f"No prior history.{HEADING}**User:** u1 says:")
+    assert text(parts).startswith(f"No prior history.{BUFFER_HEADING}**User:** u1 says:")
     assert not any(s.side for s in play(tell("ua" * 6, size=400), everything, window=2000).steps)
 
 
@@ -90,7 +90,7 @@ def test_if_all_that_is_new_goes_into_the_buffer_the_old_section_stays(summaries
     quoted = [part.sources[0].id for part in second if part.kind == "verbatim"]
     assert quoted == ["u7", "a8", "u13", "a14"]
     assert text(second).startswith(text(first))
-    assert text(second).count(HEADING) == 2
+    assert text(second).count(BUFFER_HEADING) == 2
 
 
 def test_the_previous_summary_is_kept_if_only_a_turn_is_cut_in_two(summaries):
@@ -105,7 +105,7 @@ def test_failures_of_tools_stand_behind_the_buffer(tell, play):
     events = tuple(failed(event) if event.role == "tool" else event for event in told.events)
     step = play(replace(told, events=events), SMALL, window=2000).steps[-1]
     said = text(step.added[0].parts)
-    assert said.index(HEADING) < said.index("\n\n## Tool Failures\n- read: r3 says:")
+    assert said.index(BUFFER_HEADING) < said.index("\n\n## Tool Failures\n- read: r3 says:")
 
 
 def failed(message):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from compactlab.sim.errors import UsageError
+from compactlab.sim.core.errors import UsageError
 from compactlab.strategies import AmortizedForgetting, RecentEvents
 from compactlab.strategies.catalogue import find_strategy
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from compactlab.sim.errors import UsageError
-from compactlab.sim.message import Usage
+from compactlab.sim.core.errors import UsageError
+from compactlab.sim.core.message import Usage
 from compactlab.strategies import RollingSummary
 from compactlab.strategies.catalogue import find_strategy
-from compactlab.summarizers.catalogue import find_summarizer
+from compactlab.strategies.summarizers.catalogue import find_summarizer
 
 # Acts at 10 messages, and keeps 4.
 SMALL = RollingSummary(trigger=("messages", 10), keep=("messages", 4), summary_input=0)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from compactlab.sim.errors import UsageError
-from compactlab.sim.metrics.reading import Reading
+from compactlab.sim.core.errors import UsageError
+from compactlab.sim.metrics.run_data import Reading
 from compactlab.sim.metrics.structure import structural_validity
 from compactlab.strategies import ServerCompaction
 from compactlab.strategies.catalogue import find_strategy
-from compactlab.summarizers.catalogue import find_summarizer
+from compactlab.strategies.summarizers.catalogue import find_summarizer
 
 SMALL = ServerCompaction(trigger=50_000)
 

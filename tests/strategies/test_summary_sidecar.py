@@ -5,11 +5,11 @@ from itertools import pairwise
 
 import pytest
 
-from compactlab.sim.errors import UsageError
+from compactlab.sim.core.errors import UsageError
 from compactlab.sim.metrics import measure
 from compactlab.strategies import SummarySidecar
 from compactlab.strategies.catalogue import find_strategy
-from compactlab.strategies.mechanisms.openclaw.sidecar import HEADER, INSTRUCTION
+from compactlab.strategies.openclaw.sidecar import HEADER, INSTRUCTION
 
 SHOWN = SummarySidecar(threshold=0.0)
 FIRST = SummarySidecar(hardened=False)

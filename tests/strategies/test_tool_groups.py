@@ -2,11 +2,10 @@
 
 import pytest
 
-from compactlab.sim.errors import UsageError
+from compactlab.sim.core.errors import UsageError
 from compactlab.strategies import ToolGroups
+from compactlab.strategies.agent_framework import MOST, groups_of
 from compactlab.strategies.catalogue import find_strategy
-from compactlab.strategies.mechanisms.agent_framework.collapse import MOST
-from compactlab.strategies.mechanisms.agent_framework.groups import groups_of
 
 
 def told(script, tell):

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from compactlab.sim.errors import UsageError
-from compactlab.sim.messages import Messages
-from compactlab.sim.strategy import Lifetime
+from compactlab.sim.core.errors import UsageError
+from compactlab.sim.core.messages import Messages
+from compactlab.sim.replay.strategy import Lifetime
 from compactlab.strategies import TtlPrune
 from compactlab.strategies.catalogue import find_strategy
-from compactlab.strategies.mechanisms.openclaw.pruning import prune_expired
+from compactlab.strategies.openclaw.pruning import prune_expired
 
 # Trims what has more than 100 characters, wherever it stands before the newest answer.
 SMALL = TtlPrune(

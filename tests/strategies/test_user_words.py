@@ -6,11 +6,11 @@ from itertools import pairwise
 
 import pytest
 
-from compactlab.sim.errors import UsageError
-from compactlab.sim.phase import Phase
+from compactlab.sim.core.errors import UsageError
+from compactlab.sim.core.view import Phase
 from compactlab.strategies import UserWords
 from compactlab.strategies.catalogue import find_strategy
-from compactlab.summarizers.catalogue import find_summarizer
+from compactlab.strategies.summarizers.catalogue import find_summarizer
 
 
 @pytest.fixture

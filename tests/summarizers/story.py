@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from compactlab.sim.conversation import Conversation, Fact, Need
-from compactlab.sim.message import Call, Message, Part, Source, verbatim
-from compactlab.sim.stream import stream
+from compactlab.sim.core.conversation import Conversation, Fact, Need
+from compactlab.sim.core.message import Call, Message, Part, Source, verbatim
+from compactlab.sim.core.stream import stream
 
 SHAPES = {
     "is": "{key} is {value} here.",

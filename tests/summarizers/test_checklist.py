@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compactlab.sim.message import Message, Part, Source, verbatim
-from compactlab.sim.summarize import SummaryRequest
-from compactlab.sim.tokens import chars4
-from compactlab.summarizers.checklist import Checklist
-from compactlab.summarizers.fields import FIELDS
+from compactlab.sim.core.message import Message, Part, Source, verbatim
+from compactlab.sim.core.tokens import chars4
+from compactlab.sim.replay.summarize import SummaryRequest
+from compactlab.strategies.summarizers.checklist import FIELDS, Checklist
 
 MERGE, ANEW = Checklist(mode="merge"), Checklist(mode="regenerate")
 

@@ -9,19 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compactlab.sim.conversation import Conversation
-from compactlab.sim.errors import UsageError
-from compactlab.sim.message import Message, Part, Source, verbatim
-from compactlab.sim.summarize import SummaryRequest
-from compactlab.sim.tokens import chars4
-from compactlab.summarizers.catalogue import find_summarizer
-from compactlab.summarizers.centroid import Centroid
-from compactlab.summarizers.chance import Random
-from compactlab.summarizers.cosines import Cosines
-from compactlab.summarizers.ends import Lead, Tail
-from compactlab.summarizers.extractive import Extractive, Sized
-from compactlab.summarizers.salience import Salience
-from compactlab.summarizers.units import Unit, distinct, units_of
+from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.core.errors import UsageError
+from compactlab.sim.core.message import Message, Part, Source, verbatim
+from compactlab.sim.core.tokens import chars4
+from compactlab.sim.replay.summarize import SummaryRequest
+from compactlab.strategies.summarizers.catalogue import find_summarizer
+from compactlab.strategies.summarizers.extractive import Cosines, Extractive, Sized
+from compactlab.strategies.summarizers.quoting import Centroid, Lead, Random, Salience, Tail
+from compactlab.strategies.summarizers.units import Unit, distinct, units_of
 
 NOUNS = ("ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen")
 

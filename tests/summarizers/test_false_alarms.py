@@ -7,14 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from compactlab.scenarios import transcript
 from compactlab.scenarios.catalogue import find_scenario
-from compactlab.sim.conversation import Compaction, Conversation
-from compactlab.sim.message import Message, Part, Source
-from compactlab.sim.sanity import faults
-from compactlab.sim.summarize import SummaryRequest
-from compactlab.sim.tokens import chars4
-from compactlab.summarizers.catalogue import find_summarizer
+from compactlab.scenarios.readers import transcript
+from compactlab.sim.core.conversation import Compaction, Conversation
+from compactlab.sim.core.message import Message, Part, Source
+from compactlab.sim.core.tokens import chars4
+from compactlab.sim.replay.summarize import SummaryRequest, faults
+from compactlab.strategies.summarizers.catalogue import find_summarizer
 
 SANE = ("lexrank", "centroid", "lead", "tail", "salience", "checklist", "lossy")
 

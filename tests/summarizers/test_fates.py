@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlab.sim.conversation import Fact, FactType
-from compactlab.sim.sanity import FAULTS
-from compactlab.summarizers.catalogue import SUMMARIZERS, find_summarizer
-from compactlab.summarizers.fates import LEVELS, Case, Fates, Level, figures
+from compactlab.sim.core.conversation import Fact, FactType
+from compactlab.sim.replay.summarize import FAULTS
+from compactlab.strategies.summarizers.catalogue import SUMMARIZERS, find_summarizer
+from compactlab.strategies.summarizers.lossy import LEVELS, Case, Fates, Level, figures
 
 KINDS = get_args(FactType)
 RULE = Fact("f", "constraint", "k", "v")

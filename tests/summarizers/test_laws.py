@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compactlab.sim.conversation import Conversation, Fact
-from compactlab.sim.message import Call, Message, Part, PartType, Source, verbatim
-from compactlab.sim.summarize import Summarizer, SummaryRequest
-from compactlab.sim.tokens import Tokenizer, chars4
-from compactlab.summarizers.catalogue import SUMMARIZERS, find_summarizer
+from compactlab.sim.core.conversation import Conversation, Fact
+from compactlab.sim.core.message import Call, Message, Part, PartType, Source, verbatim
+from compactlab.sim.core.tokens import Tokenizer, chars4
+from compactlab.sim.replay.summarize import Summarizer, SummaryRequest
+from compactlab.strategies.summarizers.catalogue import SUMMARIZERS, find_summarizer
 from tests.summarizers.story import many
 
 o200k = Tokenizer("o200k_base", 1.3).text

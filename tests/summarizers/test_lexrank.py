@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compactlab.sim.message import Message, Part, PartType, Source, verbatim
-from compactlab.sim.spec import build, parse_spec
-from compactlab.sim.summarize import SummaryRequest
-from compactlab.sim.tokens import Tokenizer, chars4
-from compactlab.summarizers.lexrank import Lexrank
+from compactlab.sim.core.message import Message, Part, PartType, Source, verbatim
+from compactlab.sim.core.spec import build, parse_spec
+from compactlab.sim.core.tokens import Tokenizer, chars4
+from compactlab.sim.replay.summarize import SummaryRequest
+from compactlab.strategies.summarizers.quoting import Lexrank
 
 o200k = Tokenizer("o200k_base", 1.3).text
 counters: list[Callable[[str], int]] = [o200k, chars4, len]

@@ -10,15 +10,15 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from compactlab.sim.conversation import Conversation
-from compactlab.sim.errors import UsageError
+from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.core.errors import UsageError
+from compactlab.sim.core.message import Call, Message, Part, Source, verbatim
+from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.tokens import Tokenizer, chars4
+from compactlab.sim.core.view import View
 from compactlab.sim.facts import Tracker, ledger_of
-from compactlab.sim.message import Call, Message, Part, Source, verbatim
-from compactlab.sim.messages import Messages
-from compactlab.sim.summarize import SummaryRequest
-from compactlab.sim.tokens import Tokenizer, chars4
-from compactlab.sim.view import View
-from compactlab.summarizers.lossy import Lossy
+from compactlab.sim.replay.summarize import SummaryRequest
+from compactlab.strategies.summarizers.lossy import Lossy
 from tests.summarizers.story import Story, fate, many, token
 
 o200k = Tokenizer("o200k_base", 1.3).text

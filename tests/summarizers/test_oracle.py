@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from compactlab.sim.errors import UsageError
-from compactlab.sim.summarize import SummaryRequest
-from compactlab.sim.tokens import chars4
-from compactlab.summarizers.oracle import Oracle
+from compactlab.sim.core.errors import UsageError
+from compactlab.sim.core.tokens import chars4
+from compactlab.sim.replay.summarize import SummaryRequest
+from compactlab.strategies.summarizers.controls import Oracle
 from tests.summarizers.story import Story
 
 

@@ -6,11 +6,11 @@ from itertools import pairwise
 
 import pytest
 
-from compactlab.sim.errors import UsageError
-from compactlab.sim.message import Message, Part, Source, frame, verbatim
-from compactlab.sim.summarize import SummaryRequest
-from compactlab.summarizers.catalogue import SUMMARIZERS, find_summarizer
-from compactlab.summarizers.pathological import Empty, Failed, Inflating
+from compactlab.sim.core.errors import UsageError
+from compactlab.sim.core.message import Message, Part, Source, frame, verbatim
+from compactlab.sim.replay.summarize import SummaryRequest
+from compactlab.strategies.summarizers.catalogue import SUMMARIZERS, find_summarizer
+from compactlab.strategies.summarizers.controls import Empty, Failed, Inflating
 
 TOLD = tuple(
     Message(id, role, (verbatim(id, "text", text),))

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlab.sim.extra_turn import messages_of
-from compactlab.sim.memory import Remembered
-from compactlab.sim.message import Message, Part, Source, verbatim
-from compactlab.sim.summarize import TurnRequest, Written
-from compactlab.sim.tokens import chars4
-from compactlab.summarizers.catalogue import find_summarizer
+from compactlab.sim.core.memory import Remembered
+from compactlab.sim.core.message import Message, Part, Source, verbatim
+from compactlab.sim.core.tokens import chars4
+from compactlab.sim.replay.side_calls import messages_of
+from compactlab.sim.replay.summarize import TurnRequest, Written
+from compactlab.strategies.summarizers.catalogue import find_summarizer
 
 REQUEST = TurnRequest("Save.", max_tokens=1000, silent="NO_REPLY")
 

@@ -1,16 +1,20 @@
-"""Why recorded tokens were fresh: what each cause comes to in tokens and dollars, and its words."""
+"""Why recorded tokens were uncached: what each cause comes to in tokens and dollars."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
-from compactlab.reports.audit.ledger import Entry
-from compactlab.sim.audit import Charge, Finding
-from compactlab.sim.message import Usage
-from compactlab.sim.metrics.price import ORDINARY, read_instead
-from compactlab.sim.pricing import Charge as Price
-from compactlab.sim.pricing import prices_of
+from compactlab.reports.audit.inquest import Charge, Finding
+from compactlab.reports.audit.ledger import Entry, Ledger
+from compactlab.reports.render.text import NONE, clean, counted, dollars, enumerated, listed, show
+from compactlab.sim.core.message import Usage
+from compactlab.sim.metrics.run_data import ORDINARY, read_instead
+from compactlab.sim.models.pricing import Charge as Price
+from compactlab.sim.models.pricing import prices_of
+
+# Why recorded tokens were fresh: what each cause comes to in tokens and dollars, and its words.
 
 # What a cause stands on, in words.
 GROUNDS = {
@@ -95,9 +99,9 @@ def shares(entries: Iterable[Entry]) -> list[Share]:
     for entry in entries:
         priced = entry.audited.recorded.cost is not None
         for finding in entry.audited.findings:
-            for charge, dollars, premium in charged(finding, priced):
+            for charge, cost, premium in charged(finding, priced):
                 key = charge.cause, charge.ground
-                found[key] = found.get(key, Share(*key)).plus(charge.tokens, dollars, premium)
+                found[key] = found.get(key, Share(*key)).plus(charge.tokens, cost, premium)
     return sorted(found.values(), key=lambda share: (-share.tokens, share.cause, share.ground))
 
 
@@ -150,3 +154,161 @@ def read_cost(entries: Iterable[Entry]) -> float:
 def _rates(finding: Finding) -> Price:
     exchange = finding.forecast.exchange
     return prices_of(finding.forecast.model).rates(exchange.time, exchange.usage.prompt)
+
+
+# Why it happened: the rows of the table of causes.
+
+WHY_HEADS = ("cause", "tokens", "of fresh", "cost, $", "of input", "above\nreading, $", "because")
+WHY_RANKS = (0, 0, 3, 0, 1, 2, 0)
+WHY_MEANING = (
+    "Every fresh token has one cause. Above reading: what its tokens cost more than reading them "
+    "would have; what is new cannot be read. The rest of the input cost was paid for reading."
+)
+
+
+class CauseRow(NamedTuple):
+    """A row: a cause and what it stands on."""
+
+    cause: str
+    tokens: str
+    of_fresh: str
+    cost: str
+    of_input: str
+    premium: str
+    because: str
+
+
+def cause_rows(entries: Sequence[Entry]) -> list[CauseRow]:
+    """The causes of some sessions, most tokens first."""
+    found = shares(entries)
+    fresh = sum(share.tokens for share in found)
+    whole = read_cost(entries) + sum(share.dollars or 0.0 for share in found)
+    return [_row(share, fresh, whole) for share in found]
+
+
+def _row(share: Share, fresh: int, whole: float) -> CauseRow:
+    return CauseRow(
+        share.cause,
+        show(share.tokens, "tokens"),
+        show(share.tokens / fresh, "share") if fresh else NONE,
+        show(share.dollars, "USD"),
+        show(share.dollars / whole, "share") if share.dollars is not None and whole else NONE,
+        show(share.premium, "USD"),
+        GROUNDS[share.ground],
+    )
+
+
+# Why did this cost so much? In a sentence or two.
+
+# Causes that are told one by one, and the share below which none is.
+_TOLD = 4
+_LEAST = 0.01
+
+
+def headline(entries: Sequence[Entry]) -> list[str]:
+    """Say what the input of some sessions cost, and for what.
+
+    Parameters
+    ----------
+    entries
+        The sessions, one at least.
+
+    Returns
+    -------
+    list
+        Sentences; the first stands by itself.
+    """
+    found = by_cause(shares(entries))
+    priced = [entry for entry in entries if entry.audited.recorded.cost is not None]
+    return list(_in_dollars(priced, found) if priced else _in_tokens(entries, found))
+
+
+def _in_dollars(entries: Sequence[Entry], found: Sequence[Share]) -> Iterator[str]:
+    read = read_cost(entries)
+    whole = read + sum(share.dollars or 0.0 for share in found)
+    parts = [(read, "reading the cache"), *((s.dollars or 0.0, in_words(s.cause)) for s in found)]
+    yield f"${dollars(whole)} of input{_scope(entries)}: {_told(parts, whole)}."
+    premium = sum(share.premium or 0.0 for share in found)
+    if premium > 0:
+        part = premium / whole if whole else 0.0
+        yield (
+            f"What had to be rebuilt cost ${dollars(premium)} more than reading it would have "
+            f"({show(part, 'share')} of the whole)."
+        )
+
+
+def _in_tokens(entries: Sequence[Entry], found: Sequence[Share]) -> Iterator[str]:
+    read = sum(entry.audited.recorded.read.recorded for entry in entries)
+    whole = read + sum(share.tokens for share in found)
+    parts = [(read, "reading the cache"), *((s.tokens, in_words(s.cause)) for s in found)]
+    tokens = show(whole, "tokens")
+    yield f"{tokens} tokens of input{_scope(entries)}: {_told(parts, whole)}. No price is known."
+
+
+def _scope(entries: Sequence[Entry]) -> str:
+    calls = sum(entry.audited.recorded.calls for entry in entries)
+    sessions = f"{counted(len(entries), 'session')} and " if len(entries) > 1 else ""
+    return f" in {sessions}{counted(calls, 'call')}"
+
+
+def _told(parts: Iterable[tuple[float, str]], whole: float) -> str:
+    """The largest parts with their shares, and what is left."""
+    ordered = sorted(parts, key=lambda part: (-part[0], part[1]))
+    large = [part for part in ordered if whole and part[0] >= _LEAST * whole][: _TOLD + 1]
+    told = [f"{100 * size / whole:.0f} % of it is {what}" for size, what in large[:1]]
+    told += [f"{100 * size / whole:.0f} % {what}" for size, what in large[1:]]
+    rest = whole - sum(size for size, _ in large)
+    if whole and rest >= _LEAST * whole:
+        told.append(f"{100 * rest / whole:.0f} % the rest")
+    return listed(told) or "nothing was paid for"
+
+
+def remarks(ledger: Ledger) -> list[str]:
+    """What a reader of the figures must know and cannot see in them."""
+    told = []
+    if ledger.unpriced:
+        told.append(
+            f"No price is known of {_models(ledger.unpriced)}: their sessions are in no sum of "
+            "dollars. Write the prices into a file, and name it with --models; what stands there "
+            "replaces a built-in model, so take over its other figures (list models --json)."
+        )
+    if ledger.left_out:
+        told.append(
+            f"Not audited: calls of models that are not known, {_models(ledger.left_out)}. Write "
+            "them into a file, and name it with --models."
+        )
+    if ledger.repeated:
+        told.append(
+            f"{counted(ledger.repeated, 'call')} of resumed sessions stand in two files; each is "
+            "counted once."
+        )
+    if ledger.passed_over:
+        told.append(f"Passed over: {listed(passed_over(ledger.passed_over))}.")
+    return told
+
+
+# What was passed over and why, by the key of the reason in the JSON.
+REASONS = {
+    "no_known_format": ("file", "of no known format"),
+    "unreadable_lines": ("line", "that cannot be read"),
+    "no_usage": ("session", "without recorded usage"),
+    "unknown_model": ("session", "of models that are not known"),
+    "counted_elsewhere": ("session", "of which other files hold every call"),
+}
+
+
+def passed_over(reasons: Mapping[str, int]) -> list[str]:
+    """What was passed over, in words.
+
+    Examples
+    --------
+    >>> passed_over({"no_usage": 2})
+    ['2 sessions without recorded usage']
+    """
+    told = ((counted(n, REASONS[reason][0]), REASONS[reason][1]) for reason, n in reasons.items())
+    return [" ".join(each) for each in told]
+
+
+def _models(calls: dict[str, int]) -> str:
+    names = [f"{clean(name) or '(not named)'} ({counted(n, 'call')})" for name, n in calls.items()]
+    return enumerated(names, 5)

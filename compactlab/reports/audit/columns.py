@@ -1,13 +1,20 @@
-"""The columns of an audit's tables: what we would have predicted, and what was there."""
+"""The tables of an audit: sessions, churn, and the calls that lie furthest apart."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from heapq import nlargest
+from typing import NamedTuple
 
+from compactlab.reports.audit.causes import GROUNDS
+from compactlab.reports.audit.inquest import Finding
 from compactlab.reports.audit.ledger import Entry, Ledger, client_name, together
-from compactlab.reports.figures import NONE, dollars, show
-from compactlab.sim.audit import Pair, Tally
+from compactlab.reports.audit.tally import Pair, Tally, input_costs
+from compactlab.reports.render.text import NONE, dollars, show
+from compactlab.sim.replay.client import Rate
+
+# The columns of an audit's tables: what we would have predicted, and what was there.
 
 
 @dataclass(frozen=True)
@@ -147,3 +154,119 @@ def _total(name: str, entries: Sequence[Entry]) -> Line:
     rebuilt = together(name, [entry.audited.rebuilt for entry in entries])
     label = f"{name}, {len(entries):,} session{'s' * (len(entries) != 1)}"
     return Line(label, recorded, rebuilt, total=True)
+
+
+# How much clients change their prompts unasked: the rows of that table.
+
+CHURN_HEADS = ("client", "at", "calls", "front lost", "messages lost", "share lost", "95% interval")
+CHURN_RANKS = (0, 0, 0, 2, 1, 0, 0)
+CHURN_MEANING = (
+    "Of the calls that could have read all that the one before had left, by all that the log "
+    "says: how many lost 4,000 tokens or more. Front lost: nothing was found again, tools and "
+    "system prompt included. Messages lost: only those were found; where a part of the messages "
+    "was, too, the share that was not counts."
+)
+
+
+class ChurnRow(NamedTuple):
+    """A row: a client at the first calls of turns, or at the others."""
+
+    client: str
+    at: str
+    calls: str
+    front: str
+    messages: str
+    share: str
+    interval: str
+
+
+def churn_rows(ledger: Ledger) -> Iterator[ChurnRow]:
+    """Two rows a client."""
+    for client, churn in ledger.churns.items():
+        for at, rate in (("first call of a turn", churn.turn), ("other calls", churn.call)):
+            yield _row(client_name(client), at, rate)
+
+
+def _row(client: str, at: str, rate: Rate) -> ChurnRow:
+    if not rate.calls:
+        return ChurnRow(client, at, "0", NONE, NONE, NONE, NONE)
+    lost = rate.share("front") + rate.share("messages")
+    interval = f"{show(rate.low, 'share')} to {show(rate.high, 'share')}"
+    front, messages = f"{rate.front:.1f}", f"{rate.messages:.1f}"
+    return ChurnRow(client, at, f"{rate.calls:,}", front, messages, show(lost, "share"), interval)
+
+
+# The calls at which expected and recorded lie furthest apart.
+
+
+@dataclass(frozen=True)
+class Miss:
+    """A call that was not as expected.
+
+    Parameters
+    ----------
+    entry
+        Its session.
+    number
+        The call's place in the session, from 1.
+    finding
+        What was found out about it.
+    dollars
+        What its input cost more than expected; None where prices are not known.
+    """
+
+    entry: Entry
+    number: int
+    finding: Finding
+    dollars: float | None
+
+    @property
+    def tokens(self) -> int:
+        """Tokens that were expected to be read and were not; below 0, the other way round."""
+        return self.finding.forecast.read - self.finding.read
+
+    @property
+    def expected(self) -> str:
+        """The causes that were expected, largest first."""
+        causes = sorted(self.finding.forecast.causes.items(), key=lambda item: -item[1])
+        return ", ".join(f"{cause} {tokens:,}" for cause, tokens in causes) or "nothing fresh"
+
+    @property
+    def happened(self) -> str:
+        """The causes that were found, largest first, with what the first stands on."""
+        charges = sorted(self.finding.charges, key=lambda charge: -charge.tokens)
+        told = [f"{charge.cause} {charge.tokens:,}" for charge in charges if charge.tokens]
+        if not told:
+            return "nothing fresh"
+        stands = next((GROUNDS[c.ground] for c in charges if c.ground in ("read", "pattern")), "")
+        return ", ".join(told) + (f" ({stands})" if stands else "")
+
+
+def worst(entries: Iterable[Entry], most: int) -> list[Miss]:
+    """The calls that are furthest off, worst first.
+
+    Parameters
+    ----------
+    entries
+        The sessions.
+    most
+        How many calls at most. Those whose prices are known go by dollars and come first; the
+        others by tokens.
+    """
+    missed = (miss for miss in _misses(entries) if miss.tokens or miss.dollars)
+    return nlargest(most, missed, key=_weight)
+
+
+def _misses(entries: Iterable[Entry]) -> Iterator[Miss]:
+    for entry in entries:
+        priced = entry.audited.recorded.cost is not None
+        for number, finding in enumerate(entry.audited.findings, 1):
+            dollars = None
+            if priced:
+                expected, recorded = input_costs(finding.forecast)
+                dollars = recorded - expected
+            yield Miss(entry, number, finding, dollars)
+
+
+def _weight(miss: Miss) -> tuple[bool, float, int]:
+    return miss.dollars is not None, abs(miss.dollars or 0.0), abs(miss.tokens)

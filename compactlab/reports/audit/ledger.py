@@ -8,19 +8,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import median
 
-from compactlab.sim.audit import (
-    Audited,
-    Churn,
-    Pair,
-    Rebuilds,
-    Tally,
-    churn_of,
-    name_by_pattern,
-    sessions_of,
-)
-from compactlab.sim.errors import ModelError
-from compactlab.sim.model import Model
-from compactlab.sim.pricing import prices_of
+from compactlab.reports.audit.audit import Audited, name_by_pattern, sessions_of
+from compactlab.reports.audit.churning import churn_of
+from compactlab.reports.audit.tally import Pair, Rebuilds, Tally
+from compactlab.sim.core.errors import ModelError
+from compactlab.sim.models.model import Model
+from compactlab.sim.models.pricing import prices_of
+from compactlab.sim.replay.client import Churn
 
 CLIENTS = {"claude-code": "Claude Code", "pi": "pi", "codex": "Codex"}
 

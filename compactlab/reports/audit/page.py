@@ -5,21 +5,34 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from compactlab.reports.audit.bars import BARS, READ, bars, look
-from compactlab.reports.audit.causes import read_cost
-from compactlab.reports.audit.churn import CHURN_HEADS, CHURN_MEANING, churn_rows
-from compactlab.reports.audit.columns import MEANING, REBUILDS, SIZES, Column, Line, line, totals
-from compactlab.reports.audit.course import course, furthest_off
-from compactlab.reports.audit.headline import headline, remarks
+from compactlab.reports.audit.causes import (
+    WHY_HEADS,
+    WHY_MEANING,
+    cause_rows,
+    headline,
+    read_cost,
+    remarks,
+)
+from compactlab.reports.audit.charts import BARS, READ, bars, course, furthest_off, look
+from compactlab.reports.audit.columns import (
+    CHURN_HEADS,
+    CHURN_MEANING,
+    MEANING,
+    REBUILDS,
+    SIZES,
+    Column,
+    Line,
+    churn_rows,
+    line,
+    totals,
+    worst,
+)
 from compactlab.reports.audit.ledger import Entry, Ledger, client_name
-from compactlab.reports.audit.table import told
-from compactlab.reports.audit.why import WHY_HEADS, WHY_MEANING, cause_rows
-from compactlab.reports.audit.worst import worst
-from compactlab.reports.charts.palette import COLOURS
-from compactlab.reports.figures import show
-from compactlab.reports.setting import set_page
-from compactlab.reports.text import clean, counted
-from compactlab.sim.causes import CAUSES
+from compactlab.reports.audit.terminal import told
+from compactlab.reports.charts.drawing import COLOURS
+from compactlab.reports.render.setting import set_page
+from compactlab.reports.render.text import clean, counted, show
+from compactlab.sim.cache.causes import CAUSES
 
 # Sessions that have a row of their own; the dearest.
 SESSIONS = 100

@@ -3,20 +3,285 @@
 from __future__ import annotations
 
 import html
+import math
 import re
 import warnings
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from io import StringIO
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from compactlab.reports.charts.markup import tidied
-from compactlab.reports.charts.palette import light
+from compactlab.reports.analysis.comparison import NULLS, Comparison, comparisons
+from compactlab.sim.cache.causes import CAUSES
+from compactlab.sim.experiment.results import Results
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.transforms import Transform
+
+
+# Colours that people with any colour vision can tell apart, for light pages and dark ones.
+#
+# Charts are drawn in the light colours; the page replaces each by a CSS variable of its name, so
+# that one drawing serves both. The hues are those of Okabe and Ito, "Color Universal Design",
+# 2008, moved as little as keeps all of them, the greys and the ink apart for any colour vision
+# (see tests/reports/charts/test_palette.py, which simulates them).
+
+# Name: on light, on dark.
+COLOURS = {
+    "ink": ("#1d2126", "#e8eaed"),
+    "muted": ("#5b6470", "#a3acb8"),
+    "grid": ("#dfe3e8", "#353c45"),
+    "paper": ("#ffffff", "#14171b"),
+    "slate": ("#56606c", "#b9c1cb"),
+    "alarm": ("#b3261e", "#ff8a80"),
+    "grey": ("#9aa1ab", "#757d88"),
+    "blue": ("#0971b2", "#02a9ef"),
+    "vermillion": ("#d57236", "#f07b26"),
+    "green": ("#029e73", "#3da874"),
+    "purple": ("#be6fa3", "#da8cb8"),
+    "orange": ("#e5a112", "#efb42a"),
+    "sky": ("#57b4e9", "#89d0fd"),
+    "olive": ("#846f01", "#ede043"),
+}
+HUES = ("blue", "vermillion", "green", "purple", "orange", "sky")
+_OWN = {"as_recorded": "ink", "keep_all": "slate"}
+
+
+@dataclass(frozen=True)
+class Line:
+    """How lines of a colour are drawn, so that nobody needs to see the colour.
+
+    Parameters
+    ----------
+    marker
+        As matplotlib calls it; "" for none.
+    dashes
+        The first point, and the lengths of dashes and gaps in widths of the line; or its name.
+    width
+        In points.
+    """
+
+    marker: str
+    dashes: Literal["-"] | tuple[float, tuple[float, ...]] = "-"
+    width: float = 1.6
+
+
+LINES = {
+    "ink": Line("d", "-", 1.8),
+    "slate": Line("|", (0, (4, 1.5)), 1.8),
+    "blue": Line("o"),
+    "vermillion": Line("s", (0, (5, 1.2))),
+    "green": Line("^", (0, (3, 1, 1, 1))),
+    "purple": Line("D", (0, (1.5, 1))),
+    "orange": Line("v", (0, (7, 1.5, 1.5, 1.5))),
+    "sky": Line("P", (0, (2.5, 1, 2.5, 3))),
+    "grey": Line("", "-", 0.7),
+    "olive": Line("X"),
+    "alarm": Line("", (0, (4, 3)), 0.8),
+    "muted": Line("", (0, (4, 3)), 1.0),
+}
+
+# The causes that are seen most get the hues that differ most; the next have stripes as well, and
+# the rest dots.
+_CAUSES = ("grey", "sky", "vermillion", "purple", "orange", "olive", "blue", "green")
+_SEEN_FIRST = (
+    "append",
+    "cold_start",
+    "compaction",
+    "history_edit",
+    "system_changed",
+    "model_switch",
+    "ttl_expired",
+    "lookback_miss",
+    "compaction_call",
+    "extra_turn",
+)
+HATCHES = {"": None, "striped": "////", "dotted": "...."}
+PATTERNS = tuple(HATCHES)
+
+
+def light(name: str) -> str:
+    """The colour that charts are drawn in."""
+    return COLOURS[name][0]
+
+
+def strategy_colours(
+    results: Results, compared: Sequence[Comparison] | None = None
+) -> dict[str, str]:
+    """A colour for each strategy, the same in all charts, and no hue for two of them.
+
+    What was run and ``keep_all`` have colours of their own. The strategies on the fronts have
+    hues, and if there are hues enough, all the others that are no yardsticks; else these are grey.
+
+    Parameters
+    ----------
+    results
+        All runs.
+    compared
+        The comparisons of them, if one has them already.
+
+    Returns
+    -------
+    dict
+        Name of the colour by spec.
+    """
+    # The runs first: a manifest that was stored and read again has another order.
+    specs = dict.fromkeys([*_run_specs(results), *results.manifest.get("strategies", ())])
+    found = {spec: _OWN[name] for spec in specs if (name := _name(spec)) in _OWN}
+    proposals = [spec for spec in specs if spec not in found and _name(spec) not in NULLS]
+    if len(proposals) > len(HUES):
+        proposals = _spread(_on_front(comparisons(results) if compared is None else compared))
+    found |= zip(proposals, HUES, strict=False)
+    return {spec: found.get(spec, "grey") for spec in specs}
+
+
+def _on_front(compared: Sequence[Comparison]) -> list[str]:
+    """The specs that are on a front, those of most fronts first, then by cost."""
+    times = Counter(row.spec for comparison in compared for row in comparison.front)
+    # Those that are seen equally often stay in the order in which they were seen.
+    return [spec for spec, _ in times.most_common()]
+
+
+def _spread(specs: list[str]) -> list[str]:
+    """As many as there are hues, from the first to the last."""
+    last = len(HUES) - 1
+    if len(specs) <= last + 1:
+        return specs
+    return [specs[round(n * (len(specs) - 1) / last)] for n in range(last + 1)]
+
+
+def _name(spec: str) -> str:
+    return "" if " + " in spec else spec.partition("(")[0]
+
+
+def cause_colours() -> Mapping[str, tuple[str, str]]:
+    """Colour of each cause, and its pattern: none, stripes or dots."""
+    causes = dict.fromkeys([*_SEEN_FIRST, *CAUSES])
+    size = len(_CAUSES)
+    return {cause: (_CAUSES[n % size], PATTERNS[n // size]) for n, cause in enumerate(causes)}
+
+
+def _run_specs(results: Results) -> list[str]:
+    return [run.strategy for run in results.runs if run.strategy]
+
+
+# What matplotlib writes as SVG made small, and put into the colours and the font of a page.
+
+_DROPPED = re.compile(
+    r"<!--.*?-->|<metadata>.*?</metadata>|<style.*?</style>|<g/>|<defs>\s*</defs>", re.DOTALL
+)
+# No text and no attribute holds a bare angle bracket, so this finds tags and nothing else.
+_TAG = re.compile(r"<[^>]+>")
+_SPACE = re.compile(r"(?<=>)\s+(?=<)")
+_SURPLUS = re.compile(
+    r' xmlns(?::\w+)?="[^"]*"|(?<=<g) id="[^"]*"| transform="rotate\(-0 [^)]*\)"'
+    r"|; stroke-linejoin: miter|; stroke-linecap: butt"
+)
+_NUMBERS = re.compile(r'(?<= )(?:x|y|points|transform|width|height)="[^"]*"')
+_LONG = re.compile(r"-?\d+\.\d\d+|-?\d+e-\d+")
+_PATH = re.compile(r'(?<= d=")[^"]*')
+_FONT = re.compile(r"font-family: [^;\"]*;? ?|font: ([\d.]+px) [^;\"]*")
+# Dots, of which matplotlib draws each on a large tile: a small one will do.
+_DOTS = re.compile(
+    r'(<pattern id="\w+" patternUnits="userSpaceOnUse" )[^>]*>\s*<rect [^>]*fill="([^"]*)"/>\s*'
+    r'<path d="[^"]*C[^"]*" style="(fill: [^;"]*)[^>]*>'
+)
+_TILE = (
+    r'\1x="0" y="0" width="4" height="4"><rect width="4" height="4" fill="\2"/>'
+    r'<circle cx="2" cy="2" r="0.9" style="\3"/>'
+)
+
+
+def tidied(text: str) -> str:
+    """An SVG element without what a page does not need, its colours as names."""
+    text = _DOTS.sub(_TILE, _DROPPED.sub("", text))
+    return _SPACE.sub("", _ungrouped(_TAG.sub(_of_tag, text))).strip()
+
+
+def _ungrouped(text: str) -> str:
+    """The same without groups that say nothing of what is in them."""
+    out: list[str] = []
+    said: list[bool] = []
+    end = 0
+    for tag in _TAG.finditer(text):
+        out.append(text[end : tag.start()])
+        end = tag.end()
+        if tag[0].startswith("<g") and tag[0][2] in " >":
+            said.append(tag[0] != "<g>")
+            out.append(tag[0] if said[-1] else "")
+        elif tag[0] == "</g>":
+            out.append(tag[0] if said.pop() else "")
+        else:
+            out.append(tag[0])
+    return "".join([*out, text[end:]])
+
+
+def _of_tag(tag: re.Match[str]) -> str:
+    text = _SURPLUS.sub("", tag[0]).replace(" xlink:href=", " href=")
+    text = _PATH.sub(lambda found: _steps(found[0]), text)
+    text = _NUMBERS.sub(lambda found: _LONG.sub(_rounded, found[0]), text)
+    text = _FONT.sub(lambda found: f"font-size: {found[1]}" if found[1] else "", text)
+    for colour, (hexadecimal, _) in COLOURS.items():
+        text = text.replace(f": {hexadecimal}", f": var(--{colour})")
+        text = text.replace(f' fill="{hexadecimal}"', f' style="fill: var(--{colour})"')
+    return text
+
+
+def _rounded(found: re.Match[str]) -> str:
+    return f"{float(found[0]):.1f}".removesuffix(".0")
+
+
+def _steps(path: str) -> str:
+    """A path of straight lines, in steps of tenths from each point to the next.
+
+    Each point is rounded by itself, so that nothing adds up.
+
+    Examples
+    --------
+    >>> _steps("M 0 1.04 L 10 1.04 L 10 3.5 L 12 4 z")
+    'M0 1h10v2.5l2 .5z'
+    """
+    words = path.split()
+    if not {"M", "L", "z"}.issuperset(word for word in words if word.isalpha()):
+        return _LONG.sub(_rounded, " ".join(words))
+    out: list[str] = []
+    at = (0, 0)
+    place = 0
+    while place < len(words):
+        letter = words[place]
+        if letter == "z":
+            out.append("z")
+            place += 1
+            continue
+        to = round(10 * float(words[place + 1])), round(10 * float(words[place + 2]))
+        out.append(f"M{_pair(*to)}" if letter == "M" else _step(to[0] - at[0], to[1] - at[1]))
+        at = to
+        place += 3
+    return "".join(out)
+
+
+def _step(x: int, y: int) -> str:
+    if not y:
+        return f"h{_tenths(x)}" if x else ""
+    return f"l{_pair(x, y)}" if x else f"v{_tenths(y)}"
+
+
+def _pair(x: int, y: int) -> str:
+    second = _tenths(y)
+    return f"{_tenths(x)}{'' if second.startswith('-') else ' '}{second}"
+
+
+def _tenths(value: int) -> str:
+    whole, tenth = divmod(abs(value), 10)
+    text = f"{whole or ''}.{tenth}" if tenth else f"{whole}"
+    return f"-{text}" if value < 0 else text
+
+
+# From matplotlib to SVG that can stand inside a page: small, without scripts, in its colours.
 
 _STYLE = {
     "svg.fonttype": "none",  # text stays text: it can be searched, and takes the page's font
@@ -45,7 +310,6 @@ _STYLE = {
 
 _VARIABLE = re.compile(r"var\(--(\w+)\)")
 # Foreign text, between tags and in labels, may look like a colour's name: it is none.
-_TAG = re.compile(r"<[^>]+>")
 _STYLED = re.compile(r'(?<= style=")[^"]*')
 # The first of these is what letters were measured in; each system has one of them.
 _FONTS = "DejaVu Sans, Verdana, Arial, Helvetica, sans-serif"
@@ -129,3 +393,83 @@ def free_standing(markup: str) -> str:
 
 def _in_light(style: re.Match[str]) -> str:
     return _VARIABLE.sub(lambda found: light(found[1]), style[0])
+
+
+# Stripes and dots, drawn as lines.
+#
+# What SVG calls a pattern becomes an image in each place where it is used, once a browser prints
+# the page; lines stay lines.
+
+Point = tuple[float, float]
+Box = tuple[float, float, float, float]
+
+_APART, _STRIPE = 5.0, 1.4
+_DOT, _LINES = 1.5, 3.6
+
+
+def draw_pattern(drawn: Figure, boxes: Sequence[Box], pattern: str, order: float = 2.0) -> None:
+    """Draw a pattern over boxes that are filled already.
+
+    Parameters
+    ----------
+    drawn
+        The figure.
+    boxes
+        Left, bottom, right and top of each, in points from the figure's lower left corner.
+    pattern
+        ``striped``, ``dotted`` or "" for none.
+    order
+        Where among the other things in the figure.
+    """
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
+
+    ways = {"striped": stripes, "dotted": rows_of_dots}
+    lines = [line for box in boxes for line in ways[pattern](box)] if pattern else []
+    if not lines:
+        return
+    path = Path(
+        [point for line in lines for point in line], [Path.MOVETO, Path.LINETO] * len(lines)
+    )
+    path.should_simplify = False
+    shape = PathPatch(path, transform=in_points(drawn), facecolor="none", edgecolor=light("paper"))
+    shape.set(linewidth=_STRIPE if pattern == "striped" else _DOT, zorder=order)
+    if pattern == "dotted":
+        shape.set_linestyle((0, (1, _APART / _DOT - 1)))
+    drawn.add_artist(shape)
+
+
+def stripes(box: Box) -> Iterator[tuple[Point, Point]]:
+    """Lines that rise to the right through a box, cut off at its edges.
+
+    Examples
+    --------
+    >>> list(stripes((0, 0, 10, 4)))
+    [((0.0, 0.0), (4.0, 4.0)), ((5.0, 0.0), (9.0, 4.0))]
+    """
+    left, low, right, high = box
+    first = math.ceil((left - (high - low)) / _APART)
+    for number in range(first, math.ceil(right / _APART)):
+        foot = number * _APART
+        start, end = max(foot, left), min(foot + high - low, right)
+        if end - start > 1e-6:
+            yield (start, low + start - foot), (end, low + end - foot)
+
+
+def rows_of_dots(box: Box) -> Iterator[tuple[Point, Point]]:
+    """Lines across a box, each of which is to be drawn as a row of dots.
+
+    Examples
+    --------
+    >>> list(rows_of_dots((0, 0, 10, 4)))
+    [((1.5, 2.0), (8.5, 2.0))]
+    """
+    left, low, right, high = box
+    count = int((high - low) // _LINES) or 1
+    if right - left < 3 * _DOT:
+        return
+    for number in range(count):
+        y = low + (high - low) * (number + 0.5) / count
+        shift = _APART / 2 * (number % 2)
+        if left + _DOT + shift < right - _DOT:
+            yield (left + _DOT + shift, y), (right - _DOT, y)

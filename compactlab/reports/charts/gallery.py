@@ -6,26 +6,28 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from compactlab.reports.charts.breakdown import breakdown
-from compactlab.reports.charts.chart import Chart
-from compactlab.reports.charts.classes import classes
-from compactlab.reports.charts.cumulative import cumulative
-from compactlab.reports.charts.loops import loops
-from compactlab.reports.charts.occupancy import occupancy
-from compactlab.reports.charts.palette import strategy_colours
+from compactlab.reports.analysis.comparison import (
+    Case,
+    Comparison,
+    case_of,
+    case_title,
+    comparisons,
+    scope,
+    told_apart,
+)
+from compactlab.reports.charts.chart import Chart, stem
+from compactlab.reports.charts.drawing import strategy_colours
+from compactlab.reports.charts.lines import by_age, by_round, cumulative
 from compactlab.reports.charts.pareto import pareto
 from compactlab.reports.charts.profile import by_type, continuity
-from compactlab.reports.charts.recall import by_age, by_round
 from compactlab.reports.charts.sensitivity import sensitivity
 from compactlab.reports.charts.sessions import Panel, session
-from compactlab.reports.charts.spikes import spikes
-from compactlab.reports.charts.stem import stem
-from compactlab.reports.comparison import Case, Comparison, case_of, comparisons
-from compactlab.reports.scope import case_title, scope, told_apart
-from compactlab.reports.text import capitalised
-from compactlab.sim.errors import UsageError
-from compactlab.sim.results import Results
-from compactlab.sim.run import Run
+from compactlab.reports.charts.setbacks import loops, spikes
+from compactlab.reports.charts.stacked import breakdown, classes, occupancy
+from compactlab.reports.render.text import capitalised
+from compactlab.sim.core.errors import UsageError
+from compactlab.sim.experiment.results import Results
+from compactlab.sim.experiment.run import Run
 
 # So many conversations have charts of their own: the largest.
 SESSIONS = 6
@@ -47,7 +49,7 @@ def gallery(
     comparison
         What is drawn.
     colours
-        Name of the colour by spec, see :func:`~compactlab.reports.charts.palette.strategy_colours`.
+        Name of the colour by spec, see :func:`~compactlab.reports.charts.drawing.strategy_colours`.
     name
         What the names of the charts begin with: small letters, digits and hyphens.
     cases

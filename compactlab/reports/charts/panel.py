@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from compactlab.reports.charts.drawing import in_points
-from compactlab.reports.charts.palette import LINES, light
+from compactlab.reports.charts.drawing import LINES, in_points, light
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -7,15 +7,21 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from compactlab.reports.charts.axis import dollars_tick, in_dollars, in_percent, in_powers
-from compactlab.reports.charts.bars import WIDTH
+from compactlab.reports.analysis.comparison import Comparison, Row
+from compactlab.reports.analysis.contrast import Contrast, contrasts, reference_of
+from compactlab.reports.charts.bars import (
+    WIDTH,
+    Entry,
+    dollars_tick,
+    draw_key,
+    height_of,
+    in_dollars,
+    in_percent,
+    in_powers,
+)
 from compactlab.reports.charts.chart import Chart
-from compactlab.reports.charts.drawing import canvas, figure
-from compactlab.reports.charts.key import Entry, draw_key, height_of
-from compactlab.reports.charts.naming import write_names
-from compactlab.reports.charts.palette import light
-from compactlab.reports.comparison import Comparison, Row
-from compactlab.reports.statistics.contrast import Contrast, contrasts, reference_of
+from compactlab.reports.charts.drawing import canvas, figure, light
+from compactlab.reports.charts.names import write_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
-from compactlab.reports.charts.bars import WIDTH
+from compactlab.reports.analysis.comparison import Comparison
+from compactlab.reports.charts.bars import WIDTH, Entry, draw_key, told_apart
 from compactlab.reports.charts.chart import Chart
-from compactlab.reports.charts.drawing import canvas, figure, in_points, width_of
-from compactlab.reports.charts.key import Entry, draw_key
-from compactlab.reports.charts.labels import told_apart
-from compactlab.reports.charts.palette import light
+from compactlab.reports.charts.drawing import canvas, figure, in_points, light, width_of
 from compactlab.reports.charts.panel import Sheet
-from compactlab.reports.comparison import Comparison
-from compactlab.reports.text import clean, counted, shorten
+from compactlab.reports.render.text import clean, counted, shorten
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -6,19 +6,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from compactlab.reports.calls import binned, column, fresh, sizes
-from compactlab.reports.charts.axis import tokens_tick
-from compactlab.reports.charts.bars import WIDTH
+from compactlab.reports.analysis.aggregate import binned, column, fresh, sizes
+from compactlab.reports.analysis.comparison import windows_of
+from compactlab.reports.charts.bars import WIDTH, Entry, draw_key, tokens_tick, told_apart
 from compactlab.reports.charts.chart import Chart
 from compactlab.reports.charts.drawing import canvas, figure
-from compactlab.reports.charts.key import Entry, draw_key
-from compactlab.reports.charts.labels import told_apart
 from compactlab.reports.charts.panel import Frame, Sheet
-from compactlab.reports.figures import show
-from compactlab.reports.scope import windows_of
-from compactlab.reports.text import counted
-from compactlab.sim.model import Catalogue
-from compactlab.sim.run import Run
+from compactlab.reports.render.text import counted, show
+from compactlab.sim.experiment.run import Run
+from compactlab.sim.models.model import Catalogue
 
 # Bars of a panel.
 BINS = 120

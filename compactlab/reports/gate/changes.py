@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from compactlab.reports.aggregate import figures_of
-from compactlab.reports.figures import show
+from compactlab.reports.analysis.aggregate import figures_of
+from compactlab.reports.analysis.comparison import Name
 from compactlab.reports.gate.baseline import Baseline
-from compactlab.reports.gate.obstacles import elsewhere
+from compactlab.reports.gate.gate import Successors, elsewhere
 from compactlab.reports.gate.record import Record, Subject
 from compactlab.reports.gate.rules import same
-from compactlab.reports.gate.successors import Successors
-from compactlab.reports.markdown import code, line
-from compactlab.reports.scope import Name
-from compactlab.reports.text import clean, counted, enumerated
+from compactlab.reports.render.text import clean, code, counted, enumerated, line, show
+from compactlab.sim.experiment.results import Results
 from compactlab.sim.metrics import METRICS
-from compactlab.sim.results import Results
 
 _FIRST = ("cost_usd", "amnesia_need")
 _ARROW = "\N{RIGHTWARDS ARROW}"

@@ -2,17 +2,219 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from compactlab.reports.gate.baseline import Baseline
-from compactlab.reports.gate.demand import Demand, unchanged
-from compactlab.reports.gate.judging import Judge
-from compactlab.reports.gate.obstacles import elsewhere, news, obstacles
-from compactlab.reports.gate.rules import Outcome
-from compactlab.reports.gate.side import Side
-from compactlab.reports.gate.successors import Successors
+from compactlab.reports.analysis.comparison import Case
+from compactlab.reports.gate.baseline import ENGINE, Baseline, differences
+from compactlab.reports.gate.judging import Judge, Side
+from compactlab.reports.gate.record import Record, Subject, brief, some
+from compactlab.reports.gate.rules import Demand, Outcome, bare, unchanged
 from compactlab.reports.gate.verdict import Finding, Verdict
-from compactlab.sim.results import Results
+from compactlab.reports.render.text import clean, counted, shorten
+from compactlab.sim.experiment.results import Results
+
+# Which strategy of a baseline one is held against whose fields are others than they were.
+
+# Specs as long as this are told whole, and those that are longer if nothing else tells them apart.
+_BRIEF, _SPEC = 80, 240
+Kind = tuple[str, str, str]
+
+
+@dataclass(frozen=True)
+class Successors:
+    """Strategies of a store that a baseline knows under other fields.
+
+    Parameters
+    ----------
+    pairs
+        By what is in the store and not in the baseline, what it is held against: what is in the
+        baseline and not in the store, of the same name, model and summariser, if there is one of
+        each. The name of a pipeline is those of its parts.
+    doubts
+        Where there are several, so that nobody knows which became which.
+    """
+
+    pairs: Mapping[Subject, Subject]
+    doubts: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, before: Baseline, after: Baseline) -> Successors:
+        """Find them.
+
+        Parameters
+        ----------
+        before
+            What was.
+        after
+            What is.
+        """
+        gone = _kinds(subject for subject in before.records if subject not in after.records)
+        new = _kinds(subject for subject in after.records if subject not in before.records)
+        pairs, doubts = {}, []
+        for kind, ours in new.items():
+            theirs = gone.get(kind, [])
+            if len(ours) == len(theirs) == 1:
+                pairs[ours[0]] = theirs[0]
+            elif theirs:
+                was, is_ = (some([subject.label for subject in each]) for each in (theirs, ours))
+                doubts.append(f"which is which cannot be told: was {was}, is {is_}")
+        return cls(pairs, tuple(dict.fromkeys(doubts)))
+
+    def applied(self, before: Baseline) -> Baseline:
+        """A baseline in which what they were has the names that it has now."""
+        now = {was: is_ for is_, was in self.pairs.items()}
+        moved = {now.get(subject, subject): held for subject, held in before.records.items()}
+        return replace(before, records={subject: moved[subject] for subject in sorted(moved)})
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What is held against what, a sentence each, whatever the models."""
+        told = (_against(is_, was) for is_, was in self.pairs.items())
+        return tuple(dict.fromkeys(told))
+
+
+def _kinds(subjects: Iterable[Subject]) -> dict[Kind, list[Subject]]:
+    """Strategies by what does not change with their fields."""
+    found: dict[Kind, list[Subject]] = {}
+    for subject in subjects:
+        key = bare(subject.strategy), subject.model, subject.summarizer
+        found.setdefault(key, []).append(subject)
+    return found
+
+
+def _against(is_: Subject, was: Subject) -> str:
+    """A short name leaves out what is usual, and that may be the very thing that has changed."""
+    now, once = (shorten(clean(subject.strategy), _SPEC) for subject in (is_, was))
+    if is_.label != was.label and max(len(now), len(once)) > _BRIEF:
+        now, once = brief(is_.label), brief(was.label)
+    return f"{now} is held against {once} of the baseline"
+
+
+# What stands in the way of a verdict, whatever the rules say; and what else is new.
+
+
+def elsewhere(before: Baseline, after: Baseline) -> list[str]:
+    """In what a baseline is of another provenance, so that nothing is compared with it."""
+    said = [
+        f"other provenance: {words}: was {_value(was)}, is {_value(is_)}"
+        for words, was, is_ in differences(before.provenance, after.provenance)
+    ]
+    shared = before.digests.keys() & after.digests.keys()
+    pairs = {key: (before.digests[key], after.digests[key]) for key in shared}
+    # Of what never went well there is none.
+    moved = sorted(key for key, (was, is_) in pairs.items() if was and is_ and was != is_)
+    if moved:
+        names = some([name for _, name in moved])
+        said.append(f"other provenance: {counted(len(moved), 'conversation')} changed: {names}")
+    return said
+
+
+def obstacles(
+    results: Results, before: Baseline | None, after: Baseline, *, exact: bool
+) -> Iterator[str]:
+    """Why something cannot be judged: what is missing, and what failed.
+
+    Parameters
+    ----------
+    results
+        What is.
+    before, after
+        The two sides.
+    exact
+        Whether nothing may differ: then what is new stands in the way, too.
+    """
+    if not results.runs:
+        yield "the store holds no runs"
+    if results.missing:
+        yield f"{counted(results.missing, 'cell')} of the experiment not in the store yet"
+    was = before.records if before else {}
+    failed = [
+        (subject, record)
+        for subject, record in after.failed
+        if not (known := was.get(subject, {}).get(record.case)) or not known.failed
+    ]
+    if failed:
+        yield f"{counted(len(failed), 'run')} failed: {_runs(failed)}"
+    unread = sorted({*after.unreadable} - {*(before.unreadable if before else ())})
+    if unread:
+        yield f"{counted(len(unread), 'source')} not readable: {some(unread)}"
+    if before is None:
+        return
+    yield from _gone(before, after)
+    if exact:
+        yield from _new(before, after)
+
+
+def _gone(before: Baseline, after: Baseline) -> Iterator[str]:
+    """What the baseline holds and the store does not."""
+    whole = [subject for subject in before.records if subject not in after.records]
+    if whole:
+        yield f"in the baseline and not in the store: {_subjects(whole)}"
+    runs = [
+        (subject, record)
+        for subject, held in before.records.items()
+        if subject in after.records
+        for case, record in held.items()
+        if not record.failed and case not in after.records[subject]
+    ]
+    if runs:
+        yield f"{counted(len(runs), 'run')} of the baseline missing: {_runs(runs)}"
+
+
+def _new(before: Baseline, after: Baseline) -> Iterator[str]:
+    """What the store holds and the baseline does not."""
+    whole = [subject for subject in after.records if subject not in before.records]
+    if whole:
+        yield f"not in the baseline: {_subjects(whole)}"
+    runs = [
+        (subject, record)
+        for subject, held in after.records.items()
+        if subject in before.records
+        for case, record in held.items()
+        if not record.failed and not _known(before.records[subject], record)
+    ]
+    if runs:
+        yield f"{counted(len(runs), 'run')} not in the baseline: {_runs(runs)}"
+
+
+def _known(held: Mapping[Case, Record], record: Record) -> bool:
+    known = held.get(record.case)
+    return known is not None and not known.failed
+
+
+def news(before: Baseline | None, after: Baseline, *, exact: bool) -> Iterator[str]:
+    """What is worth knowing, and decides nothing."""
+    if before is None:
+        return
+    was, is_ = before.provenance.get(ENGINE), after.provenance.get(ENGINE)
+    if was != is_:
+        yield f"the engine is another one: was {_value(was)}, is {_value(is_)}"
+    if not exact:
+        yield from _new(before, after)
+    still = [each for each in before.failed if each[0] in after.records]
+    still = [
+        (subject, record)
+        for subject, record in still
+        if (now := after.records[subject].get(record.case)) and now.failed
+    ]
+    if still:
+        yield f"{counted(len(still), 'run')} failed before and failed now: {_runs(still)}"
+
+
+def _subjects(subjects: Iterable[Subject]) -> str:
+    return some([f"{subject.label} ({subject.model})" for subject in subjects])
+
+
+def _runs(runs: Iterable[tuple[Subject, Record]]) -> str:
+    return some([f"{record.conversation} under {subject.label}" for subject, record in runs])
+
+
+def _value(value: object) -> str:
+    return brief(repr(value))
+
+
+# A gate: whether results still are what a reviewed baseline says, by rules or exactly.
 
 _ABSENT = "there is no baseline"
 
@@ -26,7 +228,7 @@ def gate(
     """Judge results by a baseline.
 
     What the baseline knows under other fields is held against what it was, and that is said, see
-    :mod:`compactlab.reports.gate.successors`.
+    :mod:`compactlab.reports.gate.gate`.
 
     Parameters
     ----------

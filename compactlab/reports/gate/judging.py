@@ -2,19 +2,243 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from compactlab.reports.gate.demand import Demand
-from compactlab.reports.gate.moves import moved_most
-from compactlab.reports.gate.names import brief
-from compactlab.reports.gate.record import Record, Subject
-from compactlab.reports.gate.rules import Judgement, Outcome, same
-from compactlab.reports.gate.side import Records, Side, by_conversation
-from compactlab.reports.gate.span import span_of
+from compactlab.reports.analysis.aggregate import POOLED, figures_of, rule_of
+from compactlab.reports.analysis.comparison import Case, Comparison, Row
+from compactlab.reports.gate.baseline import Baseline
+from compactlab.reports.gate.record import Record, Subject, brief
+from compactlab.reports.gate.rules import Demand, Judgement, Outcome, Rule, same
 from compactlab.reports.gate.verdict import Finding, Follows, Move, Span
-from compactlab.reports.text import counted
+from compactlab.reports.render.text import counted
+from compactlab.sim.experiment.run import Run
+from compactlab.sim.metrics import METRICS
+
+# One side of a gate, what was or what is: figures put together as reports do it.
+
+Records = Mapping[Case, Record]
+
+
+class Side:
+    """Figures of a baseline, each reckoned once.
+
+    Parameters
+    ----------
+    held
+        The baseline; None if there is none.
+    """
+
+    def __init__(self, held: Baseline | None) -> None:
+        self.held = held
+        self._figures: dict[tuple[Subject, tuple[str, ...], str], dict[str, float | None]] = {}
+
+    @property
+    def subjects(self) -> list[Subject]:
+        """The strategies, with model and summariser."""
+        return list(self.held.records) if self.held else []
+
+    def records(self, subject: Subject, demand: Demand) -> Records:
+        """The runs of a subject that a demand is asked of, and that went well."""
+        found = self.held.records.get(subject, {}) if self.held else {}
+        return {
+            case: record
+            for case, record in found.items()
+            if not record.failed and demand.covers(record)
+        }
+
+    def figure(self, subject: Subject, demand: Demand, type: str) -> float | None:
+        """The figure of a subject, over all runs that a demand is asked of."""
+        key = subject, demand.scenario, type
+        if key not in self._figures:
+            records = self.records(subject, demand).values()
+            self._figures[key] = figures_of([record.run(type) for record in records])
+        return self._figures[key].get(demand.rule.metric)
+
+    def lacks(self, metric: str, type: str) -> bool:
+        """Whether a figure is not in it at all."""
+        if self.held is None:
+            return True
+        # Needs by type come from the table of facts, whatever metrics were kept.
+        return not self.held.typed if type else metric not in self.held.metrics
+
+
+def by_conversation(records: Iterable[Record]) -> dict[tuple[str, str], list[Record]]:
+    """Runs by scenario and conversation: several where it was replayed with several seeds."""
+    found: dict[tuple[str, str], list[Record]] = {}
+    for record in records:
+        found.setdefault(record.case[:2], []).append(record)
+    return found
+
+
+def value_of(records: Sequence[Record], metric: str, type: str) -> float | None:
+    """The figure of a conversation, from its replays."""
+    runs: list[Run] = [record.run(type) for record in records]
+    return figures_of(runs)[metric] if runs else None
+
+
+# Between which values a figure lies now, where replays of a conversation differ.
+#
+# For a rule on a change, by the paired cluster bootstrap over conversations: what was is taken
+# for given, and the interval is that of the change on top of it. For a rule on where a figure
+# must stand, by the interval of the figure alone. Both are those of
+# :mod:`compactlab.reports.statistics`.
+
+
+def span_of(rule: Rule, before: Iterable[Record], after: Iterable[Record], type: str = "") -> Span:
+    """The interval in which the figure that a rule is about lies now.
+
+    Parameters
+    ----------
+    rule
+        The rule.
+    before, after
+        The runs; those before are only looked at for a rule on a change.
+    type
+        The type of fact; "" for all.
+    """
+    was, is_ = _row("before", before, type), _row("after", after, type)
+    return _of_change(rule.metric, was, is_) if rule.relative else _of_figure(rule.metric, is_)
+
+
+def _row(name: str, records: Iterable[Record], type: str) -> Row:
+    runs = tuple(record.run(type) for record in records)
+    return Row(name, name, runs, figures_of(runs), False, {}, False, 0)
+
+
+def _of_change(metric: str, before: Row, after: Row) -> Span:
+    from compactlab.reports.analysis.contrast import contrasts
+
+    comparison = Comparison("", 0, (before, after), (), (), ())
+    found = contrasts(comparison, before, [metric])[after.spec, metric]
+    figure = before.figures[metric]
+    if figure is None:
+        return Span(missing="no value before")
+    if found.kind == "ratio":
+        base, times = 0.0, figure
+    else:
+        # The difference of an amount is told for a conversation, and the figure is for all.
+        base, times = figure, found.conversations if rule_of(metric) == "sum" else 1
+    detectable = None if found.detectable is None else found.detectable * times
+    missing = _missing(metric, found.conversations)
+    if found.low is None or found.high is None:
+        return Span(None, None, "", found.conversations, detectable, missing)
+    ends = base + found.low * times, base + found.high * times
+    return Span(*ends, found.method, found.conversations, detectable)
+
+
+def _of_figure(metric: str, row: Row) -> Span:
+    from compactlab.reports.analysis.bootstrap import row_interval
+
+    found = row_interval(row, metric)
+    if found.low is None or found.high is None:
+        return Span(None, None, "", row.conversations, None, _missing(metric, row.conversations))
+    detectable = _smallest_distance(metric, row)
+    return Span(found.low, found.high, found.method, row.conversations, detectable)
+
+
+def _smallest_distance(metric: str, row: Row) -> float | None:
+    """The smallest distance from a limit that so many conversations show, as of a difference."""
+    import numpy as np
+
+    from compactlab.reports.analysis.bootstrap import smallest_difference
+    from compactlab.reports.analysis.sample import Quotient, Sample, mean_of
+
+    if rule_of(metric) == "median":
+        return None
+    sample = Sample([row], [metric])
+    if metric in POOLED:
+        figure = Quotient(*sample.parts(metric))
+    else:
+        values = sample.values(metric)
+        figure = mean_of(values, ~np.isnan(values))
+    counts = (figure.below > 0).sum(axis=1)
+    times = counts[0] if rule_of(metric) == "sum" else 1
+    pull, sizes = figure.influence(counts), np.abs(figure.value)
+    found = smallest_difference(pull, counts, sizes)[0] * times
+    return float(found) if np.isfinite(found) else None
+
+
+def _missing(metric: str, conversations: int) -> str:
+    """Why there is no interval."""
+    from compactlab.reports.analysis.bootstrap import FEWEST
+
+    if rule_of(metric) == "maximum":
+        return "a maximum has no interval"
+    if conversations < FEWEST:
+        return f"{counted(conversations, 'conversation')}; an interval takes {FEWEST}"
+    return f"{metric} of these conversations has no interval ({METRICS[metric].unit})"
+
+
+# Which conversations moved most: where to look first when a rule fails.
+
+_TOLD = 3
+
+
+def moved_most(
+    rule: Rule, before: Iterable[Record], after: Iterable[Record], type: str = ""
+) -> tuple[Move, ...]:
+    """The conversations that moved most, in the direction that a rule limits.
+
+    Parameters
+    ----------
+    rule
+        The rule.
+    before, after
+        The runs, as they were and as they are; of none before, or where none has moved, those
+        that now stand furthest out.
+    type
+        The type of fact; "" for all.
+
+    Returns
+    -------
+    tuple
+        At most three, the worst first.
+    """
+    was, is_ = by_conversation(before), by_conversation(after)
+    every = [
+        (
+            Move(
+                key[1],
+                value_of(was.get(key, []), rule.metric, type),
+                value_of(is_.get(key, []), rule.metric, type),
+            ),
+            key,
+        )
+        for key in sorted({*was, *is_})
+    ]
+    changed = [
+        (step, key, move)
+        for move, key in every
+        if not same(move.before, move.after) and (step := _step(rule, move)) > 0
+    ]
+    if not changed and not rule.relative:
+        changed = [(_out(rule, move), key, move) for move, key in every if move.after is not None]
+    # What differs in its last digits alone is the same, and then the name decides.
+    ordered = sorted(changed, key=lambda found: (-float(f"{found[0]:.9g}"), found[1]))
+    return tuple(move for _, _, move in ordered[:_TOLD])
+
+
+def _step(rule: Rule, move: Move) -> float:
+    """How far a conversation moved in the direction that is limited; what came or went is most."""
+    if move.before is None or move.after is None:
+        return math.inf if rule.exact else 0.0
+    if rule.exact or (rule.upper and rule.lower):
+        return abs(move.after - move.before)
+    return move.after - move.before if rule.upper else move.before - move.after
+
+
+def _out(rule: Rule, move: Move) -> float:
+    """How far out a conversation stands."""
+    value = move.after or 0.0
+    if rule.upper and rule.lower:
+        return abs(value - rule.amount)
+    return value if rule.upper else -value
+
+
+# Judging one rule for one strategy: by the figures, or by the interval where there is noise.
 
 REPLAYS = 5
 """With fewer replays of a conversation, nothing that has noise is judged."""

@@ -6,11 +6,36 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from compactlab.reports.calls import total
-from compactlab.reports.comparison import Case
+from compactlab.reports.analysis.aggregate import total
+from compactlab.reports.analysis.comparison import Case
+from compactlab.reports.render.text import clean, enumerated, shorten
+from compactlab.sim.experiment.run import Run
+from compactlab.sim.experiment.tables import CALLS
 from compactlab.sim.metrics import METRICS
-from compactlab.sim.run import Run
-from compactlab.sim.tables import CALLS
+
+# Names that come from outside, as they are told: short, and harmless.
+
+_LONGEST = 80
+_NAMED = 3
+
+
+def brief(name: str) -> str:
+    r"""A name that is no longer than helps, without anything that is not seen.
+
+    Examples
+    --------
+    >>> len(brief("a" * 1_000)), brief("a\nb")
+    (80, 'a b')
+    """
+    return clean(shorten(name, _LONGEST))
+
+
+def some(names: list[str]) -> str:
+    """The first names of a list, and how many more there are."""
+    return enumerated([*map(brief, names[:_NAMED]), *names[_NAMED:]], _NAMED)
+
+
+# A record: of one run, the figures that a gate looks at, and what it needed and held.
 
 Needs = Mapping[str, tuple[int, int]]
 """Needs, and needs met, by type of fact."""

@@ -6,10 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from compactlab.reports.gate.demand import Demand
-from compactlab.reports.gate.names import brief
-from compactlab.reports.gate.record import Subject
-from compactlab.reports.gate.rules import Outcome
+from compactlab.reports.gate.record import Subject, brief
+from compactlab.reports.gate.rules import Demand, Outcome
 
 _ORDER = (Outcome.REGRESSED, Outcome.UNJUDGED, Outcome.INCONCLUSIVE, Outcome.HOLDS)
 

@@ -7,12 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from compactlab.reports.gate.demand import ANY
-from compactlab.reports.gate.names import brief
-from compactlab.reports.gate.record import Subject
-from compactlab.reports.gate.rules import Outcome, same
+from compactlab.reports.gate.record import Subject, brief
+from compactlab.reports.gate.rules import ANY, Outcome, same
 from compactlab.reports.gate.verdict import Finding, Move, Span, Verdict
-from compactlab.reports.text import clean, counted, listed
+from compactlab.reports.render.text import clean, counted, listed
 from compactlab.sim.metrics import METRICS
 
 _ARROW = "\N{RIGHTWARDS ARROW}"

@@ -26,12 +26,12 @@ from typing import Any
 
 import numpy as np
 
-from compactlab.reports.calls import bills, binned, column, fresh, sizes
-from compactlab.reports.comparison import label
+from compactlab.reports.analysis.aggregate import bills, binned, column, fresh, sizes
+from compactlab.reports.analysis.comparison import label
 from compactlab.reports.page.conversations import HEADS, Conversation, lines_of
 from compactlab.reports.page.grid import Line
-from compactlab.sim.results import Results
-from compactlab.sim.run import Run
+from compactlab.sim.experiment.results import Results
+from compactlab.sim.experiment.run import Run
 
 BINS = 80
 # Characters of all blocks of a page together: it shall stay under 5 MB with its charts.

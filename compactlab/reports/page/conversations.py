@@ -6,16 +6,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from compactlab.reports.calls import models
-from compactlab.reports.columns import COLUMNS
-from compactlab.reports.comparison import Case, Comparison, case_of, compare, kind_of, label
-from compactlab.reports.figures import NONE, show
+from compactlab.reports.analysis.aggregate import models
+from compactlab.reports.analysis.columns import COLUMNS
+from compactlab.reports.analysis.comparison import (
+    Case,
+    Comparison,
+    case_of,
+    case_title,
+    compare,
+    kind_of,
+    label,
+    window_told,
+    windows_of,
+)
 from compactlab.reports.page.grid import Cell, Line, best_of, cell_of, head_of, line_of
-from compactlab.reports.scope import case_title, window_told, windows_of
-from compactlab.reports.text import clean, counted, listed
-from compactlab.sim.errors import UsageError, unknown
-from compactlab.sim.results import Results
-from compactlab.sim.run import Run
+from compactlab.reports.render.text import NONE, clean, counted, listed, show
+from compactlab.sim.core.errors import UsageError, unknown
+from compactlab.sim.experiment.results import Results
+from compactlab.sim.experiment.run import Run
 
 # Of one conversation, what was run is a row like the others.
 _COLUMNS = tuple(column for column in COLUMNS if column.key != "of_as_recorded")

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from compactlab.reports.columns import COLUMNS, MEMORY
-from compactlab.reports.comparison import Comparison, Row
-from compactlab.reports.figures import NONE, exact, plain, show
-from compactlab.reports.page.grid import Cell, Grid, Head, Line, line_of
-from compactlab.reports.statistics.contrast import (
+from compactlab.reports.analysis.columns import COLUMNS, MEMORY
+from compactlab.reports.analysis.comparison import Comparison, Row
+from compactlab.reports.analysis.contrast import (
     MARGINS,
     PRIMARY,
     Contrast,
     contrasts,
     reference_of,
 )
+from compactlab.reports.page.grid import Cell, Grid, Head, Line, line_of
+from compactlab.reports.render.text import NONE, exact, plain, show
 from compactlab.sim.metrics import METRICS
 
 _MINUS = "\N{MINUS SIGN}"

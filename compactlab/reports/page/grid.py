@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from compactlab.reports.columns import Column, marks
-from compactlab.reports.comparison import Comparison, Row
-from compactlab.reports.figures import exact, plain
-from compactlab.reports.text import clean
+from compactlab.reports.analysis.columns import Column, marks
+from compactlab.reports.analysis.comparison import Comparison, Row
+from compactlab.reports.render.text import clean, exact, plain
 
 _NO_BREAK, _MINUS = "\N{NO-BREAK SPACE}", "\N{MINUS SIGN}"
 # Who cuts at every call writes less than before it at each, so the least of these is no merit.

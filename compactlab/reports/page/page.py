@@ -2,28 +2,77 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from collections.abc import Sequence
+from functools import cache
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from compactlab.reports import provenance
-from compactlab.reports.aggregate import together
-from compactlab.reports.agreement import agreement
-from compactlab.reports.charts.palette import COLOURS, strategy_colours
+from compactlab.reports.analysis.advice import agreement
+from compactlab.reports.analysis.aggregate import together
+from compactlab.reports.analysis.columns import ARROWS
+from compactlab.reports.analysis.comparison import (
+    Comparison,
+    comparisons,
+    model_names,
+    told_apart,
+    window,
+)
+from compactlab.reports.charts.drawing import COLOURS, strategy_colours
 from compactlab.reports.charts.sensitivity import sensitivity
-from compactlab.reports.columns import ARROWS
-from compactlab.reports.comparison import Comparison, comparisons
-from compactlab.reports.notes import failures, legend, passed_over, summaries, unfinished
+from compactlab.reports.page import provenance
 from compactlab.reports.page.block import BUDGET
 from compactlab.reports.page.conversations import must_be_there
-from compactlab.reports.page.faults import faults
-from compactlab.reports.page.script import policy, script
+from compactlab.reports.page.notes import (
+    failures,
+    faults,
+    legend,
+    passed_over,
+    summaries,
+    unfinished,
+)
 from compactlab.reports.page.sections import drawing, section
-from compactlab.reports.scope import model_names, told_apart, window
-from compactlab.reports.setting import set_page
+from compactlab.reports.render.setting import set_page
+from compactlab.sim.core.files import replace_file
+from compactlab.sim.experiment.results import Results
 from compactlab.sim.metrics import METRICS
-from compactlab.sim.results import Results
-from compactlab.sim.whole_file import replace_file
+
+# The page's script and the policy under which a browser opens it: that script and no other.
+
+# In the order in which they stand on the page: a later one uses what an earlier one defines.
+_PARTS = ("report.js", "drawing.js", "conversation.js")
+
+
+@cache
+def script() -> str:
+    """The script, as it stands on the page between its tags."""
+    folder = resources.files("compactlab.reports") / "templates"
+    return "\n" + "\n".join((folder / part).read_text(encoding="utf-8") for part in _PARTS)
+
+
+@cache
+def policy() -> str:
+    """What the page may do: show what is in it, and run the one script that hashes to this.
+
+    Nothing is fetched from anywhere, no form sent, and no text is made markup of. Drawings have
+    their styles inline, so styles are let.
+    """
+    digest = base64.b64encode(hashlib.sha256(script().encode()).digest()).decode()
+    rules = (
+        "default-src 'none'",
+        f"script-src 'sha256-{digest}'",
+        "style-src 'unsafe-inline'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "require-trusted-types-for 'script'",
+        "trusted-types 'none'",
+    )
+    return "; ".join(rules)
+
+
+# The page for a design review: one file, with nothing in it from elsewhere.
 
 
 def page(results: Results, conversation: str | None = None) -> str:

@@ -5,29 +5,27 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from compactlab.reports.advice import Advice
-from compactlab.reports.aggregate import causes_of, together
-from compactlab.reports.charts.breakdown import ordered
+from compactlab.reports.analysis.advice import Advice
+from compactlab.reports.analysis.aggregate import causes_of, together
+from compactlab.reports.analysis.columns import MEMORY, columns
+from compactlab.reports.analysis.comparison import Comparison, Row, scope
 from compactlab.reports.charts.chart import Chart
+from compactlab.reports.charts.drawing import cause_colours
 from compactlab.reports.charts.gallery import gallery
-from compactlab.reports.charts.palette import cause_colours
-from compactlab.reports.columns import MEMORY, columns
-from compactlab.reports.comparison import Comparison, Row
-from compactlab.reports.figures import show
-from compactlab.reports.notes import notes
+from compactlab.reports.charts.stacked import ordered
 from compactlab.reports.page.block import BUDGET, Block, block
 from compactlab.reports.page.conversations import HEADS, Conversation, conversations, lines_of
 from compactlab.reports.page.differences import Differences, differences
 from compactlab.reports.page.grid import Grid, figures
-from compactlab.reports.scope import scope
-from compactlab.reports.text import capitalised, clean
-from compactlab.reports.verdict import verdict
-from compactlab.reports.views import Chosen as Views
-from compactlab.reports.views import views
-from compactlab.reports.views.choice import BUDGET as ROOM
-from compactlab.sim.causes import CAUSES
+from compactlab.reports.page.notes import notes
+from compactlab.reports.page.verdict import verdict
+from compactlab.reports.page.views import BUDGET as ROOM
+from compactlab.reports.page.views import Chosen as Views
+from compactlab.reports.page.views import views
+from compactlab.reports.render.text import capitalised, clean, show
+from compactlab.sim.cache.causes import CAUSES
+from compactlab.sim.experiment.results import Results
 from compactlab.sim.metrics import METRICS
-from compactlab.sim.results import Results
 
 # Strategies that are drawn at first, if there are no more than so many, are all of them.
 _FEW = 9

@@ -2,13 +2,18 @@
 
 from compactlab.sim.cache.anthropic import Anthropic
 from compactlab.sim.cache.deepseek import Deepseek, DeepseekGrid
-from compactlab.sim.cache.explicit import Explicit
-from compactlab.sim.cache.gemini import Gemini
-from compactlab.sim.cache.none import NoCache
-from compactlab.sim.cache.openai_endings import OpenaiEndings
-from compactlab.sim.cache.openai_grid import OpenaiGrid
+from compactlab.sim.cache.gemini import Explicit, Gemini
+from compactlab.sim.cache.openai import OpenaiEndings, OpenaiGrid
 from compactlab.sim.cache.paged import Paged
-from compactlab.sim.cache.policy import PLAIN, Cache, CachePolicy, Lookup, Request, Settings
+from compactlab.sim.cache.policy import (
+    PLAIN,
+    Cache,
+    CachePolicy,
+    Lookup,
+    NoCache,
+    Request,
+    Settings,
+)
 from compactlab.sim.cache.xai import Xai
 
 __all__ = [

@@ -17,8 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from compactlab.sim.cache.entries import Entries, Rules
-from compactlab.sim.cache.marks import LIFETIMES, check_marks
+from compactlab.sim.cache.entries import LIFETIMES, Entries, Rules, check_marks
 from compactlab.sim.cache.policy import Cache, CachePolicy
 
 

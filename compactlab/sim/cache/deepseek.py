@@ -14,11 +14,9 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from compactlab.sim.cache.automatic import Automatic
-from compactlab.sim.cache.missed import ascending
-from compactlab.sim.cache.policy import Cache, CachePolicy, Lookup, Request
-from compactlab.sim.cache.prefixes import Prefixes
-from compactlab.sim.prompt import Prompt
+from compactlab.sim.cache.policy import Cache, CachePolicy, Lookup, Request, ascending
+from compactlab.sim.cache.prefixes import Automatic, Prefixes
+from compactlab.sim.cache.prompt import Prompt
 
 
 @dataclass(frozen=True)

@@ -1,19 +1,27 @@
-"""Gemini's implicit cache: on by default, free to write, and promised to nobody.
-
-Google's pages on context caching, as of 2026-11 (Gemini API 2026-10-13, Agent Platform): hits are
-discounted and not guaranteed; a minimum by model; two stores, one in memory from which prefixes
-go as room is needed, then a durable one; every prefix goes within 24 hours, most much earlier.
-
-Google does not document how long a prefix lives, in what steps it is read, when it can first be
-read, or how often a prefix that is held is not found. Third parties find hits far rarer than with
-others: on gemini-3.8-flash 1 request in 138 that only added to the last one (rig-core 0.43, 2026).
-"""
+"""Gemini's caches: the implicit one, and those that a client makes by name and pays by the hour."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from typing import Literal
 
-from compactlab.sim.cache.automatic import Automatic
+from compactlab.sim.cache.policy import Cache, CachePolicy, Lookup, Request, ascending
+from compactlab.sim.cache.prefixes import Automatic
+from compactlab.sim.cache.prompt import Prompt
+from compactlab.sim.cache.salt import Salt
+from compactlab.sim.core.messages import Messages
+
+# Gemini's implicit cache: on by default, free to write, and promised to nobody.
+#
+# Google's pages on context caching, as of 2026-11 (Gemini API 2026-10-13, Agent Platform): hits
+# are discounted and not guaranteed; a minimum by model; two stores, one in memory from which
+# prefixes go as room is needed, then a durable one; every prefix goes within 24 hours, most much
+# earlier.
+#
+# Google does not document how long a prefix lives, in what steps it is read, when it can first be
+# read, or how often a prefix that is held is not found. Third parties find hits far rarer than
+# with others: on gemini-3.8-flash 1 request in 138 that only added to the last one (rig-core
+# 0.43, 2026).
 
 
 @dataclass(frozen=True)
@@ -39,3 +47,188 @@ class Gemini(Automatic):
     minimum: int = 4096
     idle: float = 3600.0
     loss: float = 0.0
+
+
+# Caches that a client makes by name and pays for by the hour, as Google's ``cachedContents``.
+#
+# Google's pages on explicit context caching, as of 2026-11: a client stores a prefix, at least as
+# long as the model's minimum, with a lifetime of an hour unless it says another; what is stored
+# cannot be changed or added to, only its lifetime can; a request that names a cache takes tools
+# and system prompt from there. Making one costs the input price of its tokens once; requests then
+# read them at the cached price; and each token is paid for as long as it is held, until the cache
+# expires or is deleted.
+#
+# How that is billed here. The request for which a cache is made counts all its tokens as uncached
+# input: those of the cache are the making of it. That this request also reads them, at the cached
+# price, is left out, because a token of a prompt has one class; with a cached price of a tenth
+# the bill of a new cache is about a tenth too low. Storage is charged as time passes, by the next
+# request: tokens times seconds since the last one, or until the cache expired. Every use sets the
+# cache's lifetime anew, so it is held until its last use and its lifetime beyond that; a client
+# that makes a longer cache, or finds that its prompt no longer begins with the one it has,
+# deletes that one. After the last request nothing is charged: a client deletes its cache with its
+# session. One that does not pays up to one lifetime more.
+#
+# What lies behind a cache is plain input. Google's implicit cache may find some of it; that is
+# another policy (``gemini``).
+
+
+@dataclass(frozen=True)
+class Explicit(CachePolicy):
+    """The policy of a client that makes caches by name.
+
+    Parameters
+    ----------
+    what
+        What the client stores: ``system`` (tools and system prompt), or ``history`` (the prompt
+        up to the end of the last whole turn).
+    minimum
+        Tokens below which no cache can be made; Google's table of 2026-10-13 has 4,096 for most
+        models since 3.1 Pro and 2,048 for 2.5.
+    ttl
+        Seconds that a cache lives from its last use; an hour unless the client says otherwise.
+    renew
+        A longer cache takes the place of one when it would hold more than that share more. All of
+        it is then paid for as input again, so our default is a compromise: over some hundred calls
+        a fifth costs least.
+
+    Raises
+    ------
+    ValueError
+        If a figure is impossible.
+    """
+
+    what: Literal["system", "history"] = "system"
+    minimum: int = 4096
+    ttl: float = 3600.0
+    renew: float = 0.2
+
+    def __post_init__(self) -> None:
+        if min(self.minimum, self.ttl, self.renew) < 0:
+            raise ValueError("minimum, ttl and renew are not negative")
+
+    def open(self) -> Cache:
+        """Start without any cache."""
+        return _Named(self)
+
+    def lifetime(self, ttl: str = "") -> float:
+        """Seconds that a cache lives unused."""
+        return self.ttl
+
+    def shortened(self, share: float) -> Explicit:
+        """The same rules with a lifetime of such a share."""
+        return replace(self, ttl=self.ttl * share)
+
+
+@dataclass
+class _Held:
+    """A cache: the block where it ends, its key and tokens, and when it is paid for and expires."""
+
+    block: int
+    key: int
+    tokens: int
+    paid: float
+    expires: float
+
+
+@dataclass
+class _Client:
+    """Who sends a prompt: the cache that it holds, and where its last turn was seen to start."""
+
+    held: _Held | None = None
+    messages: Messages = field(default_factory=Messages)
+    turn: int = 0
+
+    def last_turn(self, messages: Messages) -> int:
+        """Index of the message with which the last turn starts; only what is new is looked at."""
+        same = self.messages.shared(messages)
+        known, floor = (self.turn, same) if self.turn < same else (0, 1)
+        later = range(len(messages) - 1, floor - 1, -1)
+        self.turn = next((index for index in later if messages[index].starts_turn), known)
+        self.messages = messages
+        return self.turn
+
+
+class _Named(Cache):
+    """The caches of all clients; each may use those of the others."""
+
+    def __init__(self, policy: Explicit) -> None:
+        self._policy = policy
+        self._clients: dict[Prompt, _Client] = {}
+        self._owed = 0.0  # token-seconds, a part of one
+        self._salt = Salt(images=False)
+
+    def request(self, request: Request) -> Lookup:
+        """Look for a cache, and make one if there is none, or too short a one."""
+        prompt, at = request.prompt, request.at
+        storage = self._charge(at)
+        if not prompt.totals:
+            return Lookup(storage=storage)
+        self._salt.take(request.settings, prompt)
+        client = self._clients.setdefault(prompt, _Client())
+        best = self._best(prompt, at)
+        end = self._end(prompt, client)
+        tokens = prompt.totals[end] if end >= 0 else 0
+        if best is not None and tokens - best.tokens <= self._policy.renew * best.tokens:
+            best.expires = at + self._policy.ttl
+            read = 0 if request.lost else best.tokens
+            causes = ("eviction", best.tokens), ("grid", prompt.sent)
+            return Lookup(read, missed=ascending(read, *causes), storage=storage)
+        missed = self._missed(prompt, client.held, best, tokens)
+        client.held = None
+        if tokens and tokens >= self._policy.minimum:
+            expires = at + self._policy.ttl
+            client.held = _Held(end, self._key(prompt, end), tokens, at, expires)
+        return Lookup(missed=missed, storage=storage)
+
+    def _charge(self, at: float) -> int:
+        """Token-seconds that the caches were held for since they were last paid for."""
+        for client in self._clients.values():
+            held = client.held
+            if held is not None and held.paid < held.expires:
+                until = min(at, held.expires)
+                self._owed += held.tokens * (until - held.paid)
+                held.paid = until
+        whole = int(self._owed)
+        self._owed -= whole
+        return whole
+
+    def _key(self, prompt: Prompt, block: int) -> int:
+        return prompt.key(block) ^ self._salt.of(block)
+
+    def _best(self, prompt: Prompt, at: float) -> _Held | None:
+        """The longest cache that holds a prefix of a prompt, with all of its system prompt."""
+        usable = [
+            client.held
+            for client in self._clients.values()
+            if client.held is not None
+            and at <= client.held.expires
+            and client.held.block >= prompt.front - 1
+            and self._holds(client.held, prompt)
+        ]
+        return max(usable, key=lambda held: held.tokens) if usable else None
+
+    def _holds(self, held: _Held, prompt: Prompt) -> bool:
+        """Whether a cache holds a prefix of a prompt."""
+        return held.block < len(prompt.totals) and self._key(prompt, held.block) == held.key
+
+    def _end(self, prompt: Prompt, client: _Client) -> int:
+        """The last block of what the client would store now; -1 for nothing."""
+        if self._policy.what == "system":
+            return prompt.front - 1
+        starts = prompt.starts
+        turn = client.last_turn(prompt.view.messages)
+        return (starts[turn] if starts else len(prompt.totals)) - 1
+
+    def _missed(
+        self, prompt: Prompt, own: _Held | None, best: _Held | None, tokens: int
+    ) -> tuple[tuple[str, int], ...]:
+        """Why nothing is read of what was sent before."""
+        rest = "grid", prompt.sent
+        if best is not None:  # it makes way for a longer one
+            return ascending(0, rest)
+        if own is None:
+            short = min(tokens, prompt.sent)
+            return ascending(0, ("below_minimum", short), rest)
+        if self._holds(own, prompt):
+            return ascending(0, ("ttl_expired", own.tokens), rest)
+        return ()  # the change of the prompt is the cause

@@ -15,9 +15,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from compactlab.sim.cache.longest_prefix import LongestPrefix
 from compactlab.sim.cache.policy import Cache, CachePolicy
-from compactlab.sim.cache.prefixes import Prefixes
+from compactlab.sim.cache.prefixes import LongestPrefix, Prefixes
 
 
 @dataclass(frozen=True)

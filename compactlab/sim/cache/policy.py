@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from operator import itemgetter
 from typing import NamedTuple, Self
 
 import msgspec
 
-from compactlab.sim.prompt import Prompt
-from compactlab.sim.spec import spec_of
+from compactlab.sim.cache.prompt import Prompt
+from compactlab.sim.core.spec import spec_of
+
+# The contract of a cache policy: by which rules a provider stores and finds prefixes.
 
 
 class Settings(NamedTuple):
@@ -119,3 +123,59 @@ class CachePolicy(ABC):
     @abstractmethod
     def shortened(self, share: float) -> Self:
         """The same rules with lifetimes (or where there are none, capacities) of such a share."""
+
+
+# No cache at all: every token of every prompt is paid for.
+
+
+@dataclass(frozen=True)
+class NoCache(CachePolicy):
+    """Nothing is stored; what was sent before is fresh again, by the cause ``no_cache``."""
+
+    def open(self) -> Cache:
+        """Start an empty cache, which stays empty."""
+        return _Nothing()
+
+    def lifetime(self, ttl: str = "") -> float:
+        """Nothing lives."""
+        return 0.0
+
+    def shortened(self, share: float) -> NoCache:
+        """Nothing lives shorter."""
+        return self
+
+
+class _Nothing(Cache):
+    def request(self, request: Request) -> Lookup:
+        return Lookup(missed=(("no_cache", request.prompt.sent),))
+
+
+# What a request would have read but for this and that: causes in the order of the prompt.
+
+_UPTO = itemgetter(1)
+
+
+def ascending(read: int, *causes: tuple[str, int]) -> tuple[tuple[str, int], ...]:
+    """Those causes that reach beyond what was read, and beyond one another.
+
+    Parameters
+    ----------
+    read
+        Tokens that were read.
+    causes
+        Pairs of a cause and the tokens up to where the prompt would have been read but for it; of
+        two that reach as far the first counts.
+
+    Examples
+    --------
+    >>> ascending(10, ("grid", 40), ("ttl_expired", 30), ("eviction", 10), ("ttl_expired", 20))
+    (('ttl_expired', 30), ('grid', 40))
+    """
+    missed: list[tuple[str, int]] = []
+    for cause, upto in sorted(causes, key=_UPTO):
+        if upto > read:
+            if missed and missed[-1][0] == cause:
+                missed.pop()
+            missed.append((cause, upto))
+            read = upto
+    return tuple(missed)

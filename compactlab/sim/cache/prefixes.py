@@ -1,12 +1,4 @@
-"""What a cache holds that finds the longest common prefix: a tree of prompts, block by block.
-
-A node stands for a prefix that ends with a block, and its parent for the prefix that is a block
-shorter. Whatever a request touches, it touches with all that leads there; so only the *tip*, the
-last node of a prompt, is given the time, and a node's real time is the latest beneath it. What
-goes is always a leaf, and then its parent takes over the later of the two times: a prompt's
-deepest blocks go first, and every node comes and goes once. A request costs what is not shared
-with the prompt that was last sent, however long the session is.
-"""
+"""What a cache holds that finds the longest common prefix, and what such caches have in common."""
 
 from __future__ import annotations
 
@@ -14,11 +6,21 @@ import math
 from bisect import bisect_left
 from collections import OrderedDict, deque
 from collections.abc import Callable
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Self
 
-from compactlab.sim.cache.policy import Request
+from compactlab.sim.cache.policy import Cache, CachePolicy, Lookup, Request
+from compactlab.sim.cache.prompt import Prompt
 from compactlab.sim.cache.salt import Salt
-from compactlab.sim.prompt import Prompt
+
+# What a cache holds that finds the longest common prefix: a tree of prompts, block by block.
+#
+# A node stands for a prefix that ends with a block, and its parent for the prefix that is a block
+# shorter. Whatever a request touches, it touches with all that leads there; so only the *tip*,
+# the last node of a prompt, is given the time, and a node's real time is the latest beneath it.
+# What goes is always a leaf, and then its parent takes over the later of the two times: a
+# prompt's deepest blocks go first, and every node comes and goes once. A request costs what is
+# not shared with the prompt that was last sent, however long the session is.
 
 # Nodes that are gone and still known, so that the cause of a miss can be told; the longest gone
 # are forgotten first, and of one prompt the deepest. A choice of ours: some 10 MB at most.
@@ -255,3 +257,122 @@ def _most(holds: Callable[[int], bool], near: int, most: int) -> int:
         middle = (low + high) // 2
         low, high = (middle, high) if holds(middle) else (low, middle)
     return low
+
+
+# A cache that reads the longest common prefix, cut down to what the provider's grid allows.
+#
+# The finest thing that is known to be shared is a block, that is a part of a message: two parts
+# that begin alike count as different from their first token on. What a model wrote is stored only
+# when it comes back as part of a prompt, though a server may well hold it from when it was
+# written.
+
+
+class LongestPrefix(Cache):
+    """Reads what it can of the longest prefix, writes for nothing, and says why it read no more.
+
+    Parameters
+    ----------
+    prefixes
+        What it holds.
+    grid
+        Tokens: reads are multiples of that.
+    minimum
+        Tokens below which nothing is read.
+    gone
+        The cause of not finding what was let go.
+    """
+
+    def __init__(self, prefixes: Prefixes, *, grid: int, minimum: int, gone: str) -> None:
+        self._prefixes = prefixes
+        self._grid, self._minimum, self._gone = grid, minimum, gone
+
+    def request(self, request: Request) -> Lookup:
+        """Look up, then store."""
+        most = request.prompt.tokens - 1  # the answer hangs on the last: it is always computed
+        if most < 0:
+            return Lookup()
+        held = self._prefixes.send(request)
+        read = self._readable(min(held.readable, most))
+        if request.lost or read < held.known:
+            missed = self._missed(held, read, most, lost=request.lost)
+            return Lookup(0 if request.lost else read, missed=missed)
+        return Lookup(read)
+
+    def _readable(self, tokens: int) -> int:
+        points = tokens - tokens % self._grid
+        return points if points >= self._minimum else 0
+
+    def _missed(
+        self, held: Lengths, read: int, most: int, *, lost: bool
+    ) -> tuple[tuple[str, int], ...]:
+        """Each cause with how far the prompt would have been read but for it."""
+        last = "grid" if held.known >= self._minimum else "below_minimum"
+        if not lost and held.readable == held.known:  # as nearly always
+            return ((last, held.known),)
+        stored, known = (self._readable(min(n, most)) for n in (held.stored, held.known))
+        edge = 0 if lost else read
+        missed = []
+        for cause, upto in (
+            ("eviction", read),
+            ("concurrent_cold", stored),
+            (self._gone, known),
+            (last, held.known),
+        ):
+            if upto > edge:
+                missed.append((cause, upto))
+                edge = upto
+        return tuple(missed)
+
+
+# What automatic caches have in common: no marks, no write price, entries that die when idle.
+
+
+@dataclass(frozen=True)
+class Automatic(CachePolicy):
+    """A provider that stores every prompt by itself and reads the longest common prefix.
+
+    A changed setting misses all that stands behind its level. The lifetime that a request asks
+    for is not heard: there is nothing to ask for.
+
+    Parameters
+    ----------
+    grid
+        Tokens: reads are multiples of that.
+    minimum
+        Tokens below which nothing is read.
+    idle
+        Seconds that a prefix lives after the start of the last request that touched it.
+    loss
+        Share of requests that find nothing, because they are routed elsewhere.
+
+    Raises
+    ------
+    ValueError
+        If a figure is impossible.
+    """
+
+    grid: int = 1
+    minimum: int = 0
+    idle: float = 0.0
+    loss: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.grid < 1:
+            raise ValueError(f"grid is at least 1 token, not {self.grid}")
+        if self.minimum < 0 or self.idle < 0:
+            raise ValueError("minimum and idle are not negative")
+        if not 0 <= self.loss <= 1:
+            raise ValueError(f"loss is a share between 0 and 1, not {self.loss}")
+
+    def open(self) -> Cache:
+        """Start an empty cache."""
+        held = Prefixes(idle=self.idle)
+        return LongestPrefix(held, grid=self.grid, minimum=self.minimum, gone="ttl_expired")
+
+    def lifetime(self, ttl: str = "") -> float:
+        """Seconds that an entry lives unread."""
+        return self.idle
+
+    def shortened(self, share: float) -> Self:
+        """The same rules with a lifetime of such a share."""
+        return replace(self, idle=self.idle * share)

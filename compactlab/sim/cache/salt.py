@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable
 
 from compactlab.sim.cache.policy import Settings
-from compactlab.sim.prompt import Prompt
+from compactlab.sim.cache.prompt import Prompt
 
 
 class Salt:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from compactlab.sim.cache.automatic import Automatic
+from compactlab.sim.cache.prefixes import Automatic
 
 
 @dataclass(frozen=True)

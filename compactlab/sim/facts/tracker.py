@@ -3,15 +3,131 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import reduce
+from operator import or_
+from typing import NamedTuple
 
-from compactlab.sim.facts.counts import Counts
+from compactlab.sim.core.memory import Remembered
+from compactlab.sim.core.message import Message, Part
+from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.view import View
 from compactlab.sim.facts.evidence import NOTHING, Evidence, Witness
 from compactlab.sim.facts.ledger import Ledger
-from compactlab.sim.facts.states import States
-from compactlab.sim.memory import Remembered
-from compactlab.sim.message import Message, Part
-from compactlab.sim.messages import Messages
-from compactlab.sim.view import View
+
+# How many messages of a prompt hold each of many things, for all things at once.
+
+
+class Counts:
+    """A counter for each bit.
+
+    The first plane has the last binary digits of all counts, the next one those before them:
+    adding a message is adding 1 to many counts, in as many steps as they have digits.
+
+    Examples
+    --------
+    >>> held = Counts()
+    >>> held.add(0b11)
+    >>> held.add(0b10)
+    >>> held.take(0b11)
+    >>> bin(held.bits)
+    '0b10'
+    """
+
+    __slots__ = ("_planes",)
+
+    def __init__(self) -> None:
+        self._planes: list[int] = []
+
+    def add(self, things: int) -> None:
+        """Count things in; what is left over at one digit is carried to the next."""
+        planes = self._planes
+        for digit, plane in enumerate(planes):
+            planes[digit] = plane ^ things
+            things &= plane
+            if not things:
+                return
+        if things:
+            planes.append(things)
+
+    def take(self, things: int) -> None:
+        """Count things out that had been counted in; what is missing is borrowed."""
+        planes = self._planes
+        for digit, plane in enumerate(planes):
+            planes[digit] = plane ^ things
+            things &= planes[digit]
+            if not things:
+                return
+
+    @property
+    def bits(self) -> int:
+        """Those whose count is not 0."""
+        return reduce(or_, self._planes, 0)
+
+
+# In which state each fact is.
+
+STATES = (
+    "verbatim",
+    "conflict",
+    "intact",
+    "stale",
+    "mutated",
+    "retrievable",
+    "unknown",
+    "lost",
+)
+
+
+class States(NamedTuple):
+    """The state of every fact in a prompt: exactly one, of the first that applies.
+
+    After the project's notes on metrics, section 4. Each field is a set of facts as bits.
+
+    Parameters
+    ----------
+    verbatim
+        A piece that states it stands there as it was said.
+    conflict
+        Where nothing is verbatim, its value and an older one are both said, and no word tells
+        which is the newer.
+    intact
+        Key, value and polarity stand near each other.
+    stale
+        Only an older value is there.
+    mutated
+        Its key is there, without its value or without its polarity.
+    retrievable
+        Nothing of it is there but a way to fetch it: the call of a tool, a pointer to a file that
+        holds it, a note in memory.
+    unknown
+        What came from it is there as tokens without text.
+    lost
+        None of these.
+    """
+
+    verbatim: int = 0
+    conflict: int = 0
+    intact: int = 0
+    stale: int = 0
+    mutated: int = 0
+    retrievable: int = 0
+    unknown: int = 0
+    lost: int = 0
+
+    @property
+    def kept(self) -> int:
+        """Those that the agent can use as they are: verbatim or intact."""
+        return self.verbatim | self.intact
+
+    def of(self, fact: int) -> str:
+        """The state of one fact, by its number."""
+        for name, facts in zip(self._fields, self, strict=True):
+            if facts >> fact & 1:
+                return name
+        return "lost"
+
+
+# Follows the prompts of a replay and says in which state every fact is.
 
 
 class Tracker:
@@ -28,7 +144,7 @@ class Tracker:
     --------
     A prompt says nothing before it is moved.
 
-    >>> from compactlab.sim.conversation import Conversation
+    >>> from compactlab.sim.core.conversation import Conversation
     >>> from compactlab.sim.facts.ledger import ledger_of
     >>> Tracker(ledger_of(Conversation("c", "native", ()))).states
     States(verbatim=0, conflict=0, intact=0, stale=0, mutated=0, retrievable=0, unknown=0, lost=0)

@@ -7,72 +7,59 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from compactlab.sim.conversation import Conversation
+from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.metrics import (
     behaviour,
-    chance,
+    cache,
     continuity,
-    corruption,
     cost,
+    decoys,
     drift,
     flush,
-    forward,
-    fresh,
-    immediate,
-    instructions,
-    latency,
     memory,
-    memory_age,
-    notes,
-    occupancy,
-    order,
-    pending,
     recency,
-    references,
-    reuse,
-    rework,
+    recovery,
     structure,
     summaries,
     survival,
-    waste,
 )
 from compactlab.sim.metrics.metric import Family, Metric
-from compactlab.sim.metrics.reading import Reading
-from compactlab.sim.trace import Trace
+from compactlab.sim.metrics.run_data import Reading
+from compactlab.sim.replay.trace import Trace
 
 __all__ = ["FAMILIES", "METRICS", "Family", "Metric", "Reading", "figures", "measure"]
 
 FAMILIES = (
-    Family("money", "Money, and the tokens that it is paid for", cost.METRICS + waste.METRICS),
-    Family("cache", "What the cache gives back, and what rewriting takes", reuse.METRICS),
-    Family("time", "Time to the first token", latency.METRICS),
+    Family("money", "Money, and the tokens that it is paid for", cost.COST + cost.WASTE),
+    Family("cache", "What the cache gives back, and what rewriting takes", cache.REUSE),
+    Family("time", "Time to the first token", cache.LATENCY, cache.ABOUT_LATENCY),
     Family("behaviour", "What the strategy did", behaviour.METRICS),
     Family(
         "memory",
         "What is forgotten",
-        memory.METRICS + immediate.METRICS + memory_age.METRICS + chance.METRICS,
+        memory.MEMORY + memory.IMMEDIATE + memory.BY_AGE + decoys.METRICS,
     ),
     Family(
         "facts",
         "In which state facts are, and how long they last",
-        instructions.METRICS + corruption.METRICS + survival.METRICS + occupancy.METRICS,
+        memory.INSTRUCTIONS + memory.CORRUPTION + survival.METRICS + memory.OCCUPANCY,
     ),
     Family(
         "continuity",
         "How smoothly the work goes on",
         recency.METRICS
-        + forward.METRICS
+        + continuity.FORWARD
         + structure.METRICS
-        + pending.METRICS
-        + references.METRICS
-        + order.METRICS
-        + continuity.METRICS
+        + continuity.PENDING
+        + continuity.REFERENCES
+        + continuity.ORDER
+        + continuity.WEAKEST
         + summaries.METRICS
         + drift.METRICS,
     ),
-    Family("rework", "What forgetting costs in the closed loop", rework.METRICS),
-    Family("flush", "Flushes of memory", flush.METRICS + notes.METRICS),
-    Family("fresh", "Fresh tokens by cause", fresh.METRICS),
+    Family("rework", "What forgetting costs in the closed loop", recovery.METRICS, recovery.ABOUT),
+    Family("flush", "Flushes of memory", flush.FLUSH + flush.NOTES),
+    Family("fresh", "Fresh tokens by cause", cache.FRESH, cache.ABOUT_FRESH),
 )
 METRICS: dict[str, Metric] = {m.name: m for family in FAMILIES for m in family.metrics}
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from compactlab.sim.conversation import Conversation
-from compactlab.sim.message import Message, Part
+from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.core.message import Message, Part
 from compactlab.sim.metrics.metric import OVER_CALLS, OWN, Metric
-from compactlab.sim.metrics.reading import Reading
-from compactlab.sim.recording import BEFORE_THE_LOG
+from compactlab.sim.metrics.run_data import Reading
+from compactlab.sim.replay.recording import BEFORE_THE_LOG
 
 
 def calls(reading: Reading) -> int:

@@ -1,13 +1,365 @@
-"""The weakest of the figures of continuity."""
+"""How smoothly the work goes on: what the next actions need, and what is to be answered now."""
 
 from __future__ import annotations
 
-from compactlab.sim.metrics.forward import forward_need
-from compactlab.sim.metrics.metric import OWN, Metric
-from compactlab.sim.metrics.order import order_fidelity
-from compactlab.sim.metrics.reading import Reading
-from compactlab.sim.metrics.references import reference_closure
+from bisect import bisect_right, insort
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import le
+from statistics import fmean
+from typing import TYPE_CHECKING, NamedTuple
+
+from compactlab.sim.core.conversation import Conversation, Rewind
+from compactlab.sim.core.message import Message, Part
+from compactlab.sim.core.messages import Messages
+from compactlab.sim.facts.needs import AHEAD, bits, forward_needs
+from compactlab.sim.facts.tracker import Counts
+from compactlab.sim.metrics.metric import OVER_CALLS, OWN, Metric
+from compactlab.sim.metrics.recency import kept_tail, moments
+from compactlab.sim.metrics.run_data import RECENT, Reading, shared
 from compactlab.sim.metrics.structure import structural_validity
+
+if TYPE_CHECKING:
+    from compactlab.sim.metrics.drift import Lexicon
+
+
+# Whether what the next recorded actions need is still in context: FNC@k, without labels.
+
+
+def forward_need(reading: Reading) -> float | None:
+    """Share of the words that the next five actions use, and that had appeared, in context.
+
+    For each call of the script: the *words* (see below) that the next five recorded actions (this
+    call's answer and the four after it) use and that had appeared before the call, and the share
+    of them that stand somewhere in the prompt. Summed over calls: all that was there over all that
+    was used. It needs no labels. A word that stands in a prompt by chance counts, so compare it
+    with ``random_keep`` and ``keep_none``.
+    """
+    return _covered(reading)[5]
+
+
+def _ahead(actions: int) -> Callable[[Reading], float | None]:
+    def forward(reading: Reading) -> float | None:
+        return _covered(reading)[actions]
+
+    forward.__name__ = forward.__qualname__ = f"forward_need_{actions}"
+    forward.__doc__ = f"The same share, looking {actions} recorded actions ahead (FNC@{actions})."
+    return forward
+
+
+forward_need_1 = _ahead(1)
+forward_need_20 = _ahead(20)
+
+
+@shared
+def _covered(reading: Reading) -> dict[int, float | None]:
+    """By how many actions are looked ahead, the share in context."""
+    needs = forward_needs(reading.conversation)
+    answers, lacking = [], dict.fromkeys(AHEAD, 0)
+    furthest = needs.wanted[max(AHEAD)]
+    held = Counts()
+    system: tuple[Part, ...] = ()
+    for step, gone, come, *_ in reading.changes:
+        for message in gone:
+            held.take(needs.bits_in(message))
+        for message in come:
+            held.add(needs.bits_in(message))
+        if step.system is not system:
+            held.take(bits(needs.held_by(system)))
+            system = step.system
+            held.add(bits(needs.held_by(system)))
+        answer = step.answer
+        if answer in furthest:  # else it is a call that the script does not have
+            answers.append(answer)
+            missing = furthest[answer] & ~held.bits
+            if missing:
+                for k in AHEAD:
+                    lacking[k] += (needs.wanted[k][answer] & missing).bit_count()
+    sums = {k: sum(map(needs.sizes[k].__getitem__, answers)) for k in AHEAD}
+    return {k: (sums[k] - lacking[k]) / sums[k] if sums[k] else None for k in AHEAD}
+
+
+_SLIPSTREAM = "the recorded future as ground truth, arXiv 2605.08580"
+_SUMMED = "sum of what is in context over sum of what is used, of all calls"
+
+FORWARD = (
+    Metric("share", "higher", "of what the next action uses, what is in context (FNC@1)",
+           _SUMMED, _SLIPSTREAM, forward_need_1),
+    Metric("share", "higher", "of what the next five actions use, what is in context (FNC@5)",
+           _SUMMED, _SLIPSTREAM, forward_need),
+    Metric("share", "higher", "of what the next 20 actions use, what is in context (FNC@20)",
+           _SUMMED, _SLIPSTREAM, forward_need_20),
+)  # fmt: skip
+
+
+# Whether what the model is to answer now is in front of it: the request, and what it asked for.
+
+# What is left of a message in its own words. A summary may say it or may not.
+_STANDS = frozenset({"verbatim", "truncated", "recovered"})
+
+
+def request_missing(reading: Reading) -> int:
+    """Calls whose prompt lacks the newest message that a person typed: a hard failure.
+
+    Of the calls of the script. It is there if any part of the prompt that is verbatim, truncated
+    or put back comes from it. A summary of it does not count, as it may have left out what was
+    asked.
+    """
+    return _missing(reading).requests
+
+
+def pending_missing(reading: Reading) -> int:
+    """Calls whose prompt lacks something that the model waits for: it cannot go on from there.
+
+    Of the calls of the script. Waited for are the results that came since the model last spoke,
+    and its last message, if a call in it has no result and no person has spoken since. Each is
+    there if any of its parts is, verbatim, truncated or put back.
+    """
+    return _missing(reading).pending
+
+
+class _Missing(NamedTuple):
+    """Calls without the newest request, and calls without what is pending."""
+
+    requests: int
+    pending: int
+
+
+@shared
+def _missing(reading: Reading) -> _Missing:
+    requests = pending = 0
+    due = _due_in(reading.conversation)
+    said = set(map(id, reading.conversation.messages))
+    standing: dict[str, int] = {}
+    for step, gone, come, *_ in reading.changes:
+        for message in gone:
+            for source in (message.id,) if id(message) in said else _left_of(message):
+                standing[source] -= 1
+        for message in come:
+            for source in (message.id,) if id(message) in said else _left_of(message):
+                standing[source] = standing.get(source, 0) + 1
+        if step.answer in due:
+            request, waited = due[step.answer]
+            requests += bool(request) and not standing.get(request)
+            pending += not all(map(standing.get, waited))
+    return _Missing(requests, pending)
+
+
+def _left_of(message: Message) -> set[str]:
+    """The messages of which something stands in one that a strategy made."""
+    return {s.id for part in message.parts if part.kind in _STANDS for s in part.sources}
+
+
+class _Due(NamedTuple):
+    """Ids of what a call is to answer: the newest request, and the messages waited for."""
+
+    request: str
+    waited: tuple[str, ...]
+
+
+class _Path(NamedTuple):
+    """The way to here: the newest request, and all since the model last spoke, that included."""
+
+    request: str = ""
+    since: tuple[Message, ...] = ()
+
+
+_latest: dict[str, dict[str, _Due]] = {}
+
+
+def _due_in(conversation: Conversation) -> dict[str, _Due]:
+    """What the calls of a conversation are to answer; the last one asked for is remembered."""
+    if conversation.digest not in _latest:
+        _latest.clear()
+        _latest[conversation.digest] = _due(conversation)
+    return _latest[conversation.digest]
+
+
+def _due(conversation: Conversation) -> dict[str, _Due]:
+    """Of each call of a script, by the id of its answer, what it is to answer."""
+    due: dict[str, _Due] = {}
+    path = _Path()
+    targets = {event.to for event in conversation.events if isinstance(event, Rewind)}
+    paths = {"": path}
+    for event in conversation.events:
+        if isinstance(event, Rewind):
+            path = paths[event.to]
+        elif isinstance(event, Message):
+            if event.call is not None:
+                due[event.id] = _Due(path.request, tuple(_waited_for(path.since)))
+            request = event.id if event.starts_turn else path.request
+            path = _Path(request, (event,) if event.role == "assistant" else (*path.since, event))
+            if event.id in targets:
+                paths[event.id] = path
+    return due
+
+
+def _waited_for(since: Sequence[Message]) -> Iterator[str]:
+    """Ids of the messages that the model is waiting for, of those since it last spoke."""
+    results = [m for m in since if m.role == "tool"]
+    yield from (message.id for message in results)
+    if since and since[0].role == "assistant" and not any(m.starts_turn for m in since):
+        answered = {part.call_id for message in results for part in message.parts}
+        if any(p.type == "tool_call" and p.call_id not in answered for p in since[0].parts):
+            yield since[0].id
+
+
+PENDING = (
+    Metric("calls", "lower", "calls whose prompt lacks what a person asked last", OVER_CALLS, OWN,
+           request_missing),
+    Metric("calls", "lower", "calls whose prompt lacks a result that the model waits for",
+           OVER_CALLS, OWN, pending_missing),
+)  # fmt: skip
+
+
+# Whether what survives stands in the order in which it was said.
+
+# What is left of a message, whole or in part. A summary stands for many at once, and what memory
+# recalls was written elsewhere.
+_SURVIVES = frozenset({"verbatim", "truncated", "stub", "recovered"})
+
+
+@shared
+def order_fidelity(reading: Reading) -> float | None:
+    """Kendall's tau between the log's order and the prompt's, of what survives in the prompt.
+
+    At a compaction, of the parts that are verbatim, truncated, a place-holder or put back, each at
+    the place of the log message that it comes from: the pairs that stand in the log's order less
+    those that stand the other way round, over all pairs. 1 if all keep their order, -1 if it is
+    turned round. Parts of the same message have no order among each other. Summaries are left out,
+    as they stand for many messages at once. Looked at are 50 compactions at most, evenly spread
+    over the run; those with fewer than two survivors do not count.
+    """
+    places = _Places()
+    taus = [kendall(places.of(prompt, step.log)) for step, _, _, prompt in moments(reading)]
+    found = [tau for tau in taus if tau is not None]
+    return fmean(found) if found else None
+
+
+def kendall(places: Sequence[int]) -> float | None:
+    """Kendall's tau between a sequence of places and its sorted order; equal ones make no pair.
+
+    Parameters
+    ----------
+    places
+        Where each stood before, in the order in which they stand now.
+
+    Returns
+    -------
+    float or None
+        From -1 to 1; None if no two places differ.
+
+    Examples
+    --------
+    >>> kendall([1, 2, 3, 4]), kendall([4, 3, 2, 1]), kendall([1, 3, 2]), kendall([5, 5])
+    (1.0, -1.0, 0.3333333333333333, None)
+    """
+    pairs = _pairs(len(places)) - sum(map(_pairs, Counter(places).values()))
+    if not pairs:
+        return None
+    if all(map(le, places, places[1:])):
+        return 1.0
+    turned = 0
+    before: list[int] = []
+    for place in places:
+        turned += len(before) - bisect_right(before, place)
+        insort(before, place)
+    return (pairs - 2 * turned) / pairs
+
+
+def _pairs(count: int) -> int:
+    return count * (count - 1) // 2
+
+
+class _Places:
+    """Where messages stand in a log that mostly grows."""
+
+    def __init__(self) -> None:
+        self._log = Messages()
+        self._places: dict[str, int] = {}
+
+    def of(self, prompt: Iterable[Message], log: Messages) -> list[int]:
+        """The places in the log of what survives in a prompt, in the prompt's order."""
+        same = self._log.shared(log)
+        if same < len(self._log):
+            same, self._places = 0, {}
+        self._log = log
+        for place, message in enumerate(log[same:], same):
+            self._places[message.id] = place
+        known = self._places
+        return [
+            known[part.sources[0].id]
+            for message in prompt
+            for part in message.parts
+            if part.kind in _SURVIVES and part.sources and part.sources[0].id in known
+        ]
+
+
+ORDER = (
+    Metric("ratio", "higher", "whether what survives keeps its order (Kendall's tau)",
+           "mean over compactions, 50 at most", "M. Kendall, A New Measure of Rank Correlation, "
+           "Biometrika 30, 1938", order_fidelity),
+)  # fmt: skip
+
+
+# Whether what the kept tail speaks of is still introduced before it.
+
+
+@shared
+def reference_closure(reading: Reading) -> float | None:
+    """Share of the identifiers in the kept tail whose introduction is still in context.
+
+    At a compaction the *kept tail* is what the prompt ends with as the log does, unchanged and in
+    order, ten messages at most. Of the *identifiers* in it (see below; thinking left out) those
+    count that an earlier message of the log holds, too. Closed is one that stands in the prompt
+    before the tail, whoever says it there: a message, a summary, a place-holder, a system block.
+    What is missing of 1 are references that dangle. Looked at are 50 compactions at most, evenly
+    spread over the run; those whose tail refers to nothing do not count. No pronouns: nobody has
+    labelled what they stand for.
+    """
+    looked_at = moments(reading)
+    if not looked_at:
+        return None
+    from compactlab.sim.metrics.drift import Context, terms_of
+
+    names = terms_of(reading.conversation).names
+    introduced, context = _Introduced(names), Context(names)
+    shares = []
+    for step, _, _, prompt in looked_at:
+        kept = min(kept_tail(step.log, prompt), RECENT)
+        tail, rest = prompt[len(prompt) - kept :], prompt[: len(prompt) - kept]
+        referred = introduced.among(tail, step.log[: len(step.log) - kept])
+        (stands,) = context.become(rest, step.system)
+        if referred:
+            shares.append(float((stands[[*referred]] > 0).mean()))
+    return fmean(shares) if shares else None
+
+
+class _Introduced:
+    """Follows a log that mostly grows, so that what was said before is not gone through again."""
+
+    def __init__(self, names: Lexicon) -> None:
+        self._names = names
+        self._log = Messages()
+        self._known: set[int] = set()
+
+    def among(self, tail: Messages, log: Messages) -> set[int]:
+        """The distinct identifiers of some messages that the log before them holds, too."""
+        same = self._log.shared(log)
+        if same < len(self._log):
+            same, self._known = 0, set()
+        self._known.update(self._names.of(log[same:]).tolist())
+        self._log = log
+        return self._known.intersection(self._names.of(tail).tolist())
+
+
+REFERENCES = (
+    Metric("share", "higher", "of what the kept tail refers to, what is still introduced",
+           "mean over compactions, 50 at most", OWN, reference_closure),
+)  # fmt: skip
+
+
+# The weakest of the figures of continuity.
 
 _FIGURES = (structural_validity, reference_closure, forward_need, order_fidelity)
 
@@ -22,7 +374,7 @@ def continuity_minimum(reading: Reading) -> float | None:
     return max(0.0, min(values)) if values else None
 
 
-METRICS = (
+WEAKEST = (
     Metric("share", "higher", "the worst of validity, closure, forward need and order",
            "minimum of these figures of the run", OWN, continuity_minimum),
 )  # fmt: skip

@@ -1,11 +1,15 @@
-"""What a replay costs: money, and tokens by billing class."""
+"""What a replay costs, what of it goes beyond reading and appending, and what compactions save."""
 
 from __future__ import annotations
 
 import math
+from statistics import fmean, median
 
 from compactlab.sim.metrics.metric import OVER_CALLS, OVER_REQUESTS, OWN, Metric
-from compactlab.sim.metrics.reading import Reading
+from compactlab.sim.metrics.run_data import Reading, above_input
+from compactlab.sim.replay.trace import SideCall
+
+# What a replay costs: money, and tokens by billing class.
 
 
 def cost_usd(reading: Reading) -> float:
@@ -74,7 +78,7 @@ def prompt_tokens_peak(reading: Reading) -> int | None:
 
 _ANTHROPIC = "usage fields as Anthropic bills them, 2026-08-21"
 
-METRICS = (
+COST = (
     Metric("USD", "lower", "what it costs", OVER_REQUESTS, _ANTHROPIC, cost_usd),
     Metric("USD", "lower", "the part of it that side calls cost", "sum over side calls",
            _ANTHROPIC, side_cost_usd),
@@ -96,4 +100,118 @@ METRICS = (
            tokens_output),
     Metric("tokens", "lower", "size of the largest prompt", "maximum over calls", OWN,
            prompt_tokens_peak),
+)  # fmt: skip
+
+
+# What of the bill goes beyond reading and appending, and whether compactions earn it back.
+
+
+def premium_usd(reading: Reading) -> float:
+    """Dollars for fresh tokens, those that had to come once not among them, above reading them.
+
+    The fresh tokens of all causes but ``cold_start`` and ``append``, in calls and side calls: what
+    they cost less what reading them would have cost, at the prices of the call's model, date and
+    size. Each token is priced in the class it was billed in; in a prompt, what is written for an
+    hour stands first, then what is written for five minutes, then what is not written. It is what
+    would have been saved if nothing had ever expired or moved, and nothing been asked for beside
+    the script. 0 where nothing is stored, as nothing could have been read there.
+    """
+    return math.fsum(reading.premiums)
+
+
+def summary_cost_usd(reading: Reading) -> float:
+    """Dollars of the requests that make summaries.
+
+    The side calls of purpose ``summary`` alone: prompts and answers. Extra turns, such as flushes
+    of memory, are in ``side_cost_usd`` beside them.
+    """
+    return math.fsum(map(reading.cost, _summaries(reading)))
+
+
+def tokens_summary(reading: Reading) -> int:
+    """Prompt and answer of the requests that make summaries."""
+    return sum(call.usage.prompt + call.usage.output for call in _summaries(reading))
+
+
+def _summaries(reading: Reading) -> list[SideCall]:
+    return [call for call in reading.side_calls if call.purpose == "summary"]
+
+
+def tokens_dead_writes(reading: Reading) -> int:
+    """Tokens that were written to the cache and that no later request has read.
+
+    Of what a call *k* wrote, that is live which any later request *j*, a side call or not, has
+    read: up to the largest, over all *j* to the same model, of the smaller of what *j* read and
+    what the prompts of *k* and *j* share. The rest was written for nothing. The last call of a
+    session always writes for nobody. Who goes back to an older branch and reads it brings it back
+    to life. What expired unread, was written again and then read counts as read: it is the same
+    text, and its second price stands under ``ttl_expired``.
+    """
+    return sum(reading.dead)
+
+
+def dead_writes_usd(reading: Reading) -> float:
+    """Dollars that writing them cost above sending them.
+
+    Above the plain input price, that is, for they would have been sent in any case.
+    """
+    both = zip(reading.requests, reading.dead, strict=True)
+    return math.fsum(above_input(reading, request, dead) for request, dead in both)
+
+
+def spike_premium_usd(reading: Reading) -> float:
+    """Dollars that compactions' calls paid above reading for what the strategy made fresh.
+
+    At each compaction's call, the part of ``premium_usd`` whose cause lies in the prompt's change
+    (``compaction``, ``history_edit``, ``system_changed``): the summary, and all that moved. What
+    had expired by then in any case is not the compaction's to pay.
+    """
+    return math.fsum(each.premium for each in reading.paybacks)
+
+
+def break_even_calls(reading: Reading) -> float | None:
+    """Median of the calls after which a compaction has paid for itself.
+
+    For each compaction: its spike premium and the summaries that were asked for since the
+    compaction before, over what it saves per call. *Saved per call*: the prompt before, with all
+    that came to the log since, less the prompt after, at the read price of each call from the
+    compaction's own to the last before the next compaction (at the input price, where nothing is
+    stored); the mean of these. What a larger prompt would have cost more when it expired, or for
+    passing into a dearer tier, is not counted, so break-even is told rather too late than too
+    early; thinking of earlier turns that the model itself drops at that call counts as removed,
+    though it would have gone in any case. Infinite if nothing is saved (null in JSON and CSV).
+    """
+    return median(each.break_even for each in reading.paybacks) if reading.paybacks else None
+
+
+def paid_back(reading: Reading) -> float | None:
+    """Share of the compactions that have paid for themselves before the next one.
+
+    A compaction has *paid back* if as many calls followed, its own among them, as it breaks even
+    after. Strategies that cut at every call never do: each cut is judged by one call alone.
+    """
+    return fmean(each.paid for each in reading.paybacks) if reading.paybacks else None
+
+
+_LOST = "premium of a rebuild, as several tools reckon it, on fresh tokens"
+_KVLEAK = "dead writes of kvleak 0.12"
+_BREAK_EVEN = "break-even turns, as the project's notes on metrics define them"
+
+WASTE = (
+    Metric("USD", "lower", "what fresh tokens that need not be cost more than reading them",
+           OVER_REQUESTS, _LOST, premium_usd),
+    Metric("USD", "lower", "the requests that make summaries",
+           "sum over side calls of that purpose", _ANTHROPIC, summary_cost_usd),
+    Metric("tokens", "lower", "prompts and answers of the requests that make summaries",
+           "sum over side calls of that purpose", _ANTHROPIC, tokens_summary),
+    Metric("tokens", "lower", "written to the cache and read by no later request", OVER_REQUESTS,
+           _KVLEAK, tokens_dead_writes),
+    Metric("USD", "lower", "what writing those cost more than only sending them", OVER_REQUESTS,
+           _KVLEAK, dead_writes_usd),
+    Metric("USD", "lower", "what compactions' calls paid above reading for what they changed",
+           "sum over compactions", _LOST, spike_premium_usd),
+    Metric("calls", "lower", "calls after which a compaction has paid for itself",
+           "median over compactions", _BREAK_EVEN, break_even_calls),
+    Metric("share", "higher", "compactions that paid for themselves before the next one",
+           "mean over compactions", _BREAK_EVEN, paid_back),
 )  # fmt: skip

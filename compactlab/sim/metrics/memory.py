@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable
-from typing import get_args
+from itertools import pairwise
+from operator import and_, attrgetter
+from typing import Literal, get_args
 
-from compactlab.sim.conversation import FactType
-from compactlab.sim.metrics.course import course, lack, share
+from compactlab.sim.core.conversation import FactType
+from compactlab.sim.facts import STATES
+from compactlab.sim.facts.ledger import Ledger, numbers
+from compactlab.sim.metrics.fact_timeline import ROUNDS, TOKENS, Course, course, lack, share
 from compactlab.sim.metrics.metric import Metric
-from compactlab.sim.metrics.reading import Reading
+from compactlab.sim.metrics.run_data import Reading
+
+# Amnesia: how much of what should be known at a call stands in its prompt no more.
 
 TYPES: tuple[FactType, ...] = get_args(FactType)
 
@@ -69,25 +76,343 @@ def _of_type(kind: FactType) -> Callable[[Reading], float | None]:
     return of_type
 
 
-_NOTES = "amnesia as the project's notes on metrics define it, section 4"
+_AMNESIA = "amnesia as the project's notes on metrics define it, section 4"
 _NEEDS = "sum of needs not met over sum of needs, of all calls"
 _TYPES = "mean over types of one less facts kept over facts due, each summed over calls"
 _PAIRS = "one less facts kept over facts due, each summed over calls"
 
-METRICS = (
+MEMORY = (
     Metric("share", "lower", "facts that a call uses and its prompt does not hold",
-           _NEEDS, _NOTES, amnesia_need),
+           _NEEDS, _AMNESIA, amnesia_need),
     Metric("share", "lower", "the same, less what its prompt tells how to fetch",
-           _NEEDS, _NOTES, amnesia_need_effective),
+           _NEEDS, _AMNESIA, amnesia_need_effective),
     Metric("share", "neither", "facts that a call uses and its prompt only tells how to fetch",
-           "sum of such needs over sum of needs, of all calls", _NOTES, need_retrievable),
+           "sum of such needs over sum of needs, of all calls", _AMNESIA, need_retrievable),
     Metric("share", "lower", "facts due at a call that its prompt does not hold, by type",
-           _TYPES, _NOTES, amnesia),
+           _TYPES, _AMNESIA, amnesia),
     Metric("share", "lower", "the same, less what its prompt tells how to fetch",
-           _TYPES, _NOTES, amnesia_effective),
+           _TYPES, _AMNESIA, amnesia_effective),
     *(
         Metric("share", "lower", f"facts due at a call that its prompt does not hold: {kind}",
-               _PAIRS, _NOTES, _of_type(kind))
+               _PAIRS, _AMNESIA, _of_type(kind))
         for kind in TYPES
     ),
+)  # fmt: skip
+
+
+# Amnesia by age: of what was stated long ago, and of what was stated just now.
+
+Clock = Literal["tokens", "turns", "rounds"]
+
+_MEASURED = {
+    "tokens": "measured in tokens of the log behind the message that stated it last, as the model "
+    "of the first call counts them",
+    "turns": "measured in turns of the user, the one in which it was stated last being the first",
+    "rounds": "measured in compactions since it was stated last",
+}
+
+
+def _aged(
+    name: str, words: str, clock: Clock, low: int, high: int | None
+) -> Callable[[Reading], float | None]:
+    def aged(reading: Reading) -> float | None:
+        found: Course = course(reading)
+        among = getattr(found, clock).between(low, high)
+        return found.amnesia(found.kept, [*map(and_, found.known, among)])
+
+    aged.__name__ = aged.__qualname__ = f"amnesia_{name}"
+    aged.__doc__ = (
+        f"Amnesia of facts at the age of {words}, as the mean over types.\n\n"
+        f"A fact's age at a call is {_MEASURED[clock]}."
+    )
+    return aged
+
+
+def _metric(name: str, words: str, clock: Clock, low: int, high: int | None) -> Metric:
+    return Metric(
+        "share",
+        "lower",
+        f"facts due that the prompt does not hold, stated {words} ago",
+        _TYPES,
+        _AGE_CURVE,
+        _aged(name, words, clock, low, high),
+    )
+
+
+_AGE_CURVE = "age curve as the project's notes on metrics define it, section 4"
+_TURNS = (1, 5, 20, 100)
+
+BY_AGE = (
+    *(
+        _metric(f"age_{high // 1000}k", f"{low // 1000} to {high // 1000}k tokens",
+                "tokens", low, high)
+        for low, high in pairwise((0, *TOKENS))
+    ),
+    _metric("age_more", f"{TOKENS[-1] // 1000}k tokens or more", "tokens", TOKENS[-1], None),
+    *(
+        _metric(f"turns_{high}", f"{low + 1} to {high} turns" if low else "1 turn",
+                "turns", low, high)
+        for low, high in pairwise((0, *_TURNS))
+    ),
+    _metric("turns_more", f"more than {_TURNS[-1]} turns", "turns", _TURNS[-1], None),
+    *(
+        _metric(f"round_{low}", f"{low} compactions", "rounds", low, high)
+        for low, high in pairwise((0, *ROUNDS))
+    ),
+)  # fmt: skip
+
+
+# Immediate amnesia: what a compaction has taken of what was said just before it.
+
+LAST = (1, 2, 5, 10)  # turns of the user: project's notes on metrics, section 4, IA@k
+
+
+def _in_turns(count: int) -> Callable[[Reading], float | None]:
+    def immediate(reading: Reading) -> float | None:
+        found = course(reading)
+        due = [
+            facts if compacted else 0
+            for facts, compacted in zip(found.known, found.rounds_made, strict=True)
+        ]
+        return lack(found.kept, [*map(and_, due, found.turns.within(count))])
+
+    immediate.__name__ = immediate.__qualname__ = f"immediate_amnesia_{count}"
+    immediate.__doc__ = (
+        f"Immediate amnesia, IA@{count}: of what was stated in the last {_words(count)} of the "
+        "user, the share that the first prompt after a compaction holds no more.\n\n"
+        "Facts due at the first call of the script after each compaction and stated in those "
+        "turns, the one that the call belongs to being the first of them; the share that is "
+        "neither verbatim nor intact. All compactions together, so that one before which much was "
+        "said weighs more."
+    )
+    return immediate
+
+
+def _words(count: int) -> str:
+    return "turn" if count == 1 else f"{count} turns"
+
+
+_IMMEDIATE = "immediate amnesia as the project's notes on metrics define it, section 4"
+
+IMMEDIATE = tuple(
+    Metric("share", "lower",
+           f"facts of the last {_words(count)} that a compaction has taken (IA@{count})",
+           "one less facts kept over facts due, each summed over compactions", _IMMEDIATE,
+           _in_turns(count))
+    for count in LAST
+)  # fmt: skip
+
+
+# In which states due facts are: the whole picture, of which amnesia is one side.
+
+
+def _in_state(state: str) -> Callable[[Reading], float | None]:
+    def occupancy(reading: Reading) -> float | None:
+        found = course(reading)
+        return share(map(attrgetter(state), found.states), found.due)
+
+    occupancy.__name__ = occupancy.__qualname__ = f"occupancy_{state}"
+    occupancy.__doc__ = (
+        f"Share of due facts that are in the state {state}.\n\n"
+        "All pairs of a call of the script and a fact due at it. The shares of all states add up "
+        "to 1."
+    )
+    return occupancy
+
+
+OCCUPANCY = tuple(
+    Metric("share", "neither", f"due facts in the state {state}",
+           "sum of such facts over sum of due facts, of all calls",
+           "states as the project's notes on metrics define them, section 4", _in_state(state))
+    for state in STATES
+)  # fmt: skip
+
+
+# What a prompt gets wrong: old values, changed ones, and what should be gone.
+
+# Project's notes on metrics, sections 0.4 and 4: a damaged rule did more harm than a missing one.
+MUTATED, LOST = 1.5, 1.0
+
+
+def stale(reading: Reading) -> float | None:
+    """Share of revised facts of which the prompt holds only an older value.
+
+    A revised fact is one that is due and supersedes others, at each call of the script; those
+    whose state is unknown are left out.
+    """
+    found = course(reading)
+    revised = found.ledger.revised
+    due = [facts & revised for facts in found.known]
+    return share((states.stale for states in found.states), due)
+
+
+def conflict(reading: Reading) -> float | None:
+    """Share of revised facts whose new and old value are both said, and no word tells the newer.
+
+    Only in words that are not the log's own: what stands there as it was said stands in its order.
+    """
+    found = course(reading)
+    revised = found.ledger.revised
+    due = [facts & revised for facts in found.known]
+    return share((states.conflict for states in found.states), due)
+
+
+def cascade(reading: Reading) -> float | None:
+    """Share of what follows from a changed fact that is held as it was, without the change.
+
+    A dependent is a fact that is due and follows, directly or through others, from a fact that has
+    been superseded; its value is that of before the change. It counts as an error if it is
+    verbatim or intact while none of the facts that supersede the changed one is: the agent then
+    relies on what it cannot know to be out of date. Where the change is in the prompt as well, it
+    can. A dependent that has been superseded itself is no longer due, and its successor may be
+    stale. All dependents at all calls of the script, without those whose state is unknown.
+    """
+    found = course(reading)
+    chains = _Chains(found.ledger)
+    count = wrong = 0
+    for moment, known, kept in zip(found.moments, found.known, found.kept, strict=True):
+        changed = moment.replaced & chains.premises
+        if changed:
+            dependents, errors = chains.of(changed, kept)
+            count += (dependents & known).bit_count()
+            wrong += (errors & known & kept).bit_count()
+    return wrong / count if count else None
+
+
+class _Chains:
+    """What follows from which facts, and what supersedes those."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._following: dict[int, int] = defaultdict(int)
+        self._newer: dict[int, int] = defaultdict(int)
+        for number in range(len(ledger.facts)):
+            for premise in _premises(ledger, number):
+                self._following[premise] |= 1 << number
+        for number, older in ledger.older.items():
+            for each in numbers(older):
+                self._newer[each] |= 1 << number
+        self.premises = ledger.mask(self._following)
+
+    def of(self, changed: int, kept: int) -> tuple[int, int]:
+        """What follows from changed facts, and that of it whose change is not told."""
+        dependents = untold = 0
+        for premise in numbers(changed):
+            dependents |= self._following[premise]
+            if not self._newer[premise] & kept:
+                untold |= self._following[premise]
+        return dependents, untold
+
+
+def _premises(ledger: Ledger, number: int) -> set[int]:
+    """The facts that one follows from, directly or through others."""
+    waiting, seen = [*ledger.facts[number].depends_on], set()
+    while waiting:
+        each = ledger.number[waiting.pop()]
+        if each not in seen:
+            seen.add(each)
+            waiting += ledger.facts[each].depends_on
+    return seen - {number}
+
+
+def deletion_leak(reading: Reading) -> float | None:
+    """Share of deleted facts that are still verbatim or intact.
+
+    All pairs of a call of the script and a fact that had been taken back before it, without those
+    whose state is unknown. What takes it back may stand in the prompt as well, so a strategy that
+    keeps everything has a leak of 1: the figure is about what must be gone, not about what an agent
+    would believe.
+    """
+    found = course(reading)
+    both = zip(found.moments, found.states, strict=True)
+    return share(found.kept, [moment.deleted & ~states.unknown for moment, states in both])
+
+
+def mutation(reading: Reading) -> float | None:
+    """Share of due facts that are mutated: the key is there, the value or the polarity is not.
+
+    All pairs of a call of the script and a due fact, without those whose state is unknown.
+    """
+    found = course(reading)
+    return share((states.mutated for states in found.states), found.known)
+
+
+def severity(reading: Reading) -> float | None:
+    """Mutated facts times 1.5 and lost ones times 1.0, over due facts.
+
+    All pairs of a call of the script and a due fact, without those whose state is unknown. What is
+    stale, in conflict or retrievable has no weight; a damaged rule weighs more than a missing one,
+    as agents followed it less. The weights are a choice, and no result.
+    """
+    mutated = mutation(reading)
+    found = course(reading)
+    lost = share((states.lost for states in found.states), found.known)
+    return None if mutated is None or lost is None else MUTATED * mutated + LOST * lost
+
+
+_ERRORS = "errors as the project's notes on metrics define them, section 4"
+_REVISED = "sum of such facts over sum of revised facts, of all calls"
+_DUE = "sum of such facts over sum of due facts, of all calls"
+
+CORRUPTION = (
+    Metric("share", "lower", "revised facts of which only an older value is there",
+           _REVISED, _ERRORS, stale),
+    Metric("share", "lower", "revised facts whose old and new value are both said, unordered",
+           _REVISED, _ERRORS, conflict),
+    Metric("share", "lower", "facts held as they were though what they follow from has changed",
+           "sum of such facts over sum of what follows from changed facts, of all calls",
+           "own, after the cascades of MEME, arXiv 2605.12477", cascade),
+    Metric("share", "lower", "deleted facts that are still there",
+           "sum of such facts over sum of deleted facts, of all calls", _ERRORS, deletion_leak),
+    Metric("share", "lower", "due facts whose value or polarity was changed", _DUE, _ERRORS,
+           mutation),
+    Metric("ratio", "lower", "changed facts times 1.5 and lost ones times 1.0, over due facts",
+           "sum of weighted facts over sum of due facts, of all calls", _ERRORS, severity),
+)  # fmt: skip
+
+
+# What is still to be done and to be kept to: open loops and standing instructions.
+
+
+def open_loops(reading: Reading) -> float | None:
+    """Share of open loops that are verbatim or intact.
+
+    All pairs of a call of the script and an open loop that has not been closed, without those
+    whose state is unknown.
+    """
+    found = course(reading)
+    loops = found.ledger.of_kind.get("open_loop", 0)
+    return share(found.kept, [due & loops for due in found.known])
+
+
+def _instruction(
+    polarity: Literal["must", "must_not"], words: str
+) -> Callable[[Reading], float | None]:
+    def instruction(reading: Reading) -> float | None:
+        found = course(reading)
+        asked = found.ledger.mask(
+            number
+            for number, fact in enumerate(found.ledger.facts)
+            if fact.polarity == polarity and fact.scope == "session"
+        )
+        return share(found.kept, [due & asked for due in found.known])
+
+    instruction.__name__ = instruction.__qualname__ = f"instruction_{polarity}"
+    instruction.__doc__ = (
+        f"Share of standing instructions that {words} which are verbatim or intact.\n\n"
+        f"All pairs of a call of the script and a due fact of polarity {polarity} whose scope is "
+        "the rest of the session, without those whose state is unknown."
+    )
+    return instruction
+
+
+_DEFINED = "{} as the project's notes on metrics define it, section 4"
+_LOOPS, _KEPT = _DEFINED.format("open loops kept"), _DEFINED.format("instruction persistence")
+_SUM = "sum of facts kept over sum of facts due, of all calls"
+
+INSTRUCTIONS = (
+    Metric("share", "higher", "open loops that the prompt still states", _SUM, _LOOPS, open_loops),
+    Metric("share", "higher", "standing instructions to do something that the prompt holds",
+           _SUM, _KEPT, _instruction("must", "demand something")),
+    Metric("share", "higher", "standing instructions not to do something that the prompt holds",
+           _SUM, _KEPT, _instruction("must_not", "forbid something")),
 )  # fmt: skip

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from inspect import cleandoc
 from typing import Literal
 
-from compactlab.sim.metrics.reading import Reading
+from compactlab.sim.metrics.run_data import Reading
 
 Better = Literal["lower", "higher", "neither"]
 
@@ -67,8 +67,11 @@ class Family:
         What they are about, as a heading.
     metrics
         In the order of tables.
+    about
+        What is said of all of them.
     """
 
     name: str
     title: str
     metrics: tuple[Metric, ...]
+    about: str = ""

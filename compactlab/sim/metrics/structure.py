@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
 
-from compactlab.sim.message import Message
+from compactlab.sim.core.message import Message
 from compactlab.sim.metrics.metric import OVER_CALLS, OWN, Metric
-from compactlab.sim.metrics.reading import Reading
-from compactlab.sim.metrics.shared import shared
+from compactlab.sim.metrics.run_data import Reading, shared
 
 
 def structural_validity(reading: Reading) -> float | None:

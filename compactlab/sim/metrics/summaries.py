@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from compactlab.sim.identifiers import identifiers, words
-from compactlab.sim.message import Message, Part
+from compactlab.sim.core.message import Message, Part
+from compactlab.sim.facts.needs import identifiers, words
 from compactlab.sim.metrics.metric import OWN, Metric
-from compactlab.sim.metrics.reading import Reading
-from compactlab.sim.trace import SideCall
+from compactlab.sim.metrics.run_data import Reading
+from compactlab.sim.replay.trace import SideCall
 
 _WORD = re.compile(r"\w")
 

@@ -1,13 +1,14 @@
-"""Where a history may be cut."""
+"""Where a history may be cut, so that no result is parted from its call."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from operator import attrgetter
 
-from compactlab.sim.message import Message
-from compactlab.sim.messages import Messages
-from compactlab.sim.weight import Weight
+from compactlab.sim.core.message import Message, Weight
+from compactlab.sim.core.messages import Messages
+
+# Where a history may be cut.
 
 
 def after_results(messages: Messages, index: int) -> int:
@@ -85,3 +86,49 @@ def last_turns(messages: Messages, turns: float | None) -> int:
         return 0
     whole = int(turns)
     return (messages.last_holding(starts_turn, whole) or 0) if whole else len(messages)
+
+
+# Exchanges: an assistant message with the results of its calls, or any other message alone.
+#
+# What keeps or drops whole exchanges never leaves a result without its call.
+
+
+def exchanges(messages: Iterable[Message]) -> list[list[Message]]:
+    """Split messages into exchanges, in the order in which they begin.
+
+    A result belongs to the exchange of its call, however late it comes.
+    """
+    found: list[list[Message]] = []
+    of_call: dict[str, list[Message]] = {}
+    for message in messages:
+        home = None
+        for part in message.parts:
+            if part.type == "tool_result" and home is None:
+                home = of_call.get(part.call_id)
+        if home is None:
+            found.append(home := [])
+        home.append(message)
+        for part in message.parts:
+            if part.type == "tool_call":
+                of_call[part.call_id] = home
+    return found
+
+
+# Parting a history in two without parting a result from its call.
+
+
+def parted(messages: Messages, index: int) -> tuple[list[Message], Messages]:
+    """What stands before an index, and the rest.
+
+    A result may come late, with a reminder of the client between it and its call: it goes with its
+    call, so that the rest has no result without one.
+    """
+    old, rest = messages[:index], messages[index:]
+    if not any(message.role == "tool" for message in rest):
+        return list(old), rest
+    before = {part.call_id for m in old for part in m.parts if part.type == "tool_call"}
+    late = [m for m in rest if m.role == "tool" and _answers(m, before)]
+    if not late:
+        return list(old), rest
+    gone = set(map(id, late))
+    return [*old, *late], Messages(m for m in rest if id(m) not in gone)

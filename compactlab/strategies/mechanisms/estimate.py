@@ -1,15 +1,19 @@
-"""How agents estimate tokens that no provider has reported yet."""
+"""How agents estimate tokens, and what they know of the size of their context."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from compactlab.sim.host import Host
-from compactlab.sim.message import FAILED, FRAME, Message
-from compactlab.sim.tokens import chars4, utf16_length
-from compactlab.sim.view import View
+import msgspec
+
+from compactlab.sim.core.message import FAILED, FRAME, Message, Part, remembered
+from compactlab.sim.core.tokens import chars4, utf16_length
+from compactlab.sim.core.view import View
+from compactlab.sim.replay.host import Host
+
+# How agents estimate tokens that no provider has reported yet.
 
 # pi counts an image in a tool's result or an extension's message as 4,800 characters (0.49.3 to
 # 0.73.1), and none in what the user says.
@@ -116,3 +120,106 @@ def estimate_context(
             return Context(tokens + trailing, tokens, trailing, index)
     trailing = sum(map(estimate, messages))
     return Context(trailing, 0, trailing, None)
+
+
+# What an agent knows of the size of its context: the last report, while it still holds.
+
+
+def reported_tokens(host: Host) -> int | None:
+    """Tokens of the last call, its answer included; None if no report says what is in context now.
+
+    A report is of the prompt that was sent. After a compaction it is stale until the next call: an
+    agent that goes by it compacts what it has just compacted (OpenClaw issue 26458).
+    """
+    if host.reported is None or is_stale(host):
+        return None
+    return host.reported.prompt + host.reported.output
+
+
+def is_stale(host: Host) -> bool:
+    """Whether the context has been compacted since the last call."""
+    if not host.compactions:
+        return False
+    last = host.compactions[-1].last
+    for message in reversed(host.log):
+        if message.id == last:
+            return True
+        if message.call is not None:
+            return False
+    return True
+
+
+def known_tokens(view: View, host: Host) -> int:
+    """Tokens in context: what was reported, and estimates of what came after the last answer.
+
+    Where no report holds, estimates of everything.
+    """
+    reported = reported_tokens(host)
+    if reported is None:
+        return estimate_system(view) + view.messages.total(estimate)
+    since = 0
+    for message in reversed(view.messages):
+        if message.role == "assistant":
+            break
+        since += estimate(message)
+    return reported + since
+
+
+def is_little(tokens: int, host: Host) -> bool:
+    """Whether so much is not worth a compaction: less than a hundredth of the window.
+
+    The originals do not ask, and would do it again at every call.
+    """
+    return tokens * 100 < host.window
+
+
+def at_most(tokens: int, host: Host, share: int = 4) -> int:
+    """A number of tokens that is meant for a large window: a quarter of a smaller one.
+
+    A run may narrow the window of its model. What agents reserve as an absolute number would then
+    be all of it, which no agent was made for.
+    """
+    return min(tokens, host.window // share)
+
+
+# Tokens as LangChain approximates them (langchain-core 1.7.2, `count_tokens_approximately`).
+
+# Three tokens are added to every message; an image has 85. LangChain takes 3.3 characters for a
+# token of Claude, and 4 for one of any other model.
+_EXTRA, _IMAGE = 3, 85
+_CLAUDE, _OTHERS = 3.3, 4.0
+
+
+@remembered
+def approximate(message: Message) -> int:
+    """Approximate a message: a token for four characters."""
+    return _tokens(message, _OTHERS)
+
+
+@remembered
+def approximate_claude(message: Message) -> int:
+    """Approximate a message for a model of Anthropic: a token for 3.3 characters."""
+    return _tokens(message, _CLAUDE)
+
+
+def _tokens(message: Message, chars_per_token: float) -> int:
+    """Content, role, and of tools the calls, ids and names; rounded up for each message."""
+    chars = len(message.origin or message.role)
+    chars += sum(len(part.text) for part in message.parts if part.type != "tool_call")
+    images = sum(part.type == "image" for part in message.parts)
+    opaque = sum(part.size for part in message.parts if part.type != "image")
+    calls = [_call(part) for part in message.parts if part.type == "tool_call"]
+    if calls:
+        chars += len(repr(calls))
+    if message.role == "tool":
+        chars += sum(len(part.call_id) + len(part.name) for part in message.parts)
+    return math.ceil(chars / chars_per_token) + _EXTRA + _IMAGE * images + opaque
+
+
+def _call(part: Part) -> dict[str, Any]:
+    """A call as LangChain keeps it: its length as Python writes it is what counts."""
+    try:
+        arguments = msgspec.json.decode(part.text)
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        arguments = part.text
+    return {"name": part.name, "args": arguments, "id": part.call_id, "type": "tool_call"}

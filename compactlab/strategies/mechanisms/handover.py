@@ -1,12 +1,19 @@
-"""The messages that stand for what was summarised, and how they are told from what was said."""
+"""The messages that stand for what was summarised, and what is put in front of the user's words."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from compactlab.sim.host import Host
-from compactlab.sim.message import Message, Part, Role, frame
-from compactlab.sim.messages import Messages
+import msgspec
+
+from compactlab.sim.core.blocks import blocks_of
+from compactlab.sim.core.message import Message, Part, Role, Source, frame
+from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.view import View
+from compactlab.sim.replay.host import Host
+from compactlab.strategies.mechanisms.cut import after_results, current_turn
+
+# The messages that stand for what was summarised, and how they are told from what was said.
 
 # What pi calls such a message. Recordings never have one: summaries are no part of a script.
 ORIGIN = "compactionSummary"
@@ -51,3 +58,60 @@ def split_previous(messages: Messages) -> tuple[tuple[Part, ...], list[Message]]
     """What summaries among messages say, and the messages that are none."""
     previous = tuple(p for m in messages if is_summary(m) for p in m.parts if p.sources)
     return previous, [message for message in messages if not is_summary(message)]
+
+
+# A summary request that is larger than the window: the oldest messages are left out of it.
+
+
+def fitting(view: View, host: Host, more: str) -> View:
+    """The live prompt with its oldest messages left out until a request at its end fits.
+
+    Codex CLI does so one item at a time, until the provider takes the request; Claude Code, in
+    groups. What is refused is not billed. A result never begins what is left.
+
+    Parameters
+    ----------
+    view
+        The live prompt.
+    host
+        Knows the window, and counts.
+    more
+        What is asked at its end.
+
+    Returns
+    -------
+    View
+        The view itself if it fits. The newest message always stays.
+    """
+    room = host.window - host.count(View(view.system)) - host.count(more)
+    tokens = blocks_of(host.model.tokenizer).tokens
+    first = view.messages.tail_from(tokens, max(room, 0))
+    if not first:
+        return view
+    start = after_results(view.messages, first)
+    last = max(len(view.messages) - 1, 0)
+    return View(view.system, view.messages[min(start, last) :])
+
+
+# What is put in front of the user's words, as if the user had said it.
+
+
+def glued(view: View, part: Part) -> View:
+    """The view with a part before what the user said last; itself, if nobody has spoken."""
+    at = current_turn(view.messages)
+    turn = view.messages[at:]
+    if not turn or not turn[0].starts_turn:
+        return view
+    prompt = msgspec.structs.replace(turn[0], parts=(part, *_placed(turn[0])))
+    return view.with_messages(view.messages.branch(at, [prompt, *turn[1:]]))
+
+
+def _placed(message: Message) -> tuple[Part, ...]:
+    """A message's parts, each with its own place: what is put before them moves them."""
+    own = (Source(message.id),)
+    return tuple(
+        msgspec.structs.replace(part, sources=(Source(message.id, place),))
+        if part.kind == "verbatim" and part.sources == own
+        else part
+        for place, part in enumerate(message.parts)
+    )

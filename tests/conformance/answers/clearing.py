@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from compactlab.strategies.clear_tool_results import ClearToolResults
-from compactlab.strategies.mechanisms.clearing import Clearing, Past, clear_tool_uses
-from compactlab.strategies.mechanisms.langchain.approximate import approximate
+from compactlab.strategies.mechanisms.estimate import approximate
+from compactlab.strategies.providers import Clearing, ClearToolResults, Past, clear_tool_uses
 from tests.conformance.answers import Answer
 from tests.conformance.busy import under
 from tests.conformance.peers import chats, unchats

@@ -8,20 +8,18 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from compactlab.strategies.mechanisms.openclaw.flush import (
+from compactlab.strategies.openclaw.flush import (
     PROMPT,
+    SILENT,
     SYSTEM_PROMPT,
     FlushSettings,
     SessionEntry,
+    Version,
     flush_settings,
     flush_window,
-    should_flush,
-)
-from compactlab.strategies.mechanisms.openclaw.silence import (
-    SILENT,
-    Version,
     is_silent,
     is_silent_start,
+    should_flush,
     strip_silent,
 )
 from tests.conformance.answers import Answer, Excluded

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from compactlab.sim.messages import Messages
-from compactlab.strategies.mechanisms.forgetting import forgotten, recent
+from compactlab.sim.core.messages import Messages
+from compactlab.strategies.openhands import forgotten, recent
 from tests.conformance.answers import Answer
 from tests.conformance.busy import under
 from tests.conformance.peers import event, events, unevents

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from compactlab.sim.message import Message, Part, verbatim
-from compactlab.sim.messages import Messages
-from compactlab.strategies.mechanisms.history_split import json_chars, split_point
+from compactlab.sim.core.message import Message, Part, verbatim
+from compactlab.sim.core.messages import Messages
+from compactlab.strategies.gemini_cli import json_chars, split_point
 from tests.conformance.answers import Answer
 from tests.conformance.busy import under
 from tests.conformance.pi import stringify

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from compactlab.sim.message import Message
-from compactlab.sim.messages import Messages
-from compactlab.strategies.mechanisms.agent_framework.collapse import (
+from compactlab.sim.core.message import Message
+from compactlab.sim.core.messages import Messages
+from compactlab.strategies.agent_framework import (
+    TOLD,
+    Group,
     context_window,
+    groups_of,
     in_order,
     leave_out_tool_groups,
+    one,
+    serialised,
     slide_groups,
     tell_tool_groups,
     truncate,
-)
-from compactlab.strategies.mechanisms.agent_framework.groups import (
-    TOLD,
-    Group,
-    groups_of,
-    one,
-    serialised,
 )
 from tests.conformance.answers import Answer, Excluded
 from tests.conformance.busy import under

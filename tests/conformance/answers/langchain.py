@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from compactlab.sim.host import Host
-from compactlab.sim.message import Message, Part, Source
-from compactlab.sim.model import find_model
-from compactlab.sim.summarize import SummaryRequest
-from compactlab.sim.view import View
-from compactlab.strategies.mechanisms.langchain.approximate import approximate
-from compactlab.strategies.mechanisms.langchain.context_size import (
+from compactlab.sim.core.message import Message, Part, Source
+from compactlab.sim.core.view import View
+from compactlab.sim.models.model import find_model
+from compactlab.sim.replay.host import Host
+from compactlab.sim.replay.summarize import SummaryRequest
+from compactlab.strategies.langchain_summarization import (
+    RollingSummary,
     clauses,
     cutoff,
     reached,
     with_call,
 )
-from compactlab.strategies.rolling_summary import RollingSummary
+from compactlab.strategies.mechanisms.estimate import approximate
 from tests.conformance.answers import Answer
 from tests.conformance.busy import session
 from tests.conformance.peers import chats, unchat

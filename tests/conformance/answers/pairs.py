@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from compactlab.sim.conversation import Conversation
-from compactlab.sim.message import Message
-from compactlab.sim.replay import record
+from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.core.message import Message
+from compactlab.sim.replay.replay import record
 from compactlab.strategies.catalogue import find_strategy
-from compactlab.strategies.mechanisms.openclaw.pairs import repair
+from compactlab.strategies.openclaw.pairs import repair
 from tests.conformance.answers import Answer
 from tests.conformance.busy import session
 from tests.conformance.pi import messages, places

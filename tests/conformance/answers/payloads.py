@@ -6,16 +6,16 @@ import json
 from typing import Any
 
 from compactlab.scenarios.coding_agent import CodingAgent
-from compactlab.sim.host import Host
-from compactlab.sim.model import find_model
-from compactlab.sim.replay import record
-from compactlab.strategies.mechanisms.openclaw.payload import (
+from compactlab.sim.models.model import find_model
+from compactlab.sim.replay.host import Host
+from compactlab.sim.replay.replay import record
+from compactlab.strategies.openclaw.outputs import (
+    OffloadOutputs,
     chars_to_deliver,
     put_away,
     read_reference,
     resolve,
 )
-from compactlab.strategies.offload_outputs import OffloadOutputs
 from tests.conformance.answers import Answer
 from tests.conformance.vectors import UNDEFINED, Case
 

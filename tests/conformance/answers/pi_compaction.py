@@ -5,17 +5,28 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from compactlab.sim.host import Host
-from compactlab.sim.message import Message, Part
-from compactlab.sim.model import find_model
-from compactlab.sim.summarize import SummaryRequest
-from compactlab.sim.view import View
-from compactlab.strategies.mechanisms.pi.cut_point import find_cut_point
-from compactlab.strategies.mechanisms.pi.file_lists import Files, file_section
-from compactlab.strategies.mechanisms.pi.instructions import FIRST, PREFIX, UPDATE
-from compactlab.strategies.mechanisms.pi.preparation import Preparation, prepare
-from compactlab.strategies.mechanisms.pi.serialise import serialise
-from compactlab.strategies.mechanisms.pi.summary import Scribe, pi_summary, result_chars, text_of
+from compactlab.sim.core.message import Message, Part
+from compactlab.sim.core.view import View
+from compactlab.sim.models.model import find_model
+from compactlab.sim.replay.host import Host
+from compactlab.sim.replay.summarize import SummaryRequest
+from compactlab.strategies.pi.preparation import (
+    Files,
+    Preparation,
+    file_section,
+    find_cut_point,
+    prepare,
+)
+from compactlab.strategies.pi.summary import (
+    FIRST,
+    PREFIX,
+    UPDATE,
+    Scribe,
+    pi_summary,
+    result_chars,
+    serialise,
+    text_of,
+)
 from tests.conformance.answers import Answer, Excluded
 from tests.conformance.answers.pi_tokens import tokens_of
 from tests.conformance.busy import under

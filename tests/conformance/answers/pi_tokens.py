@@ -5,17 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from compactlab.sim.message import Message
-from compactlab.strategies.mechanisms.estimate import (
-    estimate,
-    estimate_context,
-    usage_tokens,
-)
-from compactlab.strategies.mechanisms.pi.trigger import (
-    raised_reserve,
-    reserve_floor,
-    should_compact,
-)
+from compactlab.sim.core.message import Message
+from compactlab.strategies.mechanisms.estimate import estimate, estimate_context, usage_tokens
+from compactlab.strategies.pi.compaction import raised_reserve, reserve_floor, should_compact
 from tests.conformance.answers import Answer
 from tests.conformance.busy import under
 from tests.conformance.pi import message, messages

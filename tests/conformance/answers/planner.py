@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from compactlab.strategies.mechanisms.openclaw.planner import (
-    Budget,
-    plan,
-    planned_tokens,
-    static_tokens,
-)
+from compactlab.strategies.openclaw.planner import Budget, plan, planned_tokens, static_tokens
 from tests.conformance.answers import Answer
 from tests.conformance.busy import under
 from tests.conformance.pi import message, messages, stringify

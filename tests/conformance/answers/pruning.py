@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from compactlab.sim.messages import Messages
-from compactlab.strategies.mechanisms.openclaw.pruning import prune, prune_expired
-from compactlab.strategies.mechanisms.openclaw.pruning_settings import Pruning, effective_settings
+from compactlab.sim.core.messages import Messages
+from compactlab.strategies.openclaw.pruning import Pruning, effective_settings, prune, prune_expired
 from tests.conformance.answers import Answer
 from tests.conformance.busy import under
 from tests.conformance.pi import messages

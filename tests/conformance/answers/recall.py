@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from compactlab.sim.host import Host
-from compactlab.sim.memory import Remembered
-from compactlab.sim.message import Source
-from compactlab.sim.phase import Phase
-from compactlab.sim.replay import record
-from compactlab.sim.strategy import Pipeline, Strategy
-from compactlab.sim.view import View
-from compactlab.strategies.mechanisms.openclaw.clamp import clamp
-from compactlab.strategies.memory_recall import MemoryRecall
+from compactlab.sim.core.memory import Remembered
+from compactlab.sim.core.message import Source
+from compactlab.sim.core.view import Phase, View
+from compactlab.sim.replay.host import Host
+from compactlab.sim.replay.replay import record
+from compactlab.sim.replay.strategy import Pipeline, Strategy
+from compactlab.strategies.openclaw.recall import MemoryRecall, clamp
 from tests.conformance.answers import Answer
 from tests.conformance.busy import session
 from tests.conformance.vectors import Case

@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from compactlab.sim.message import Message
-from compactlab.strategies.mechanisms.openclaw.buffer import buffer_section, buffered, quoted, words
-from compactlab.strategies.mechanisms.openclaw.failures import failure_section, tool_failures
-from compactlab.strategies.mechanisms.openclaw.preserved import split_turns, turns_section
-from compactlab.strategies.mechanisms.pi.summary import text_of
+from compactlab.sim.core.message import Message
+from compactlab.strategies.openclaw.kept import (
+    buffer_section,
+    buffered,
+    quoted,
+    split_turns,
+    turns_section,
+    words,
+)
+from compactlab.strategies.openclaw.safeguard import failure_section, tool_failures
+from compactlab.strategies.pi.summary import text_of
 from tests.conformance.answers import Answer
 from tests.conformance.busy import under
 from tests.conformance.pi import made_up, message, messages

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from compactlab.sim.messages import Messages
-from compactlab.strategies.mechanisms.openclaw.recovery import (
+from compactlab.sim.core.messages import Messages
+from compactlab.strategies.openclaw.recovery import (
     Counted,
     block,
     check,

@@ -7,11 +7,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from compactlab.scenarios import pi as reader
-from compactlab.sim.message import Message
-from compactlab.sim.recording import Unseen, compacted
-from compactlab.sim.replay import record
-from compactlab.strategies.as_recorded import AsRecorded
+from compactlab.scenarios.readers import pi as reader
+from compactlab.sim.core.message import Message
+from compactlab.sim.replay.recording import Unseen, compacted
+from compactlab.sim.replay.replay import record
+from compactlab.strategies.controls import AsRecorded
 from tests.conformance.answers import Answer, Excluded
 from tests.conformance.pi import stringify
 from tests.conformance.vectors import Case

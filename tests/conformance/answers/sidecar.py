@@ -5,14 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from compactlab.strategies.mechanisms.openclaw.sidecar import (
-    Item,
-    Sidecar,
-    block,
-    dump,
-    load,
-    update,
-)
+from compactlab.strategies.openclaw.sidecar import Item, Sidecar, block, dump, load, update
 from tests.conformance.answers import Answer
 from tests.conformance.answers.recovery import readable
 from tests.conformance.busy import under

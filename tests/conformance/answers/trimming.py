@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from compactlab.sim.message import Message
-from compactlab.strategies.mechanisms.langchain.approximate import approximate
-from compactlab.strategies.mechanisms.langchain.trimming import Trim, trimmed
-from compactlab.strategies.trim_messages import one
+from compactlab.sim.core.message import Message
+from compactlab.strategies.langchain_trimming import Trim, one, trimmed
+from compactlab.strategies.mechanisms.estimate import approximate
 from tests.conformance.answers import Answer
 from tests.conformance.busy import under
 from tests.conformance.peers import chats, unchats

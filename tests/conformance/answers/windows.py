@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from compactlab.strategies.mechanisms.window import pinned_first, reduce, slide
+from compactlab.strategies.windows import pinned_first, reduce, slide
 from tests.conformance.answers import Answer
 from tests.conformance.busy import under
 from tests.conformance.peers import turns, unturns

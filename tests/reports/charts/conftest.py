@@ -8,9 +8,9 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from compactlab.reports.comparison import Comparison, comparisons
-from compactlab.sim.results import Results
-from compactlab.sim.run import Run
+from compactlab.reports.analysis.comparison import Comparison, comparisons
+from compactlab.sim.experiment.results import Results
+from compactlab.sim.experiment.run import Run
 
 Make = Callable[..., Run]
 Compare = Callable[..., Comparison]

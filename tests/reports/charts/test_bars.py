@@ -9,16 +9,14 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
+from compactlab.reports.analysis.comparison import Comparison, comparisons
 from compactlab.reports.charts.bars import NAME_SIZE
-from compactlab.reports.charts.breakdown import breakdown
 from compactlab.reports.charts.chart import Chart
-from compactlab.reports.charts.classes import classes
 from compactlab.reports.charts.drawing import width_of
-from compactlab.reports.charts.occupancy import occupancy
-from compactlab.reports.comparison import Comparison, comparisons
-from compactlab.sim.facts.states import STATES
-from compactlab.sim.results import Results
-from compactlab.sim.run import Run
+from compactlab.reports.charts.stacked import breakdown, classes, occupancy
+from compactlab.sim.experiment.results import Results
+from compactlab.sim.experiment.run import Run
+from compactlab.sim.facts.tracker import STATES
 
 Compare = Callable[..., Comparison]
 Texts = Callable[[Figure], list[str]]

@@ -10,17 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlab.reports.charts.chart import Chart
+from compactlab.reports.analysis.comparison import Comparison
+from compactlab.reports.charts.chart import Chart, Slide, stem, wrapped
 from compactlab.reports.charts.drawing import width_of
 from compactlab.reports.charts.gallery import save_charts
-from compactlab.reports.charts.loops import loops
 from compactlab.reports.charts.pareto import pareto
-from compactlab.reports.charts.slide import Slide, wrapped
-from compactlab.reports.charts.stem import stem
-from compactlab.reports.comparison import Comparison
-from compactlab.sim.errors import UsageError
-from compactlab.sim.results import Results
-from compactlab.sim.run import Run
+from compactlab.reports.charts.setbacks import loops
+from compactlab.sim.core.errors import UsageError
+from compactlab.sim.experiment.results import Results
+from compactlab.sim.experiment.run import Run
 
 Compare = Callable[..., Comparison]
 

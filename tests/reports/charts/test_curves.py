@@ -7,11 +7,10 @@ from collections.abc import Callable, Sequence
 import pytest
 from matplotlib.figure import Figure
 
+from compactlab.reports.analysis.bootstrap import row_interval
+from compactlab.reports.analysis.comparison import Comparison
 from compactlab.reports.charts.chart import Chart
-from compactlab.reports.charts.cumulative import cumulative
-from compactlab.reports.charts.recall import by_age, by_round
-from compactlab.reports.comparison import Comparison
-from compactlab.reports.statistics.interval import row_interval
+from compactlab.reports.charts.lines import by_age, by_round, cumulative
 
 Compare = Callable[..., Comparison]
 Texts = Callable[[Figure], list[str]]

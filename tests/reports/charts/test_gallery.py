@@ -8,11 +8,11 @@ from xml.etree import ElementTree
 
 import pytest
 
+from compactlab.reports.analysis.comparison import comparisons
+from compactlab.reports.charts.drawing import strategy_colours
 from compactlab.reports.charts.gallery import gallery
-from compactlab.reports.charts.palette import strategy_colours
-from compactlab.reports.comparison import comparisons
-from compactlab.sim.results import Results
-from compactlab.sim.run import Run
+from compactlab.sim.experiment.results import Results
+from compactlab.sim.experiment.run import Run
 
 Make = Callable[..., Run]
 Store = Callable[..., Results]

@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compactlab.reports.charts.labels import told_apart
+from compactlab.reports.charts.bars import told_apart
 
 words = st.text("ab(=,+ )1", min_size=1, max_size=60)
 

@@ -6,7 +6,7 @@ from itertools import accumulate
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compactlab.reports.charts.markup import tidied
+from compactlab.reports.charts.drawing import tidied
 
 number = st.integers(-9_999, 99_999).map(lambda n: n / 100)
 points = st.lists(st.tuples(number, number), min_size=1, max_size=8)

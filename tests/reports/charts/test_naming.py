@@ -1,9 +1,7 @@
 """A name is taken for that of its own dot, also where dots crowd."""
 
-from compactlab.reports.charts.drawing import canvas, figure
-from compactlab.reports.charts.naming import write_names
-from compactlab.reports.charts.palette import light
-from compactlab.reports.charts.placement import place, strayed
+from compactlab.reports.charts.drawing import canvas, figure, light
+from compactlab.reports.charts.names import place, strayed, write_names
 
 
 def leads(named: dict[str, tuple[float, float]], loud: dict[str, str]) -> list[str]:

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from compactlab.reports.charts.grid import SHADES
-from compactlab.reports.charts.palette import (
+from compactlab.reports.charts.drawing import (
     COLOURS,
     HUES,
     LINES,
@@ -17,7 +16,8 @@ from compactlab.reports.charts.palette import (
     cause_colours,
     strategy_colours,
 )
-from compactlab.sim.causes import CAUSES
+from compactlab.reports.charts.profile import SHADES
+from compactlab.sim.cache.causes import CAUSES
 
 Floats = NDArray[np.float64]
 

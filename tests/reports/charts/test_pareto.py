@@ -5,11 +5,11 @@ from collections.abc import Callable
 import pytest
 from matplotlib.figure import Figure
 
+from compactlab.reports.analysis.comparison import Comparison, comparisons
+from compactlab.reports.analysis.contrast import contrasts, reference_of
 from compactlab.reports.charts.chart import Chart
-from compactlab.reports.charts.palette import light
+from compactlab.reports.charts.drawing import light
 from compactlab.reports.charts.pareto import pareto
-from compactlab.reports.comparison import Comparison, comparisons
-from compactlab.reports.statistics.contrast import contrasts, reference_of
 from tests.reports.conftest import CUT, make, store
 
 Compare = Callable[..., Comparison]

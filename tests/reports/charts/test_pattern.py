@@ -6,11 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlab.reports.charts.breakdown import breakdown
-from compactlab.reports.charts.classes import classes
-from compactlab.reports.charts.pattern import rows_of_dots, stripes
-from compactlab.reports.comparison import comparisons
-from compactlab.sim.results import Results
+from compactlab.reports.analysis.comparison import comparisons
+from compactlab.reports.charts.drawing import rows_of_dots, stripes
+from compactlab.reports.charts.stacked import breakdown, classes
+from compactlab.sim.experiment.results import Results
 
 sides = st.floats(-50, 600)
 

@@ -3,8 +3,8 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compactlab.reports.calls import binned
-from compactlab.reports.charts.placement import place
+from compactlab.reports.analysis.aggregate import binned
+from compactlab.reports.charts.names import place
 
 FRAME = (0.0, 0.0, 600.0, 400.0)
 dots = st.lists(

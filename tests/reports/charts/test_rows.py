@@ -7,11 +7,10 @@ from dataclasses import replace
 import pytest
 from matplotlib.figure import Figure
 
-from compactlab.reports.charts.loops import loops
+from compactlab.reports.analysis.comparison import Comparison
 from compactlab.reports.charts.profile import by_type, continuity
-from compactlab.reports.charts.spikes import spikes
-from compactlab.reports.comparison import Comparison
-from compactlab.sim.tables import TABLES
+from compactlab.reports.charts.setbacks import loops, spikes
+from compactlab.sim.experiment.tables import TABLES
 
 Compare = Callable[..., Comparison]
 Texts = Callable[[Figure], list[str]]

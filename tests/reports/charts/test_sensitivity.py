@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from dataclasses import replace
 
+from compactlab.reports.analysis.comparison import Comparison, comparisons
 from compactlab.reports.charts.sensitivity import comparable, moved, ranks, sensitivity
-from compactlab.reports.comparison import Comparison, comparisons
 
 Compare = Callable[..., Comparison]
 

@@ -8,10 +8,10 @@ from matplotlib.figure import Figure
 from matplotlib.patches import PathPatch, Polygon
 
 from compactlab.reports.charts.chart import Chart
-from compactlab.reports.charts.palette import light
+from compactlab.reports.charts.drawing import light
 from compactlab.reports.charts.sessions import BINS, Panel, session
-from compactlab.sim.model import built_in
-from compactlab.sim.run import Run
+from compactlab.sim.experiment.run import Run
+from compactlab.sim.models.model import built_in
 
 Make = Callable[..., Run]
 Texts = Callable[[Figure], list[str]]

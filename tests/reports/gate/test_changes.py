@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from compactlab.reports.gate.baseline import Baseline
 from compactlab.reports.gate.changes import changes, changes_told
-from compactlab.sim.results import Results
-from compactlab.sim.run import Run
+from compactlab.sim.experiment.results import Results
+from compactlab.sim.experiment.run import Run
 
 Make = Callable[..., Run]
 Store = Callable[..., Results]

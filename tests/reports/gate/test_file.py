@@ -5,11 +5,18 @@ import math
 
 import pytest
 
-from compactlab.reports.gate.baseline import GATED, Baseline, fit_to_keep, metrics_named
-from compactlab.reports.gate.file import parsed, read, written
+from compactlab.reports.gate.baseline import (
+    GATED,
+    Baseline,
+    fit_to_keep,
+    metrics_named,
+    parsed,
+    read,
+    written,
+)
 from compactlab.reports.gate.gate import gate
-from compactlab.sim.errors import InputError, UsageError
-from compactlab.sim.results import Results
+from compactlab.sim.core.errors import InputError, UsageError
+from compactlab.sim.experiment.results import Results
 
 
 def test_a_file_holds_a_line_a_run_in_an_order_of_its_own(two) -> None:

@@ -5,11 +5,10 @@ from dataclasses import replace
 import pytest
 
 from compactlab.reports.gate.baseline import GATED, Baseline
-from compactlab.reports.gate.demand import Demand
 from compactlab.reports.gate.gate import gate
-from compactlab.reports.gate.rules import Outcome, Rule
-from compactlab.sim.results import Results
-from compactlab.sim.run import Run
+from compactlab.reports.gate.rules import Demand, Outcome, Rule
+from compactlab.sim.experiment.results import Results
+from compactlab.sim.experiment.run import Run
 
 CHANGE, PLACE = ("cost_usd", "+2%"), ("structural_validity", "<= 1")
 

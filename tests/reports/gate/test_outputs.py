@@ -8,15 +8,19 @@ from random import Random
 import pytest
 from junitparser import JUnitXml
 
-from compactlab.reports.gate.annotations import command, commands, harmless, summary
 from compactlab.reports.gate.baseline import Baseline
-from compactlab.reports.gate.demand import Demand
 from compactlab.reports.gate.gate import gate
-from compactlab.reports.gate.junit import junit
-from compactlab.reports.gate.machine import machine
-from compactlab.reports.gate.markdown import markdown
-from compactlab.reports.gate.rules import Outcome, Rule
-from compactlab.reports.gate.terminal import terminal
+from compactlab.reports.gate.outputs import (
+    command,
+    commands,
+    harmless,
+    junit,
+    machine,
+    markdown,
+    summary,
+    terminal,
+)
+from compactlab.reports.gate.rules import Demand, Outcome, Rule
 from compactlab.reports.gate.verdict import Finding, Verdict
 
 FORMS = {

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compactlab.reports.gate.rules import Outcome, Rule, same
-from compactlab.sim.errors import UsageError
+from compactlab.sim.core.errors import UsageError
 
 HOLDS, REGRESSED = Outcome.HOLDS, Outcome.REGRESSED
 INCONCLUSIVE, UNJUDGED = Outcome.INCONCLUSIVE, Outcome.UNJUDGED

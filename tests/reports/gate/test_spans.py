@@ -6,9 +6,8 @@ from statistics import fmean, stdev
 
 import pytest
 
-from compactlab.reports.gate.demand import Demand
-from compactlab.reports.gate.rules import Outcome, Rule
-from compactlab.sim.results import Results
+from compactlab.reports.gate.rules import Demand, Outcome, Rule
+from compactlab.sim.experiment.results import Results
 
 NAMES = "abcdefghijkl"
 

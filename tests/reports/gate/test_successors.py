@@ -7,9 +7,8 @@ import pytest
 
 from compactlab.reports.gate.baseline import Baseline
 from compactlab.reports.gate.changes import changes_told
-from compactlab.reports.gate.demand import Demand
-from compactlab.reports.gate.rules import Outcome, Rule
-from compactlab.sim.results import Results
+from compactlab.reports.gate.rules import Demand, Outcome, Rule
+from compactlab.sim.experiment.results import Results
 
 WAS, IS = "sliding_window(keep=20)", "sliding_window(keep=10)"
 OTHER = "sliding_window(keep=30)"

@@ -6,12 +6,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from compactlab.reports.aggregate import figures_of
+from compactlab.reports.analysis.aggregate import figures_of
 from compactlab.reports.gate.baseline import GATED
-from compactlab.reports.gate.demand import Demand, fitting
-from compactlab.reports.gate.rules import Outcome, Rule
+from compactlab.reports.gate.rules import Demand, Outcome, Rule, fitting
 from compactlab.reports.gate.verdict import Verdict
-from compactlab.sim.results import Results
+from compactlab.sim.experiment.results import Results
 
 HOLDS, REGRESSED, UNJUDGED = Outcome.HOLDS, Outcome.REGRESSED, Outcome.UNJUDGED
 

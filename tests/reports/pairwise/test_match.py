@@ -6,15 +6,18 @@ from dataclasses import replace
 
 import pytest
 
-from compactlab.reports.pairwise.machine import machine
-from compactlab.reports.pairwise.markdown import markdown
-from compactlab.reports.pairwise.match import between, chosen, within
-from compactlab.reports.pairwise.pairing import Pairing
-from compactlab.reports.pairwise.table import table
-from compactlab.reports.pairwise.unlike import MUST_AGREE, refuse_unlike
-from compactlab.sim.errors import UsageError
-from compactlab.sim.results import Results
-from compactlab.sim.run import Run
+from compactlab.reports.compare.match import (
+    MUST_AGREE,
+    Pairing,
+    between,
+    chosen,
+    refuse_unlike,
+    within,
+)
+from compactlab.reports.compare.table import machine, markdown, table
+from compactlab.sim.core.errors import UsageError
+from compactlab.sim.experiment.results import Results
+from compactlab.sim.experiment.run import Run
 
 Make = Callable[..., Run]
 Store = Callable[..., Results]

@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 
-from compactlab.reports.comparison import Comparison, comparisons
-from compactlab.reports.statistics.contrast import Contrast, contrasts
-from compactlab.sim.results import Results
-from compactlab.sim.run import Run
+from compactlab.reports.analysis.comparison import Comparison, comparisons
+from compactlab.reports.analysis.contrast import Contrast, contrasts
+from compactlab.sim.experiment.results import Results
+from compactlab.sim.experiment.run import Run
 
 Values = Sequence[float | None]
 

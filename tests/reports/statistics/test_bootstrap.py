@@ -6,9 +6,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from compactlab.reports.statistics import bootstrap
-from compactlab.reports.statistics.product import products
-from compactlab.reports.statistics.quotient import RESAMPLES, Gap, Quotient, mean_of, resamples
+from compactlab.reports.analysis import bootstrap
+from compactlab.reports.analysis.sample import (
+    RESAMPLES,
+    Gap,
+    Quotient,
+    mean_of,
+    products,
+    resamples,
+)
 
 Floats = NDArray[np.float64]
 
@@ -43,7 +49,7 @@ def slowly(above: Floats, below: Floats) -> tuple[float, float]:
 def test_the_corrected_interval_is_that_of_its_definition(seed: int) -> None:
     above, below = skewed(seed, 35)
     known = np.ones((1, 35), bool)
-    low, high, methods = bootstrap.ends(Quotient(above[None], below[None]), known, PLAIN)
+    low, high, methods = bootstrap.interval_ends(Quotient(above[None], below[None]), known, PLAIN)
     assert methods == ["BCa"]
     assert (low[0], high[0]) == pytest.approx(slowly(above, below), rel=1e-9)
 
@@ -55,7 +61,7 @@ def test_scipy_finds_the_same_intervals_by_its_own_draws(count: int, method: str
 
     above, below = skewed(5, count)
     known = np.ones((1, count), bool)
-    own = bootstrap.ends(Quotient(above[None], below[None]), known, PLAIN)
+    own = bootstrap.interval_ends(Quotient(above[None], below[None]), known, PLAIN)
     other = stats.bootstrap(
         (above, below),
         lambda a, b, axis: a.sum(axis=axis) / b.sum(axis=axis),
@@ -99,10 +105,10 @@ def test_a_conversation_without_a_value_counts_for_nothing() -> None:
     draws = np.random.default_rng(3)
     values = draws.normal(1, 1, (1, 60))
     known = draws.random((1, 60)) < 0.5
-    low, high, _ = bootstrap.ends(mean_of(values, known), known)
+    low, high, _ = bootstrap.interval_ends(mean_of(values, known), known)
     less = values[known][None]
     every = np.ones_like(less, bool)
-    near = bootstrap.ends(mean_of(less, every), every)
+    near = bootstrap.interval_ends(mean_of(less, every), every)
     assert (low[0], high[0]) == pytest.approx((near[0][0], near[1][0]), abs=0.1)
     assert low[0] < values[known].mean() < high[0]
 
@@ -115,8 +121,8 @@ def test_a_gap_of_quotients_leaves_out_one_conversation_of_both() -> None:
 def test_where_one_conversation_outweighs_all_others_the_interval_reaches_far() -> None:
     values = np.concatenate([np.zeros(39), [1.0]])[None]
     known = np.ones_like(values, bool)
-    low, high, methods = bootstrap.ends(mean_of(values, known), known)
-    plain = bootstrap.ends(mean_of(values, known), known, PLAIN)
+    low, high, methods = bootstrap.interval_ends(mean_of(values, known), known)
+    plain = bootstrap.interval_ends(mean_of(values, known), known, PLAIN)
     assert methods == ["BCa"]
     assert low[0] == 0
     # Its tail above is as long as those of 1 in 40 are: Poisson's 97.5 % is 5.6 with 1 seen.
@@ -147,7 +153,7 @@ def test_a_resample_without_any_value_counts_as_the_figure() -> None:
     # Of twenty conversations three have a value: in one of 26 resamples there is none of them.
     values, known = np.full((1, 20), 5.0), np.zeros((1, 20), bool)
     known[0, :3], values[0, 1] = True, 5.3
-    low, high, _ = bootstrap.ends(mean_of(values, known), known, PLAIN)
+    low, high, _ = bootstrap.interval_ends(mean_of(values, known), known, PLAIN)
     assert 5 <= low[0] < high[0] <= 5.3
 
 

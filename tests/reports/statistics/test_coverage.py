@@ -13,15 +13,12 @@ import pytest
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from compactlab.reports.comparison import Comparison
-from compactlab.reports.statistics import bootstrap
-from compactlab.reports.statistics.adjustment import holm
-from compactlab.reports.statistics.contrast import MARGINS, contrasts, reference_of
-from compactlab.reports.statistics.estimation import assessed
-from compactlab.reports.statistics.inferiority import no_worse
-from compactlab.reports.statistics.quotient import Quotient, mean_of
-from compactlab.reports.statistics.sample import Pairs
-from compactlab.reports.statistics.sign_flip import two_sided
+from compactlab.reports.analysis import bootstrap
+from compactlab.reports.analysis.bootstrap import assessed
+from compactlab.reports.analysis.comparison import Comparison
+from compactlab.reports.analysis.contrast import MARGINS, contrasts, reference_of
+from compactlab.reports.analysis.sample import Pairs, Quotient, mean_of
+from compactlab.reports.analysis.tests import holm, no_worse, two_sided
 
 Floats = NDArray[np.float64]
 
@@ -75,7 +72,7 @@ def coverage(name: str, count: int, runs: int, tails: Sequence[float] | None = N
         known = np.ones_like(ours, bool)
         figure = mean_of(ours - theirs, known) if name == "shares" else Quotient(ours, theirs)
         plain = None if tails is None else np.tile(tails, (some, 1))
-        low, high, _ = bootstrap.ends(figure, known, plain)
+        low, high, _ = bootstrap.interval_ends(figure, known, plain)
         held += int(np.sum((low <= truth) & (truth <= high)))
     return held / runs
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from compactlab.reports.statistics.contrast import Contrast
-from compactlab.reports.statistics.detectable import effective, smallest_share
-from compactlab.reports.statistics.sign_flip import conversations_needed, two_sided
+from compactlab.reports.analysis.bootstrap import effective, smallest_share
+from compactlab.reports.analysis.contrast import Contrast
+from compactlab.reports.analysis.tests import conversations_needed, two_sided
 
 # Points by discordance and pairs, as the project's notes on metrics have them.
 TABLE = [

@@ -5,10 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from compactlab.reports.comparison import Comparison, Row
-from compactlab.reports.statistics.discordance import correlation, discordance
-from compactlab.reports.statistics.effect import mcnemar
-from compactlab.sim.tables import TABLES
+from compactlab.reports.analysis.comparison import Comparison, Row
+from compactlab.reports.analysis.tests import correlation, discordance, mcnemar
+from compactlab.sim.experiment.tables import TABLES
 
 # Of each conversation its facts, with the call at which each was first missed; 0 if never.
 Missed = Sequence[Mapping[str, int]]

@@ -6,8 +6,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from compactlab.reports.comparison import Comparison
-from compactlab.reports.statistics.contrast import MARGINS, Contrast, contrasts
+from compactlab.reports.analysis.comparison import Comparison
+from compactlab.reports.analysis.contrast import MARGINS, Contrast, contrasts
 
 Contrasted = Callable[..., Contrast]
 

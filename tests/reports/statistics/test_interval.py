@@ -5,10 +5,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from compactlab.reports.comparison import Comparison, Row
-from compactlab.reports.statistics import median
-from compactlab.reports.statistics.effect import rank_biserial
-from compactlab.reports.statistics.interval import Interval, interval_of, row_interval
+from compactlab.reports.analysis import bootstrap
+from compactlab.reports.analysis.bootstrap import Interval, interval_of, row_interval
+from compactlab.reports.analysis.comparison import Comparison, Row
+from compactlab.reports.analysis.tests import rank_biserial
 
 VALUES = np.random.default_rng(0).lognormal(0, 0.6, 40).tolist()
 
@@ -42,7 +42,7 @@ def test_between_two_of_the_values_lies_the_median() -> None:
 
 @pytest.mark.parametrize("count", [6, 9, 10, 25, 100])
 def test_the_median_lies_outside_in_five_per_cent_at_the_most(count: int) -> None:
-    low, _ = median.ends(np.arange(1.0, count + 1))
+    low, _ = bootstrap.median_ends(np.arange(1.0, count + 1))
     heads = np.random.default_rng(count).binomial(count, 0.5, 100_000)
 
     def missed(cut: float) -> float:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compactlab.reports.statistics.sign_flip import (
+from compactlab.reports.analysis.tests import (
     FLIPS,
     drawn_flips,
     one_sided,

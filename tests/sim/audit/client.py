@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from compactlab.sim.cache import Anthropic, Cache, CachePolicy, Lookup, Request, Settings
-from compactlab.sim.conversation import Compaction, Conversation, Event, Rewind
-from compactlab.sim.errors import ModelError
-from compactlab.sim.message import Call, Message, Part, PartType, Role, Source, Usage
-from compactlab.sim.messages import Messages
-from compactlab.sim.model import Model
-from compactlab.sim.prompt import CLIENT_CONTEXT, Prompt
-from compactlab.sim.tokens import Tokenizer
-from compactlab.sim.view import View
+from compactlab.sim.cache.prompt import CLIENT_CONTEXT, Prompt
+from compactlab.sim.core.conversation import Compaction, Conversation, Event, Rewind
+from compactlab.sim.core.errors import ModelError
+from compactlab.sim.core.message import Call, Message, Part, PartType, Role, Source, Usage
+from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.tokens import Tokenizer
+from compactlab.sim.core.view import View
+from compactlab.sim.models.model import Model
 
 QUICK = Tokenizer("chars4")
 START = 1_770_000_000.0

@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 from hypothesis import strategies as st
 
-from compactlab.sim.conversation import Compaction, Conversation, Event, Rewind
-from compactlab.sim.message import Call, Message, Usage
+from compactlab.sim.core.conversation import Compaction, Conversation, Event, Rewind
+from compactlab.sim.core.message import Call, Message, Usage
 from tests.sim.audit.client import MAIN, MODELS, Client
 
 CHANGES = ["model", "version", "thinking"]

@@ -6,12 +6,11 @@ from random import Random
 
 import pytest
 
-from compactlab.sim.audit import Finding, churn_of, halvings
-from compactlab.sim.audit.churning import HALVINGS, with_churn
-from compactlab.sim.audit.churning import _wilson as wilson
-from compactlab.sim.audit.forecast import forecasts
-from compactlab.sim.audit.inquest import inquest
-from compactlab.sim.churn import Depth
+from compactlab.reports.audit.churning import HALVINGS, churn_of, halvings, with_churn
+from compactlab.reports.audit.churning import _wilson as wilson
+from compactlab.reports.audit.forecast import forecasts
+from compactlab.reports.audit.inquest import Finding, inquest
+from compactlab.sim.replay.client import Depth
 from tests.sim.audit.client import Client
 
 Session = list[Finding]

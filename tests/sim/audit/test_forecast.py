@@ -9,11 +9,10 @@ from __future__ import annotations
 import msgspec
 from hypothesis import given
 
-from compactlab.sim.audit import Forecast
-from compactlab.sim.audit.forecast import forecasts
-from compactlab.sim.audit.sizes import Sizes
+from compactlab.reports.audit.forecast import Forecast, forecasts
+from compactlab.reports.audit.sizes import Sizes
 from compactlab.sim.cache import OpenaiGrid
-from compactlab.sim.message import Message
+from compactlab.sim.core.message import Message
 from tests.sim.audit.client import MAIN, Client, model_of
 from tests.sim.audit.drawn import sessions
 

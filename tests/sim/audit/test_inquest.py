@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlab.sim.audit import Charge, Finding, causes
-from compactlab.sim.audit.forecast import forecasts
-from compactlab.sim.audit.inquest import by_pattern, chance, inquest
+from compactlab.reports.audit.forecast import forecasts
+from compactlab.reports.audit.inquest import Charge, Finding, by_pattern, chance, inquest
+from compactlab.reports.audit.tally import causes
 from compactlab.sim.cache import OpenaiGrid
 from tests.sim.audit.client import MAIN, Client, model_of
 

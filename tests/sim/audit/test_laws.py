@@ -9,14 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlab.sim.audit import audit, causes, churn_of, halvings, name_by_pattern
-from compactlab.sim.audit.forecast import forecasts
-from compactlab.sim.audit.inquest import inquest
-from compactlab.sim.audit.sizes import Sizes
-from compactlab.sim.conversation import Conversation, Event
-from compactlab.sim.errors import ModelError
-from compactlab.sim.message import Message
-from compactlab.sim.model import Model
+from compactlab.reports.audit.audit import audit, name_by_pattern
+from compactlab.reports.audit.churning import churn_of, halvings
+from compactlab.reports.audit.forecast import forecasts
+from compactlab.reports.audit.inquest import inquest
+from compactlab.reports.audit.sizes import Sizes
+from compactlab.reports.audit.tally import causes
+from compactlab.sim.core.conversation import Conversation, Event
+from compactlab.sim.core.errors import ModelError
+from compactlab.sim.core.message import Message
+from compactlab.sim.models.model import Model
 from tests.sim.audit.client import MODELS, Client
 from tests.sim.audit.drawn import rubbish, sessions
 

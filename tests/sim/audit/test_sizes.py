@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlab.sim.audit.sized import Sized, told_out
-from compactlab.sim.message import Call, Message, Part, Usage
-from compactlab.sim.prompt import Prompt
-from compactlab.sim.view import View
+from compactlab.reports.audit.sizes import Sized, told_out
+from compactlab.sim.cache.prompt import Prompt
+from compactlab.sim.core.message import Call, Message, Part, Usage
+from compactlab.sim.core.view import View
 from tests.sim.drawn import MESSAGES, QUICK, part, sized, text
 
 

@@ -6,11 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from compactlab.sim.audit import Finding, Pair, Tally, causes, input_costs
-from compactlab.sim.audit.forecast import forecasts
-from compactlab.sim.audit.inquest import inquest
-from compactlab.sim.audit.tally import Rebuilds, tally
-from compactlab.sim.model import find_model
+from compactlab.reports.audit.forecast import forecasts
+from compactlab.reports.audit.inquest import Finding, inquest
+from compactlab.reports.audit.tally import Pair, Rebuilds, Tally, causes, input_costs, tally
+from compactlab.sim.models.model import find_model
 from tests.sim.audit.client import Client, model_of
 
 USUAL = 28_000

@@ -11,11 +11,11 @@ from typing import TypeVar
 
 import msgspec
 
-from compactlab.sim.conversation import Conversation, Event, Fact, Rewind
-from compactlab.sim.memory import Remembered
-from compactlab.sim.message import Call, Kind, Message, Part, Source, verbatim
-from compactlab.sim.messages import Messages
-from compactlab.sim.view import View
+from compactlab.sim.core.conversation import Conversation, Event, Fact, Rewind
+from compactlab.sim.core.memory import Remembered
+from compactlab.sim.core.message import Call, Kind, Message, Part, Source, verbatim
+from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.view import View
 
 T = TypeVar("T")
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from compactlab.sim.conversation import Conversation, Fact, Rewind
-from compactlab.sim.memory import Remembered
-from compactlab.sim.message import Message, Part, Source
-from compactlab.sim.view import View
+from compactlab.sim.core.conversation import Conversation, Fact, Rewind
+from compactlab.sim.core.memory import Remembered
+from compactlab.sim.core.message import Message, Part, Source
+from compactlab.sim.core.view import View
 
 NEAR = 40
 DEMANDS, FORBIDS, ORDERS = {"must", "always"}, {"never", "not"}, {"now", "instead", "formerly"}

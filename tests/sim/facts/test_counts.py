@@ -7,7 +7,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlab.sim.facts.counts import Counts
+from compactlab.sim.facts.tracker import Counts
 
 SETS = st.integers(0, 2**70 - 1)
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from compactlab.sim.conversation import Conversation, Fact, Need
+from compactlab.sim.core.conversation import Conversation, Fact, Need
+from compactlab.sim.core.message import Call, Message, Source, verbatim
 from compactlab.sim.facts import inferred
-from compactlab.sim.message import Call, Message, Source, verbatim
 from tests.sim.facts.told import answer, calls, result, say, script
 
 TALK = script(

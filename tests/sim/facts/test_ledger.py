@@ -4,9 +4,9 @@ was given up.
 
 from __future__ import annotations
 
-from compactlab.sim.conversation import Fact, Need
+from compactlab.sim.core.conversation import Fact, Need
+from compactlab.sim.core.message import Source
 from compactlab.sim.facts import ledger_of, numbers
-from compactlab.sim.message import Source
 from tests.sim.facts.told import answer, back_to, due, say, script
 
 

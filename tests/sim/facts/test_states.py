@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from compactlab.sim.conversation import Fact
-from compactlab.sim.memory import Remembered
-from compactlab.sim.message import Message, Part, Source, verbatim
+from compactlab.sim.core.conversation import Fact
+from compactlab.sim.core.memory import Remembered
+from compactlab.sim.core.message import Message, Part, Source, verbatim
 from tests.sim.facts.told import answer, calls, made, result, say, script, states
 
 TOLD = say("u1", "Hello there. The deploy target is eu-west-3, as they say. Thank you very much.")

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from compactlab.sim.conversation import Conversation, Fact, Rewind
+from compactlab.sim.core.conversation import Conversation, Fact, Rewind
+from compactlab.sim.core.message import Message, Part
+from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.view import View
 from compactlab.sim.facts import Tracker, ledger_of
-from compactlab.sim.message import Message, Part
-from compactlab.sim.messages import Messages
-from compactlab.sim.view import View
 from tests.sim.facts.drawn_facts import Sent, session
 
 # Letters and digits that no word of polarity or order has, so that cuts through words stay cuts.

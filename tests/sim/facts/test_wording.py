@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from compactlab.sim.conversation import Fact
-from compactlab.sim.facts.wording import WINDOW, Wording, normal, occurrences
+from compactlab.sim.core.conversation import Fact
+from compactlab.sim.facts.evidence import WINDOW, Wording, normal, occurrences
 
 
 def says(text: str, value: str, key: str = "", **more: object) -> bool:

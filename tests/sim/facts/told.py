@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from compactlab.sim.conversation import Conversation, Event, Fact, Need, Rewind
+from compactlab.sim.core.conversation import Conversation, Event, Fact, Need, Rewind
+from compactlab.sim.core.memory import Remembered
+from compactlab.sim.core.message import Call, Kind, Message, Part, Role, Source, verbatim
+from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.view import View
 from compactlab.sim.facts import Ledger, Tracker, ledger_of
-from compactlab.sim.memory import Remembered
-from compactlab.sim.message import Call, Kind, Message, Part, Role, Source, verbatim
-from compactlab.sim.messages import Messages
-from compactlab.sim.view import View
 
 
 def say(id: str, text: str, role: Role = "user") -> Message:

@@ -10,16 +10,15 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
-from compactlab.sim.conversation import Compaction, Conversation, Event, Rewind
-from compactlab.sim.host import Host
-from compactlab.sim.message import Call, Message, Part, Role, Source, Usage, verbatim
-from compactlab.sim.messages import Messages
-from compactlab.sim.phase import Phase
-from compactlab.sim.replay import record
-from compactlab.sim.strategy import Lifetime, Strategy
-from compactlab.sim.summarize import Summarizer, SummaryRequest
-from compactlab.sim.trace import Header, Step, Trace
-from compactlab.sim.view import View
+from compactlab.sim.core.conversation import Compaction, Conversation, Event, Rewind
+from compactlab.sim.core.message import Call, Message, Part, Role, Source, Usage, verbatim
+from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.view import Phase, View
+from compactlab.sim.replay.host import Host
+from compactlab.sim.replay.replay import record
+from compactlab.sim.replay.strategy import Lifetime, Strategy
+from compactlab.sim.replay.summarize import Summarizer, SummaryRequest
+from compactlab.sim.replay.trace import Header, Step, Trace
 
 # Counts as o200k does, caches as Anthropic does: prefixes from 1024 tokens on, for five minutes.
 MODEL = "gpt-5@anthropic"

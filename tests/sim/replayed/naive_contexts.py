@@ -12,8 +12,8 @@ from itertools import combinations, pairwise
 from statistics import fmean, median
 from typing import Any
 
-from compactlab.sim.identifiers import identifiers
-from compactlab.sim.model import find_model
+from compactlab.sim.facts.needs import identifiers
+from compactlab.sim.models.model import find_model
 
 
 class Naive:

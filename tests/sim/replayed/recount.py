@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from compactlab.sim.conversation import Conversation, Fact, Rewind
-from compactlab.sim.facts.wording import Wording
-from compactlab.sim.message import Message
+from compactlab.sim.core.conversation import Conversation, Fact, Rewind
+from compactlab.sim.core.message import Message
+from compactlab.sim.facts.evidence import Wording
 from compactlab.sim.metrics import Reading
-from compactlab.sim.model import find_model
-from compactlab.sim.trace import Step
+from compactlab.sim.models.model import find_model
+from compactlab.sim.replay.trace import Step
 
 KEPT = ("verbatim", "intact")
 REACHED = (*KEPT, "retrievable")

@@ -9,10 +9,10 @@ from typing import Any, get_args
 
 from hypothesis import strategies as st
 
-from compactlab.sim.conversation import Conversation, Fact, FactType, Need
-from compactlab.sim.host import Host
-from compactlab.sim.message import Message, Part, Source
-from compactlab.sim.view import View
+from compactlab.sim.core.conversation import Conversation, Fact, FactType, Need
+from compactlab.sim.core.message import Message, Part, Source
+from compactlab.sim.core.view import View
+from compactlab.sim.replay.host import Host
 
 KINDS: tuple[FactType, ...] = get_args(FactType)
 AREAS = ["alpha", "beta", "gamma", "delta"]

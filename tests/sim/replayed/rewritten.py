@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 from hypothesis import strategies as st
 
-from compactlab.sim.host import Host
-from compactlab.sim.message import Message, Part, Source
-from compactlab.sim.strategy import Lifetime
-from compactlab.sim.view import View
+from compactlab.sim.core.message import Message, Part, Source
+from compactlab.sim.core.view import View
+from compactlab.sim.replay.host import Host
+from compactlab.sim.replay.strategy import Lifetime
 
 SAID = ["so far src/main.py", "AB-1200 and 17 of 250", "nothing", "see lib/new.py:12", ""]
 

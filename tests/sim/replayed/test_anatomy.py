@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from compactlab.sim.anatomy import anatomy
-from compactlab.sim.message import Message, Part, Usage
+from compactlab.reports.explain.anatomy import anatomy
+from compactlab.sim.core.message import Message, Part, Usage
 
 SONNET, OPUS = "claude-sonnet-4-5", "claude-opus-4-5"
 

@@ -8,10 +8,10 @@ import pytest
 
 from compactlab.scenarios.coding_agent import CodingAgent
 from compactlab.sim.metrics import measure
-from compactlab.sim.replay import record
-from compactlab.sim.rework import Closed
+from compactlab.sim.replay.recovery import Closed
+from compactlab.sim.replay.replay import record
 from compactlab.strategies.catalogue import find_strategy
-from compactlab.summarizers.catalogue import find_summarizer
+from compactlab.strategies.summarizers.catalogue import find_summarizer
 
 SESSION = CodingAgent(turns=3, tokens=12_000).conversation(0)
 

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from compactlab.sim.conversation import Compaction, Fact, Need, Rewind
-from compactlab.sim.message import Source, verbatim
+from compactlab.sim.core.conversation import Compaction, Fact, Need, Rewind
+from compactlab.sim.core.message import Source, verbatim
 
 
 def tale(kit: Any) -> Any:

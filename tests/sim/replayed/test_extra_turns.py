@@ -9,12 +9,18 @@ from typing import Any
 
 import pytest
 
-from compactlab.sim.errors import ModelError
-from compactlab.sim.memory import Remembered
-from compactlab.sim.message import Message, Part, Source
-from compactlab.sim.phase import Phase
-from compactlab.sim.strategy import Pipeline
-from compactlab.sim.summarize import Remembering, Summarizer, SummaryRequest, TurnRequest, Written
+from compactlab.sim.core.errors import ModelError
+from compactlab.sim.core.memory import Remembered
+from compactlab.sim.core.message import Message, Part, Source
+from compactlab.sim.core.view import Phase
+from compactlab.sim.replay.strategy import Pipeline
+from compactlab.sim.replay.summarize import (
+    Remembering,
+    Summarizer,
+    SummaryRequest,
+    TurnRequest,
+    Written,
+)
 
 BORN = "born-1-prompt born-1-write born-1-written born-1-reply"
 SILENT = "born-1-prompt born-1-reply"

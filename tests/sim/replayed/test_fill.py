@@ -8,16 +8,15 @@ from typing import Any
 
 import pytest
 
-from compactlab.scenarios import native
 from compactlab.scenarios.catalogue import sources
-from compactlab.sim.cluster import DIED
-from compactlab.sim.condition import Setting
-from compactlab.sim.errors import InputError
-from compactlab.sim.results import Results
-from compactlab.sim.source import Source
-from compactlab.sim.store import FAILED, Store
-from compactlab.sim.sweep import Done, Experiment
-from compactlab.sim.workers import ALONE, Workers
+from compactlab.scenarios.readers import native
+from compactlab.sim.core.errors import InputError
+from compactlab.sim.experiment.conditions import Setting
+from compactlab.sim.experiment.results import Results
+from compactlab.sim.experiment.sources import Source
+from compactlab.sim.experiment.store import FAILED, Store
+from compactlab.sim.experiment.sweep import Done, Experiment
+from compactlab.sim.experiment.workers import ALONE, DIED, Workers
 from compactlab.strategies.catalogue import find_strategy
 
 OWN = """
@@ -162,7 +161,7 @@ class StopError(Exception):
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Shards of two cells."""
-    monkeypatch.setattr("compactlab.sim.shard.FULL", 4)
+    monkeypatch.setattr("compactlab.sim.experiment.shard.FULL", 4)
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -314,6 +313,6 @@ def test_a_shard_that_was_taken_apart_is_stored_as_if_it_had_not_been(
     field.filled("keep_all", "Mine", seeds=2)
     whole = files(field.store.folder)
     field.store.clear()
-    monkeypatch.setattr("compactlab.sim.workers._Processes", Deadly)
+    monkeypatch.setattr("compactlab.sim.experiment.workers._Processes", Deadly)
     field.planned("keep_all", "Mine", seeds=2).fill(field.store, Workers(2))
     assert files(field.store.folder) == whole

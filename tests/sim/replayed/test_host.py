@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from compactlab.sim.message import Message, Part, verbatim
-from compactlab.sim.strategy import Pipeline
-from compactlab.sim.view import View
+from compactlab.sim.core.message import Message, Part, verbatim
+from compactlab.sim.core.view import View
+from compactlab.sim.replay.strategy import Pipeline
 
 
 def draws(

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlab.sim.identifiers import identifiers, used, words, words_among
-from compactlab.sim.message import Message, verbatim
+from compactlab.sim.core.message import Message, verbatim
+from compactlab.sim.facts.needs import identifiers, used, words, words_among
 
 NAMES = [
     "src/main.py",

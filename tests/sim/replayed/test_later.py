@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from compactlab.sim.conversation import Fact, Need
-from compactlab.sim.message import Message, Source, verbatim
-from compactlab.sim.needs import Later
+from compactlab.sim.core.conversation import Fact, Need
+from compactlab.sim.core.message import Message, Source, verbatim
+from compactlab.sim.facts.needs import Later
 
 
 def test_a_word_is_needed_until_its_last_use(story: Any) -> None:

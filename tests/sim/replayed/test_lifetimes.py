@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from compactlab.sim.phase import Phase
-from compactlab.sim.strategy import Lifetime, Pipeline
-from compactlab.sim.summarize import TurnRequest
+from compactlab.sim.core.view import Phase
+from compactlab.sim.replay.strategy import Lifetime, Pipeline
+from compactlab.sim.replay.summarize import TurnRequest
 
 
 def two_turns(kit: Any) -> Any:

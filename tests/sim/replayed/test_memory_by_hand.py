@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from compactlab.sim.conversation import Conversation, Fact, Need
-from compactlab.sim.message import Message, Part, Source
+from compactlab.sim.core.conversation import Conversation, Fact, Need
+from compactlab.sim.core.message import Message, Part, Source
 from compactlab.sim.metrics import METRICS, Reading
-from compactlab.sim.metrics.lives import curves_by_rounds, occupancy_by_round
-from compactlab.sim.strategy import Lifetime
+from compactlab.sim.metrics.survival import curves_by_rounds, occupancy_by_round
+from compactlab.sim.replay.strategy import Lifetime
 
 
 def fact(id: str, kind: Any, origin: str, **more: Any) -> Fact:

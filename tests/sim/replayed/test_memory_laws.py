@@ -9,13 +9,13 @@ import msgspec
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from compactlab.sim.conversation import Conversation, Fact
-from compactlab.sim.message import Message
-from compactlab.sim.messages import Messages
+from compactlab.sim.core.conversation import Conversation, Fact
+from compactlab.sim.core.message import Message
+from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.tokens import Tokenizer
 from compactlab.sim.metrics import FAMILIES, Reading, figures
-from compactlab.sim.strategy import Lifetime
-from compactlab.sim.tokens import Tokenizer
-from compactlab.sim.trace import NOWHERE, Trace
+from compactlab.sim.replay.strategy import Lifetime
+from compactlab.sim.replay.trace import NOWHERE, Trace
 from compactlab.strategies.catalogue import find_strategy
 from tests.sim.replayed.remembered import forgetting, remembered
 

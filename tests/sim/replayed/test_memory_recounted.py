@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from compactlab.sim.facts import STATES
 from compactlab.sim.metrics import FAMILIES, METRICS, Reading
-from compactlab.sim.metrics.lives import occupancy_by_round
+from compactlab.sim.metrics.survival import occupancy_by_round
 from tests.sim.replayed.recount import KEPT, REACHED, Recount, Seen
 from tests.sim.replayed.remembered import KINDS, forgetting, remembered
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from compactlab.sim.message import Message, Part, Source, verbatim
+from compactlab.sim.core.message import Message, Part, Source, verbatim
 from compactlab.sim.metrics import METRICS, Reading
-from compactlab.sim.replay import record
-from compactlab.sim.trace import SideCall
+from compactlab.sim.replay.replay import record
+from compactlab.sim.replay.trace import SideCall
 from compactlab.strategies.catalogue import find_strategy
-from compactlab.summarizers.catalogue import find_summarizer
+from compactlab.strategies.summarizers.catalogue import find_summarizer
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from compactlab.sim.message import Message, Part, Source, verbatim
+from compactlab.sim.core.message import Message, Part, Source, verbatim
 from compactlab.sim.metrics import METRICS, Reading
-from compactlab.sim.strategy import Lifetime
+from compactlab.sim.replay.strategy import Lifetime
 
 
 def figure(name: str, trace: Any, script: Any) -> float | None:

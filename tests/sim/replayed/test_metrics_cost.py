@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compactlab.sim.message import Usage
+from compactlab.sim.core.message import Usage
 from compactlab.sim.metrics import METRICS, Reading, measure
-from compactlab.sim.metrics.reuse import spikes
-from compactlab.sim.trace import SideCall
+from compactlab.sim.metrics.cache import spikes
+from compactlab.sim.replay.trace import SideCall
 
 # Dollars per token, from the list prices of September 2025.
 SONNET = {"uncached": 3e-6, "read": 0.3e-6, "write_5m": 3.75e-6, "write_1h": 6e-6, "output": 15e-6}

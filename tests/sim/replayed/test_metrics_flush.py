@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from compactlab.sim.condition import Setting
-from compactlab.sim.message import Usage
+from compactlab.sim.core.message import Usage
+from compactlab.sim.experiment.conditions import Setting
+from compactlab.sim.experiment.sources import Source
+from compactlab.sim.experiment.sweep import Experiment
 from compactlab.sim.metrics import METRICS, Reading
-from compactlab.sim.source import Source
-from compactlab.sim.strategy import Pipeline
-from compactlab.sim.sweep import Experiment
-from compactlab.sim.trace import SideCall
+from compactlab.sim.replay.strategy import Pipeline
+from compactlab.sim.replay.trace import SideCall
 from compactlab.strategies.catalogue import find_strategy
 
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from compactlab.sim.conversation import Conversation, Fact
-from compactlab.sim.memory import Remembered
-from compactlab.sim.message import Message, Part, Source
+from compactlab.sim.core.conversation import Conversation, Fact
+from compactlab.sim.core.memory import Remembered
+from compactlab.sim.core.message import Message, Part, Source
 from compactlab.sim.metrics import METRICS, Reading
-from compactlab.sim.metrics.notes import TOPICS
-from compactlab.sim.summarize import Summarizer, SummaryRequest, TurnRequest, Written
+from compactlab.sim.metrics.flush import TOPICS
+from compactlab.sim.replay.summarize import Summarizer, SummaryRequest, TurnRequest, Written
 
 KINDS: list[Any] = ["decision", "preference", "entity", "artifact", "open_loop", "goal"]
 FACTS = {

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compactlab.sim.identifiers import used, words
+from compactlab.sim.facts.needs import used, words
 from compactlab.sim.metrics import METRICS, Reading
-from compactlab.sim.model import find_model
-from compactlab.sim.strategy import Lifetime
+from compactlab.sim.models.model import find_model
+from compactlab.sim.replay.strategy import Lifetime
 from tests.sim.replayed.rewritten import replays
 
 

@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compactlab.sim.message import Usage
+from compactlab.sim.cache.place import Place
+from compactlab.sim.core.message import Usage
+from compactlab.sim.core.view import Phase
 from compactlab.sim.metrics import METRICS, Reading, measure
-from compactlab.sim.metrics.price import ORDINARY, read_instead
-from compactlab.sim.phase import Phase
-from compactlab.sim.place import Place
-from compactlab.sim.prefill import PRESETS
-from compactlab.sim.strategy import Lifetime
-from compactlab.sim.summarize import SummaryRequest
-from compactlab.sim.trace import SideCall
+from compactlab.sim.metrics.run_data import ORDINARY, read_instead
+from compactlab.sim.models.rates import PRESETS
+from compactlab.sim.replay.strategy import Lifetime
+from compactlab.sim.replay.summarize import SummaryRequest
+from compactlab.sim.replay.trace import SideCall
 
 SONNET = "claude-sonnet-4-5"
 # Dollars per million tokens: input 3, read 0.3, written for five minutes 3.75, for an hour 6.

@@ -7,9 +7,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compactlab.sim.identifiers import used, words
-from compactlab.sim.message import Message, Part, verbatim
-from compactlab.sim.needs import AHEAD, ForwardNeeds, forward_needs
+from compactlab.sim.core.message import Message, Part, verbatim
+from compactlab.sim.facts.needs import AHEAD, ForwardNeeds, forward_needs, used, words
 
 
 def needed(needs: ForwardNeeds, ahead: int = 5) -> dict[str, set[str]]:

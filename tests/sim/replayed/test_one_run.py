@@ -5,17 +5,17 @@ from __future__ import annotations
 import pytest
 
 from compactlab.scenarios.catalogue import find_scenario
-from compactlab.sim import one_run
-from compactlab.sim.conversation import Conversation
+from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.experiment import shard
+from compactlab.sim.experiment.run import Run
+from compactlab.sim.experiment.shard import run_one
 from compactlab.sim.metrics import METRICS, Reading, figures
-from compactlab.sim.one_run import run_one
-from compactlab.sim.recording import Unseen
-from compactlab.sim.replay import record
-from compactlab.sim.rework import Closed
-from compactlab.sim.run import Run
-from compactlab.sim.strategy import Strategy
+from compactlab.sim.replay.recording import Unseen
+from compactlab.sim.replay.recovery import Closed
+from compactlab.sim.replay.replay import record
+from compactlab.sim.replay.strategy import Strategy
 from compactlab.strategies.catalogue import find_strategy
-from compactlab.summarizers.catalogue import find_summarizer
+from compactlab.strategies.summarizers.catalogue import find_summarizer
 
 MODEL, WINDOW, LOOP = "claude-sonnet-4-5", 24_000, Closed()
 SPECS = ("keep_all", "keep_none", "sliding_window(keep=40)", "auto_compact", "recency_buffer")
@@ -56,7 +56,7 @@ def test_who_misses_nothing_is_replayed_once(
         loops.append(loop)
         return record(*given, loop=loop, **more)
 
-    monkeypatch.setattr(one_run, "record", counted)
+    monkeypatch.setattr(shard, "record", counted)
     measured(script, find_strategy("keep_all"))
     assert loops == [None]
     loops.clear()

@@ -12,13 +12,13 @@ import pytest
 
 import compactlab
 from compactlab import Strategy
-from compactlab.sim.condition import Setting
-from compactlab.sim.source import Source
-from compactlab.sim.sweep import Experiment
-from compactlab.sim.workers import ALONE, Workers
+from compactlab.sim.experiment.conditions import Setting
+from compactlab.sim.experiment.sources import Source
+from compactlab.sim.experiment.sweep import Experiment
+from compactlab.sim.experiment.workers import ALONE, Workers
 from compactlab.strategies.catalogue import find_strategy
-from compactlab.summarizers.catalogue import find_summarizer
-from compactlab.summarizers.ends import Lead
+from compactlab.strategies.summarizers.catalogue import find_summarizer
+from compactlab.strategies.summarizers.quoting import Lead
 from tests.cli.field import deaf
 
 

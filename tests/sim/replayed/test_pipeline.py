@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from compactlab.sim.errors import UsageError
-from compactlab.sim.message import Message, Part
-from compactlab.sim.phase import Phase
-from compactlab.sim.strategy import Lifetime, Pipeline
+from compactlab.sim.core.errors import UsageError
+from compactlab.sim.core.message import Message, Part
+from compactlab.sim.core.view import Phase
+from compactlab.sim.replay.strategy import Lifetime, Pipeline
 
 
 def note(id: str) -> Message:

@@ -8,12 +8,12 @@ from functools import cache
 import pytest
 
 from compactlab.scenarios.coding_agent import CodingAgent
-from compactlab.sim.churn import Churn, Rate
-from compactlab.sim.errors import UsageError
-from compactlab.sim.replay import record
-from compactlab.sim.trace import SideCall, Step
+from compactlab.sim.core.errors import UsageError
+from compactlab.sim.replay.client import Churn, Rate
+from compactlab.sim.replay.replay import record
+from compactlab.sim.replay.trace import SideCall, Step
 from compactlab.strategies.catalogue import find_strategy
-from compactlab.summarizers.catalogue import find_summarizer
+from compactlab.strategies.summarizers.catalogue import find_summarizer
 
 SESSION = CodingAgent(turns=6, tokens=30_000).conversation(seed=1)
 STRATEGIES = [

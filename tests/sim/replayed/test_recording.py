@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compactlab.sim.message import Usage, verbatim
-from compactlab.sim.recording import BEFORE_THE_LOG, Unseen, recorded_contexts, unseen
-from compactlab.strategies.as_recorded import AsRecorded
+from compactlab.sim.core.message import Usage, verbatim
+from compactlab.sim.replay.recording import BEFORE_THE_LOG, Unseen, recorded_contexts, unseen
+from compactlab.strategies.controls import AsRecorded
 
 PLAIN = "gpt-5"  # counts as o200k does
 CLAUDE = "claude-sonnet-4-5"  # counts 1.32 times that

@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlab.sim.errors import ModelError
-from compactlab.sim.message import Message, Part, Source, verbatim
-from compactlab.sim.phase import Phase
-from compactlab.sim.replay import replay
-from compactlab.sim.view import View
+from compactlab.sim.core.errors import ModelError
+from compactlab.sim.core.message import Message, Part, Source, verbatim
+from compactlab.sim.core.view import Phase, View
+from compactlab.sim.replay.replay import replay
 
 EVERY = tuple(Phase)
 
@@ -93,7 +92,7 @@ def test_silence_is_noticed_without_knowing_how_long_it_lasts(kit: Any, story: A
 
 
 def test_each_idle_strategy_is_asked_at_its_own_moment(kit: Any, story: Any) -> None:
-    from compactlab.sim.strategy import Pipeline
+    from compactlab.sim.replay.strategy import Pipeline
 
     late, early = (
         kit.Witness(lambda view, host: host.now - kit.start, phases=[Phase.ON_IDLE], idle_after=s)

@@ -13,13 +13,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from compactlab.sim.errors import InputError, UsageError
-from compactlab.sim.manifest import FORMAT
+from compactlab.sim.core.errors import InputError, UsageError
+from compactlab.sim.experiment.manifest import FORMAT
+from compactlab.sim.experiment.results import Results
+from compactlab.sim.experiment.run import Run, parcel
+from compactlab.sim.experiment.store import Store
+from compactlab.sim.experiment.table import Rows
+from compactlab.sim.experiment.tables import TABLES, USUAL
 from compactlab.sim.metrics import METRICS
-from compactlab.sim.results import Results
-from compactlab.sim.run import Run, parcel
-from compactlab.sim.store import Store
-from compactlab.sim.tables import TABLES, USUAL, Rows
 
 HEAD: dict[str, Any] = {
     "scenario": "pi",

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compactlab.sim.conversation import Rewind
-from compactlab.sim.phase import Phase
-from compactlab.sim.strategy import Lifetime
-from compactlab.strategies.as_recorded import AsRecorded
-from compactlab.strategies.turn_slice import TurnSlice
+from compactlab.sim.core.conversation import Rewind
+from compactlab.sim.core.view import Phase
+from compactlab.sim.replay.strategy import Lifetime
+from compactlab.strategies.controls import AsRecorded
+from compactlab.strategies.openclaw.openclaw import TurnSlice
 
 
 def test_what_follows_goes_on_from_there(kit: Any, story: Any) -> None:
@@ -44,7 +44,7 @@ def test_the_view_is_as_it_stood_then_and_not_as_it_was_compacted_later(
     witness = kit.Witness(lambda view, host: len(host.compactions))
     story.user("1").answer("1").user("2").answer("2").user("3").answer("3")
     script = story.rewind("a2").user("4").aborted("4").user("5").answer("5").script()
-    from compactlab.sim.strategy import Pipeline
+    from compactlab.sim.replay.strategy import Pipeline
 
     prompts = kit.prompts_of(kit.replayed(script, Pipeline((cut, witness.strategy))))
     assert prompts == ["u1", "u1 a1 u2", "u3", "u1 a1 u2 a2 u4 x1 u5"]

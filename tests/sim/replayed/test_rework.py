@@ -10,17 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compactlab.scenarios.catalogue import find_scenario
-from compactlab.sim.conversation import Conversation, Fact, Need
-from compactlab.sim.errors import InputError
-from compactlab.sim.memory import Remembered
-from compactlab.sim.message import Message, Part, Source
+from compactlab.sim.core.conversation import Conversation, Fact, Need
+from compactlab.sim.core.errors import InputError
+from compactlab.sim.core.memory import Remembered
+from compactlab.sim.core.message import Message, Part, Source
+from compactlab.sim.core.view import Phase
 from compactlab.sim.metrics import Reading, figures
-from compactlab.sim.phase import Phase
-from compactlab.sim.replay import record
-from compactlab.sim.rework import Closed
-from compactlab.sim.strategy import Pipeline
+from compactlab.sim.replay.recovery import Closed
+from compactlab.sim.replay.replay import record
+from compactlab.sim.replay.strategy import Pipeline
 from compactlab.strategies.catalogue import find_strategy
-from compactlab.summarizers.catalogue import find_summarizer
+from compactlab.strategies.summarizers.catalogue import find_summarizer
 
 BEST, WORST = Closed(misuse=0), Closed(misuse=1)
 CODE = Fact("code", "tool_detail", "door code", "k3-99471", (Source("r1", 0),), handle="r1")

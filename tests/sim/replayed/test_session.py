@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlab.sim.errors import ContractError
-from compactlab.sim.message import Message, Part, Source, verbatim
-from compactlab.sim.messages import Messages
-from compactlab.sim.session import loses
+from compactlab.sim.core.errors import ContractError
+from compactlab.sim.core.message import Message, Part, Source, verbatim
+from compactlab.sim.core.messages import Messages
+from compactlab.sim.replay.session import loses
 
 
 def said(id: str, text: str) -> Message:
@@ -67,7 +67,7 @@ def test_what_is_no_view_breaks_the_contract(returned: Any, kit: Any, story: Any
 
 
 def test_in_a_pipeline_the_one_that_broke_it_is_named(kit: Any, story: Any) -> None:
-    from compactlab.sim.strategy import Pipeline
+    from compactlab.sim.replay.strategy import Pipeline
 
     wrong = kit.act(lambda view, host: None, name="Wrong")
     with pytest.raises(ContractError, match=r"^wrong\(\)"):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import msgspec
 
 from compactlab.sim.cache import Cache
-from compactlab.sim.conversation import Conversation
-from compactlab.sim.message import Call, Message, Part, verbatim
-from compactlab.sim.replay import record
-from compactlab.sim.trace import Step
+from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.core.message import Call, Message, Part, verbatim
+from compactlab.sim.replay.replay import record
+from compactlab.sim.replay.trace import Step
 from compactlab.strategies.catalogue import find_strategy
 
 MODEL = "claude-opus-4-6"

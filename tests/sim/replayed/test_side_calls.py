@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from compactlab.sim.errors import ModelError
-from compactlab.sim.message import Part
-from compactlab.sim.phase import Phase
-from compactlab.sim.summarize import Remembering, SummaryRequest
+from compactlab.sim.core.errors import ModelError
+from compactlab.sim.core.message import Part
+from compactlab.sim.core.view import Phase
+from compactlab.sim.replay.summarize import Remembering, SummaryRequest
 
 
 def summing(
@@ -111,7 +111,7 @@ def test_without_a_summariser_the_strategy_is_named(kit: Any) -> None:
 
 
 def test_the_parts_of_a_summary_reach_the_prompt(kit: Any, story: Any) -> None:
-    from compactlab.sim.message import Message
+    from compactlab.sim.core.message import Message
 
     def compact(view: Any, host: Any) -> Any:
         if len(host.log) != 3:

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from compactlab import api
-from compactlab.reports.provenance import command
-from compactlab.sim.errors import UsageError
-from compactlab.sim.merge import merge
-from compactlab.sim.results import Results
-from compactlab.sim.store import Store
+from compactlab.reports.page.provenance import command
+from compactlab.sim.core.errors import UsageError
+from compactlab.sim.experiment.merge import merge
+from compactlab.sim.experiment.results import Results
+from compactlab.sim.experiment.store import Store
 from compactlab.strategies.catalogue import find_strategy
-from compactlab.summarizers.catalogue import find_summarizer
-from compactlab.summarizers.ends import Lead
+from compactlab.strategies.summarizers.catalogue import find_summarizer
+from compactlab.strategies.summarizers.quoting import Lead
 
 SESSION = "coding_agent(turns=3, tokens=6000)"
 STRATEGIES = ("keep_all", "full_summary")

@@ -8,17 +8,16 @@ from typing import Any
 
 import pytest
 
-from compactlab.scenarios import native
 from compactlab.scenarios.catalogue import sources
-from compactlab.sim.condition import Setting
-from compactlab.sim.errors import InputError
-from compactlab.sim.model import Catalogue
-from compactlab.sim.shard import DEFAULT_MODEL
-from compactlab.sim.source import Source
-from compactlab.sim.sweep import Done, Experiment
-from compactlab.sim.tables import CALLS
-from compactlab.strategies.keep_all import KeepAll
-from compactlab.strategies.keep_none import KeepNone
+from compactlab.scenarios.readers import native
+from compactlab.sim.core.errors import InputError
+from compactlab.sim.experiment.conditions import Setting
+from compactlab.sim.experiment.shard import DEFAULT_MODEL
+from compactlab.sim.experiment.sources import Source
+from compactlab.sim.experiment.sweep import Done, Experiment
+from compactlab.sim.experiment.tables import CALLS
+from compactlab.sim.models.model import Catalogue
+from compactlab.strategies.controls import KeepAll, KeepNone
 
 
 def held(*scripts: Any) -> tuple[Source, ...]:

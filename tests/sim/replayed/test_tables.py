@@ -12,15 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compactlab.scenarios.catalogue import find_scenario
-from compactlab.sim.causes import CAUSES
+from compactlab.sim.cache.causes import CAUSES
+from compactlab.sim.core.message import Message
+from compactlab.sim.experiment.table import Rows
+from compactlab.sim.experiment.tables import TABLES
 from compactlab.sim.facts import STATES
-from compactlab.sim.message import Message
 from compactlab.sim.metrics import METRICS, Reading
-from compactlab.sim.replay import record
-from compactlab.sim.rework import Closed
-from compactlab.sim.tables import TABLES, Rows
+from compactlab.sim.replay.recovery import Closed
+from compactlab.sim.replay.replay import record
 from compactlab.strategies.catalogue import find_strategy
-from compactlab.summarizers.catalogue import find_summarizer
+from compactlab.strategies.summarizers.catalogue import find_summarizer
 from tests.sim.replayed.rewritten import replays
 
 # They write summaries, cut in the middle, leave parts away, put results aside, forget, keep what

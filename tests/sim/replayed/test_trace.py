@@ -8,12 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compactlab.sim.strategy import Lifetime, Pipeline
-from compactlab.strategies.as_recorded import AsRecorded
-from compactlab.strategies.keep_all import KeepAll
-from compactlab.strategies.keep_none import KeepNone
-from compactlab.strategies.sliding_window import SlidingWindow
-from compactlab.strategies.turn_slice import TurnSlice
+from compactlab.sim.replay.strategy import Lifetime, Pipeline
+from compactlab.strategies.controls import AsRecorded, KeepAll, KeepNone
+from compactlab.strategies.openclaw.openclaw import TurnSlice
+from compactlab.strategies.windows import SlidingWindow
 
 
 def watched(kit: Any, strategy: Any) -> tuple[Any, list[Any]]:

@@ -11,24 +11,35 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compactlab.scenarios.catalogue import find_scenario
-from compactlab.sim.conversation import Conversation, Fact, Need
-from compactlab.sim.diff import FATES, Diff, diff_of, losses, most_forgetful
-from compactlab.sim.diff.blame import blamed
-from compactlab.sim.diff.diff import MOST
-from compactlab.sim.diff.excerpt import GAP, ends, excerpt
-from compactlab.sim.diff.line import STILL, TOLD, Line
-from compactlab.sim.diff.sides import paired, prompt_of
-from compactlab.sim.message import Message, Part, Source, verbatim
-from compactlab.sim.messages import Messages
-from compactlab.sim.meter import Meter
+from compactlab.sim.core.conversation import Conversation, Fact, Need
+from compactlab.sim.core.message import Message, Part, Source, verbatim
+from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.view import View
+from compactlab.sim.experiment.compaction_diff import (
+    FATES,
+    GAP,
+    MOST,
+    STILL,
+    TOLD,
+    Diff,
+    Line,
+    blamed,
+    diff_of,
+    ends,
+    excerpt,
+    losses,
+    most_forgetful,
+    paired,
+    prompt_of,
+)
+from compactlab.sim.experiment.table import Rows
+from compactlab.sim.experiment.tables import HEAD, SYSTEM, TABLES, TAIL, columns_of
 from compactlab.sim.metrics import Reading
-from compactlab.sim.replay import record
-from compactlab.sim.tables import TABLES, Rows
-from compactlab.sim.tables.views import HEAD, SYSTEM, TAIL, columns_of
-from compactlab.sim.trace import Step
-from compactlab.sim.view import View
+from compactlab.sim.replay.meter import Meter
+from compactlab.sim.replay.replay import record
+from compactlab.sim.replay.trace import Step
 from compactlab.strategies.catalogue import find_strategy
-from compactlab.summarizers.catalogue import find_summarizer
+from compactlab.strategies.summarizers.catalogue import find_summarizer
 from tests.sim.replayed.rewritten import replays
 
 SPECS = (

@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from compactlab.sim.condition import Setting
-from compactlab.sim.results import Results
-from compactlab.sim.run import Run
-from compactlab.sim.shard import Shard
-from compactlab.sim.source import Source
-from compactlab.sim.store import Store
-from compactlab.sim.sweep import Done, Experiment
-from compactlab.sim.workers import ALONE, Workers
+from compactlab.sim.experiment.conditions import Setting
+from compactlab.sim.experiment.results import Results
+from compactlab.sim.experiment.run import Run
+from compactlab.sim.experiment.shard import Shard
+from compactlab.sim.experiment.sources import Source
+from compactlab.sim.experiment.store import Store
+from compactlab.sim.experiment.sweep import Done, Experiment
+from compactlab.sim.experiment.workers import ALONE, Workers
 from compactlab.strategies.catalogue import find_strategy
 
 OWN = """
@@ -114,7 +114,7 @@ def good(results: Results) -> list[Run]:
 
 def test_two_find_what_one_finds(kit: Any, own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also under a user's own strategies, whose file a worker cannot import."""
-    monkeypatch.setattr("compactlab.sim.shard.FULL", 4)
+    monkeypatch.setattr("compactlab.sim.experiment.shard.FULL", 4)
     told: list[Done] = []
     planned = experiment(kit, own, "keep_all", "Mine", "Raises", "Mine(keep=1)", talks=6)
     one = planned.run(ALONE, told.append)

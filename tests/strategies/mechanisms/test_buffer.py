@@ -2,14 +2,9 @@
 
 import pytest
 
-from compactlab.sim.message import Message, Part, Source, verbatim
-from compactlab.strategies.mechanisms.openclaw.buffer import (
-    HEADING,
-    buffer_section,
-    buffered,
-    quoted,
-)
-from compactlab.strategies.mechanisms.pi.summary import text_of
+from compactlab.sim.core.message import Message, Part, Source, verbatim
+from compactlab.strategies.openclaw.kept import BUFFER_HEADING, buffer_section, buffered, quoted
+from compactlab.strategies.pi.summary import text_of
 
 
 @pytest.mark.parametrize(
@@ -78,5 +73,5 @@ def test_words_keep_their_provenance():
 
 def test_the_section_has_a_heading_and_a_blank_line_between_two(moment):
     text = text_of(buffer_section(moment("ua", size=8).messages))
-    assert text == f"{HEADING}**User:** u1 says:\n\n**Assistant:** a2 says:"
+    assert text == f"{BUFFER_HEADING}**User:** u1 says:\n\n**Assistant:** a2 says:"
     assert buffer_section([]) == []

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlab.sim.tokens import utf16_length
-from compactlab.strategies.mechanisms.openclaw.clamp import clamp
+from compactlab.sim.core.tokens import utf16_length
+from compactlab.strategies.openclaw.recall import clamp
 
 
 def test_whole_ones_are_kept_while_they_fit():

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from compactlab.sim.message import Message, Part, Source, verbatim
-from compactlab.sim.messages import Messages
-from compactlab.strategies.mechanisms.langchain.approximate import approximate, approximate_claude
-from compactlab.strategies.mechanisms.langchain.context_size import (
+from compactlab.sim.core.message import Message, Part, Source, verbatim
+from compactlab.sim.core.messages import Messages
+from compactlab.strategies.langchain_summarization import (
     clauses,
     cutoff,
+    last_tokens,
     reached,
     with_call,
 )
-from compactlab.strategies.mechanisms.langchain.last_tokens import last_tokens
+from compactlab.strategies.mechanisms.estimate import approximate, approximate_claude
 
 
 def test_a_trigger_is_clauses_of_sizes():

@@ -5,8 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compactlab.strategies.mechanisms.estimate import estimate
-from compactlab.strategies.mechanisms.pi.cut_point import CutPoint, find_cut_point
-from compactlab.strategies.mechanisms.pi.entries import Entry
+from compactlab.strategies.pi.preparation import CutPoint, Entry, find_cut_point
 
 SCRIPT = st.text("umaco", max_size=12)
 ADDED = {"m": "custom_message"}

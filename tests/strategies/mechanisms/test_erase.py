@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from compactlab.strategies.mechanisms.erase import older_outputs, prunable, with_erased
+from compactlab.strategies.mechanisms.stub import older_outputs, prunable, with_erased
 
 
 @pytest.fixture

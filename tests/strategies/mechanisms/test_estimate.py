@@ -4,19 +4,18 @@ from dataclasses import dataclass
 
 import pytest
 
-from compactlab.sim.framing import compacted
-from compactlab.sim.message import Message, Part, Source, Usage, verbatim
+from compactlab.sim.core.message import Message, Part, Source, Usage, compacted, verbatim
 from compactlab.strategies import KeepAll
 from compactlab.strategies.mechanisms.estimate import (
     Context,
     estimate,
     estimate_context,
     estimate_system,
+    known_tokens,
     last_usage,
     role_of,
     usage_tokens,
 )
-from compactlab.strategies.mechanisms.usage import known_tokens
 
 
 def image(role: str, origin: str = "") -> Message:

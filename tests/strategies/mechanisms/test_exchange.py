@@ -2,7 +2,7 @@
 
 import pytest
 
-from compactlab.strategies.mechanisms.exchange import exchanges
+from compactlab.strategies.mechanisms.cut import exchanges
 
 
 @pytest.mark.parametrize(

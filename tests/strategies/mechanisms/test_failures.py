@@ -2,9 +2,9 @@
 
 import pytest
 
-from compactlab.sim.message import Message, verbatim
-from compactlab.strategies.mechanisms.openclaw.failures import failure_section, tool_failures
-from compactlab.strategies.mechanisms.pi.summary import text_of
+from compactlab.sim.core.message import Message, verbatim
+from compactlab.strategies.openclaw.safeguard import failure_section, tool_failures
+from compactlab.strategies.pi.summary import text_of
 
 
 def result(text: str, call: str = "1", failed: bool = True, tool: str = "bash") -> Message:

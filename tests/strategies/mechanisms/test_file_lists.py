@@ -2,9 +2,9 @@
 
 import pytest
 
-from compactlab.sim.message import Message, verbatim
-from compactlab.strategies.mechanisms.pi.file_lists import Files, file_section
-from compactlab.strategies.mechanisms.pi.summary import text_of
+from compactlab.sim.core.message import Message, verbatim
+from compactlab.strategies.pi.preparation import Files, file_section
+from compactlab.strategies.pi.summary import text_of
 
 
 def calls(*named: tuple[str, str], id: str = "c1", role: str = "assistant") -> Message:

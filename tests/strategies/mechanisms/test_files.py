@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from compactlab.sim.message import Message, verbatim
-from compactlab.strategies.mechanisms.files import attached, known_files
+from compactlab.sim.core.message import Message, verbatim
+from compactlab.strategies.claude_code import attached, known_files
 
 
 def log(*uses: tuple[str, dict[str, Any], str], failed: bool = False) -> list[Message]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compactlab.strategies.mechanisms.fitting import fitting
+from compactlab.strategies.mechanisms.handover import fitting
 
 
 def test_what_fits_is_sent_as_it_is(moment):

@@ -4,9 +4,10 @@ import math
 
 import pytest
 
-from compactlab.sim.host import Compacted
-from compactlab.strategies.mechanisms.openclaw.flush import (
+from compactlab.sim.replay.host import Compacted
+from compactlab.strategies.openclaw.flush import (
     PROMPT,
+    SILENT,
     SYSTEM_PROMPT,
     SessionEntry,
     booked_under,
@@ -16,7 +17,6 @@ from compactlab.strategies.mechanisms.openclaw.flush import (
     projected_tokens,
     should_flush,
 )
-from compactlab.strategies.mechanisms.openclaw.silence import SILENT
 
 OLD, NEW = "2026.1.29", "2026.3.13"
 AT = {"window": 200_000, "reserve": 20_000, "soft": 4_000}

@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlab.sim.message import Message, Part, PartType
-from compactlab.strategies.mechanisms.agent_framework.groups import TOLD, serialised
+from compactlab.sim.core.message import Message, Part, PartType
+from compactlab.strategies.agent_framework import TOLD, serialised
 
 TEXT = st.text(st.sampled_from('a"\\\n\t\x00\x7f\u2028\xe9\N{ROCKET}'), max_size=6)
 TYPES: list[PartType] = ["text", "thinking", "tool_call", "tool_result", "image"]

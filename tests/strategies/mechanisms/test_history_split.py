@@ -8,13 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlab.sim.message import Message, verbatim
-from compactlab.strategies.mechanisms.history_split import (
-    estimate_text,
-    json_chars,
-    split_point,
-    within_budget,
-)
+from compactlab.sim.core.message import Message, verbatim
+from compactlab.strategies.gemini_cli import estimate_text, json_chars, split_point, within_budget
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=40))

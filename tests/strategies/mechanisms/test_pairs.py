@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compactlab.sim.message import Message, Part, verbatim
-from compactlab.sim.messages import Messages
-from compactlab.strategies.mechanisms.openclaw.pairs import MISSING, Mender, repair
+from compactlab.sim.core.message import Message, Part, verbatim
+from compactlab.sim.core.messages import Messages
+from compactlab.strategies.openclaw.pairs import MISSING, Mender, repair
 
 # Blocks of a log in which everything may go wrong.
 LOG = st.lists(
@@ -197,7 +197,7 @@ def test_a_long_sound_history_is_looked_at_once(moment, monkeypatch):
     assert mender.mend(history) is history
     real = Message.__getattribute__
     monkeypatch.setattr(
-        "compactlab.strategies.mechanisms.openclaw.pairs.answers",
+        "compactlab.strategies.openclaw.pairs.answers",
         lambda message: looked.append(message) or real(message, "parts")[0].call_id,
     )
     more = history.append(Message("u", "user", (verbatim("u", "text", "go on"),)))

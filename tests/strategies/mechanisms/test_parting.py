@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compactlab.strategies.mechanisms.parting import parted
+from compactlab.strategies.mechanisms.cut import parted
 
 
 def test_what_is_not_late_is_parted_at_the_index(moment, ids):

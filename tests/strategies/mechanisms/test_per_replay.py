@@ -3,12 +3,12 @@
 import copy
 import pickle
 
-from compactlab.sim.contract import check_strategy
-from compactlab.sim.host import Host
-from compactlab.sim.model import find_model
+from compactlab.sim.models.model import find_model
+from compactlab.sim.replay.host import Host
 from compactlab.strategies import TtlPrune
 from compactlab.strategies.mechanisms import stub
-from compactlab.strategies.mechanisms.per_replay import PerReplay
+from compactlab.strategies.mechanisms.stub import PerReplay
+from compactlab.testing.contract import check_strategy
 
 
 def host() -> Host:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compactlab.sim.message import Message
-from compactlab.strategies.mechanisms.openclaw.planner import (
+from compactlab.sim.core.message import Message
+from compactlab.strategies.openclaw.planner import (
     Budget,
     as_json,
     plan,

@@ -2,11 +2,8 @@
 
 import pytest
 
-from compactlab.sim.framing import compacted
-from compactlab.sim.message import Message, Part, Source
-from compactlab.strategies.mechanisms.pi.entries import Entry
-from compactlab.strategies.mechanisms.pi.file_lists import Files
-from compactlab.strategies.mechanisms.pi.preparation import at_least, prepare
+from compactlab.sim.core.message import Message, Part, Source, compacted
+from compactlab.strategies.pi.preparation import Entry, Files, at_least, prepare
 
 BEFORE, AFTER = "0.62.0", "0.63.1"
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from compactlab.sim.message import Message, Source, verbatim
-from compactlab.sim.messages import Messages
-from compactlab.strategies.mechanisms.openclaw.preserved import HEADING, split_turns, turns_section
-from compactlab.strategies.mechanisms.pi.summary import text_of
+from compactlab.sim.core.message import Message, Source, verbatim
+from compactlab.sim.core.messages import Messages
+from compactlab.strategies.openclaw.kept import TURNS_HEADING, split_turns, turns_section
+from compactlab.strategies.pi.summary import text_of
 
 NEWEST = " ".join(f"u{n} a{n + 1}" for n in range(5, 29, 2))
 
@@ -56,7 +56,7 @@ def line(*parts: tuple[str, str], role: str = "user", tool: str = "") -> str:
     ],
 )
 def test_a_message_is_a_line(parts, role, told):
-    assert line(*parts, role=role) == HEADING + told
+    assert line(*parts, role=role) == TURNS_HEADING + told
 
 
 def test_what_says_nothing_is_no_line():
@@ -65,8 +65,8 @@ def test_what_says_nothing_is_no_line():
 
 
 def test_a_long_line_is_cut():
-    assert line(("text", "x" * 600)) == f"{HEADING}\n- User: {'x' * 600}"
-    assert line(("text", "x" * 601)) == f"{HEADING}\n- User: {'x' * 600}..."
+    assert line(("text", "x" * 600)) == f"{TURNS_HEADING}\n- User: {'x' * 600}"
+    assert line(("text", "x" * 601)) == f"{TURNS_HEADING}\n- User: {'x' * 600}..."
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_a_long_line_is_cut():
 )
 def test_what_is_no_words_counts_to_its_length(words, end):
     text = line(("text", "x" * words), ("tool_call", "{}"), role="assistant")
-    assert text == f"{HEADING}\n- Assistant: {'x' * words}{end}"
+    assert text == f"{TURNS_HEADING}\n- Assistant: {'x' * words}{end}"
 
 
 def test_every_piece_says_where_it_comes_from():

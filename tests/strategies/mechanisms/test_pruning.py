@@ -7,21 +7,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compactlab.sim.message import Message, Part, frame, verbatim
-from compactlab.sim.messages import Messages
-from compactlab.strategies.mechanisms.openclaw.pruning import (
+from compactlab.sim.core.message import Message, Part, frame, verbatim
+from compactlab.sim.core.messages import Messages
+from compactlab.strategies.mechanisms.stub import Edits
+from compactlab.strategies.openclaw.pruning import (
+    Pruning,
     context_chars,
+    duration_ms,
+    effective_settings,
     is_expired,
+    may_prune,
     prune,
     prune_expired,
 )
-from compactlab.strategies.mechanisms.openclaw.pruning_settings import (
-    Pruning,
-    duration_ms,
-    effective_settings,
-    may_prune,
-)
-from compactlab.strategies.mechanisms.stub import Edits
 
 # Trims to 60 characters what has more than 100, from the first character on; clears from half on.
 SMALL = Pruning(

@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from compactlab.sim.message import Message, Part, frame, verbatim
-from compactlab.sim.messages import Messages
-from compactlab.strategies.mechanisms.openclaw.recovery import (
+from compactlab.sim.core.message import Message, Part, frame, verbatim
+from compactlab.sim.core.messages import Messages
+from compactlab.strategies.openclaw.recovery import (
     Counted,
     block,
     check,

@@ -2,8 +2,8 @@
 
 import pytest
 
-from compactlab.sim.message import Message, verbatim
-from compactlab.strategies.mechanisms.pi.serialise import serialise
+from compactlab.sim.core.message import Message, verbatim
+from compactlab.strategies.pi.summary import serialise
 
 
 def message(role: str, *parts: tuple[str, str]) -> Message:

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlab.sim.message import Message, verbatim
-from compactlab.sim.tokens import utf16_length
-from compactlab.strategies.mechanisms.openclaw.sidecar import (
+from compactlab.sim.core.message import Message, verbatim
+from compactlab.sim.core.tokens import utf16_length
+from compactlab.strategies.openclaw.sidecar import (
     HEADER,
     INSTRUCTION,
     Item,

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlab.strategies.mechanisms.openclaw.silence import (
+from compactlab.strategies.openclaw.flush import (
     BLANKS,
     SILENT,
     heard,

@@ -6,16 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlab.sim.message import Part, Source
-from compactlab.strategies.mechanisms.openclaw.stages import (
+from compactlab.sim.core.message import Part, Source
+from compactlab.strategies.openclaw.safeguard import (
     Stages,
     chunk_ratio,
     chunks_of,
     pruned,
     split_by_share,
 )
-from compactlab.strategies.mechanisms.pi.instructions import FIRST, MERGE, UPDATE
-from compactlab.strategies.mechanisms.pi.summary import Scribe, plain, text_of
+from compactlab.strategies.pi.summary import FIRST, MERGE, UPDATE, Scribe, plain, text_of
 
 NOTES = Part("text", "so far", "summary", (Source("u0"),))
 

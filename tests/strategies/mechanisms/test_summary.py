@@ -4,13 +4,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from compactlab.sim.message import Part, Source
-from compactlab.strategies.mechanisms.pi.file_lists import Files
-from compactlab.strategies.mechanisms.pi.instructions import FIRST, PREFIX, UPDATE
-from compactlab.strategies.mechanisms.pi.preparation import Preparation
-from compactlab.strategies.mechanisms.pi.summary import (
+from compactlab.sim.core.message import Part, Source
+from compactlab.strategies.pi.preparation import Files, Preparation
+from compactlab.strategies.pi.summary import (
+    FIRST,
     NO_HISTORY,
+    PREFIX,
     SPLIT_TURN,
+    UPDATE,
     Scribe,
     pi_summary,
     plain,

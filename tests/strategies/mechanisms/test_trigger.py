@@ -2,13 +2,9 @@
 
 import pytest
 
-from compactlab.sim.message import Usage
+from compactlab.sim.core.message import Usage
 from compactlab.strategies.mechanisms.estimate import last_usage
-from compactlab.strategies.mechanisms.pi.trigger import (
-    raised_reserve,
-    reserve_floor,
-    should_compact,
-)
+from compactlab.strategies.pi.compaction import raised_reserve, reserve_floor, should_compact
 
 
 @pytest.mark.parametrize(("tokens", "over"), [(179_999, False), (180_000, False), (180_001, True)])

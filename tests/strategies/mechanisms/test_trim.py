@@ -3,9 +3,9 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compactlab.sim.message import Message, Part, Source, verbatim
-from compactlab.sim.tokens import utf16_length
-from compactlab.strategies.mechanisms.openclaw.trim import cleared, trimmed
+from compactlab.sim.core.message import Message, Part, Source, verbatim
+from compactlab.sim.core.tokens import utf16_length
+from compactlab.strategies.openclaw.pruning import cleared, trimmed
 
 TEXT = st.text("ab\N{ROCKET}\n\u00e9", max_size=40)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from compactlab.strategies.mechanisms.turn_tail import size, tail_budget, turn_tail
+from compactlab.strategies.opencode import size, tail_budget, turn_tail
 
 
 @pytest.mark.parametrize(

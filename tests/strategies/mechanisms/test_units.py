@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlab.sim.tokens import utf16_length
-from compactlab.strategies.mechanisms.units import BLANKS, collapsed, head, whole
+from compactlab.sim.core.tokens import utf16_length
+from compactlab.strategies.mechanisms.text import BLANKS, collapsed, head, whole
 
 # Where the two languages differ, and what takes two code units.
 TEXTS = st.text(st.sampled_from("ab \n\t\x1c\x85\ufeff\xa0\u2003\N{ROCKET}é\ud83d"), max_size=20)

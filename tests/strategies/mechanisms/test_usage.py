@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from compactlab.sim.host import Compacted
-from compactlab.sim.message import Usage
-from compactlab.strategies.mechanisms.usage import (
+from compactlab.sim.core.message import Usage
+from compactlab.sim.replay.host import Compacted
+from compactlab.strategies.mechanisms.estimate import (
     at_most,
     is_little,
     is_stale,

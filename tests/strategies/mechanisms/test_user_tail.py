@@ -6,13 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlab.sim.message import Message, Part, Source, verbatim
-from compactlab.strategies.mechanisms.user_tail import (
-    approx_tokens,
-    newest_words,
-    shortened,
-    user_words,
-)
+from compactlab.sim.core.message import Message, Part, Source, verbatim
+from compactlab.strategies.codex import approx_tokens, newest_words, shortened, user_words
 
 
 def said(id: str, text: str, **more) -> Message:

@@ -1,0 +1,339 @@
+"""By what a secret is known: names in front of it, rules of URLs and headers, and what is none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from re import IGNORECASE, Match, Pattern
+from re import compile as compiled
+
+# What stands behind the name of a secret and is none: code, places to fill in, words.
+
+_CODE = compiled(
+    r"(?:self|this|cls|args|config|cfg|settings|os|env|process|request|req|options|opts|ctx)\."
+    r"|(?:u?int|float|sha|md|base|utf-?|bytes|str|v)\d+\Z|\w+://",
+    IGNORECASE,
+)
+# One or several, as in `${USER}:${PASSWORD}`. No separator may belong to what it separates.
+_PLACE = compiled(
+    r"(?:(?:\$\{[^{}]*\}|\$\([^()]*\)|\$[A-Za-z_]+|<[^<>]*>|\{\{?[^{}]*\}?\}|%\(\w*\)s|%[sdr]"
+    r"|%[A-Z_]+%|\[[^\[\]]*\])[\s:/@,.-]*)+"
+)
+_ATTRIBUTE = compiled(r"[A-Za-z_]\w*(?:\??\.[A-Za-z_]\w*)+")
+# `password=password`, `password=db_password`, `password: userPassword`
+_ECHO = compiled(
+    r"(?:\A|.*_|.*[a-z0-9](?=[A-Z]))(?:[Pp]ass(?:wor[dt]|wd|phrase|code)?|PASSWORD|[Pp]wd|[Pp]w)s?"
+)
+# What settings, types and messages about passwords consist of.
+_WORDS = compiled(
+    r"none|null|nil|undefined|true|false|yes|not|str|string|text|bytes|char|varchar|integer|"
+    r"number|bool|boolean|object|secretstr|optional|required|missing|invalid|empty|blank|"
+    r"hidden|masked|redacted|unknown|default|changed|expired|incorrect|wrong|reset|prompt|"
+    r"stdin|file|path|value|must|should|will|have|this|that|your|from|with|input|getpass|type|"
+    r"option|flag|argument|field|auto|disabled|enabled|never|always|only|when|then|else|same|"
+    r"please|enter|login|policy|authentication|protected|manager|cannot|does|doesn't|isn't",
+    IGNORECASE,
+)
+
+
+def is_code(value: str) -> bool:
+    """Whether a value without quotes is a piece of code, as its beginning tells."""
+    return _CODE.match(value) is not None
+
+
+def is_place(value: str) -> bool:
+    """Whether a value is a place where a secret is to be filled in.
+
+    Examples
+    --------
+    >>> is_place("${USER}:${PASSWORD}"), is_place("<your key>"), is_place("$3cret")
+    (True, True, False)
+    """
+    return _PLACE.fullmatch(value) is not None
+
+
+def is_ordinary(value: str) -> bool:
+    """Whether a value is a word that settings, types and messages about passwords consist of."""
+    return _WORDS.fullmatch(value.rstrip("!?*")) is not None
+
+
+def may_be_password(value: str, option: bool) -> bool:
+    """Whether a value of letters alone, without quotes, may be a password.
+
+    Parameters
+    ----------
+    value
+        The value.
+    option
+        Whether it stands behind an option of a command, where capitals stand for another value.
+
+    Examples
+    --------
+    >>> [may_be_password(value, False) for value in ("swordfish", "string", "form.data")]
+    [True, False, False]
+    """
+    if is_ordinary(value) or not any(c.isalpha() for c in value) or (option and value.isupper()):
+        return False
+    return not (_ATTRIBUTE.fullmatch(value) or _ECHO.fullmatch(value))
+
+
+# Where a quotation ends: at its own kind of mark, escaped as often as the one that opened it.
+
+_MOST = 4_096  # characters of a quotation that are looked at
+_MARKS = {mark: compiled(rf"(\\+){mark}?|{mark}|[\r\n]") for mark in "\"'`"}
+
+
+def end_of_quotation(text: str, opened: int) -> int:
+    r"""Where what is quoted ends: before the closing mark, at the end of the line or of the text.
+
+    JSON in JSON escapes the marks of the inner one, so that a mark with three backslashes stands
+    within what a mark with one of them opened.
+
+    Parameters
+    ----------
+    text
+        Any text.
+    opened
+        Where the opening mark stands: behind its backslashes.
+
+    Examples
+    --------
+    >>> text = r'{"password": "say \"so\"", "next": 1}'
+    >>> print(text[14 : end_of_quotation(text, 13)])
+    say \"so\"
+    """
+    mark, before = text[opened], text[max(0, opened - 16) : opened]
+    level = len(before) - len(before.rstrip("\\"))
+    stop = min(len(text), opened + 1 + _MOST)
+    for found in _MARKS[mark].finditer(text, opened + 1, stop):
+        if found[0] in "\r\n":
+            return found.start()
+        escaped = len(found[1] or "")
+        # Each level doubles what stands before a mark, and adds one.
+        closes = escaped < level or escaped % (2 * level + 2) == level
+        if found[0].endswith(mark) and closes:
+            return found.end() - 1 - min(level, escaped)
+    return stop
+
+
+# What is given to something that is called as secrets are: ``password: ...``, ``API_KEY=...``.
+
+# What every name of a secret has in it, spelt out: ignoring case, a search takes ten times as long.
+STEMS = tuple(
+    spell(stem)
+    for stem in ("key", "pass", "pwd", "secret", "token", "contrase")
+    for spell in (str, str.upper, str.capitalize)
+)
+_NAME = 60  # characters
+_STEM = rf"(?:{'|'.join(STEMS)})"
+_CLOSED = r"\\{0,7}[\"'`]?"  # a name may be quoted itself, in JSON that stands in JSON
+_GIVEN = r"(?:=>|:=|={1,3}|:|%3[ADad]|\\{1,7}u003[adAD])"
+_TYPED = r"(?::[ \t]{0,3}[A-Za-z_][\w.\[\]|?]{0,40}[ \t]{0,3}(?==))?"
+_QUOTED = compiled(
+    rf"{_STEM}(\w{{0,{_NAME}}}){_CLOSED}\]?\s{{0,3}}{_TYPED}{_GIVEN}\s{{0,3}}"
+    r"[bBfFrRuU@]{0,2}\\{0,7}([\"'`])"
+)
+# `WITH PASSWORD '...'`, `the password is "..."`, and `["--password", "..."]`.
+_BESIDE = compiled(
+    rf"({_STEM}[A-Za-zñÑ]{{0,8}})"
+    r"(?:(?:[ \t]{1,3}(?:is|was|to))?[ \t]{1,3}|\\{0,7}[\"'`](,)\s{0,9})\\{0,7}([\"'`])"
+)
+# Names beside those that the library knows.
+_NAMES = r"(?:access|auth|refresh|bearer|session|bot|csrf)[_-]?token|passphrase|passcode|passwort"
+ENV = (
+    r"\b[A-Z][A-Z0-9_]{0,60}?(?:KEY|SECRET|TOKEN|PASSWORD|PASSWD|CREDENTIALS)\s{0,3}="
+    r"\s{0,3}(?![$<{%\[/\"'])([^\s\"'\\;,)]{8,})"
+)
+
+# Without quotes a name must end as one of a secret does, or `token_budget: 4000` would be one.
+_BARE = compiled(
+    rf"({_STEM}[A-Za-zñÑ]{{0,8}}){_CLOSED}(?:\*\*)?"
+    rf"([ \t]{{0,3}}{_GIVEN}(?:\*\*)?[ \t]{{0,3}}|[ \t]{{1,3}}(?:(?:is|was):?[ \t]{{1,3}})?)"
+    r"(?![<{\[/~.*])([^\s\"'`\\<>(){}\[\],;&|]{4,512})"
+)
+_PASSWORD = compiled(
+    r"(?:passwor[dt]|passwd|passphrase|passcode|pwd|contrase[nñ]a|(?<=[_-])pass"
+    r"|(?-i:(?<=[a-z])Pass))\Z",
+    IGNORECASE,
+)
+_STEP = compiled(r"-pass\Z", IGNORECASE)  # `pre-pass: count`
+_PASS = compiled(r"(?<![\w.-])pass\Z", IGNORECASE)
+_SECRET = compiled(r"secret\Z", IGNORECASE)
+_OTHER = compiled(
+    r"(?:secret|token|(?:api|auth|access|secret|private|service|account|client|db|database|signing"
+    r"|encryption|master)[_-]?key)\Z",
+    IGNORECASE,
+)
+_OPTION = compiled(r"(?:^|[\s\"'`])--[A-Za-z][\w-]*\Z")
+_PLAIN = 6  # characters that a value has at least, if it is given to no password
+_PWD = compiled(r"(?<![\w-])pwd\Z", IGNORECASE)
+_PATH = compiled(r"[/~\\]|[A-Za-z]:[\\/]")
+_PHRASE = compiled(r"[^\r\n\"'`\\,;<>{}]{0,200}")
+
+
+def assigned(text: str) -> Iterator[tuple[int, int, bool]]:
+    """Where in a text values stand that are given to names of secrets.
+
+    Parameters
+    ----------
+    text
+        Any text: prose, code, settings, JSON in JSON.
+
+    Returns
+    -------
+    iterator of (int, int, bool)
+        Of each its stretch, and whether it is surely the value itself: in quotes, under the name
+        of a password.
+    """
+    for found in _QUOTED.finditer(text):
+        stop = end_of_quotation(text, found.start(2))
+        name = text[max(0, found.start() - _NAME) : found.end(1)]
+        if _is_quoted(name, found, text[found.end() : stop]):
+            yield found.end(), stop, bool(_PASSWORD.search(name))
+    for found in _BESIDE.finditer(text):
+        stop = end_of_quotation(text, found.start(3))
+        name = text[max(0, found.start() - _NAME) : found.end(1)]
+        if _is_beside(name, bool(found[2]), text[found.end() : stop]):
+            yield found.end(), stop, False
+    for found in _BARE.finditer(text):
+        stop = found.end(3)
+        while text[stop - 1] in ".:":
+            stop -= 1
+        # What is in quotes itself is followed by no value without them.
+        closed = found[2].isspace() and found.end(1) < found.start(2)
+        name = "" if closed else text[max(0, found.start() - _NAME) : found.end(1)]
+        if _is_bare(name, found[2], text[found.start(3) : stop], text[stop : stop + 1]):
+            phrase = _PHRASE.match(text, stop) if name.lower().endswith("phrase") else None
+            yield found.start(3), phrase.end() if phrase else stop, False
+
+
+@cache
+def _named() -> Pattern[str]:
+    from detect_secrets.plugins.keyword import DENYLIST
+
+    return compiled("|".join([*DENYLIST, _NAMES]), IGNORECASE)
+
+
+def _is_quoted(name: str, found: Match[str], value: str) -> bool:
+    """Whether a value in quotes is a secret: any, but for what stands for another one."""
+    if len(value) < 4 or is_place(value) or (_PWD.search(name) and _PATH.match(value)):
+        return False
+    # What is called a mere token may be any word.
+    mere = not found[1] and _is_other(name, value)
+    step = _STEP.search(name) and " " in value
+    return mere or bool(_named().search(name)) or (bool(_PASSWORD.search(name)) and not step)
+
+
+def _is_beside(name: str, listed: bool, value: str) -> bool:
+    """Whether a value in quotes is a secret that only stands beside its name."""
+    if len(value) < 4 or is_place(value) or (listed and not _OPTION.search(name)):
+        return False
+    return _PASSWORD.search(name) is not None or (listed and _is_other(name, value))
+
+
+def _is_bare(name: str, sign: str, value: str, after: str) -> bool:
+    """Whether a value without quotes is a secret, and no piece of code or of a sentence."""
+    if len(value) < 4 or after in {"(", "["} or is_code(value) or is_place(value):
+        return False
+    option = sign.isspace()
+    if option and not _OPTION.search(name):
+        return False
+    if _PASSWORD.search(name) and not _PATH.match(value):
+        mixed = any(c.isdigit() for c in value)
+        if sign.strip().rstrip(":") in {"is", "was"}:
+            return mixed and any(c.isalpha() for c in value)
+        step = _STEP.search(name) and not _OPTION.search(name)
+        return mixed or (not step and may_be_password(value, option))
+    if sign == "=" and (_SECRET.search(name) or (_PASS.search(name) and not value.isdigit())):
+        return any(c.isdigit() for c in value) or may_be_password(value, option)
+    return not sign.strip().startswith(("is", "was")) and _is_other(name, value)
+
+
+def _is_other(name: str, value: str) -> bool:
+    """Whether a value, given to what is called as secrets are, is no word and no number."""
+    if len(value) < _PLAIN or any(c.isspace() for c in value) or not _OTHER.search(name):
+        return False
+    return any(c.isdigit() for c in value) and any(c.isalpha() for c in value)
+
+
+# Where a secret stands by the rules of something: of URLs, headers, command lines, markup.
+
+BASIC = "Basic Auth Credentials"
+STATED = "Secret Keyword"
+
+# What stands for a value that comes from elsewhere is none.
+_NO_PLACE = r"(?!#\{|\*{3}|\$[({]|\$[A-Za-z_]+(?![\w!-])|<|\{|%[sd(])"
+_QUOTE = r"(?:[bfruBFRU]?\\{0,7}[\"'`])?"
+_MORE = r"[^\s\"'`\\<>]"
+
+# The user may be missing, and a password may hold what it should not, an @ among it.
+_URL = (
+    r"(?::(?:\\{0,7}/){2}|%3[Aa]%2[Ff]%2[Ff])[^\s/?#:@\"'`<>%\\]{0,128}(?::|%3[Aa])"
+    rf"{_NO_PLACE}([^\s/\"'`<>\\]{{1,256}})(?:@|%40)(?=[\w.\[$\{{])"
+)
+_USER = rf"://{_NO_PLACE}([A-Za-z0-9_.~-]{{20,256}})@(?=[\w\[])"
+
+_AUTHORIZATION = (
+    r"(?:[Aa]uthorization|AUTHORIZATION)\\{0,7}[\"'`]?\]?"
+    rf"\s{{0,3}}(?:=>|:=|[:=,])\s{{0,3}}{_QUOTE}"
+)
+_SCHEME = r"(?i:bearer|basic|token|api-?key|key|negotiate|ntlm|sso-key|dpop|genie-?key|ssws)"
+# Of these, what follows is a list in which the secret stands somewhere.
+_LISTS = r"(?i:digest|hawk|oauth|aws4-hmac-sha256)"
+_HEADER = (
+    rf"{_AUTHORIZATION}{_SCHEME}\s{{1,3}}(?!(?i:tokens?|scheme|auth\w*|credentials?)\b)"
+    rf"{_NO_PLACE}({_MORE}{{3,4096}})"
+)
+_BARE_HEADER = rf"{_AUTHORIZATION}(?=[\w.~+/=-]{{0,512}}\d){_NO_PLACE}([\w.~+/=-]{{8,4096}})"
+_LISTED = rf"{_AUTHORIZATION}{_LISTS}\s{{1,3}}([^\s\"'`\\<>{{$][^\r\n'`\\<>]{{2,4096}})"
+_COOKIE = (
+    rf"(?i:cookie)\\{{0,7}}[\"'`]?:\s{{0,3}}{_QUOTE}"
+    r"((?:[\w.%-]{1,64}=[^\s;\"'`\\<>]{4,4096}(?:; ?)?){1,64})"
+)
+
+_CURL = (
+    r"\b(?:curl|wget|http)\b[^\r\n]{0,300}?\s(?:-u ?|--(?:proxy-)?user[ =])\\{0,7}[\"']?"
+    rf"[^\s:\"'\\]{{1,64}}:{_NO_PLACE}([^\s\"'\\]{{2,256}})"
+)
+_SSHPASS = rf"\bsshpass\s{{1,3}}-p\s?\\{{0,7}}[\"']?{_NO_PLACE}([^\s\"'\\]{{3,256}})"
+_MYSQL = (
+    rf"\b(?:mysql|mariadb)\w{{0,10}}\b[^\r\n|;]{{0,200}}?\s-p\\{{0,7}}[\"']?{_NO_PLACE}"
+    r"([^\s\"'|;&\\]{3,256})"
+)
+_LOGIN = (
+    r"\b(?:docker|podman|helm|oras)\b[^\r\n|;]{0,100}?\slogin\b[^\r\n|;]{0,200}?\s-p[ =]?"
+    rf"\\{{0,7}}[\"']?{_NO_PLACE}([^\s\"'|;&\\]{{3,256}})"
+)
+_NETRC = (
+    r"\bmachine\s{1,9}[^\s\\]{1,200}\s{1,9}login\s{1,9}[^\s\\]{1,200}\s{1,9}password\s{1,9}"
+    rf"{_NO_PLACE}([^\s\\]{{3,256}})"
+)
+
+_NAMED = r"(?i:password|passwd|passphrase|passcode|secret|token|api_?key|access_?key|private_?key)"
+_MARKUP = (
+    rf"<[\w.:-]{{0,40}}?{_NAMED}(?:\s[^<>]{{0,80}})?>\s{{0,9}}{_NO_PLACE}([^<>\r\n]{{4,512}})</"
+)
+_PLIST = rf"{_NAMED}</key>\s{{0,40}}<string>([^<>\r\n]{{4,512}})"
+_SQL = r"(?i:\bidentified\s{1,3}by)\s{1,3}\\{0,7}[\"']([^\"'\r\n\\]{3,256})"
+# It may hold what begins a path.
+_AWS = r"(?i:secret_?access_?key)[^\w/+]{1,8}([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])"
+
+CREDENTIALS = (
+    (BASIC, ("://", "/\\", "%2F%2F", "%2f%2f"), _URL),
+    (BASIC, ("://",), _USER),
+    (STATED, ("uthorization", "UTHORIZATION"), _HEADER),
+    (STATED, ("uthorization", "UTHORIZATION"), _BARE_HEADER),
+    (STATED, ("uthorization", "UTHORIZATION"), _LISTED),
+    (STATED, ("ookie", "OOKIE"), _COOKIE),
+    (BASIC, ("curl", "wget", "http"), _CURL),
+    (STATED, ("sshpass",), _SSHPASS),
+    (STATED, ("mysql", "mariadb"), _MYSQL),
+    (STATED, (" login",), _LOGIN),
+    (STATED, ("machine",), _NETRC),
+    (STATED, ("</",), _MARKUP),
+    (STATED, ("</key>",), _PLIST),
+    (STATED, ("dentified", "DENTIFIED"), _SQL),
+    ("AWS Access Key", ("ecret", "ECRET"), _AWS),
+)
+"""Of each: what it is called, what a text must hold for it to be worth a look, and the pattern,
+whose only group is the secret."""

@@ -1,0 +1,309 @@
+"""What a comparison advises, how surely that is known, and whether it holds under other models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations, product
+
+from compactlab.reports.analysis.comparison import WHOLE, Comparison, Name, Row
+from compactlab.reports.analysis.contrast import MARGINS, Contrast, contrasts, reference_of
+from compactlab.reports.render.text import clean, counted, enumerated, listed
+
+# What a comparison advises: which strategy to take, and how surely that is known.
+
+COST, FORGOTTEN = "cost_usd", "amnesia_need"
+
+
+@dataclass(frozen=True)
+class Advice:
+    """The strategies that a reader has to know of, picked by one rule.
+
+    Advised is the cheapest choice that forgets no more than the reference, within the margin, if it
+    costs no more either. That it does must be *shown* (non-inferiority); where no choice is shown
+    to, the cheapest whose figure lies within the margin is named, and called not determined.
+
+    Where nothing need be done, or where neither ``keep_all`` nor ``as_recorded`` is there to tell
+    what forgets no more than it must, nothing is advised.
+
+    Parameters
+    ----------
+    comparison
+        What is compared.
+    """
+
+    comparison: Comparison
+
+    @cached_property
+    def reference(self) -> Row | None:
+        """What the others are held against."""
+        return reference_of(self.comparison)
+
+    @property
+    def unheld(self) -> bool:
+        """Whether nothing was run that tells how much has to be forgotten."""
+        return self.reference is None or self.reference.name not in WHOLE
+
+    @cached_property
+    def _against(self) -> Mapping[tuple[str, str], Contrast]:
+        return contrasts(self.comparison, self.reference) if self.reference else {}
+
+    def cost(self, row: Row) -> Contrast | None:
+        """How its bill compares with that of the reference."""
+        return self._against.get((row.spec, COST))
+
+    def forgotten(self, row: Row) -> Contrast | None:
+        """How much more it forgets of what calls need than the reference does."""
+        return self._against.get((row.spec, FORGOTTEN))
+
+    @cached_property
+    def choices(self) -> list[Row]:
+        """What one could use, the cheapest first."""
+        return [row for row in self.comparison.rows if row.choice]
+
+    @property
+    def cheapest(self) -> Row | None:
+        """The cheapest choice, whatever it forgets."""
+        return self.choices[0] if self.choices else None
+
+    @cached_property
+    def keenest(self) -> Row | None:
+        """The choice that forgets least, to a tenth of a point; of several, the cheapest."""
+        known = [row for row in self.choices if row.remembered is not None]
+        return min(known, key=lambda row: round(row.value(FORGOTTEN), 3), default=None)
+
+    @cached_property
+    def steps(self) -> list[Row]:
+        """The front, without what is dearer and forgets as much, to a tenth of a point."""
+        found: dict[float, Row] = {}
+        for row in self.comparison.front:
+            found.setdefault(round(row.value(FORGOTTEN), 3), row)
+        return list(found.values())
+
+    @cached_property
+    def _safe(self) -> list[Row]:
+        """Choices that are shown to forget no more than the reference, within the margin."""
+        found = [row for row in self.choices if (c := self.forgotten(row)) and c.no_worse]
+        return [] if self.unheld else found
+
+    @property
+    def shown(self) -> bool:
+        """Whether what is advised is shown to forget no more."""
+        return self.sound in self._safe
+
+    @cached_property
+    def sound(self) -> Row | None:
+        """The cheapest choice that forgets no more than the reference, within the margin."""
+        if self._safe:
+            return self._safe[0]
+        return next((row for row in self.choices if self._within(row)), None)
+
+    @property
+    def advised(self) -> Row | None:
+        """The same, if it costs no more than the reference: else it is a trade, and no advice."""
+        best, reference = self.sound, self.reference
+        if best is None or reference is None or self.idle is not None:
+            return None
+        return best if best.value(COST) <= reference.value(COST) else None
+
+    @cached_property
+    def idle(self) -> Row | None:
+        """Who kept everything, or never acted, and costs no more than the cheapest choice.
+
+        It has to be usable; where there is one, nothing need be done.
+        """
+        best, kept = self.cheapest, self.comparison.row("keep_all")
+        rows = [*([kept] if kept else []), *self.comparison.rows]
+        still = (row for row in rows if row is kept or not (row.null or row.played or row.acted))
+        sound = (row for row in still if row.usable)
+        return next((r for r in sound if best and r.value(COST) <= best.value(COST)), None)
+
+    @property
+    def nearest(self) -> Row | None:
+        """Where there is no choice: the sound proposal with the fewest calls over the window."""
+        rows = (row for row in self.comparison.rows if not (row.null or row.played))
+        sound = [row for row in rows if not (row.faulty or row.sees_future)]
+        return min(sound, key=lambda row: (row.value("over_window"), row.value(COST)), default=None)
+
+    def _within(self, row: Row) -> bool:
+        contrast = self.forgotten(row)
+        if self.unheld or contrast is None or contrast.estimate is None:
+            return row.remembered is None  # Nothing is needed, so nothing can be forgotten.
+        return round(contrast.estimate, 9) <= MARGINS[FORGOTTEN]
+
+    @cached_property
+    def alike(self) -> list[tuple[Row, Contrast]]:
+        """Choices as sound as the advised one whose bills cannot be told from its own."""
+        best = self.advised
+        if best is None:
+            return []
+        beside = contrasts(self.comparison, best, (COST,))
+        others = [row for row in self.choices if row is not best and self._as_sound(row)]
+        found = [(row, beside[row.spec, COST]) for row in others]
+        return [(row, contrast) for row, contrast in found if not contrast.determined]
+
+    def _as_sound(self, row: Row) -> bool:
+        return row in self._safe if self.shown else self._within(row)
+
+
+# Whether comparisons agree: under other models, and under other assumptions on summaries.
+
+# So many are told one by one.
+_LISTED = 4
+# Rounded to this, figures are equal.
+_DIGITS = 9
+_NONE = "none"
+_FIELDS = {"summarizer": "summariser", "model": "model"}
+_ORDERS = ((COST, "the smaller bill"), (FORGOTTEN, "forgotten less of what is needed"))
+
+
+@dataclass(frozen=True)
+class Flip:
+    """Two strategies whose order is not the same in all comparisons.
+
+    Parameters
+    ----------
+    first, second
+        Their labels.
+    metric
+        By which they were put in order.
+    """
+
+    first: str
+    second: str
+    metric: str
+
+
+def flips(compared: Sequence[Comparison], metric: str) -> list[Flip]:
+    """Pairs of usable strategies whose order by a metric turns round between comparisons.
+
+    Parameters
+    ----------
+    compared
+        At least two comparisons; strategies that are in all of them are looked at.
+    metric
+        Of the figures that are put in order.
+    """
+    found = []
+    places = [{row.spec: row for row in each.rows if row.choice} for each in compared]
+    shared = (
+        [spec for spec in places[0] if all(spec in place for place in places)] if places else []
+    )
+    for one, other in combinations(shared, 2):
+        signs = {_sign(place[one], place[other], metric) for place in places} - {0}
+        if len(signs) > 1:
+            first = places[0]
+            found.append(Flip(first[one].label, first[other].label, metric))
+    return found
+
+
+def agreement(compared: Sequence[Comparison], name: Name = str) -> Iterator[str]:
+    """Say whether the advice depends on the model, or on who writes the summaries.
+
+    Parameters
+    ----------
+    compared
+        All comparisons of a report.
+    name
+        Writes a name that comes from outside.
+    """
+    yield from advised_alike(compared, name)
+    yield from ordered_alike(compared, name)
+
+
+def advised_alike(compared: Sequence[Comparison], name: Name = str) -> Iterator[str]:
+    """Say whether the same is advised, whatever was assumed: it belongs to what is advised.
+
+    Parameters
+    ----------
+    compared
+        All comparisons of a report.
+    name
+        Writes a name that comes from outside.
+    """
+    for field, noun in _FIELDS.items():
+        for same in _varied(compared, field):
+            advices = [Advice(each) for each in same]
+            advised = _advised(advices, field, name)
+            if len(advised) == 1:
+                (best,) = advised
+                shown = all(advice.shown for advice in advices)
+                yield _same(best, counted(len(same), noun), shown=shown)
+            elif field == "summarizer":
+                # Who writes the summaries is an assumption: what turns round with it is not known.
+                yield (
+                    "Not determined, for it depends on who writes the summaries: "
+                    f"{_told(advised)} would be advised."
+                )
+            else:
+                # The model is a choice, and no assumption: what depends on it is said.
+                yield f"It depends on the model: {_told(advised)} would be advised."
+
+
+def ordered_alike(compared: Sequence[Comparison], name: Name = str) -> Iterator[str]:
+    """Say of which strategies the order turns round.
+
+    Parameters
+    ----------
+    compared
+        All comparisons of a report.
+    name
+        Writes a name that comes from outside.
+    """
+    for field, noun in _FIELDS.items():
+        for same, (metric, what) in product(_varied(compared, field), _ORDERS):
+            if not (pairs := _pairs(same, metric, name)):
+                continue
+            if field == "summarizer":
+                yield (
+                    f"Not determined which has {what}, because it turns round between the "
+                    f"{counted(len(same), noun)}: {pairs}."
+                )
+            else:
+                yield f"Which has {what} depends on the model for {pairs}."
+
+
+def _varied(compared: Sequence[Comparison], field: str) -> Iterator[list[Comparison]]:
+    """Comparisons that differ in one thing alone, and are over the same conversations."""
+    others = [each for each in ("model", "window", "summarizer") if each != field]
+    groups: dict[object, list[Comparison]] = {}
+    for each in compared:
+        key = (frozenset(each.cases), *(getattr(each, other) for other in others))
+        groups.setdefault(key, []).append(each)
+    yield from (group for group in groups.values() if len(group) > 1)
+
+
+def _advised(advices: Sequence[Advice], field: str, name: Name) -> dict[str, list[str]]:
+    """Under which models, or summarisers, each strategy is advised."""
+    advised: dict[str, list[str]] = {}
+    for advice in advices:
+        best = advice.advised
+        said = name(best.label) if best else _NONE
+        advised.setdefault(said, []).append(name(clean(getattr(advice.comparison, field))))
+    return advised
+
+
+def _same(best: str, number: str, *, shown: bool) -> str:
+    if best == _NONE:
+        return f"No strategy is advised under any of {number}."
+    if not shown:
+        return f"Under each of {number}, it would be the same: {best}."
+    return f"Under each of {number}, the same is advised: {best}."
+
+
+def _told(advised: dict[str, list[str]]) -> str:
+    return listed([f"{best} under {listed(kinds)}" for best, kinds in advised.items()])
+
+
+def _pairs(same: Sequence[Comparison], metric: str, name: Name) -> str:
+    shown = [f"{name(pair.first)} or {name(pair.second)}" for pair in flips(same, metric)]
+    return enumerated(shown, _LISTED) if shown else ""
+
+
+def _sign(one: Row, other: Row, metric: str) -> int:
+    ours, theirs = one.figures[metric], other.figures[metric]
+    if ours is None or theirs is None:
+        return 0
+    difference = round(ours - theirs, _DIGITS)
+    return (difference > 0) - (difference < 0)

@@ -1,0 +1,229 @@
+"""How figures of runs become those of a strategy, and the calls of a run, column by column."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from statistics import fmean, median
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from compactlab.sim.cache.causes import CAUSES
+from compactlab.sim.experiment.run import Run
+from compactlab.sim.metrics import METRICS
+
+# The calls of a run, column by column.
+
+_FRESH = ("uncached", "cache_write_5m", "cache_write_1h")
+_ALL = (*_FRESH, "cache_read")
+
+
+def column(run: Run, name: str) -> list[Any]:
+    """One column of the calls of a run."""
+    return run.calls[name] if len(run.calls) else []
+
+
+def total(run: Run, *names: str) -> int:
+    """The sum of columns."""
+    return sum(int(run.calls.array(name).sum()) for name in names) if len(run.calls) else 0
+
+
+def fresh(run: Run) -> list[int]:
+    """Prompt tokens of each call that were not read from the cache."""
+    found: list[int] = _sum(run, _FRESH).tolist()
+    return found
+
+
+def sizes(run: Run) -> list[int]:
+    """Prompt tokens of each call."""
+    found: list[int] = _sum(run, _ALL).tolist()
+    return found
+
+
+def bills(run: Run) -> list[float]:
+    """Dollars up to and with each call, side calls among them."""
+    if not len(run.calls):
+        return []
+    costs, sides = (run.calls.array(name) for name in ("cost_usd", "side_cost_usd"))
+    found: list[float] = np.cumsum(costs + sides).tolist()
+    return found
+
+
+def prompt_tokens(run: Run) -> int:
+    """Prompt tokens of all calls together."""
+    return int(_sum(run, _ALL).sum())
+
+
+def same_sizes(run: Run, other: Run) -> bool:
+    """Whether the prompts of two runs are as large as each other, call by call."""
+    return np.array_equal(_sum(run, _ALL), _sum(other, _ALL))
+
+
+def _sum(run: Run, names: Iterable[str]) -> NDArray[np.int64]:
+    """The sum of columns, call by call."""
+    found = np.zeros(len(run.calls), np.int64)
+    for name in names if len(run.calls) else ():
+        found += run.calls.array(name)
+    return found
+
+
+def causes(runs: Iterable[Run]) -> Counter[str]:
+    """Fresh tokens of runs by cause, those of side calls among them."""
+    found: Counter[str] = Counter()
+    for run in runs:
+        for cause in CAUSES:
+            if tokens := total(run, f"fresh_{cause}"):
+                found[cause] += tokens
+    return found
+
+
+def models(runs: Iterable[Run]) -> Counter[str]:
+    """Calls of runs by model."""
+    return Counter(name for run in runs for name in column(run, "model"))
+
+
+def binned(values: list[Any], bins: int) -> list[Any]:
+    """The largest value of each bin; the values themselves if they are few enough.
+
+    Examples
+    --------
+    >>> binned([1, 5, 2, 4, 3], 3)
+    [5, 4, 3]
+    """
+    step = -(-len(values) // bins) or 1
+    return [max(values[at : at + step]) for at in range(0, len(values), step)]
+
+
+def acted(run: Run, kept: Run | None) -> bool:
+    """Whether a run sent anything else than keeping everything does, or asked for something.
+
+    Parameters
+    ----------
+    run
+        The run.
+    kept
+        That of ``keep_all`` over the same case; None where it was not replayed.
+    """
+    if any(map(run.metrics.get, ("rewrites", "side_cost_usd", "tokens_added"))):
+        return True
+    return kept is not None and not same_sizes(run, kept)
+
+
+# How figures of runs become those of a strategy: amounts add up, shares do not.
+
+Rule = Literal["sum", "mean", "median", "maximum"]
+
+_RULES: dict[Rule, Callable[[list[float]], float]] = {
+    "sum": math.fsum,
+    "mean": fmean,
+    "median": median,
+    "maximum": max,
+}
+_HOW: dict[Rule, str] = {
+    "sum": "sum over conversations",
+    "mean": "mean over the conversations that have a value",
+    "median": "median over the conversations that have a value",
+    "maximum": "maximum over conversations",
+}
+_MEDIANS = {
+    "write_spike",
+    "write_spike_ratio",
+    "flush_margin",
+    "break_even_calls",
+    "ttft_proxy_p50",
+    "ttft_proxy_p95",
+    "calls_to_recover",
+    "verbatim_tail_messages",
+    "verbatim_tail_tokens",
+}
+# What adds up over conversations; everything else is a mean of them.
+_AMOUNTS = ("USD", "tokens", "calls", "compactions", "summaries")
+# What is not put together from the runs' own values, but from what those are shares of.
+POOLED = {
+    "prefix_reuse": "tokens read over prompt tokens, each summed over all calls",
+    "over_window": "overflows over calls, each summed over conversations",
+}
+
+
+def replays(runs: Iterable[Run]) -> list[list[Run]]:
+    """The runs of each conversation: several where it was replayed with several seeds.
+
+    Only conversations are independent of each other, so replays of one are averaged first.
+    """
+    found: dict[tuple[str, str], list[Run]] = {}
+    for run in runs:
+        found.setdefault((run.scenario, run.conversation), []).append(run)
+    return list(found.values())
+
+
+def figures_of(runs: Sequence[Run]) -> dict[str, float | None]:
+    """The figures of a strategy, from its runs: of each conversation first, then of all."""
+    groups = replays(runs)
+    figures = _alone(runs[0]) if len(runs) == 1 else _together(runs, groups)
+    figures["prefix_reuse"] = _reuse(groups)
+    calls = figures["calls"]
+    figures["over_window"] = (figures["overflows"] or 0) / calls if calls else None
+    return figures
+
+
+def _alone(run: Run) -> dict[str, float | None]:
+    """The figures of one run, which is its own sum, mean and median."""
+    known = {name: run.metrics.get(name) for name in METRICS}
+    return {name: None if value is None else float(value) for name, value in known.items()}
+
+
+def _together(runs: Iterable[Run], groups: Sequence[Sequence[Run]]) -> dict[str, float | None]:
+    figures: dict[str, float | None] = {}
+    computed = {name for run in runs for name in run.metrics}
+    for metric in METRICS:
+        if metric not in computed:
+            figures[metric] = None
+            continue
+        rule = rule_of(metric)
+        inner = max if rule == "maximum" else fmean
+        found = [[v for run in group if (v := run.metrics.get(metric)) is not None]
+                 for group in groups]  # fmt: skip
+        values = [float(inner(each)) for each in found if each]
+        figures[metric] = _RULES[rule](values) if values else None
+    return figures
+
+
+def causes_of(runs: Sequence[Run]) -> Counter[str]:
+    """Fresh tokens of a strategy by cause, those of side calls among them."""
+    found: Counter[str] = Counter()
+    for group in replays(runs):
+        for cause, tokens in causes(group).items():
+            found[cause] += round(tokens / len(group))
+    return found
+
+
+def together(metric: str) -> str:
+    """How the figure of a strategy is put together from its runs, in words."""
+    return POOLED[metric] if metric in POOLED else _HOW[rule_of(metric)]
+
+
+def _reuse(groups: Iterable[Sequence[Run]]) -> float | None:
+    """Share of all prompt tokens that were read: a long conversation weighs as on the bill."""
+    read = fresh = 0.0
+    for group in groups:
+        own = read_and_fresh(group)
+        read, fresh = read + own[0], fresh + own[1]
+    return read / (read + fresh) if read + fresh else None
+
+
+def read_and_fresh(group: Sequence[Run]) -> tuple[float, float]:
+    """Prompt tokens of a conversation that were read from the cache, and that were not."""
+    written = (total(run, "uncached", "cache_write_5m", "cache_write_1h") for run in group)
+    return fmean(total(run, "cache_read") for run in group), fmean(written)
+
+
+def rule_of(metric: str) -> Rule:
+    """By which rule conversations are put together: amounts add up, shares do not."""
+    if metric in ("prompt_tokens_peak", "write_spike_max", "write_spike_ratio_max"):
+        return "maximum"
+    if metric in _MEDIANS:
+        return "median"
+    return "sum" if METRICS[metric].unit in _AMOUNTS else "mean"

@@ -1,0 +1,465 @@
+"""The paired cluster bootstrap: intervals from resamples of whole conversations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import comb, floor, isfinite, log10, sqrt
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from compactlab.reports.analysis.aggregate import POOLED, Rule, rule_of
+from compactlab.reports.analysis.comparison import Row
+from compactlab.reports.analysis.sample import (
+    RESAMPLES,
+    SAME,
+    Flags,
+    Floats,
+    Pairs,
+    Quotient,
+    Sample,
+    Statistic,
+    mean_of,
+)
+
+# The paired cluster bootstrap: intervals from resamples of whole conversations.
+
+LEVEL = 0.95
+
+# Fewer conversations than this have no interval, and from so many on it is corrected.
+FEWEST = 10
+CORRECTED = 30
+
+_FARTHEST = 4.0
+
+
+def method(conversations: int) -> str:
+    """By which method so many conversations have an interval: "" if they have none."""
+    if conversations < FEWEST:
+        return ""
+    return "BCa" if conversations >= CORRECTED else "percentile"
+
+
+def interval_ends(
+    statistic: Statistic, known: Flags, tails: Floats | None = None
+) -> tuple[Floats, Floats, list[str]]:
+    """The two ends of the 95 % interval of each strategy's figure.
+
+    Percentiles of the resampled figures (Efron 1979, Annals of Statistics 7:1); from 30
+    conversations on, those that correct for bias and skewness are taken, BCa (Efron 1987, Journal
+    of the ASA 82:171). Resamples of few conversations lie too close together, so the percentiles
+    are those of :func:`widened`. A resample without a value counts as the figure itself.
+
+    Parameters
+    ----------
+    statistic
+        The figures, each over at least :data:`FEWEST` conversations.
+    known
+        Which conversations have a value; strategies by conversations.
+    tails
+        The shares that are to lie below each end, instead of the widened ones; strategies by two.
+
+    Returns
+    -------
+    tuple
+        The lower ends, the upper ends, and the methods: percentile also where a single conversation
+        outweighs all others so much that there is nothing to correct by.
+    """
+    values, draws = statistic.value, statistic.resampled()
+    np.copyto(draws, values[:, None], where=~np.isfinite(draws))
+    draws.sort(axis=1)
+    tails = widened(statistic.effective()) if tails is None else tails.copy()
+    methods = ["percentile"] * len(values)
+    chosen = np.flatnonzero(known.sum(axis=1) >= CORRECTED)
+    if len(chosen):
+        speeds = acceleration(statistic.left_out()[chosen], known[chosen])
+        for row, speed in zip(chosen.tolist(), speeds, strict=True):
+            if (shifted := _corrected(tails[row], draws[row], values[row], speed)) is not None:
+                tails[row], methods[row] = shifted, "BCa"
+    found = _quantiles(draws, tails)
+    return found[:, 0], found[:, 1], methods
+
+
+def widened(conversations: Floats) -> Floats:
+    """The shares of resamples to leave out below each end: fewer than 2.5 % of few conversations.
+
+    The expanded percentile interval of Hesterberg (2015, The American Statistician 69:371): as far
+    out as Student's t is with n - 1 degrees of freedom, and by sqrt(n / (n - 1)) more, as resamples
+    spread less than samples. With weights, n is the effective number of conversations.
+
+    Parameters
+    ----------
+    conversations
+        How many there are, or are worth, by strategy.
+
+    Returns
+    -------
+    numpy.ndarray
+        Strategies by two.
+
+    Examples
+    --------
+    >>> widened(np.array([10.0, 100.0, 1e6])).round(4).tolist()
+    [[0.0086, 0.9914], [0.0231, 0.9769], [0.025, 0.975]]
+    """
+    from scipy.special import ndtr, stdtrit
+
+    free = np.maximum(conversations - 1, 1.0)
+    place = np.sqrt(1 + 1 / free) * stdtrit(free, (1 + LEVEL) / 2)
+    # Beyond this is no draw.
+    place = np.minimum(place, _FARTHEST)
+    return np.stack([ndtr(-place), ndtr(place)], axis=1)
+
+
+def acceleration(left_out: Floats, known: Flags) -> Floats:
+    """How fast the spread of a figure grows with it: a sixth of the jackknife's skewness.
+
+    Examples
+    --------
+    >>> acceleration(np.array([[1.0, 2.0, 3.0]]), np.ones((1, 3), bool)).tolist()
+    [0.0]
+    """
+    middle = np.where(known, left_out, 0.0).sum(axis=1) / known.sum(axis=1)
+    pull = np.where(known, middle[:, None] - left_out, 0.0)
+    spread = (pull**2).sum(axis=1)
+    # Where only rounding differs, there is no spread.
+    spread[np.abs(pull).max(axis=1) <= SAME * np.abs(middle)] = 0.0
+    found: Floats = np.divide(
+        (pull**3).sum(axis=1), 6 * spread**1.5, out=np.zeros_like(middle), where=spread > 0
+    )
+    return found
+
+
+def _corrected(tails: Floats, draws: Floats, value: float, speed: float) -> Floats | None:
+    """The shares at which BCa reads the sorted draws; None where bias cannot be reckoned."""
+    from scipy.special import ndtr, ndtri
+
+    # What differs by rounding alone is the figure itself, and half of that lies below it.
+    margin = SAME * max(abs(draws[0]), abs(draws[-1]))
+    below, upto = np.searchsorted(draws, [value - margin, value + margin])
+    share = (below + upto) / 2 / len(draws)
+    if not 0 < share < 1:
+        return None
+    bias = ndtri(share)
+    normal = bias + ndtri(tails)
+    if (slowing := 1 - speed * normal).min() <= 0:
+        return None
+    found: Floats = ndtr(bias + normal / slowing)
+    return found
+
+
+def _quantiles(draws: Floats, shares: Floats) -> Floats:
+    """Quantiles of sorted rows, between neighbours in proportion."""
+    place = shares * (RESAMPLES - 1)
+    lower: NDArray[np.intp] = np.floor(place).astype(np.intp)
+    upper = np.minimum(lower + 1, RESAMPLES - 1)
+    left, right = (np.take_along_axis(draws, at, axis=1) for at in (lower, upper))
+    found: Floats = left + (right - left) * (place - lower)
+    return found
+
+
+# The median of paired differences, with an interval that needs no draws.
+
+MEDIAN_METHOD = "order"
+
+
+def median(values: Floats) -> float:
+    """The middle value, or the mean of the two middle ones; they may be infinite.
+
+    Examples
+    --------
+    >>> median(np.array([3.0, 1.0, np.inf]))
+    3.0
+    """
+    ordered = np.sort(values)
+    # Floats of Python: between two infinite ones of unlike sign lies NaN, and no warning.
+    left, right = float(ordered[(len(ordered) - 1) // 2]), float(ordered[len(ordered) // 2])
+    return left if left == right else (left + right) / 2
+
+
+def median_ends(values: Floats, level: float = 0.95) -> tuple[float, float]:
+    """The two order statistics between which the median lies in at least 95 of 100 samples.
+
+    Every value is above the median with a chance of a half, whatever their distribution (Conover
+    1999, Practical Nonparametric Statistics, section 3.2). At least 6 values are needed.
+
+    Examples
+    --------
+    >>> median_ends(np.arange(1.0, 13.0))
+    (3.0, 10.0)
+    """
+    ordered = np.sort(values)
+    count, cut, tail = len(ordered), 0, 1
+    # So many may be cut off at either end that a coin would do it in 2.5 % of throws at the most.
+    while 2 * tail <= (1 - level) * 2**count:
+        cut += 1
+        tail += comb(count, cut)
+    if not cut:
+        return -np.inf, np.inf
+    return float(ordered[cut - 1]), float(ordered[count - cut])
+
+
+# The smallest difference that so many conversations could have shown.
+
+POWER = 0.8
+ALPHA = 0.05
+
+# With fewer pairs, no data can reach 5 %: the smallest p of 5 is 2 / 2**5.
+FEWEST_PAIRS = 6
+
+
+def smallest_difference(influence: Floats, conversations: NDArray[np.intp], size: Floats) -> Floats:
+    """The smallest difference seen in 80 of 100 samples like this one, at 5 % two-sided.
+
+    (t(0.975) + t(0.8)) s / sqrt(n), with quantiles of Student's t with n - 1 degrees of freedom
+    and s the standard deviation of the differences (Cohen 1988, Statistical Power Analysis,
+    chapter 2). No correction for many comparisons is in it.
+
+    Parameters
+    ----------
+    influence
+        How far each conversation pulls the figure, around 0; 0 where one has no value.
+    conversations
+        How many have a value, by strategy.
+    size
+        What the figure is reckoned from, by strategy: what is smaller by 1e-9 is rounding.
+
+    Returns
+    -------
+    numpy.ndarray
+        In the figure's unit; NaN with fewer than 6 conversations, and where nothing differs.
+
+    Examples
+    --------
+    >>> pull = np.array([[-1.0, 1.0] * 8])
+    >>> smallest_difference(pull, np.array([16]), np.ones(1)).round(3).tolist()
+    [0.774]
+    """
+    found = np.full(len(influence), np.nan)
+    spread = np.sqrt((influence**2).sum(axis=1) / np.maximum(conversations - 1, 1))
+    told = (conversations >= FEWEST_PAIRS) & (spread > SAME * size)
+    if not told.any():
+        return found  # Before anything is loaded: most runs are of a few conversations.
+    from scipy.special import stdtrit
+
+    free = conversations[told] - 1
+    quantiles = stdtrit(free, 1 - ALPHA / 2) + stdtrit(free, POWER)
+    found[told] = quantiles * spread[told] / np.sqrt(conversations[told])
+    return found
+
+
+def smallest_share(pairs: float, discordance: float) -> float | None:
+    """The smallest difference of two shares that so many pairs of yes and no could have shown.
+
+    The n of McNemar's test by Connor (1987, Biometrics 43:207), solved for the difference.
+
+    Parameters
+    ----------
+    pairs
+        How many independent ones: see :func:`effective`.
+    discordance
+        The share of pairs of which one is yes and the other no.
+
+    Returns
+    -------
+    float or None
+        The difference at 80 % power and 5 % two-sided; None where there is no discordant pair, or
+        too few even if all were on one side.
+
+    Examples
+    --------
+    >>> round(smallest_share(100, 0.2), 3)
+    0.124
+    >>> smallest_share(20, 0.1)
+    """
+    from scipy.special import ndtri
+
+    if discordance <= 0:
+        return None
+    outer, inner = float(ndtri(1 - ALPHA / 2)), float(ndtri(POWER))
+    # sqrt(n) d = outer sqrt(p) + inner sqrt(p - d²), squared, is quadratic in d.
+    a, b = pairs + inner**2, outer * sqrt(discordance * pairs)
+    c = (outer**2 - inner**2) * discordance
+    if b * b < a * c:
+        return None
+    difference = (b + sqrt(b * b - a * c)) / a
+    return difference if difference <= discordance else None
+
+
+def effective(pairs: float, conversations: int, correlation: float) -> float:
+    """How many independent pairs so many are worth that come in conversations.
+
+    n / (1 + (m - 1) r), with m pairs a conversation that resemble each other by the intraclass
+    correlation r (Kish 1965, Survey Sampling, chapter 5).
+
+    Examples
+    --------
+    >>> effective(1_000, 100, 0.0), effective(1_000, 100, 1.0)
+    (1000.0, 100.0)
+    """
+    return pairs / (1 + (pairs / conversations - 1) * correlation)
+
+
+# A figure with its interval, rounded so that every machine tells the same.
+
+Kind = Literal["ratio", "difference"]
+
+# Figures are told to so many digits: what stands behind them differs between processors.
+_DIGITS = 9
+
+
+@dataclass(frozen=True)
+class Estimation:
+    """A difference or ratio with its interval; for the fields see ``Contrast``."""
+
+    kind: Kind
+    estimate: float | None = None
+    low: float | None = None
+    high: float | None = None
+    method: str = ""
+    detectable: float | None = None
+    geometric: float | None = None
+    geometric_low: float | None = None
+    geometric_high: float | None = None
+
+
+def settled(value: float, size: float) -> float | None:
+    """Round to nine digits of what a value was reckoned from; None for what is not finite.
+
+    Parameters
+    ----------
+    value
+        Any figure.
+    size
+        The largest number that it is a sum or difference of.
+
+    Examples
+    --------
+    >>> settled(0.1 + 0.2 - 0.3, 0.3), settled(1_234.567_890_123, 1_234.0)
+    (0.0, 1234.56789)
+    """
+    if not isfinite(value):
+        return None
+    if not size or not isfinite(size):
+        return value
+    # Adding zero makes a negative zero a plain one.
+    return round(value, _DIGITS - 1 - floor(log10(size))) + 0.0
+
+
+def assessed(kind: Kind, statistic: Statistic, pairs: Pairs, sizes: Floats) -> list[Estimation]:
+    """Give figures their intervals, and the smallest difference that could have been seen.
+
+    Where the two are the same in every conversation, the figure is exactly 0, or 1 of a ratio, and
+    so are the ends of its interval.
+
+    Parameters
+    ----------
+    kind, statistic, pairs
+        What is reckoned, and from what; every row has a value somewhere.
+    sizes
+        The largest value of each row.
+    """
+    counts = pairs.both.sum(axis=1)
+    same = 1.0 if kind == "ratio" else 0.0
+    low, high = (np.full(len(counts), same) for _ in range(2))
+    methods = [method(int(count)) for count in counts]
+    differ = (pairs.differences != 0).any(axis=1)
+    drawn = np.flatnonzero(differ & (counts >= FEWEST))
+    if len(drawn):
+        ends = interval_ends(statistic.rows(drawn), pairs.both[drawn])
+        low[drawn], high[drawn] = ends[:2]
+        for row, own in zip(drawn.tolist(), ends[2], strict=True):
+            methods[row] = own
+    values = np.where(differ, statistic.value, same)
+    least = smallest_difference(statistic.influence(counts), counts, sizes)
+    found = []
+    for row, (value, size) in enumerate(zip(values, sizes, strict=True)):
+        told = [settled(float(each), size) for each in (value, low[row], high[row], least[row])]
+        if methods[row]:
+            found.append(Estimation(kind, told[0], told[1], told[2], methods[row], told[3]))
+        else:
+            found.append(Estimation(kind, told[0], detectable=told[3]))
+    return found
+
+
+# The interval of one strategy's own figure, over the conversations that it was replayed on.
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Where a figure of other conversations of this kind may lie.
+
+    Parameters
+    ----------
+    low, high
+        The ends, at 95 %; None without one.
+    method
+        ``BCa``, ``percentile`` or ``order``; "" without one.
+    """
+
+    low: float | None = None
+    high: float | None = None
+    method: str = ""
+
+
+def interval_of(values: Sequence[float | None], how: Rule) -> Interval:
+    """The 95 % interval of a figure that is put together from values of conversations.
+
+    Parameters
+    ----------
+    values
+        One a conversation; None where it has none. Their order does not matter.
+    how
+        How they are put together. A sum is of as many conversations as there are, so its interval
+        is that of the mean times their number; a maximum has none.
+
+    Examples
+    --------
+    >>> interval_of([0.5] * 12, "mean")
+    Interval(low=0.5, high=0.5, method='percentile')
+    >>> interval_of([0.1, 0.9], "mean")
+    Interval(low=None, high=None, method='')
+    """
+    known = np.array(sorted(value for value in values if value is not None), np.float64)
+    known = known[~np.isnan(known)]
+    count = len(known)
+    if how == "maximum" or count < FEWEST:
+        return Interval()
+    if how == "median":
+        size = float(np.abs(known[np.isfinite(known)]).max(initial=0.0))
+        return _interval(*median_ends(known), MEDIAN_METHOD, size)
+    if not np.isfinite(known).all():
+        return Interval()
+    some = np.ones((1, count), np.bool_)
+    low, high, methods = interval_ends(mean_of(known[None, :], some), some)
+    times = count if how == "sum" else 1
+    size = float(np.abs(known).max()) * times
+    return _interval(low[0] * times, high[0] * times, methods[0], size)
+
+
+def row_interval(row: Row, metric: str) -> Interval:
+    """The 95 % interval of a figure of a row, put together as the row's own is.
+
+    Parameters
+    ----------
+    row
+        A strategy.
+    metric
+        Any metric; pooled shares are resampled above and below together.
+    """
+    sample = Sample([row], [metric])
+    if metric not in POOLED:
+        return interval_of(sample.values(metric)[0].tolist(), rule_of(metric))
+    above, below = sample.parts(metric)
+    some: Flags = below > 0
+    if some.sum() < FEWEST:
+        return Interval()
+    low, high, methods = interval_ends(Quotient(above, below), some)
+    return _interval(low[0], high[0], methods[0], 1.0)
+
+
+def _interval(low: float, high: float, method: str, size: float) -> Interval:
+    ends = settled(float(low), size), settled(float(high), size)
+    return Interval() if None in ends else Interval(*ends, method)

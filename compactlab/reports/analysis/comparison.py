@@ -1,0 +1,436 @@
+"""Runs put together: one row a strategy, over the conversations where all of them succeeded."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from compactlab.reports.analysis.aggregate import acted, column, figures_of, models, replays
+from compactlab.reports.render.text import capitalised, clean, counted, listed
+from compactlab.sim.core.errors import ModelError
+from compactlab.sim.experiment.results import Results
+from compactlab.sim.experiment.run import Run
+from compactlab.sim.models.model import Catalogue, built_in
+
+# How many calls a provider would refuse: for a call without its result, say.
+
+Figures = Mapping[str, float | None]
+
+# Without keep_all nobody knows how many calls of a recording are torn: surely not more than this.
+_MOST_TORN = 0.5
+
+
+def refused(own: Figures) -> float:
+    """The share of a strategy's calls that would be refused.
+
+    Parameters
+    ----------
+    own
+        Its figures by metric.
+    """
+    calls = own["calls"]
+    return (own["rejected_calls"] or 0.0) / calls if calls else 0.0
+
+
+def usual(figures: Mapping[str, Figures]) -> float:
+    """How many are refused where nobody touches a prompt: keep_all's, else the least there are.
+
+    Parameters
+    ----------
+    figures
+        Figures by metric, by the names of the strategies.
+    """
+    shares = {name: refused(own) for name, own in figures.items()}
+    return shares.get("keep_all", min(_MOST_TORN, *shares.values()))
+
+
+# Runs put together: one row a strategy, over the conversations where all of them succeeded.
+
+# Strategies that forget no more than they must: what others are held against.
+WHOLE = ("keep_all", "as_recorded")
+
+# What must be known of every run to say which strategies one could use.
+JUDGING = (
+    "cost_usd",
+    "side_cost_usd",
+    "prompt_tokens_peak",
+    "tokens_added",
+    "calls",
+    "rewrites",
+    "overflows",
+    "over_window",
+    "rejected_calls",
+)
+
+NULLS = frozenset({"keep_all", "keep_none", "random_keep"})
+
+# Recordings have torn calls of their own, and where one stands, cuts may tear a few more prompts;
+# a strategy that tears calls from their results does so on many of them.
+FAULT_MARGIN = 0.01
+
+Case = tuple[str, str, int]
+"""Scenario, conversation and seed."""
+
+Kind = tuple[str, int, str]
+"""Model, window and summariser."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A strategy, over all conversations that it is compared on.
+
+    Parameters
+    ----------
+    spec, label
+        Its full name, and the short one for tables.
+    runs
+        Its runs, one a case.
+    figures
+        Value by metric, and ``of_keep_all`` and ``of_as_recorded``: its cost over theirs.
+    sees_future
+        Whether it knows what comes.
+    breaks
+        Rules of the contract that it breaks on purpose, with the reasons.
+    faulty
+        Whether a provider would refuse more of its calls than of ``keep_all``'s.
+    acted
+        In how many conversations what it sent is not what keeping everything sends, or it asked
+        for something.
+    """
+
+    spec: str
+    label: str
+    runs: tuple[Run, ...]
+    figures: Mapping[str, float | None]
+    sees_future: bool
+    breaks: Mapping[str, str]
+    faulty: bool
+    acted: int
+
+    @property
+    def name(self) -> str:
+        """The name of the strategy without its fields."""
+        return _name(self.spec)
+
+    @property
+    def null(self) -> bool:
+        """Whether it is a yardstick and not a proposal."""
+        return self.name in NULLS
+
+    @property
+    def hollow(self) -> bool:
+        """Whether any of its prompts was larger than the window."""
+        return bool(self.figures["overflows"])
+
+    @property
+    def usable(self) -> bool:
+        """Whether one could use it: never over the window, not faulty, knows no future."""
+        return not (self.hollow or self.faulty or self.sees_future)
+
+    @property
+    def played(self) -> bool:
+        """Whether it is what was run: a log does not tell what its summaries cost."""
+        return self.name == "as_recorded"
+
+    @property
+    def choice(self) -> bool:
+        """Whether it is usable, neither a yardstick nor what was run, and did anything at all."""
+        return self.usable and not self.null and not self.played and self.acted > 0
+
+    @property
+    def remembered(self) -> float | None:
+        """Share of needs that are met: what need-weighted amnesia leaves."""
+        forgotten = self.figures["amnesia_need"]
+        return None if forgotten is None else 1 - forgotten
+
+    @property
+    def conversations(self) -> int:
+        """Over how many conversations its figures are."""
+        return len(replays(self.runs))
+
+    def value(self, metric: str) -> float:
+        """A figure, 0 where there is none."""
+        return self.figures[metric] or 0.0
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What may be compared: strategies under one model, window and summariser, on the same cases.
+
+    Parameters
+    ----------
+    model, window, summarizer
+        As in the runs.
+    rows
+        A row a strategy, the cheapest first.
+    cases
+        The conversations, with format and seed, that the rows are over.
+    left_out
+        Those where a compared strategy did not succeed.
+    dropped
+        Labels of strategies that succeeded too seldom to be compared: in less than half of the
+        conversations where any did.
+    written_by
+        The summariser's short name, where the results hold several: a title names it then.
+    catalogue
+        The models that the runs name.
+    """
+
+    model: str
+    window: int
+    rows: tuple[Row, ...]
+    cases: tuple[Case, ...]
+    left_out: tuple[Case, ...]
+    dropped: tuple[str, ...]
+    summarizer: str = ""
+    written_by: str = ""
+    catalogue: Catalogue = field(default_factory=built_in, repr=False)
+
+    @property
+    def kind(self) -> Kind:
+        """Under what its runs were."""
+        return self.model, self.window, self.summarizer
+
+    @cached_property
+    def models(self) -> Counter[str]:
+        """Calls by the model that they went to, under one of the strategies."""
+        return models(run for row in self.rows[:1] for run in row.runs)
+
+    @property
+    def conversations(self) -> int:
+        """How many conversations the rows are over, however often each was replayed."""
+        return len({case[:2] for case in self.cases})
+
+    def row(self, name: str) -> Row | None:
+        """The row of a strategy, by its name without fields."""
+        return next((row for row in self.rows if row.name == name), None)
+
+    @property
+    def recorded(self) -> bool:
+        """Whether ``as_recorded`` says more than ``keep_all``."""
+        played, kept = self.row("as_recorded"), self.row("keep_all")
+        if played is None:
+            return False
+        same = kept is not None and kept.figures["cost_usd"] == played.figures["cost_usd"]
+        return self.model == "recorded" or not same
+
+    @property
+    def front(self) -> tuple[Row, ...]:
+        """Choices that no other one beats in cost and in what is remembered at once."""
+        front: list[Row] = []
+        for row in self.rows:
+            best = max((other.remembered or 0.0 for other in front), default=-1.0)
+            if row.choice and (row.remembered or 0.0) > best:
+                front.append(row)
+        return tuple(front)
+
+
+def comparisons(results: Results) -> list[Comparison]:
+    """Sort runs by model, window and summariser, and put those of each strategy together."""
+    groups: dict[Kind, list[Run]] = {}
+    for run in results.runs:
+        if run.status != "unreadable":
+            groups.setdefault(kind_of(run), []).append(run)
+    return [compare(results, kind, runs) for kind, runs in groups.items()]
+
+
+def label(results: Results, spec: str) -> str:
+    """The short name of a strategy."""
+    return clean(results.manifest.get("strategies", {}).get(spec, spec))
+
+
+def compare(results: Results, kind: Kind, runs: Sequence[Run]) -> Comparison:
+    """Put the runs under one model, window and summariser together."""
+    cases = list(dict.fromkeys(case_of(run) for run in runs))
+    done: dict[str, dict[Case, Run]] = {run.strategy: {} for run in runs}
+    for run in runs:
+        if run.status == "ok":
+            done[run.strategy].setdefault(case_of(run), run)
+    # What failed under every strategy, for want of a price, say, tells nothing of any of them.
+    told = set().union(*done.values())
+    compared = [spec for spec in done if 2 * len(done[spec]) >= max(len(told), 1)]
+    common = _common(cases, done, compared)
+    while compared and not common:
+        compared.remove(min(compared, key=lambda spec: len(done[spec])))
+        common = _common(cases, done, compared)
+    within = set(common)
+    figures = {spec: figures_of([done[spec][case] for case in common]) for spec in compared}
+    _relate(figures)
+    kept = next((done[spec] for spec in compared if _name(spec) == "keep_all"), {})
+    rows = [
+        _row(results, spec, tuple(done[spec][c] for c in common), figures, kept)
+        for spec in compared
+    ]
+    model, window, summarizer = kind
+    return Comparison(
+        model,
+        window,
+        tuple(sorted(rows, key=lambda row: (row.value("cost_usd"), row.label))),
+        tuple(common),
+        tuple(case for case in cases if case not in within),
+        tuple(label(results, spec) for spec in done if spec not in compared),
+        summarizer,
+        _written_by(results, summarizer),
+        results.catalogue,
+    )
+
+
+def _written_by(results: Results, summarizer: str) -> str:
+    writers = results.manifest.get("summarizers", {})
+    if len(writers) < 2:
+        return ""
+    return clean(writers.get(summarizer, {}).get("label", summarizer))
+
+
+def case_of(run: Run) -> Case:
+    """What a run was over: the unit that strategies are compared on."""
+    return run.scenario, run.conversation, run.seed
+
+
+def kind_of(run: Run) -> Kind:
+    """Under what a run was: only what is under the same may be compared."""
+    return run.model, run.window, run.summarizer
+
+
+def _common(
+    cases: Iterable[Case], done: Mapping[str, Mapping[Case, Run]], compared: Iterable[str]
+) -> list[Case]:
+    specs = list(compared)
+    return [case for case in cases if specs and all(case in done[spec] for spec in specs)]
+
+
+def _row(
+    results: Results,
+    spec: str,
+    runs: tuple[Run, ...],
+    figures: Mapping[str, Mapping[str, float | None]],
+    kept: Mapping[Case, Run],
+) -> Row:
+    own = figures[spec]
+    return Row(
+        spec,
+        label(results, spec),
+        runs,
+        own,
+        spec in results.manifest.get("sees_future", ()),
+        results.manifest.get("breaks", {}).get(spec, {}),
+        refused(own) > usual({_name(spec): each for spec, each in figures.items()}) + FAULT_MARGIN,
+        sum(any(acted(run, kept.get(case_of(run))) for run in group) for group in replays(runs)),
+    )
+
+
+def _relate(figures: dict[str, dict[str, float | None]]) -> None:
+    for reference in WHOLE:
+        found = [f["cost_usd"] for spec, f in figures.items() if _name(spec) == reference]
+        cost = found[0] if found else None
+        for own in figures.values():
+            own[f"of_{reference}"] = (own["cost_usd"] or 0.0) / cost if cost else None
+
+
+def _name(spec: str) -> str:
+    return spec if " + " in spec else spec.partition("(")[0]
+
+
+# What a comparison is over: model, window, summariser, conversations.
+
+# Writes a name that comes from outside as a format wants it.
+Name = Callable[[str], str]
+
+
+def scope(comparison: Comparison, name: Name = str) -> str:
+    """What a comparison is over, in one line."""
+    over = counted(comparison.conversations, "conversation")
+    if len(comparison.cases) > comparison.conversations:
+        over += f" in {counted(len(comparison.cases), 'replay')}"
+    strategies = counted(len(comparison.rows), "strategy")
+    under = f"model {model_names(comparison, name)}; {window(comparison)}"
+    if comparison.written_by:
+        under += f"; summaries by {name(comparison.written_by)}"
+    return f"{under}; {strategies} over {over}"
+
+
+def told_apart(comparison: Comparison, compared: Sequence[Comparison], name: Name = str) -> str:
+    """What tells a comparison from the others: its model, window or summariser.
+
+    Parameters
+    ----------
+    comparison
+        One of them.
+    compared
+        All of them.
+    name
+        Writes a name that comes from outside.
+    """
+    kinds = list(zip(*(each.kind for each in compared), strict=True))
+    model, narrowed, writer = (len(set(values)) > 1 for values in kinds)
+    told = []
+    if model:
+        told.append(f"Model {name(clean(comparison.model))}")
+    if narrowed:
+        told.append(capitalised(window(comparison)))
+    if writer:
+        told.append(f"Summaries by {name(comparison.written_by or clean(comparison.summarizer))}")
+    return "; ".join(told) or capitalised(scope(comparison, name))
+
+
+def model_names(comparison: Comparison, name: Name = str) -> str:
+    """The model; for recordings, the models that their calls went to."""
+    if comparison.model != "recorded" or not comparison.rows:
+        return name(clean(comparison.model))
+    used = models(group[0] for group in replays(comparison.rows[0].runs))
+    names = [f"{name(clean(each))} ({counted(n, 'call')})" for each, n in used.most_common()]
+    return f"as recorded: {listed(names)}"
+
+
+def window(comparison: Comparison) -> str:
+    """The context window that prompts were held against."""
+    return window_told(comparison.models or {comparison.model: 0}, comparison)
+
+
+def window_told(used: Iterable[str], comparison: Comparison) -> str:
+    """The same for some models of a comparison: those of one of its conversations, say."""
+    known = comparison.catalogue
+    sizes = sorted({size for each in used if (size := window_of(each, 0, known))})
+    own = listed([f"{size:,}" for size in sizes])
+    if not comparison.window:
+        return f"window {own} tokens" if sizes else "window: the model's own"
+    asked = f"{comparison.window:,}"
+    if sizes and sizes[-1] <= comparison.window:
+        return f"window {own} tokens, the model's own, which {asked} do not narrow"
+    if sizes and sizes[0] <= comparison.window:
+        return f"window narrowed to {asked} tokens where the model's own ({own}) is larger"
+    return f"window narrowed to {asked} tokens"
+
+
+def window_of(model: str, narrowed: int, catalogue: Catalogue) -> int:
+    """Tokens of a model's window, as a run narrows it; 0 if the model is not known."""
+    try:
+        return catalogue.find(model).narrowed(narrowed or None).window
+    except ModelError:
+        return narrowed
+
+
+def windows_of(run: Run, catalogue: Catalogue) -> list[tuple[int, int]]:
+    """From which call of a run on which window held, in tokens; 0 where it is not known."""
+    called = column(run, "model")
+    known = {model: window_of(model, run.window, catalogue) for model in dict.fromkeys(called)}
+    found: list[tuple[int, int]] = []
+    for number, model in enumerate(called, 1):
+        if not found or found[-1][1] != known[model]:
+            found.append((number, known[model]))
+    return found
+
+
+def case_title(case: Case) -> str:
+    """What a conversation is called, and in which replay, in words.
+
+    Examples
+    --------
+    >>> case_title(("pi", "talk", 0)), case_title(("made", "", 3))
+    ('talk (pi)', '(no name) (made, seed 3)')
+    """
+    scenario, conversation, seed = case
+    name = clean(conversation) or "(no name)"
+    return f"{name} ({clean(scenario)}{f', seed {seed}' if seed else ''})"

@@ -1,0 +1,399 @@
+"""Contrasts: how strategies differ from a reference, and what of it may be chance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import exp, isfinite
+from types import MappingProxyType
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from compactlab.reports.analysis import bootstrap
+from compactlab.reports.analysis.aggregate import POOLED, rule_of
+from compactlab.reports.analysis.bootstrap import Estimation, Kind, assessed, settled
+from compactlab.reports.analysis.comparison import WHOLE, Comparison, Row
+from compactlab.reports.analysis.sample import (
+    SAME,
+    Flags,
+    Floats,
+    Gap,
+    Pairs,
+    Quotient,
+    Sample,
+    mean_of,
+)
+from compactlab.reports.analysis.tests import (
+    benjamini_hochberg,
+    holm,
+    no_worse,
+    rank_biserial,
+    signed_ranks,
+    two_sided,
+)
+from compactlab.sim.core.errors import UsageError, unknown
+from compactlab.sim.metrics import METRICS
+
+# How a metric of several strategies is compared with a reference's, by the kind of metric.
+
+Indices = NDArray[np.intp]
+
+
+def proportional(metric: str) -> bool:
+    """Whether a metric is compared by ratio where it can be: money and tokens that add up."""
+    return rule_of(metric) == "sum" and METRICS[metric].unit in ("USD", "tokens")
+
+
+def estimations(metric: str, sample: Sample) -> tuple[list[Estimation], Pairs, Floats]:
+    """Estimate a metric of all rows of a sample against its first one.
+
+    Returns
+    -------
+    tuple
+        An estimation for each row but the first; their values by conversation; and what is flipped
+        to test them, rows by conversations.
+    """
+    if metric in POOLED:
+        return _pooled(*sample.parts(metric))
+    values = sample.values(metric)
+    pairs = Pairs(values[1:], values[0])
+    found = [Estimation("difference")] * len(pairs.ours)
+    told = pairs.both.any(axis=1)
+    flips = pairs.differences
+    # What is infinite cannot be added up, but it can be ranked; and no sum tells of the largest.
+    ranked = np.isinf(flips).any(axis=1) | (rule_of(metric) in ("median", "maximum"))
+    flips[ranked] = signed_ranks(flips[ranked])
+    if rule_of(metric) == "median":
+        _put(found, np.flatnonzero(told), _medians(pairs.rows(np.flatnonzero(told))))
+    elif rule_of(metric) == "maximum":
+        _put(found, np.flatnonzero(told), _maxima(pairs.rows(np.flatnonzero(told))))
+    else:
+        plain = np.flatnonzero(told & ~ranked)
+        by_ratio = plain[_has_ratio(pairs.rows(plain))] if proportional(metric) else plain[:0]
+        money = METRICS[metric].unit == "USD"
+        _put(found, by_ratio, _ratios(pairs.rows(by_ratio), money))
+        rest = np.setdiff1d(plain, by_ratio)
+        _put(found, rest, _differences(pairs.rows(rest)))
+    return found, pairs, flips
+
+
+def _put(found: list[Estimation], rows: Indices, own: list[Estimation]) -> None:
+    for row, estimation in zip(rows, own, strict=True):
+        found[row] = estimation
+
+
+def _has_ratio(pairs: Pairs) -> Flags:
+    """Of which rows a ratio can be told: nothing is negative, and below there always is something.
+
+    That is, in every resample of the conversations.
+    """
+    both = pairs.both
+    ours, theirs = (np.where(both, values, 0.0) for values in (pairs.ours, pairs.theirs))
+    sound = ((ours >= 0) & (theirs >= 0)).all(axis=1) & (theirs.sum(axis=1) > 0)
+    sound &= np.isfinite(ours).all(axis=1) & np.isfinite(theirs).all(axis=1)
+    drawn = np.flatnonzero(sound & (both.sum(axis=1) >= bootstrap.FEWEST))
+    if len(drawn):
+        sums = Quotient(theirs[drawn], theirs[drawn]).below_resampled()
+        sound[drawn] = np.broadcast_to((sums > 0).all(axis=1), len(drawn))
+    found: Flags = sound
+    return found
+
+
+def _ratios(pairs: Pairs, money: bool) -> list[Estimation]:
+    """Ratios of sums; of money also the geometric mean of each conversation's, if none is zero."""
+    both, same = pairs.both, pairs.differences == 0
+    theirs = np.where(both, pairs.theirs, 0.0)
+    ours = np.where(same, theirs, np.where(both, pairs.ours, 0.0))
+    quotient = Quotient(ours, theirs)
+    found = assessed("ratio", quotient, pairs, quotient.value)
+    chosen = np.flatnonzero(money & ((ours > 0) & (theirs > 0) | ~both).all(axis=1))
+    shares = np.divide(ours, theirs, out=np.ones_like(ours), where=~same & (theirs > 0))[chosen]
+    logs = mean_of(np.log(shares), both[chosen])
+    middles = assessed("difference", logs, pairs.rows(chosen), np.ones(len(chosen)))
+    for row, own in zip(chosen, middles, strict=True):
+        middle, low, high = (
+            None if end is None else settled(exp(end), exp(end))
+            for end in (own.estimate, own.low, own.high)
+        )
+        found[row] = replace(found[row], geometric=middle, geometric_low=low, geometric_high=high)
+    return found
+
+
+def _differences(pairs: Pairs) -> list[Estimation]:
+    """Means of the differences."""
+    sizes = np.maximum(np.abs(pairs.ours), np.abs(pairs.theirs))
+    largest = np.where(pairs.both, sizes, 0.0).max(axis=1, initial=0.0)
+    means = mean_of(pairs.differences, pairs.both)
+    # Infinite in both is no difference, and no size.
+    return assessed("difference", means, pairs, np.where(np.isinf(largest), 1.0, largest))
+
+
+def _pooled(part: Floats, whole: Floats) -> tuple[list[Estimation], Pairs, Floats]:
+    """Differences of shares of sums, such as tokens read over all tokens."""
+    shares = np.divide(part, whole, out=np.full_like(part, np.nan), where=whole > 0)
+    pairs = Pairs(shares[1:], shares[0])
+    ours, theirs = (
+        Quotient(np.where(pairs.both, above, 0.0), np.where(pairs.both, below, 0.0))
+        for above, below in ((part[1:], whole[1:]), (part[:1], whole[:1]))
+    )
+    found = [Estimation("difference")] * len(pairs.ours)
+    told = np.flatnonzero(pairs.both.any(axis=1))
+    gap = Gap(ours.rows(told), theirs.rows(told))
+    flips = _pulls(ours, theirs)
+    chosen = pairs.rows(told)
+    _put(found, told, assessed("difference", gap, chosen, np.ones(len(told))))
+    return found, pairs, flips
+
+
+def _pulls(ours: Quotient, theirs: Quotient) -> Floats:
+    """What swapping the names of a pair turns round: each less the share of the two together."""
+    both = Quotient(ours.above + theirs.above, ours.below + theirs.below)
+    share = np.nan_to_num(both.value)[:, None]
+    pull = (ours.above - share * ours.below) - (theirs.above - share * theirs.below)
+    found: Floats = np.where(np.abs(pull) <= SAME * both.below, 0.0, pull)
+    return found
+
+
+def _medians(pairs: Pairs) -> list[Estimation]:
+    """Medians of the differences."""
+    found = []
+    for own, both in zip(pairs.differences, pairs.both, strict=True):
+        values = own[both]
+        size = float(np.abs(values[np.isfinite(values)]).max(initial=0.0))
+        middle = settled(bootstrap.median(values), size)
+        low, high = (
+            bootstrap.median_ends(values) if len(values) >= bootstrap.FEWEST else (np.nan, np.nan)
+        )
+        if middle is None or not (isfinite(low) and isfinite(high)):
+            found.append(Estimation("difference", middle))
+        else:
+            ends = settled(low, size), settled(high, size)
+            found.append(Estimation("difference", middle, *ends, bootstrap.MEDIAN_METHOD))
+    return found
+
+
+def _maxima(pairs: Pairs) -> list[Estimation]:
+    """Differences of the largest values: no resample holds one that is larger than those seen."""
+    found = []
+    for ours, both in zip(pairs.ours, pairs.both, strict=True):
+        own, other = float(ours[both].max()), float(pairs.theirs[both].max())
+        gap = 0.0 if own == other else own - other
+        found.append(Estimation("difference", settled(gap, max(abs(own), abs(other)))))
+    return found
+
+
+# Contrasts: how strategies differ from a reference, and what of it may be chance.
+
+# What a comparison is about, declared before it is looked at: one figure of memory, one of money.
+PRIMARY = ("amnesia_need", "cost_usd")
+
+# By how much a strategy may be worse and still count as no worse: points, and a share of the cost.
+MARGINS: Mapping[str, float] = MappingProxyType({"amnesia_need": 0.03, "cost_usd": 0.02})
+
+ALPHA = 0.05
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """A strategy against a reference in one metric.
+
+    Parameters
+    ----------
+    metric, subject, reference
+        What is compared: a metric, and two specs.
+    conversations
+        How many have a value under both.
+    kind
+        ``ratio``: the sum of the subject's values over that of the reference's; 1 is the same.
+        ``difference``: the subject's less the reference's, 0 is the same; of a mean and of an
+        amount the mean over conversations, of a median the median of the differences, of a pooled
+        share and of a maximum the difference of the two figures.
+    estimate
+        The ratio or difference; None where there is none, or where it is infinite.
+    low, high
+        The 95 % interval; None with fewer than 10 conversations, and of maxima.
+    method
+        How the interval was found: ``BCa``, ``percentile``, ``order`` (of medians); "" without one.
+    p
+        Of the two-sided sign-flip test; None without conversations.
+    adjusted, correction
+        The same for many comparisons, and how: ``Holm`` over strategies for a primary metric,
+        ``BH`` over strategies and metrics for the others.
+    wins, ties, losses
+        Conversations in which the subject is better, the same, worse; lower counts as better where
+        the metric has no good direction.
+    effect
+        Matched-pairs rank-biserial correlation, 1 if the subject is better in all conversations
+        that differ, -1 if it is worse in all.
+    detectable
+        The smallest difference that 80 of 100 such samples would show, at 5 % without correction;
+        of a ratio a share of the reference. None where it cannot be told.
+    margin, no_worse
+        By how much the subject may be worse, and whether it surely is not worse by that; None where
+        nobody set a margin, or where so few conversations cannot tell.
+    geometric, geometric_low, geometric_high
+        The geometric mean of each conversation's ratio, with its interval: every conversation
+        weighs alike. Of money alone; None of differences, and where a conversation has nothing.
+    """
+
+    metric: str
+    subject: str
+    reference: str
+    conversations: int
+    kind: Kind
+    estimate: float | None
+    low: float | None
+    high: float | None
+    method: str
+    p: float | None
+    adjusted: float | None
+    correction: Literal["Holm", "BH", ""]
+    wins: int
+    ties: int
+    losses: int
+    effect: float
+    detectable: float | None
+    margin: float | None
+    no_worse: bool | None
+    geometric: float | None = None
+    geometric_low: float | None = None
+    geometric_high: float | None = None
+
+    @property
+    def same(self) -> float:
+        """The estimate of two that do not differ: 1 of a ratio, 0 of a difference."""
+        return 1.0 if self.kind == "ratio" else 0.0
+
+    @property
+    def determined(self) -> bool:
+        """Whether there is a difference beyond chance: by the test and by the interval."""
+        if self.adjusted is None or self.estimate is None or self.estimate == self.same:
+            return False
+        if self.low is not None and self.high is not None and self.low <= self.same <= self.high:
+            return False
+        if rule_of(self.metric) == "maximum" and self._direction() * self.effect <= 0:
+            return False  # One conversation holds the largest; the others tell the reverse.
+        return round(self.adjusted, 9) < ALPHA
+
+    @property
+    def better(self) -> bool:
+        """Whether the subject is surely better."""
+        return self.determined and self._direction() > 0
+
+    @property
+    def worse(self) -> bool:
+        """Whether the subject is surely worse."""
+        return self.determined and self._direction() < 0
+
+    def _direction(self) -> int:
+        sign = {"lower": -1, "higher": 1, "neither": 0}[METRICS[self.metric].better]
+        above = self.estimate is not None and self.estimate > self.same
+        return sign if above else -sign
+
+
+def reference_of(comparison: Comparison) -> Row | None:
+    """What the others are compared with, if nobody says so.
+
+    Returns
+    -------
+    Row or None
+        ``keep_all``; without it ``as_recorded``; without that the first row that is no yardstick,
+        which is the cheapest; None if there are only yardsticks.
+    """
+    for name in WHOLE:
+        if (row := comparison.row(name)) is not None:
+            return row
+    return next((row for row in comparison.rows if not row.null), None)
+
+
+def contrasts(
+    comparison: Comparison,
+    reference: Row,
+    metrics: Sequence[str] = PRIMARY,
+    margins: Mapping[str, float] = MARGINS,
+) -> dict[tuple[str, str], Contrast]:
+    """Compare every strategy with a reference, conversation by conversation.
+
+    Parameters
+    ----------
+    comparison
+        The strategies.
+    reference
+        One of its rows, or a row of another comparison over the same conversations and seeds.
+    metrics
+        What to compare. Each of :data:`PRIMARY` is corrected for the number of strategies alone,
+        all others for the number of strategies times that of the other metrics asked for.
+    margins
+        By metric, by how much a strategy may be worse and still be no worse.
+
+    Returns
+    -------
+    dict
+        By spec and metric, in the order of rows and metrics.
+
+    Raises
+    ------
+    UsageError
+        If a metric is not known, or if the reference is not over the same conversations.
+    """
+    for metric in metrics:
+        if metric not in METRICS:
+            raise UsageError(unknown("metric", metric, METRICS))
+    rows = [row for row in comparison.rows if row is not reference]
+    if not rows:
+        return {}
+    sample = Sample([reference, *rows], metrics)
+    found = {metric: _contrasts(metric, sample, margins.get(metric)) for metric in metrics}
+    others = [own for metric, all_of_it in found.items() if metric not in PRIMARY
+              for own in all_of_it]  # fmt: skip
+    explored = iter(_adjusted(others, "BH"))
+    for metric, own in found.items():
+        primary = metric in PRIMARY
+        found[metric] = _adjusted(own, "Holm") if primary else [next(explored) for _ in rows]
+    return {
+        (row.spec, metric): found[metric][place]
+        for place, row in enumerate(rows)
+        for metric in found
+    }
+
+
+def _contrasts(metric: str, sample: Sample, margin: float | None) -> list[Contrast]:
+    reference, *rows = sample.rows
+    estimated, pairs, flips = estimations(metric, sample)
+    better = METRICS[metric].better
+    counts, chances = pairs.both.sum(axis=1), two_sided(flips)
+    margins = [_margin(metric, own.kind, margin) for own in estimated]
+    told: list[bool | None] = [None] * len(rows)
+    if margin is not None:
+        told = no_worse(better, margin, estimated, pairs)
+    gains = pairs.differences if better == "higher" else -pairs.differences
+    wins, losses = (gains > 0).sum(axis=1), (gains < 0).sum(axis=1)
+    effects = rank_biserial(signed_ranks(gains))
+    return [
+        Contrast(
+            metric, row.spec, reference.spec, int(counts[n]), own.kind,
+            own.estimate, own.low, own.high, own.method,
+            float(chances[n]) if counts[n] else None, None, "",
+            int(wins[n]), int(counts[n] - wins[n] - losses[n]), int(losses[n]),
+            float(round(effects[n], 9)), own.detectable,
+            margins[n], told[n] if margins[n] is not None else None,
+            own.geometric, own.geometric_low, own.geometric_high,
+        )
+        for n, (row, own) in enumerate(zip(rows, estimated, strict=True))
+    ]  # fmt: skip
+
+
+def _margin(metric: str, kind: Kind, margin: float | None) -> float | None:
+    """The margin where it has the unit of the estimate: a share is none where nothing was spent."""
+    return None if proportional(metric) and kind == "difference" else margin
+
+
+def _adjusted(found: Sequence[Contrast], correction: Literal["Holm", "BH"]) -> list[Contrast]:
+    adjust = holm if correction == "Holm" else benjamini_hochberg
+    chances = adjust([own.p for own in found])
+    return [
+        replace(own, adjusted=p, correction=correction)
+        for own, p in zip(found, chances, strict=True)
+    ]

@@ -1,0 +1,363 @@
+"""Figures of strategies by conversation, and the statistics that are quotients of their sums."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from compactlab.reports.analysis.aggregate import read_and_fresh, replays, rule_of
+from compactlab.reports.analysis.comparison import Case, Row, case_of
+from compactlab.reports.render.text import clean
+from compactlab.sim.core.errors import UsageError
+from compactlab.sim.core.stream import stream
+from compactlab.sim.experiment.run import Run
+
+# Figures of strategies by conversation: the pairs that all statistics are reckoned on.
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+# Figures that differ by a smaller share of themselves are the same: sums of floats in another
+# order are.
+SAME = 1e-9
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """One metric, by conversation: of several strategies and of what they are compared with.
+
+    Parameters
+    ----------
+    ours
+        Strategies by conversations; NaN where there is no value.
+    theirs
+        The reference's, by conversations.
+    """
+
+    ours: Floats
+    theirs: Floats
+
+    @property
+    def both(self) -> Flags:
+        """Where both have a value; strategies by conversations."""
+        found: Flags = ~(np.isnan(self.ours) | np.isnan(self.theirs))
+        return found
+
+    @property
+    def differences(self) -> Floats:
+        """Ours less theirs; 0 where they are the same, and where one has no value."""
+        with np.errstate(invalid="ignore"):
+            gap = self.ours - self.theirs
+            size = np.maximum(np.abs(self.ours), np.abs(self.theirs))
+            # Two infinite values of one sign have no difference, and are the same.
+            same = np.isnan(gap) | (np.abs(gap) <= np.where(np.isinf(size), 0.0, SAME * size))
+        found: Floats = np.where(same, 0.0, gap)
+        return found
+
+    def rows(self, chosen: NDArray[np.intp]) -> Pairs:
+        """Only some of the strategies."""
+        return Pairs(self.ours[chosen], self.theirs)
+
+
+class Sample:
+    """The values of strategies by conversation, replays averaged first.
+
+    Parameters
+    ----------
+    rows
+        Strategies over the same cases.
+    metrics
+        Those that are asked for.
+
+    Attributes
+    ----------
+    conversations
+        Scenario and id, ascending: in this order all draws are made, whatever that of the runs.
+
+    Raises
+    ------
+    UsageError
+        If the rows are not over the same conversations and seeds.
+    """
+
+    def __init__(self, rows: Sequence[Row], metrics: Sequence[str]) -> None:
+        _check(rows)
+        self.rows = rows
+        self._groups = [replays(sorted(row.runs, key=case_of)) for row in rows]
+        self.conversations = [case_of(group[0])[:2] for group in self._groups[0]] if rows else []
+        needed = list(dict.fromkeys([*metrics, "overflows", "calls"]))
+        self._place = {name: place for place, name in enumerate(needed)}
+        tables = [_values(groups, needed) for groups in self._groups]
+        # Rows, conversations, metrics.
+        self._values = np.array(tables).reshape(len(rows), -1, len(needed))
+
+    def values(self, metric: str) -> Floats:
+        """Rows by conversations; NaN where there is no value."""
+        found: Floats = self._values[:, :, self._place[metric]]
+        return found
+
+    def parts(self, metric: str) -> tuple[Floats, Floats]:
+        """What a pooled share is a share of what: two arrays, rows by conversations."""
+        if metric == "prefix_reuse":
+            found = np.array([[read_and_fresh(g) for g in groups] for groups in self._groups])
+            read = found[:, :, 0]
+            return read, read + found[:, :, 1]
+        return np.nan_to_num(self.values("overflows")), np.nan_to_num(self.values("calls"))
+
+
+def _check(rows: Sequence[Row]) -> None:
+    first: set[Case] = set()
+    for number, row in enumerate(rows):
+        cases = {case_of(run) for run in row.runs}
+        first = first if number else cases
+        if odd := sorted(cases ^ first):
+            scenario, conversation, seed = odd[0]
+            raise UsageError(
+                f"{clean(row.label)} and {clean(rows[0].label)} are not over the same "
+                f"conversations: only one of them has {clean(conversation)} "
+                f"({clean(scenario)}, seed {seed})"
+            )
+
+
+def _values(groups: Sequence[Sequence[Run]], metrics: Sequence[str]) -> Floats:
+    """Conversations by metrics; of replays the mean, or the largest."""
+    raw = np.array(
+        [[run.metrics.get(name) for name in metrics] for group in groups for run in group],
+        np.float64,
+    ).reshape(-1, len(metrics))
+    sizes = [len(group) for group in groups]
+    if max(sizes, default=1) == 1:
+        return raw
+    starts = np.cumsum([0, *sizes[:-1]])
+    known = ~np.isnan(raw)
+    counts = np.add.reduceat(known.astype(np.float64), starts, axis=0)
+    sums = np.add.reduceat(np.where(known, raw, 0.0), starts, axis=0)
+    largest = np.maximum.reduceat(np.where(known, raw, -np.inf), starts, axis=0)
+    means = np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0)
+    peaks = np.array([rule_of(name) == "maximum" for name in metrics])
+    found: Floats = np.where(peaks & (counts > 0), largest, means)
+    return found
+
+
+# Sums over many resamples at once: products of matrices, small enough for one core.
+
+# Libraries of linear algebra spread a larger product over all cores, and if another process has
+# one of these, they wait for it: 30 times as long was seen. So is the order of additions settled.
+_WAYS, _PAIRS, _ROWS = 50, 100, 40
+
+# So many ways are made floats at once.
+_BLOCK = 20 * _WAYS
+
+
+def products(values: Floats, ways: NDArray[np.generic]) -> Iterator[tuple[slice, Floats]]:
+    """Sum the values up in many ways.
+
+    Parameters
+    ----------
+    values
+        Strategies by conversations.
+    ways
+        How often, or with which sign, each conversation is in a sum; ways by conversations.
+
+    Yields
+    ------
+    tuple
+        Which ways these are, and the sums; strategies by ways.
+
+    Examples
+    --------
+    >>> [(_, sums)] = products(np.array([[1.0, 2.0]]), np.array([[2, 0], [1, 1], [1, -1]]))
+    >>> sums.tolist()
+    [[2.0, 3.0, -1.0]]
+    """
+    for start in range(0, len(ways), _BLOCK):
+        block = slice(start, start + _BLOCK)
+        some = ways[block].astype(np.float64)
+        whole = len(some) - len(some) % _WAYS
+        sums = np.zeros((len(values), len(some)))
+        for row in range(0, len(values), _ROWS):
+            for pair in range(0, values.shape[1], _PAIRS):
+                rows, pairs = slice(row, row + _ROWS), slice(pair, pair + _PAIRS)
+                part = values[rows, pairs].T
+                stacked = some[:whole, pairs].reshape(whole // _WAYS, _WAYS, len(part)) @ part
+                sums[rows, :whole] += stacked.reshape(whole, part.shape[1]).T
+                sums[rows, whole:] += (some[whole:, pairs] @ part).T
+        yield block, sums
+
+
+# Statistics that are a sum over conversations divided by another: means, ratios, shares.
+
+RESAMPLES = 10_000
+
+# Resamples that are drawn at once.
+_RESAMPLES_AT_ONCE = 1_000
+
+
+class Statistic(Protocol):
+    """A figure of each of several strategies, from sums over conversations."""
+
+    @property
+    def value(self) -> Floats:
+        """The figure, by strategy."""
+
+    def rows(self, chosen: NDArray[np.intp]) -> Statistic:
+        """The same of only some of the strategies."""
+
+    def resampled(self) -> Floats:
+        """The figure in each resample of the conversations; strategies by resamples."""
+
+    def left_out(self) -> Floats:
+        """The figure without each of the conversations; strategies by conversations."""
+
+    def effective(self) -> Floats:
+        """How many conversations of one weight these are worth, by strategy."""
+
+    def influence(self, conversations: NDArray[np.intp]) -> Floats:
+        """By how much each of so many conversations pulls the figure, to the first order."""
+
+
+@dataclass(frozen=True)
+class Quotient:
+    """One sum divided by another.
+
+    Parameters
+    ----------
+    above, below
+        Strategies by conversations; 0 where there is no value. A mean has ones below.
+
+    Examples
+    --------
+    >>> Quotient(np.array([[1.0, 2.0, 6.0]]), np.ones((1, 3))).left_out().tolist()
+    [[4.0, 3.5, 1.5]]
+    """
+
+    above: Floats
+    below: Floats
+
+    @property
+    def value(self) -> Floats:
+        """The figure, by strategy; NaN where nothing stands below."""
+        return _divided(self.above.sum(axis=1), self.below.sum(axis=1))
+
+    def rows(self, chosen: NDArray[np.intp]) -> Quotient:
+        """The same of only some of the strategies."""
+        return Quotient(self.above[chosen], self.below[chosen])
+
+    def resampled(self) -> Floats:
+        """The figure in each resample; strategies by resamples."""
+        return _divided(resampled_sums(self.above), self.below_resampled())
+
+    def below_resampled(self) -> Floats:
+        """The lower sum in each resample."""
+        if (self.below == self.below[:1]).all():
+            return resampled_sums(self.below[:1])
+        return resampled_sums(self.below)
+
+    def left_out(self) -> Floats:
+        """The figure without each of the conversations."""
+        above = self.above.sum(axis=1, keepdims=True) - self.above
+        return _divided(above, self.below.sum(axis=1, keepdims=True) - self.below)
+
+    def effective(self) -> Floats:
+        """How many conversations of one weight these are worth, by what each adds below.
+
+        The square of the sum over the sum of the squares (Kish 1965, Survey Sampling, section
+        11.7): one that costs as much as ten others leaves few that count.
+        """
+        return _divided(self.below.sum(axis=1) ** 2, (self.below**2).sum(axis=1))
+
+    def influence(self, conversations: NDArray[np.intp]) -> Floats:
+        """The pull of each conversation: linear in what it adds above and below, around 0."""
+        pull = self.above - self.value[:, None] * self.below
+        return _divided(pull * conversations[:, None], self.below.sum(axis=1, keepdims=True))
+
+
+@dataclass(frozen=True)
+class Gap:
+    """A quotient less another one."""
+
+    ours: Quotient
+    theirs: Quotient
+
+    @property
+    def value(self) -> Floats:
+        """The figure, by strategy."""
+        return self.ours.value - self.theirs.value
+
+    def rows(self, chosen: NDArray[np.intp]) -> Gap:
+        """The same of only some of the strategies."""
+        return Gap(self.ours.rows(chosen), self.theirs.rows(chosen))
+
+    def resampled(self) -> Floats:
+        """The figure in each resample."""
+        return self.ours.resampled() - self.theirs.resampled()
+
+    def left_out(self) -> Floats:
+        """The figure without each of the conversations."""
+        return self.ours.left_out() - self.theirs.left_out()
+
+    def effective(self) -> Floats:
+        """How many conversations of one weight these are worth: the fewer of the two."""
+        return np.minimum(self.ours.effective(), self.theirs.effective())
+
+    def influence(self, conversations: NDArray[np.intp]) -> Floats:
+        """The pull of each conversation."""
+        return self.ours.influence(conversations) - self.theirs.influence(conversations)
+
+
+def resampled_sums(values: Floats) -> Floats:
+    """The sums of rows over each resample of their columns; rows by resamples.
+
+    All rows are summed over the same resamples: what the conversations of a resample have in
+    common cancels out in a difference.
+    """
+    if (values == values[:, :1]).all():
+        # A resample has as many conversations as there are.
+        return np.repeat(values.sum(axis=1, keepdims=True), RESAMPLES, axis=1)
+    sums = np.empty((len(values), RESAMPLES))
+    for block, some in products(values, resamples(values.shape[1])):
+        sums[:, block] = some
+    return sums
+
+
+@lru_cache(maxsize=8)
+def resamples(conversations: int) -> NDArray[np.generic]:
+    """How often each conversation is in each resample, drawn with replacement.
+
+    Parameters
+    ----------
+    conversations
+        How many there are.
+
+    Returns
+    -------
+    numpy.ndarray
+        Resamples by conversations, in the smallest type that holds the counts.
+    """
+    # Raw draws are the same under every version of numpy; what Generator makes of them need not be.
+    source = np.random.PCG64(stream(0, "resamples", conversations).getrandbits(128))
+    parts = []
+    for start in range(0, RESAMPLES, _RESAMPLES_AT_ONCE):
+        rows = min(_RESAMPLES_AT_ONCE, RESAMPLES - start)
+        raw = source.random_raw((rows, conversations)) >> np.uint64(32)
+        drawn = ((raw * np.uint64(conversations)) >> np.uint64(32)).astype(np.intp)
+        places = drawn + np.arange(rows)[:, None] * conversations
+        counts = np.bincount(places.ravel(), minlength=rows * conversations)
+        parts.append(counts.astype(np.min_scalar_type(int(counts.max(initial=0)))))
+    return np.concatenate(parts).reshape(RESAMPLES, conversations)
+
+
+def mean_of(values: Floats, known: Flags) -> Quotient:
+    """The mean of what is known, by row."""
+    return Quotient(np.where(known, values, 0.0), known.astype(np.float64))
+
+
+def _divided(above: Floats, below: Floats) -> Floats:
+    shape = np.broadcast_shapes(above.shape, below.shape)
+    found: Floats = np.divide(above, below, out=np.full(shape, np.nan), where=below != 0)
+    return found

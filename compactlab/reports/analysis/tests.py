@@ -1,0 +1,450 @@
+"""Tests of differences: sign flips, non-inferiority, sizes of effects, and many comparisons."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from sys import float_info
+
+import numpy as np
+from numpy.typing import NDArray
+
+from compactlab.reports.analysis import bootstrap
+from compactlab.reports.analysis.bootstrap import (
+    FEWEST_PAIRS,
+    Estimation,
+    effective,
+    smallest_share,
+)
+from compactlab.reports.analysis.comparison import Case, Row, case_of
+from compactlab.reports.analysis.sample import SAME, Floats, Pairs, products
+from compactlab.sim.core.stream import stream
+from compactlab.sim.experiment.run import Run
+from compactlab.sim.metrics.metric import Better
+
+# The sign-flip permutation test: in each pair, a coin may swap the two names.
+
+# All ways to flip so many pairs are tried; of more, as many are drawn as FLIPS says.
+EXACT = 14
+FLIPS = 9_999
+
+
+def two_sided(differences: Floats) -> Floats:
+    """How often flipped differences would sum up to as much as these, either way.
+
+    Under the hypothesis that it is chance which of the two names stands where in each pair, all
+    flips are equally likely (Fisher 1935, The Design of Experiments, section 21). Sums are as good
+    as means and as ratios of sums: each grows with the other, as what both spend stays the same.
+
+    Parameters
+    ----------
+    differences
+        Strategies by conversations; 0 where there is no difference or no value.
+
+    Returns
+    -------
+    numpy.ndarray
+        A p by strategy: exact up to 14 pairs that differ; of more, 9,999 flips are drawn and what
+        was seen counts as one more of them (Phipson and Smyth 2010, Statistical Applications in
+        Genetics and Molecular Biology 9:39).
+
+    Examples
+    --------
+    >>> two_sided(np.array([[1.0, 2.0, 3.0], [1.0, -1.0, 0.0]])).tolist()
+    [0.25, 1.0]
+    """
+    return _shares(differences, both=True)
+
+
+def one_sided(differences: Floats) -> Floats:
+    """How often flipped differences would sum up to as little as these.
+
+    Examples
+    --------
+    >>> one_sided(np.array([[-1.0, -2.0, -3.0], [1.0, 2.0, 3.0]])).tolist()
+    [0.125, 1.0]
+    """
+    return _shares(differences, both=False)
+
+
+def signed_ranks(differences: Floats) -> Floats:
+    """Ranks of the differences by size, from 1 on, with their signs; 0 where there is none.
+
+    With them the test is that of Wilcoxon (1945, Biometrics Bulletin 1:80): it can do with
+    infinite values.
+
+    Examples
+    --------
+    >>> signed_ranks(np.array([[0.0, -0.5, np.inf, 0.5]])).tolist()
+    [[0.0, -1.5, 3.0, 1.5]]
+    """
+    ranks = np.zeros_like(differences)
+    for row, own in zip(ranks, differences, strict=True):
+        kept = np.flatnonzero(own)
+        if len(kept):
+            kept = kept[np.argsort(np.abs(own[kept]), kind="stable")]
+            sizes = np.abs(own[kept])
+            # Sizes that differ by rounding alone have one rank, the middle of theirs.
+            group = np.cumsum([0, *(sizes[1:] > sizes[:-1] * (1 + SAME))])
+            members = np.bincount(group)
+            row[kept] = np.sign(own[kept]) * (np.cumsum(members) - (members - 1) / 2)[group]
+    return ranks
+
+
+def _shares(differences: Floats, both: bool) -> Floats:
+    found = np.ones(len(differences))
+    pairs = np.count_nonzero(differences, axis=1)
+    few, many = (np.flatnonzero(flags) for flags in ((pairs > 0) & (pairs <= EXACT), pairs > EXACT))
+    if len(few):
+        found[few] = _enumerated(differences[few], int(pairs[few].max()), both)
+    if len(many):
+        found[many] = _as_far(differences[many], drawn_flips(differences.shape[1]), both)
+    return found
+
+
+def _enumerated(differences: Floats, pairs: int, both: bool) -> Floats:
+    # Pairs without a difference are the same flipped, and those that differ come to the front.
+    front = np.argsort(differences == 0, axis=1, kind="stable")[:, :pairs]
+    own = np.take_along_axis(differences, front, axis=1)
+    return _as_far(own, every_flip(pairs), both)
+
+
+def _as_far(differences: Floats, flips: NDArray[np.int8], both: bool) -> Floats:
+    """The share of flips whose sums are at least as far out as what was seen, or as low."""
+    seen = differences.sum(axis=1, keepdims=True)
+    # A sum that differs by rounding alone is as far out.
+    margin = SAME * np.abs(differences).sum(axis=1, keepdims=True)
+    count = np.zeros(len(differences))
+    for _, sums in products(differences, flips):
+        far = np.abs(sums) >= np.abs(seen) - margin if both else sums <= seen + margin
+        count += far.sum(axis=1)
+    return count / len(flips)
+
+
+def conversations_needed(strategies: int, level: float = 0.05) -> int | None:
+    """From how many conversations on a strategy can be told from the reference at all.
+
+    With n conversations that all differ one way, the two-sided p is 2 / 2**n, and Holm's correction
+    multiplies it by the number of strategies.
+
+    Parameters
+    ----------
+    strategies
+        How many are compared with the reference.
+    level
+        What the adjusted p has to stay below.
+
+    Returns
+    -------
+    int or None
+        None where so many strategies are compared that no number of conversations is enough, as p
+        is never told finer than one over all flips.
+
+    Examples
+    --------
+    >>> [conversations_needed(strategies) for strategies in (1, 7, 30, 500)]
+    [6, 9, 11, None]
+    """
+    if strategies >= level * (FLIPS + 1):
+        return None
+    pairs = 1
+    while strategies * 2 / 2**pairs >= level:
+        pairs += 1
+    return pairs
+
+
+@lru_cache(maxsize=EXACT)
+def every_flip(pairs: int) -> NDArray[np.int8]:
+    """All ways to flip so many pairs; ways by pairs, 1 or -1."""
+    ways = np.arange(2**pairs)[:, None] >> np.arange(pairs)
+    return np.where(ways & 1, -1, 1).astype(np.int8)
+
+
+@lru_cache(maxsize=8)
+def drawn_flips(pairs: int) -> NDArray[np.int8]:
+    """What was seen, and flips of so many pairs as they are drawn; ways by pairs, 1 or -1."""
+    source = np.random.PCG64(stream(0, "flips", pairs).getrandbits(128))
+    words = -(-FLIPS * pairs // 64)
+    raw = np.atleast_1d(source.random_raw(words)).astype("<u8").view(np.uint8)
+    bits = np.unpackbits(raw)[: FLIPS * pairs].reshape(FLIPS, pairs)
+    flips = np.ones((FLIPS + 1, pairs), np.int8)
+    # The first is what was seen: nothing is flipped.
+    flips[1:] -= 2 * bits.view(np.int8)
+    return flips
+
+
+# Non-inferiority: whether a strategy is no worse than the reference, up to a margin.
+
+# One-sided, as is the end of an interval of 95 %.
+ALPHA = 0.025
+
+
+def no_worse(
+    better: Better, margin: float, estimations: list[Estimation], pairs: Pairs
+) -> list[bool | None]:
+    """Say of each strategy whether it is worse by less than a margin.
+
+    The worse end of its 95 % interval has to lie within the margin (Piaggio and others 2012, JAMA
+    308:2594). With 6 to 9 conversations, where there is no interval, the differences less the
+    margin are tested by all flips of their signs, one-sided at 2.5 %.
+
+    Parameters
+    ----------
+    better
+        Which direction of the metric is good.
+    margin
+        By how much it may be worse: in the metric's unit, or as a share of the reference for a
+        ratio.
+    estimations, pairs
+        Of the strategies.
+
+    Returns
+    -------
+    list
+        None where it cannot be said: with fewer than 6 conversations, whatever they show, and of
+        metrics without a good direction.
+    """
+    excess = _excess(better, margin, estimations, pairs)
+    chances = one_sided(excess)
+    found: list[bool | None] = []
+    for own, count, p in zip(estimations, pairs.both.sum(axis=1), chances, strict=True):
+        worst = own.high if better == "lower" else own.low
+        if better == "neither" or own.estimate is None or count < FEWEST_PAIRS:
+            found.append(None)
+        elif worst is not None:
+            same = 1.0 if own.kind == "ratio" else 0.0
+            found.append((worst - same) * (1 if better == "lower" else -1) < margin)
+        elif count < bootstrap.FEWEST:
+            found.append(bool(p <= ALPHA))
+        else:
+            found.append(None)
+    return found
+
+
+def _excess(better: Better, margin: float, estimations: list[Estimation], pairs: Pairs) -> Floats:
+    """By how much each conversation is worse than the margin allows; below 0 if it is not."""
+    ratio = np.array([own.kind == "ratio" for own in estimations])[:, None]
+    sign = -1.0 if better == "higher" else 1.0
+    allowed = margin * np.where(ratio, np.abs(pairs.theirs), 1.0)
+    with np.errstate(invalid="ignore"):
+        excess = sign * pairs.differences - allowed
+        sizes = np.maximum(np.abs(pairs.ours), np.abs(pairs.theirs)) + allowed
+        some = pairs.both & np.isfinite(excess) & (np.abs(excess) > SAME * sizes)
+    found: Floats = np.where(some, excess, 0.0)
+    return found
+
+
+# Sizes of effects that need no unit: who wins how often, and by how much in rank.
+
+
+def rank_biserial(ranks: Floats) -> Floats:
+    """Ranks of the positive differences less those of the negative ones, over all ranks.
+
+    1 if all are positive, -1 if all are negative, 0 without any (Kerby 2014, Comprehensive
+    Psychology 3:1, for matched pairs).
+
+    Parameters
+    ----------
+    ranks
+        Signed ranks, strategies by conversations.
+
+    Examples
+    --------
+    >>> rank_biserial(np.array([[3.0, -1.0, 2.0, 0.0]])).round(3).tolist()
+    [0.667]
+    """
+    total = np.abs(ranks).sum(axis=1)
+    found: Floats = np.divide(ranks.sum(axis=1), total, out=np.zeros(len(ranks)), where=total > 0)
+    return found
+
+
+def mcnemar(only_ours: int, only_theirs: int) -> float:
+    """The exact two-sided p of McNemar's test, on pairs of yes and no.
+
+    Pairs are taken for independent of each other, which facts of one conversation are not: a check
+    beside the sign-flip, never instead of it (McNemar 1947, Psychometrika 12:153).
+
+    Parameters
+    ----------
+    only_ours, only_theirs
+        Pairs that are yes under the one strategy alone, and under the other alone.
+
+    Examples
+    --------
+    >>> mcnemar(1, 5), mcnemar(3, 3)
+    (0.21875, 1.0)
+    """
+    pairs = only_ours + only_theirs
+    ways, tail = 1, 0
+    for heads in range(min(only_ours, only_theirs) + 1):
+        tail += ways
+        ways = ways * (pairs - heads) // (heads + 1)
+    # Of whole numbers: a float holds less than 2**1024. What is too small for one is not told as 0.
+    return min(1.0, max(float_info.min, 2 * tail / (1 << pairs)))
+
+
+# Many comparisons: what of them would look like a difference by chance alone.
+
+
+def holm(chances: Sequence[float | None]) -> list[float | None]:
+    """Adjust p values so that all that stay below 5 % are right together, 95 times in 100.
+
+    The smallest is multiplied by their number, the next by one less, and so on; none may come out
+    smaller than one before it (Holm 1979, Scandinavian Journal of Statistics 6:65).
+
+    Parameters
+    ----------
+    chances
+        The p values of a family; None where nothing was tested, which counts for nothing.
+
+    Examples
+    --------
+    >>> holm([0.01, 0.04, None, 0.03])
+    [0.03, 0.06, None, 0.06]
+    """
+    order = _ascending(chances)
+    found: list[float | None] = [None] * len(chances)
+    largest = 0.0
+    for rank, (p, place) in enumerate(order):
+        largest = max(largest, min(1.0, p * (len(order) - rank)))
+        found[place] = largest
+    return found
+
+
+def benjamini_hochberg(chances: Sequence[float | None]) -> list[float | None]:
+    """Adjust p values so that of all that stay below 5 %, one in twenty is wrong on the average.
+
+    Each is multiplied by their number over its rank; none may come out larger than one after it
+    (Benjamini and Hochberg 1995, Journal of the Royal Statistical Society B 57:289).
+
+    Examples
+    --------
+    >>> benjamini_hochberg([0.01, 0.04, None, 0.03])
+    [0.03, 0.04, None, 0.04]
+    """
+    order = _ascending(chances)
+    found: list[float | None] = [None] * len(chances)
+    smallest = 1.0
+    for rank in range(len(order), 0, -1):
+        p, place = order[rank - 1]
+        smallest = min(smallest, p * (len(order) / rank))
+        found[place] = smallest
+    return found
+
+
+def _ascending(chances: Sequence[float | None]) -> list[tuple[float, int]]:
+    return sorted((p, place) for place, p in enumerate(chances) if p is not None)
+
+
+# Facts that one strategy forgot and the other did not: a check on what conversations say.
+
+_TABLE = "facts"
+
+
+@dataclass(frozen=True)
+class Discordance:
+    """Facts that were needed, by whether each of two strategies had forgotten them.
+
+    Parameters
+    ----------
+    facts, conversations
+        How many there are, and in how many conversations.
+    subject, reference
+        How many the subject alone had forgotten at any call that needed them, and the reference
+        alone.
+    p
+        Of McNemar's exact test, which takes facts for independent of each other: too small where
+        facts of a conversation stand or fall together.
+    correlation
+        How much they do: the intraclass correlation of the differences, from 0 to 1.
+    detectable
+        The smallest difference of shares that so many facts could have shown, that correlation
+        taken into account; None where there are too few.
+    """
+
+    facts: int
+    conversations: int
+    subject: int
+    reference: int
+    p: float
+    correlation: float
+    detectable: float | None
+
+
+def discordance(subject: Row, reference: Row) -> Discordance | None:
+    """Compare two strategies fact by fact.
+
+    Parameters
+    ----------
+    subject, reference
+        Rows over the same cases, with their tables of facts.
+
+    Returns
+    -------
+    Discordance or None
+        None where no fact was needed in both, or no table of facts was stored. Of a conversation
+        with several seeds the first is taken.
+    """
+    ours, theirs = (_first_of_each(row) for row in (subject, reference))
+    differences = {}
+    for conversation, run in ours.items():
+        mine, yours = _missed(run), _missed(theirs[conversation])
+        found = [mine[fact] - yours[fact] for fact in mine if fact in yours]
+        if found:
+            differences[conversation] = found
+    groups = list(differences.values())
+    facts = sum(map(len, groups))
+    if not facts:
+        return None
+    worse, better = (sum(group.count(sign) for group in groups) for sign in (1, -1))
+    alike = correlation(groups)
+    pairs = effective(facts, len(groups), alike)
+    least = smallest_share(pairs, (worse + better) / facts)
+    return Discordance(
+        facts, len(groups), worse, better, mcnemar(worse, better), round(alike, 9), least
+    )
+
+
+def correlation(groups: Sequence[Sequence[float]]) -> float:
+    """The intraclass correlation of values in groups, one-way, from 0 to 1.
+
+    The estimate by the analysis of variance (Donner 1986, International Statistical Review 54:67);
+    below 0 it is taken for 0.
+
+    Examples
+    --------
+    >>> correlation([[1, 1, 1], [0, 0, 0]]), correlation([[1, 0], [0, 1]])
+    (1.0, 0.0)
+    """
+    sizes = np.array([len(group) for group in groups], np.float64)
+    count, total = len(groups), sizes.sum()
+    if count < 2 or total == count:
+        return 0.0
+    means = np.array([np.mean(group) for group in groups])
+    middle = (sizes * means).sum() / total
+    between = (sizes * (means - middle) ** 2).sum() / (count - 1)
+    pairs = zip(groups, means, strict=True)
+    within = sum(((np.array(group) - mean) ** 2).sum() for group, mean in pairs) / (total - count)
+    size = (total - (sizes**2).sum() / total) / (count - 1)
+    spread = between + (size - 1) * within
+    return float(max(0.0, (between - within) / spread)) if spread > 0 else 0.0
+
+
+def _first_of_each(row: Row) -> dict[tuple[str, str], Run]:
+    found: dict[tuple[str, str], Run] = {}
+    runs: dict[Case, Run] = {case_of(run): run for run in row.runs}
+    for case in sorted(runs):
+        found.setdefault(case[:2], runs[case])
+    return found
+
+
+def _missed(run: Run) -> dict[str, int]:
+    """Of each fact that was needed, whether it was gone at a call that needed it."""
+    table = run.rows.get(_TABLE)
+    if not table:
+        return {}
+    columns = (table[name] for name in ("fact", "needs", "first_missed"))
+    return {
+        fact: int(missed > 0) for fact, needs, missed in zip(*columns, strict=True) if needs > 0
+    }

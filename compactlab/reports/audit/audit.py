@@ -1,0 +1,133 @@
+"""Holds the cache model against what was recorded: what was expected, what happened, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from compactlab.reports.audit.churning import Session, churn_of, halvings
+from compactlab.reports.audit.forecast import Forecast, forecasts
+from compactlab.reports.audit.inquest import Charge, Finding, Ground, by_pattern, inquest
+from compactlab.reports.audit.sizes import Key, exchanges
+from compactlab.reports.audit.tally import Pair, Rebuilds, Tally, causes, input_costs, tally
+from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.models.model import Model, find_model
+from compactlab.sim.replay.client import Churn
+
+__all__ = [
+    "Audited",
+    "Charge",
+    "Churn",
+    "Finding",
+    "Forecast",
+    "Ground",
+    "Key",
+    "Pair",
+    "Rebuilds",
+    "Tally",
+    "audit",
+    "causes",
+    "churn_of",
+    "halvings",
+    "input_costs",
+    "name_by_pattern",
+    "sessions_of",
+]
+
+
+@dataclass(frozen=True)
+class Audited:
+    """The audit of one recording.
+
+    Parameters
+    ----------
+    findings
+        Its calls, with prompts as large as recorded.
+    recorded, rebuilt
+        What it comes to with prompts of the recorded size, and of the size that the text gives.
+    left_out
+        Calls whose model is not known, by its name.
+    repeated
+        Calls that stand in another recording as well and were counted there.
+    """
+
+    findings: Session
+    recorded: Tally
+    rebuilt: Tally
+    left_out: dict[str, int]
+    repeated: int = 0
+
+    @property
+    def client(self) -> str:
+        """The format of its log."""
+        return self.recorded.client
+
+    @property
+    def keys(self) -> Iterator[Key]:
+        """What names its calls, wherever they stand; those without a time cannot be told."""
+        exchanges = (finding.forecast.exchange for finding in self.findings)
+        return (exchange.key for exchange in exchanges if exchange.answer.time)
+
+    def bare(self) -> Audited:
+        """This audit without what was said: little to keep, where there are many."""
+        return replace(self, findings=tuple(finding.bare() for finding in self.findings))
+
+
+def audit(
+    conversation: Conversation,
+    find: Callable[[str], Model] = find_model,
+    counted: Collection[Key] = (),
+) -> Audited | None:
+    """Hold the model against one recording.
+
+    Parameters
+    ----------
+    conversation
+        The recording.
+    find
+        Finds a model by its recorded name.
+    counted
+        Calls that were counted already, by their keys: a session that was resumed may begin with
+        a copy of what it goes on from. They are played back with the others, and left out of all
+        figures.
+
+    Returns
+    -------
+    Audited or None
+        None, if no call of a known model has recorded usage, or all were counted already.
+    """
+    every = list(inquest(forecasts(conversation, "recorded", find)))
+    known = {finding.forecast.exchange.answer.id for finding in every}
+    found = [each for each in every if each.forecast.exchange.key not in counted]
+    left_out: dict[str, int] = {}
+    for exchange in exchanges(conversation):
+        if exchange.answer.id not in known:
+            name = exchange.call.model
+            left_out[name] = left_out.get(name, 0) + 1
+    if not found:
+        return None
+    rebuilt = [
+        each
+        for each in inquest(forecasts(conversation, "rebuilt", find))
+        if each.forecast.exchange.key not in counted
+    ]
+    name, client = conversation.id, conversation.format
+    tallies = tally(name, client, found), tally(name, client, rebuilt)
+    return Audited(found, *tallies, left_out, len(every) - len(found))
+
+
+def name_by_pattern(audits: Iterable[Audited]) -> list[Audited]:
+    """Name what only the sessions of a client together tell; see :func:`by_pattern`."""
+    audits = list(audits)
+    for client in {each.client for each in audits}:
+        own = [index for index, each in enumerate(audits) if each.client == client]
+        named = iter(by_pattern([f for index in own for f in audits[index].findings]))
+        for index in own:
+            findings = tuple(next(named) for _ in audits[index].findings)
+            audits[index] = replace(audits[index], findings=findings)
+    return audits
+
+
+def sessions_of(client: str, audits: Sequence[Audited]) -> list[Session]:
+    """The sessions of one client."""
+    return [each.findings for each in audits if each.client == client]

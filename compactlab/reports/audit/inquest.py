@@ -1,0 +1,248 @@
+"""Why tokens were uncached, after the fact: every recorded one gets a cause, or is unexplained."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from math import exp, fsum, lgamma, log, log1p
+from typing import Literal, NamedTuple
+
+from compactlab.reports.audit.forecast import Forecast
+from compactlab.reports.audit.sizes import REBUILD, Exchange
+
+# What a log itself says before a call that may cost it what was stored, whatever one expected.
+#
+# A forecast weighs such signs, and may be wrong; so whether a loss follows from the log is asked
+# of the log alone, and not of the forecast.
+
+
+class Signs:
+    """Reads the signs of one recording, call by call."""
+
+    def __init__(self) -> None:
+        self._last: Exchange | None = None
+        self._model = self._ttl = ""
+        self._images = self._thought = False
+
+    def of(self, forecast: Forecast) -> list[str]:
+        """The causes that the log speaks of, the gravest first; none for a first call."""
+        exchange, last = forecast.exchange, self._last
+        if last is None:
+            return []
+        call, before = exchange.call, last.call
+        lifetime = forecast.model.policy.lifetime(self._ttl) if forecast.model.policy else 0.0
+        smaller = exchange.usage.prompt < last.usage.prompt
+        strips = forecast.model.strips_thinking and exchange.opens_turn and self._thought
+        signs = {
+            "compaction": exchange.compacted is not None,
+            "model_switch": forecast.model.name != self._model,
+            "client_upgrade": _differ(call.version, before.version),
+            "ttl_expired": exchange.time - last.time > lifetime,
+            "settings_changed": _differ(call.thinking, before.thinking)
+            or call.skill != before.skill
+            or (_shows(exchange) and not self._images),
+            "rewind": exchange.rewound,
+            "thinking_strip": strips,
+            "history_edit": smaller,
+        }
+        return [cause for cause, told in signs.items() if told]
+
+    def keep(self, forecast: Forecast) -> None:
+        """Go on to the next call."""
+        exchange = forecast.exchange
+        self._last, self._model = exchange, forecast.model.name
+        self._ttl = exchange.call.ttl or self._ttl
+        self._images |= _shows(exchange)
+        if exchange.opens_turn:
+            self._thought = False
+        self._thought |= any(part.type == "thinking" for part in exchange.answer.parts)
+
+
+def _differ(one: str, other: str) -> bool:
+    """Whether two settings differ, as far as both were told."""
+    return bool(one and other) and one != other
+
+
+def _shows(exchange: Exchange) -> bool:
+    """Whether an image came before a call."""
+    return any(part.type == "image" for message in exchange.arrived for part in message.parts)
+
+
+# Why tokens were fresh, after the fact: every recorded one gets a cause, or is unexplained.
+#
+# A forecast may look only at what came before a call. Here everything may be looked at, what was
+# read of the cache above all: it tells how far the prompt was still the one that had been stored.
+
+Ground = Literal["log", "read", "pattern", "none"]
+"""What a cause stands on: what the log says, what was read, when such losses happen; nothing."""
+
+# Recorded totals of one stored prefix differ by as much, for what stands behind the last mark.
+_SLACK = 64
+# A loss by chance does not care who has spoken; below this probability it was not chance.
+_CHANCE = 1e-3
+# Causes of a forecast that do not tell why anything was lost.
+_NO_REASON = ("append", "grid", "unexplained")
+_GRID = 256  # tokens that a cache with a grid of 128 leaves out at most, and the odd one more
+
+
+class Charge(NamedTuple):
+    """Fresh tokens with their cause, and what that stands on."""
+
+    cause: str
+    tokens: int
+    ground: Ground
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What was found out about one recorded call.
+
+    Parameters
+    ----------
+    forecast
+        What was expected of it.
+    lost
+        Tokens that the call before had left in the cache and that were not read, as many as the
+        prompt still has; 0 where there is no call before.
+    charges
+        All its fresh tokens.
+    """
+
+    forecast: Forecast
+    lost: int
+    charges: tuple[Charge, ...]
+
+    @property
+    def read(self) -> int:
+        """Tokens that were read."""
+        return self.forecast.exchange.usage.cache_read
+
+    @property
+    def fresh(self) -> int:
+        """Tokens that were not."""
+        return self.forecast.exchange.usage.prompt - self.read
+
+    @property
+    def expected_lost(self) -> int:
+        """Tokens that were expected to be lost."""
+        forecast = self.forecast
+        return max(0, min(forecast.had, forecast.prompt) - forecast.read)
+
+    @property
+    def follows(self) -> bool:
+        """Whether its causes follow from something in the log."""
+        return all(charge.ground == "log" for charge in self.charges)
+
+    def bare(self) -> Finding:
+        """This finding without what was said in its call."""
+        forecast = self.forecast
+        return replace(self, forecast=replace(forecast, exchange=forecast.exchange.bare()))
+
+
+def _lost(forecast: Forecast) -> int:
+    exchange = forecast.exchange
+    return max(0, min(forecast.before, exchange.cached) - exchange.usage.cache_read)
+
+
+def inquest(forecasts: Iterable[Forecast]) -> Iterator[Finding]:
+    """Find out about every call of one recording, in order."""
+    memory = _Memory()
+    for forecast in forecasts:
+        yield memory.find(forecast)
+        memory.keep(forecast)
+
+
+@dataclass
+class _Memory:
+    """Where what this session stored ends, and the calls before."""
+
+    ends: set[int] = field(default_factory=set)
+    signs: Signs = field(default_factory=Signs)
+    last: Forecast | None = None
+
+    def find(self, forecast: Forecast) -> Finding:
+        exchange = forecast.exchange
+        read, whole = exchange.usage.cache_read, exchange.usage.prompt
+        fresh = whole - read
+        if not forecast.before:
+            cause = "cold_start" if self.last is None else "model_switch"
+            return Finding(forecast, 0, (Charge(cause, fresh, "log"),))
+        lost = _lost(forecast)
+        if exchange.compacted is not None:
+            return Finding(forecast, lost, (Charge("compaction", fresh, "log"),))
+        charges = [Charge("append", fresh - lost, "log")] if fresh > lost else []
+        if lost:
+            cause, ground = self._why(forecast, lost)
+            charges.append(Charge(cause, lost, ground))
+        return Finding(forecast, lost, tuple(charges))
+
+    def _why(self, forecast: Forecast, lost: int) -> tuple[str, Ground]:
+        exchange, read = forecast.exchange, forecast.exchange.usage.cache_read
+        grid = not exchange.usage.cache_write and not exchange.call.ttl
+        if grid and lost <= _GRID:
+            return "grid", "log"
+        expected = {k: n for k, n in forecast.causes.items() if k not in _NO_REASON}
+        if expected and 2 * sum(expected.values()) >= lost:
+            return max(expected, key=lambda cause: expected[cause]), "log"
+        told = self.signs.of(forecast)
+        if told:
+            return told[0], "log"
+        if read and grid:
+            return "eviction", "read"
+        if abs(read - forecast.system) <= _SLACK or self._ends_at(read):
+            return "history_edit", "read"
+        return ("system_changed", "read") if read else ("unexplained", "none")
+
+    def _ends_at(self, read: int) -> bool:
+        return any(abs(end - read) <= _SLACK for end in self.ends)
+
+    def keep(self, forecast: Forecast) -> None:
+        usage = forecast.exchange.usage
+        if forecast.exchange.compacted is not None:
+            self.ends.clear()
+        self.ends |= {usage.cache_read, usage.prompt - usage.uncached} - {0}
+        self.signs.keep(forecast)
+        self.last = forecast
+
+
+def by_pattern(findings: list[Finding]) -> list[Finding]:
+    """Name what was lost whole, of one client, if it happens when a person speaks and only then.
+
+    A provider that drops an entry, or routes a request elsewhere, does not know who has spoken. So
+    if such losses keep to new turns as chance would not have it, the client has changed its prompt
+    from the front on.
+    """
+    warm = [f for f in findings if f.forecast.before >= REBUILD and f.expected_lost < REBUILD]
+    opening = [f for f in warm if f.forecast.exchange.opens_turn]
+    bare = [f for f in warm if any(c.cause == "unexplained" for c in f.charges)]
+    hits = sum(f.forecast.exchange.opens_turn for f in bare)
+    share = len(opening) / len(warm) if warm else 1.0
+    if not bare or chance(hits, len(bare), share) >= _CHANCE:
+        return findings
+    return [_named(f) if f.forecast.exchange.opens_turn else f for f in findings]
+
+
+def chance(hits: int, of: int, share: float) -> float:
+    """Probability of at least so many hits, if each comes with such a probability by itself.
+
+    Examples
+    --------
+    >>> round(chance(2, 2, 0.5), 9), round(chance(3_000, 6_000, 0.5), 3)
+    (0.25, 0.505)
+    """
+    if not 0 < share < 1:
+        return float(share >= 1 or not hits)
+    # By logarithms: the binomial coefficients of some thousand calls are no numbers any more.
+    whole, yes, no = lgamma(of + 1), log(share), log1p(-share)
+    return fsum(
+        exp(whole - lgamma(k + 1) - lgamma(of - k + 1) + k * yes + (of - k) * no)
+        for k in range(hits, of + 1)
+    )
+
+
+def _named(finding: Finding) -> Finding:
+    charges = tuple(
+        Charge("system_changed", c.tokens, "pattern") if c.cause == "unexplained" else c
+        for c in finding.charges
+    )
+    return Finding(finding.forecast, finding.lost, charges)

@@ -1,0 +1,167 @@
+"""What an audit of some sessions comes to: totals, errors, rebuilds, causes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from compactlab.reports.audit.forecast import Forecast
+from compactlab.reports.audit.inquest import Finding
+from compactlab.reports.audit.sizes import REBUILD
+from compactlab.sim.core.errors import ModelError
+from compactlab.sim.core.message import Usage
+from compactlab.sim.models.pricing import prices_of
+
+# A call is right within such a share of what was read.
+_NEAR = 0.05
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A figure as it was expected and as it was recorded."""
+
+    expected: float
+    recorded: float
+
+    @property
+    def error(self) -> float | None:
+        """By what share the expected one is off; None where nothing was recorded."""
+        return self.expected / self.recorded - 1 if self.recorded else None
+
+    def __add__(self, other: Pair) -> Pair:
+        return Pair(self.expected + other.expected, self.recorded + other.recorded)
+
+
+@dataclass(frozen=True)
+class Rebuilds:
+    """Calls that lost 4,000 tokens or more of what the call before had left in the cache.
+
+    Parameters
+    ----------
+    recorded
+        How many there were.
+    follow
+        How many of them follow from something in the log.
+    found
+        How many of those were expected.
+    invented
+        How many were expected and did not happen.
+    """
+
+    recorded: int = 0
+    follow: int = 0
+    found: int = 0
+    invented: int = 0
+
+    def __add__(self, other: Rebuilds) -> Rebuilds:
+        return Rebuilds(
+            self.recorded + other.recorded,
+            self.follow + other.follow,
+            self.found + other.found,
+            self.invented + other.invented,
+        )
+
+
+@dataclass(frozen=True)
+class Tally:
+    """What the audit of a session, or of several, comes to.
+
+    Parameters
+    ----------
+    name
+        The session.
+    client
+        The format of its log.
+    calls
+        Counted calls.
+    prompt, read, written, cost
+        Tokens of prompts, tokens read, tokens not read (where writes are billed: those written),
+        and dollars of input. Cost is None where a price is not known.
+    exact, near
+        Share of calls of which exactly so much was read as expected, and within 5 %.
+    rebuilds
+        Of the recorded rebuilds, how many were expected.
+    prompt_error
+        Median of how far a prompt's size was off, as a share; the first call's sets the scale and
+        is left out.
+    """
+
+    name: str
+    client: str
+    calls: int
+    prompt: Pair
+    read: Pair
+    written: Pair
+    cost: Pair | None
+    exact: float
+    near: float
+    rebuilds: Rebuilds
+    prompt_error: float
+
+
+def tally(name: str, client: str, findings: Sequence[Finding]) -> Tally:
+    """Add up the calls of one session."""
+    forecasts = [finding.forecast for finding in findings]
+    reads = [(f.read, f.exchange.usage.cache_read) for f in forecasts]
+    sizes = [abs(f.prompt / f.exchange.usage.prompt - 1) for f in forecasts[1:]]
+    calls = len(findings)
+    return Tally(
+        name,
+        client,
+        calls,
+        Pair(sum(f.prompt for f in forecasts), sum(f.exchange.usage.prompt for f in forecasts)),
+        Pair(sum(one for one, _ in reads), sum(other for _, other in reads)),
+        Pair(sum(f.fresh for f in forecasts), sum(f.fresh for f in findings)),
+        _cost(forecasts),
+        sum(one == other for one, other in reads) / calls,
+        sum(abs(one - other) <= _NEAR * other for one, other in reads) / calls,
+        _rebuilds(findings),
+        median(sizes) if sizes else 0.0,
+    )
+
+
+def _rebuilds(findings: Iterable[Finding]) -> Rebuilds:
+    total = Rebuilds()
+    for finding in findings:
+        happened = finding.lost >= REBUILD
+        expected = finding.expected_lost >= REBUILD
+        follows = happened and finding.follows
+        total += Rebuilds(happened, follows, follows and expected, expected and not happened)
+    return total
+
+
+def _cost(forecasts: Sequence[Forecast]) -> Pair | None:
+    total = Pair(0.0, 0.0)
+    try:
+        for forecast in forecasts:
+            total += Pair(*input_costs(forecast))
+    except ModelError:
+        return None
+    return total
+
+
+def input_costs(forecast: Forecast) -> tuple[float, float]:
+    """Dollars of a call's input, as expected and as recorded.
+
+    Raises
+    ------
+    ModelError
+        If a price is not known.
+    """
+    usage, lookup = forecast.exchange.usage, forecast.lookup
+    rates = prices_of(forecast.model).rates(forecast.exchange.time, usage.prompt)
+    written = min(forecast.fresh, lookup.write_5m + lookup.write_1h)
+    hour = min(written, lookup.write_1h)
+    expected = Usage(forecast.fresh - written, forecast.read, written - hour, hour)
+    recorded = Usage(usage.uncached, usage.cache_read, usage.cache_write_5m, usage.cache_write_1h)
+    return rates.cost(expected), rates.cost(recorded)
+
+
+def causes(findings: Iterable[Finding]) -> dict[tuple[str, str], int]:
+    """Recorded fresh tokens by cause and by what that stands on, most first."""
+    total: dict[tuple[str, str], int] = {}
+    for finding in findings:
+        for cause, tokens, ground in finding.charges:
+            total[cause, ground] = total.get((cause, ground), 0) + tokens
+    return dict(sorted(total.items(), key=lambda item: (-item[1], item[0])))

@@ -1,0 +1,374 @@
+"""A match: one strategy compared with another, over the conversations that both had."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from typing import Any
+
+from compactlab.reports.analysis.comparison import (
+    Comparison,
+    Kind,
+    Row,
+    compare,
+    comparisons,
+    kind_of,
+    label,
+)
+from compactlab.reports.analysis.contrast import PRIMARY, Contrast, contrasts
+from compactlab.reports.analysis.tests import benjamini_hochberg, holm
+from compactlab.reports.gate.rules import bare
+from compactlab.reports.render.text import clean, counted, enumerated, listed, shorten
+from compactlab.sim.core.errors import UsageError, unknown
+from compactlab.sim.experiment.results import Results
+from compactlab.sim.experiment.run import Run
+from compactlab.sim.metrics import METRICS
+
+# Which strategy of a store is held against which of another.
+
+
+@dataclass(frozen=True)
+class Pairing:
+    """Strategies of two stores, side by side.
+
+    Parameters
+    ----------
+    pairs
+        Specs that are held against each other.
+    before, after
+        Specs for which there is none on the other side.
+    """
+
+    pairs: tuple[tuple[str, str], ...]
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, before: Sequence[str], after: Sequence[str]) -> Pairing:
+        """Pair strategies with themselves, and those whose parameters have changed by their names.
+
+        Parameters
+        ----------
+        before, after
+            Specs of the two stores.
+
+        Examples
+        --------
+        >>> Pairing.of(["keep_all()", "cut(most=3)"], ["cut(most=5)", "keep_all()"]).pairs
+        (('keep_all()', 'keep_all()'), ('cut(most=3)', 'cut(most=5)'))
+        """
+        if len(before) == len(after) == 1:
+            return cls(((before[0], after[0]),))
+        same = [(spec, spec) for spec in before if spec in after]
+        gone = [spec for spec in before if spec not in after]
+        new = [spec for spec in after if spec not in before]
+        changed = list(_changed(gone, new))
+        paired = {spec for pair in changed for spec in pair}
+        left = (tuple(spec for spec in specs if spec not in paired) for specs in (gone, new))
+        return cls((*same, *changed), *left)
+
+
+def _changed(gone: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Those of which there is one of a name on each side: of several, nobody knows which is it."""
+    for spec in gone:
+        ours = [each for each in gone if bare(each) == bare(spec)]
+        theirs = [each for each in new if bare(each) == bare(spec)]
+        if len(ours) == len(theirs) == 1:
+            yield spec, theirs[0]
+
+
+# A match: one strategy held against another, over the conversations that both had.
+
+
+@dataclass(frozen=True)
+class Match:
+    """Two strategies, or one in two stores, on the same conversations.
+
+    Parameters
+    ----------
+    comparison
+        That they stand in.
+    subject, reference
+        Who is looked at, and against whom.
+    contrasts
+        The difference in each metric, by its name.
+    """
+
+    comparison: Comparison
+    subject: Row
+    reference: Row
+    contrasts: Mapping[str, Contrast]
+
+
+def within(results: Results, names: Sequence[str]) -> list[Match]:
+    """Hold strategies of one store against the first of them.
+
+    Parameters
+    ----------
+    results
+        The store.
+    names
+        Labels, specs, names without fields, or patterns of them; the first is the reference.
+
+    Raises
+    ------
+    UsageError
+        If a name fits no strategy, or there are fewer than two.
+    """
+    specs = list(dict.fromkeys(spec for name in names for spec in chosen(results, name)))
+    if len(specs) < 2:
+        raise UsageError(f"one strategy cannot be compared: {', '.join(names)} names no other")
+    kept = replace(results, runs=[run for run in results.runs if run.strategy in specs])
+    found: list[Match] = []
+    for comparison in comparisons(kept):
+        reference = next((row for row in comparison.rows if row.spec == specs[0]), None)
+        if reference is not None and len(comparison.rows) > 1:
+            found += _against(comparison, reference)
+    if not found:
+        raise UsageError("they have no conversation in common that went well under both")
+    return found
+
+
+def between(
+    first: tuple[str, Results],
+    others: Sequence[tuple[str, Results]],
+    names: Sequence[str],
+    *,
+    windows: bool = True,
+) -> tuple[list[Match], list[str]]:
+    """Hold strategies of some stores against themselves in the first store.
+
+    Parameters
+    ----------
+    first
+        What the reference is called, and its results.
+    others
+        The others.
+    names
+        Which strategies; all if there are none. One whose parameters have changed is held against
+        the one of its name; where each store has one strategy alone, these are compared.
+    windows
+        Whether only what was under the same window is compared.
+
+    Returns
+    -------
+    tuple
+        The matches, and what could not be compared, a sentence each.
+
+    Raises
+    ------
+    UsageError
+        If they have nothing in common.
+    """
+    found: list[Match] = []
+    lonely: list[str] = []
+    for other in others:
+        found += _between(first, other, names, lonely, windows=windows)
+    if not found:
+        raise UsageError(
+            "the stores have no strategy in common that went well over the same conversation, "
+            f"model, window and summariser: {'; '.join(map(_held, (first, *others)))}"
+        )
+    return _adjusted(found), list(dict.fromkeys(lonely))
+
+
+def _held(store: tuple[str, Results]) -> str:
+    name, results = store
+    labels = dict.fromkeys(label(results, run.strategy) for run in results.runs if run.strategy)
+    kinds = dict.fromkeys(run.summarizer for run in results.runs if run.summarizer)
+    return f"{name} has {enumerated(list(labels), 6)} with summaries by {listed(list(kinds))}"
+
+
+def chosen(results: Results, name: str) -> list[str]:
+    """The specs that a name stands for.
+
+    Parameters
+    ----------
+    results
+        Where they are looked up.
+    name
+        A spec, a label, the name without fields, or a pattern with ``*``.
+
+    Raises
+    ------
+    UsageError
+        If there is none.
+    """
+    specs = list(dict.fromkeys(run.strategy for run in results.runs if run.strategy))
+    labels = {spec: label(results, spec) for spec in specs}
+    ways = (
+        [spec for spec in specs if name in (spec, labels[spec])],
+        [spec for spec in specs if spec.partition("(")[0] == name and " + " not in spec],
+        [spec for spec in specs if fnmatchcase(labels[spec], name) or fnmatchcase(spec, name)],
+    )
+    for found in ways:
+        if found:
+            return found
+    raise UsageError(unknown("strategy", name, sorted(labels.values())))
+
+
+def _between(
+    first: tuple[str, Results],
+    other: tuple[str, Results],
+    names: Sequence[str],
+    lonely: list[str],
+    *,
+    windows: bool,
+) -> Iterator[Match]:
+    (ours, a), (theirs, b) = first, other
+    held, new = _by_kind(a, windows=windows), _by_kind(b, windows=windows)
+    wanted = _wanted(a, b, names)
+    for kind in (kind for kind in held if kind in new):
+        sides = ([s for s in side[kind] if wanted is None or s in wanted] for side in (held, new))
+        pairing = Pairing.of(*sides)
+        lonely += (f"Only in {ours}: {label(a, spec)}." for spec in pairing.before)
+        lonely += (f"Only in {theirs}: {label(b, spec)}." for spec in pairing.after)
+        for before, after in pairing.pairs:
+            was, is_ = f"{before} in {ours}", f"{after} in {theirs}"
+            old = [replace(run, strategy=was) for run in held[kind][before]]
+            now = [replace(run, strategy=is_) for run in new[kind][after]]
+            told = {was: f"{label(a, before)} in {ours}", is_: f"{label(b, after)} in {theirs}"}
+            both = Results([*old, *now], {**b.manifest, "strategies": told})
+            comparison = compare(both, (kind[0], old[0].window, kind[2]), both.runs)
+            reference = next((row for row in comparison.rows if row.spec == was), None)
+            if reference is not None:
+                yield from _against(comparison, reference)
+
+
+def _wanted(a: Results, b: Results, names: Sequence[str]) -> set[str] | None:
+    """The specs that names stand for, in either store."""
+    if not names:
+        return None
+    specs: set[str] = set()
+    for name in names:
+        found = []
+        for results in (a, b):
+            with suppress(UsageError):
+                found += chosen(results, name)
+        # That neither has it is told as one says it of the first.
+        specs |= set(found or chosen(a, name))
+    return specs
+
+
+def _by_kind(results: Results, *, windows: bool) -> dict[Kind, dict[str, list[Run]]]:
+    found: dict[Kind, dict[str, list[Run]]] = {}
+    for run in results.runs:
+        if run.status != "unreadable":
+            model, window, summarizer = kind_of(run)
+            kind = model, window if windows else 0, summarizer
+            found.setdefault(kind, {}).setdefault(run.strategy, []).append(run)
+    return found
+
+
+def _against(comparison: Comparison, reference: Row) -> Iterator[Match]:
+    measured = [name for name in METRICS if reference.figures[name] is not None]
+    primary = [name for name in PRIMARY if name in measured]
+    rest = [name for name in measured if name not in PRIMARY]
+    found = {**contrasts(comparison, reference, primary), **contrasts(comparison, reference, rest)}
+    for row in comparison.rows:
+        if row is not reference:
+            own = {name: found[row.spec, name] for name in measured}
+            yield Match(comparison, row, reference, own)
+
+
+def _adjusted(matches: list[Match]) -> list[Match]:
+    """Adjust over all matches together: each was one of many that were looked at."""
+    new: list[dict[str, Contrast]] = [dict(match.contrasts) for match in matches]
+    for name in PRIMARY:
+        held = [(own, own[name]) for own in new if name in own]
+        for (own, contrast), p in zip(held, holm([c.p for _, c in held]), strict=True):
+            own[name] = replace(contrast, adjusted=p)
+    rest = [(own, name) for own in new for name in own if name not in PRIMARY]
+    chances = benjamini_hochberg([own[name].p for own, name in rest])
+    for (own, name), p in zip(rest, chances, strict=True):
+        own[name] = replace(own[name], adjusted=p)
+    return [replace(match, contrasts=own) for match, own in zip(matches, new, strict=True)]
+
+
+# What makes two stores unlike, so that their figures must not be compared.
+
+# Entries of the manifest that must be the same, with what each is called.
+MUST_AGREE = {
+    "prices": "price list",
+    "tokenizer": "tokenizer",
+    "window": "window",
+    "loop": "closed loop",
+    "churn": "churn",
+    "own_models": "models of one's own",
+}
+CONVERSATIONS = "conversations"
+_SHOWN = 60
+
+
+def refuse_unlike(
+    first: tuple[str, Results], other: tuple[str, Results], despite: Collection[str] = ()
+) -> list[str]:
+    """Refuse stores whose figures do not measure the same thing, and say what differs.
+
+    Parameters
+    ----------
+    first, other
+        Two stores with what they are called.
+    despite
+        Entries of the manifest, see :data:`MUST_AGREE`, that may differ all the same.
+
+    Returns
+    -------
+    list of str
+        What differs and was let pass, a sentence each.
+
+    Raises
+    ------
+    UsageError
+        If they are unlike.
+    """
+    for name in despite:
+        if name not in MUST_AGREE:
+            raise UsageError(unknown("entry of a manifest", name, list(MUST_AGREE)))
+    (ours, a), (theirs, b) = first, other
+    found = {
+        key: f"{noun}: {_shown(a.manifest, key)} in {clean(ours)}, {_shown(b.manifest, key)} in "
+        f"{clean(theirs)}"
+        for key, noun in MUST_AGREE.items()
+        if a.manifest.get(key) != b.manifest.get(key)
+    }
+    told = [text for key, text in found.items() if key not in despite]
+    if changed := _changed_conversations(a, b):
+        told.append(f"{CONVERSATIONS}: {changed} of the same name but other content")
+    if told:
+        hint = sorted(key for key in found if key not in despite)
+        way = f" (--despite {' --despite '.join(hint)} compares them all the same)" if hint else ""
+        raise UsageError(f"{clean(ours)} and {clean(theirs)} are unlike in {'; '.join(told)}{way}")
+    return [f"They differ in the {text}." for text in found.values()]
+
+
+def _shown(manifest: Mapping[str, Any], key: str) -> str:
+    value = manifest.get(key)
+    if not value:
+        return "none"
+    text = value if isinstance(value, str) else json.dumps(value, sort_keys=True)
+    return shorten(clean(text), _SHOWN)
+
+
+def _changed_conversations(a: Results, b: Results) -> str:
+    """Conversations that both have, and that are not the same."""
+    known = {_id(run): run.digest for run in a.runs if run.digest}
+    odd = dict.fromkeys(
+        clean(run.conversation)
+        for run in b.runs
+        if run.digest and known.get(_id(run), run.digest) != run.digest
+    )
+    if not odd:
+        return ""
+    return f"{counted(len(odd), 'conversation')} ({_some(list(odd))})"
+
+
+def _some(names: Sequence[str]) -> str:
+    return listed([*names[:3], "others"] if len(names) > 3 else list(names))
+
+
+def _id(run: Any) -> tuple[str, str, int]:
+    return run.scenario, run.conversation, run.seed

@@ -1,0 +1,477 @@
+"""One compaction as it is shown, before and after, message by message."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from itertools import groupby
+
+from compactlab.reports.render.text import clean, counted, listed, shorten, show
+from compactlab.sim.experiment.compaction_diff import STILL, ends
+from compactlab.sim.experiment.run import Run
+from compactlab.sim.experiment.table import NO_ROWS, Rows
+
+# A message of a compaction as it is shown, or several that were put together.
+
+# Characters of a message that are shown, of its beginning and of its end: of one of the script, as
+# the store keeps it, and of one that the strategy wrote.
+_BRIEF, _LONG = (160, 80), (3_000, 1_000)
+_ID, _WHAT, _FACT = 32, 120, 200
+# Facts that no call needed, of which so many are told by name.
+_NAMED = 5
+_DEEDS = {
+    "kept": "stays",
+    "new": "new",
+    "gone": "cut",
+    "shortened": "cut short",
+    "changed": "changed",
+    "back": "put back",
+    "written": "written",
+}
+_STATES = {
+    "lost": "gone",
+    "retrievable": "gone, but it can be fetched again",
+    "stale": "only an older value is left",
+    "mutated": "its key is left without its value",
+    "conflict": "an older value stands beside it",
+}
+
+Said = Mapping[str, str]
+"""What messages that are not of the script say, by the names that the store has for them."""
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A fact that was forgotten.
+
+    Parameters
+    ----------
+    said
+        Key and value.
+    state
+        What is left of it, in words.
+    missed
+        The call that needed it and did not find it; 0: none.
+    """
+
+    said: str
+    state: str
+    missed: int
+
+    @property
+    def aside(self) -> str:
+        """What it says, and what is left of it, if anything is."""
+        return self.said if self.state == _STATES["lost"] else f"{self.said} ({self.state})"
+
+    @property
+    def told(self) -> str:
+        """What became of it, in words."""
+        return f"{self.state}; call {self.missed:,} needed it" if self.missed else self.state
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A message on one side, or several of one fate.
+
+    Parameters
+    ----------
+    fate
+        One of :data:`compactlab.sim.experiment.compaction_diff.FATES`.
+    count, tokens
+        How many messages, and their tokens on this side.
+    title
+        Which message it is: who says it, what it is made of, its id; or how many they are.
+    text
+        How it begins and ends; "" where that is not told.
+    facts, more
+        The facts that were lost with it, and how many more than those.
+    needed
+        How many of all these a later call needed and did not find.
+    """
+
+    fate: str
+    count: int
+    tokens: int
+    title: str
+    text: str = ""
+    facts: tuple[Fact, ...] = ()
+    more: int = 0
+    needed: int = 0
+
+    @property
+    def missed(self) -> tuple[Fact, ...]:
+        """Those of its facts that a later call needed and did not find."""
+        return tuple(fact for fact in self.facts if fact.missed)
+
+    @property
+    def others(self) -> str:
+        """The other facts that were lost with it, in a line; "" if there are none."""
+        rest = [fact for fact in self.facts if not fact.missed]
+        told = [fact.aside for fact in rest[:_NAMED]]
+        more = self.more + len(rest) - len(told)
+        unnamed = self.needed - len(self.missed)
+        needed = f", {unnamed:,} of them needed later" if unnamed > 0 else ""
+        return listed([*told, *([f"{more:,} more{needed}"] if more else [])])
+
+    @property
+    def deed(self) -> str:
+        """What became of it, in a word or two."""
+        return _DEEDS.get(self.fate, clean(self.fate))
+
+    @property
+    def size(self) -> str:
+        """Its tokens, in words."""
+        return sized(self.tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of the table of views; see :mod:`compactlab.sim.experiment.tables`."""
+
+    call: int
+    fate: str
+    count: int
+    message: str
+    became: str
+    role: str
+    what: str
+    tokens_before: int
+    tokens_after: int
+    text: str
+    facts_lost: int
+    facts_missed: int
+    said: list[str]
+    states: list[str]
+    missed_at: list[str]
+
+
+def sized(tokens: int) -> str:
+    """So many tokens, in words."""
+    return f"{show(tokens, 'tokens')} {'token' if tokens == 1 else 'tokens'}"
+
+
+def rows_of(rows: Rows) -> list[Row]:
+    """The rows of one compaction."""
+    columns = (rows[field.name] for field in fields(Row))
+    return [Row(*each) for each in zip(*columns, strict=True)]
+
+
+def before(row: Row, said: Said) -> Piece:
+    """The message of a row on the side before."""
+    text = "" if row.role == "system" else said.get(row.message, row.text)
+    text = " ".join(ends(text, *_BRIEF).split())
+    return _piece(row, row.message, row.tokens_before, text)
+
+
+def after(row: Row, said: Said) -> Piece:
+    """The message of a row on the side after."""
+    system = row.text if row.role == "system" else ""
+    room = _LONG if row.fate == "written" or system else _BRIEF
+    return _piece(row, row.became, row.tokens_after, ends(said.get(row.became, system), *room))
+
+
+def _piece(row: Row, name: str, tokens: int, text: str) -> Piece:
+    lines = "\n".join(map(clean, filter(str.strip, text.splitlines())))
+    return Piece(row.fate, row.count, tokens, _title(row, name), lines)
+
+
+def _title(row: Row, name: str) -> str:
+    if row.role == "system":
+        return "system blocks"
+    if row.count > 1 or not row.role:
+        return counted(row.count, "message")
+    id = "" if name.startswith("#") else clean(shorten(name, _ID))
+    what = _told(shorten(row.what, _WHAT))
+    return " · ".join(filter(None, (clean(shorten(row.role, _ID)), what, id)))
+
+
+def with_facts(piece: Piece, row: Row) -> Piece:
+    """A piece with the facts that were lost with it."""
+    facts = tuple(
+        Fact(
+            clean(shorten(fact, _FACT)),
+            _STATES.get(state, _STATES["lost"]),
+            int(call) if call.isdecimal() else 0,
+        )
+        for fact, state, call in zip(row.said, row.states, row.missed_at, strict=True)
+    )
+    more = row.facts_lost - len(facts)
+    return replace(piece, facts=facts, more=more, needed=row.facts_missed)
+
+
+def _told(what: str) -> str:
+    return clean(what).replace("tool_call", "calls").replace("tool_result", "result of")
+
+
+# A compaction as it is shown: rows with two sides, and what they come to in words.
+
+_CUT = ("gone", "written", "back")
+# Facts that are told by name in the sentence on what was missed.
+_FACTS_NAMED = 4
+
+
+@dataclass(frozen=True)
+class Sum:
+    """What became of the messages of a fate: how many, and their tokens on either side."""
+
+    count: int = 0
+    before: int = 0
+    after: int = 0
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A row of the view: what stood there before, and what stands there after.
+
+    Parameters
+    ----------
+    fate
+        That of its messages; of several, that of what is gone.
+    left, right
+        The messages on either side; of what has not changed, only the left ones are filled in.
+    """
+
+    fate: str
+    left: tuple[Piece, ...] = ()
+    right: tuple[Piece, ...] = ()
+
+    @property
+    def still(self) -> bool:
+        """Whether nothing has changed."""
+        return self.fate in STILL
+
+
+@dataclass(frozen=True)
+class View:
+    """One compaction, before and after.
+
+    Parameters
+    ----------
+    call
+        The number of the call before which it happened.
+    pairs
+        The rows.
+    sums
+        What became of the messages, by fate; the system blocks are left out.
+    tokens
+        Tokens that would have been sent, and that were sent, with the system blocks.
+    lost, missed
+        Facts that were lost, and of those the ones that were needed later and not found.
+    facts
+        The facts that are told by name, those that were missed first.
+    """
+
+    call: int
+    pairs: tuple[Pair, ...]
+    sums: Mapping[str, Sum]
+    tokens: tuple[int, int]
+    lost: int
+    missed: int
+    facts: tuple[Fact, ...]
+
+    def _of(self, *fates: str) -> Sum:
+        found = [self.sums[fate] for fate in fates if fate in self.sums]
+        return Sum(
+            sum(each.count for each in found),
+            sum(each.before for each in found),
+            sum(each.after for each in found),
+        )
+
+    @cached_property
+    def head(self) -> str:
+        """What it did to the prompt, in words."""
+        kept, other = self._of(*STILL), self._of("shortened", "changed", "gone")
+        come = self._of("written", "back").count
+        was = kept.count + other.count
+        now = was - self._of("gone").count + come
+        one, two = (show(tokens, "tokens") for tokens in self.tokens)
+        return (
+            f"Before call {self.call:,}: {counted(was, 'message')} with {one} tokens became "
+            f"{now:,} with {two}"
+        )
+
+    @property
+    def short(self) -> str:
+        """What it did, in a few words."""
+        one, two = (show(tokens, "tokens") for tokens in self.tokens)
+        facts = f"{counted(self.lost, 'fact')} lost" if self.lost else "no fact lost"
+        needed = f", {self.missed:,} of them needed later" if self.missed else ""
+        return f"before call {self.call:,}: {one} to {two} tokens, {facts}{needed}"
+
+    @cached_property
+    def deeds(self) -> str:
+        """What became of the messages, in words."""
+        told = []
+        kept, gone = self._of(*STILL), self._of("gone")
+        if kept.count:
+            told.append(f"{counted(kept.count, 'message')} stayed ({sized(kept.before)})")
+        if gone.count:
+            told.append(f"{counted(gone.count, 'message')} left ({sized(gone.before)})")
+        for fate, deed in (("shortened", "cut short"), ("changed", "changed")):
+            if (each := self._of(fate)).count:
+                told.append(f"{each.count:,} {deed} ({_from(each)})")
+        for fate, deed in (("written", "written"), ("back", "put back")):
+            if (each := self._of(fate)).count:
+                told.append(f"{each.count:,} {deed} ({sized(each.after)})")
+        return listed(told)
+
+    @cached_property
+    def losses(self) -> str:
+        """What was forgotten, in words."""
+        if not self.lost:
+            return "No fact was lost"
+        told = f"{counted(self.lost, 'fact')} {'was' if self.lost == 1 else 'were'} lost"
+        if not self.missed:
+            return f"{told}; no later call needed {'it' if self.lost == 1 else 'them'}"
+        if self.missed == self.lost:
+            return f"{told} and needed later: {self._names()}"
+        return f"{told}, {self.missed:,} of them needed later: {self._names()}"
+
+    def _names(self) -> str:
+        missed = [fact for fact in self.facts if fact.missed]
+        told = [f"{fact.said} (call {fact.missed:,})" for fact in missed[:_FACTS_NAMED]]
+        more = self.missed - len(told)
+        return listed([*told, *([f"{more:,} more"] if more > 0 else [])])
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What happened, in sentences."""
+        sentences = filter(None, (self.head, self.deeds, self.losses))
+        return tuple(f"{sentence}." for sentence in sentences)
+
+
+def _from(each: Sum) -> str:
+    return f"from {show(each.before, 'tokens')} to {sized(each.after)}"
+
+
+def view_of(rows: Rows, said: Said) -> View | None:
+    """Make a view of rows of the table of views.
+
+    Parameters
+    ----------
+    rows
+        Those of one compaction.
+    said
+        What the messages say that stand in the table of messages.
+
+    Returns
+    -------
+    View or None
+        None if there are no rows.
+    """
+    if not len(rows):
+        return None
+    told = rows_of(rows)
+    sums: dict[str, Sum] = {}
+    for row in told:
+        if row.role != "system":
+            last = sums.get(row.fate, Sum())
+            sums[row.fate] = Sum(
+                last.count + row.count,
+                last.before + row.tokens_before,
+                last.after + row.tokens_after,
+            )
+    pairs = tuple(_pairs(told, said))
+    facts = [fact for pair in pairs for piece in pair.left + pair.right for fact in piece.facts]
+    return View(
+        told[0].call,
+        pairs,
+        sums,
+        (sum(row.tokens_before for row in told), sum(row.tokens_after for row in told)),
+        sum(row.facts_lost for row in told),
+        sum(row.facts_missed for row in told),
+        tuple(sorted(facts, key=lambda fact: (not fact.missed, fact.missed))),
+    )
+
+
+def said_in(run: Run) -> Said:
+    """What the messages of a run say that stand in its table of messages."""
+    rows = run.rows.get("messages", NO_ROWS)
+    return dict(zip(rows["message"], rows["text"], strict=True)) if len(rows) else {}
+
+
+def _pairs(rows: Sequence[Row], said: Said) -> Iterator[Pair]:
+    """The rows with their sides; what left stands beside what was written where it stood."""
+    for cut, group in groupby(rows, lambda row: row.fate in _CUT):
+        if cut:
+            both = list(group)
+            left = tuple(with_facts(before(r, said), r) for r in both if r.fate == "gone")
+            right = tuple(with_facts(after(r, said), r) for r in both if r.fate != "gone")
+            yield Pair("gone" if left else right[0].fate, left, right)
+            continue
+        for row in group:
+            one = with_facts(before(row, said), row)
+            right = () if row.fate in STILL else (after(row, said),)
+            yield Pair(row.fate, (one,), right)
+
+
+# A compaction in plain text.
+
+_WIDTH = 116
+_INDENT = 14
+# Lines of what a strategy wrote that are shown, of its beginning.
+_LINES = 12
+
+
+def in_lines(view: View) -> Iterator[str]:
+    """Tell a compaction line by line: what it comes to, and what became of the messages.
+
+    Parameters
+    ----------
+    view
+        The compaction.
+
+    Yields
+    ------
+    str
+        Lines without line breaks, and without anything that moves a terminal's cursor.
+    """
+    for sentence in view.words:
+        yield from _wrapped(sentence, 2, _WIDTH)
+    yield ""
+    for pair in view.pairs:
+        yield from _pair(pair)
+
+
+def _pair(pair: Pair) -> Iterator[str]:
+    for piece in pair.left:
+        yield _headed(piece)
+        yield from _said(piece)
+    for piece in pair.right:
+        if pair.fate in ("shortened", "changed"):
+            yield f"{'':<{_INDENT}}to {piece.size}{_quoted(piece)}"
+        else:
+            yield _headed(piece)
+            yield from _said(piece)
+
+
+def _headed(piece: Piece) -> str:
+    return f"  {piece.deed:<{_INDENT - 3}} {piece.title}, {piece.size}"
+
+
+def _quoted(piece: Piece) -> str:
+    return f": {shorten(clean(piece.text), _WIDTH // 2)}" if piece.text else ""
+
+
+def _said(piece: Piece) -> Iterator[str]:
+    room = _WIDTH - _INDENT
+    if piece.text and piece.fate == "written":
+        lines = [line for text in piece.text.split("\n") for line in _wrapped(text, _INDENT)]
+        yield from lines[:_LINES]
+        if len(lines) > _LINES:
+            yield f"{'':<{_INDENT}}..."
+    elif piece.text:
+        yield f"{'':<{_INDENT}}{shorten(clean(piece.text), room)}"
+    for fact in piece.missed:
+        yield from _wrapped(f"lost: {fact.said} ({fact.told})", _INDENT)
+    if piece.others:
+        yield from _wrapped(f"{'also' if piece.missed else 'lost:'} {piece.others}", _INDENT)
+
+
+def _wrapped(text: str, indent: int, width: int = _WIDTH) -> list[str]:
+    import textwrap
+
+    return textwrap.wrap(
+        text, width, initial_indent=" " * indent, subsequent_indent=" " * indent
+    ) or [""]

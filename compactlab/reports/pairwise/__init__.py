@@ -1,1 +1,0 @@
-"""Strategies held against each other: inside one store, or between several."""

@@ -1,0 +1,557 @@
+"""Says of a context that somebody else compacted where its words come from."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
+from itertools import accumulate
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec.structs import replace
+
+from compactlab.sim.core.errors import InputError, unknown
+from compactlab.sim.core.message import Message, Part, Source
+from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.view import View
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Numbers = NDArray[np.int64]
+
+
+# Finds in texts the longest runs of words that other texts hold word by word.
+
+# Words of the shortest run that says where it is from; a choice. A. Broder, "On the resemblance
+# and containment of documents", 1997, takes ten words to tell copies of documents. Set phrases
+# ("let me know if you need anything else") are as long as seven, and lines of commands seldom
+# are longer than eight.
+LEAST = 8
+# Places of one run that are told; what stands in more of them is boilerplate, and of no message.
+MOST = 64
+
+# Words, signs one by one, and characters of scripts that put no blanks between words.
+_DENSE = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+_TOKEN = re.compile(rf"[{_DENSE}]|[^\W{_DENSE}]+|[^\w\s]")
+
+
+class Place(NamedTuple):
+    """A piece of one of the texts: which one, from which character to which."""
+
+    text: int
+    start: int
+    end: int
+
+
+class Run(NamedTuple):
+    """Words in a row that stand elsewhere as well.
+
+    Parameters
+    ----------
+    start, end
+        The characters of them, in the text that was asked about.
+    words
+        How many there are; signs do not count.
+    places
+        Where they stand, at most :data:`MOST` of the places.
+    """
+
+    start: int
+    end: int
+    words: int
+    places: tuple[Place, ...]
+
+
+def count_words(text: str) -> int:
+    """How many words a text has.
+
+    Examples
+    --------
+    >>> count_words("Look: it's a_b, 1.5!")
+    6
+    """
+    return sum(text[m.start()].isalnum() or text[m.start()] == "_" for m in _TOKEN.finditer(text))
+
+
+def aligned(known: Sequence[str], asked: Sequence[str], least: int = LEAST) -> list[list[Run]]:
+    """Find what texts have from others: the longest run first, then the longest of what is left.
+
+    Blanks and line breaks between words make no difference, everything else does. Of two runs of
+    as many words, the one with more signs comes first, and then the one that stands first.
+
+    Parameters
+    ----------
+    known
+        The texts in which runs are looked for.
+    asked
+        The texts of which they are runs.
+    least
+        Words of the shortest run.
+
+    Returns
+    -------
+    list
+        Of each text that was asked about, its runs in the order in which they stand.
+
+    Examples
+    --------
+    >>> aligned(["the port is 8123 now"], ["They say: the port is 8123, I think."], least=3)
+    [[Run(start=10, end=26, words=4, places=(Place(text=0, start=0, end=16),))]]
+    """
+    texts = _Texts([*known, *asked])
+    if not any(texts.spans[: len(known)]):
+        return [[] for _ in asked]
+    border = texts.begins[len(known)] if asked else len(texts.ids)
+    suffixes = _Suffixes(texts.ids, border)
+    lengths = suffixes.longest()
+    found = []
+    for number in range(len(known), len(known) + len(asked)):
+        first, spans, words = texts.begins[number], texts.spans[number], texts.words(number)
+        own = lengths[first - border : first - border + len(spans)]
+        runs = []
+        for start, stop in _covered(own, words, least):
+            places = suffixes.places(first + start, stop - start)
+            told = tuple(texts.place(place, stop - start) for place in places)
+            count = words[stop] - words[start]
+            runs.append(Run(spans[start][0], spans[stop - 1][1], count, told))
+        found.append(runs)
+    return found
+
+
+class _Texts:
+    """Texts as one row of numbers: one for each word, another one at the end of each text."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        import numpy as np
+
+        self.texts = texts
+        self.spans = [[match.span() for match in _TOKEN.finditer(text)] for text in texts]
+        self.begins = [0, *accumulate(len(spans) + 1 for spans in self.spans)]
+        numbers: dict[str, int] = {}
+        row: list[int] = []
+        for place, (text, spans) in enumerate(zip(texts, self.spans, strict=True)):
+            row += (numbers.setdefault(text[a:b], len(numbers)) for a, b in spans)
+            row.append(-1 - place)
+        self.ids = np.array(row, dtype=np.int64)
+
+    def words(self, number: int) -> list[int]:
+        """How many words stand before each token of a text, and in all of it."""
+        text = self.texts[number]
+        signs = (text[a].isalnum() or text[a] == "_" for a, _ in self.spans[number])
+        return [0, *accumulate(map(int, signs))]
+
+    def place(self, first: int, length: int) -> Place:
+        """The characters of some tokens, counted over all texts."""
+        number = bisect_right(self.begins, first) - 1
+        spans, start = self.spans[number], first - self.begins[number]
+        return Place(number, spans[start][0], spans[start + length - 1][1])
+
+
+class _Suffixes:
+    """All ends of a row of numbers, sorted, so that those that begin alike stand together.
+
+    By doubling: what is sorted by its first 2^k numbers is easily sorted by twice as many. Those
+    before the border are the ones in which the others are looked for.
+    """
+
+    def __init__(self, row: Numbers, border: int) -> None:
+        import numpy as np
+
+        _, rank = np.unique(row, return_inverse=True)
+        self._size = size = len(row)
+        self._levels = [rank]
+        step = 1
+        while rank.max(initial=0) < size - 1:
+            key = rank * (size + 1)
+            key[: size - step] += rank[step:] + 1
+            _, rank = np.unique(key, return_inverse=True)
+            self._levels.append(rank)
+            step *= 2
+        self._order = np.argsort(rank, kind="stable")
+        self._rank, self._border = rank, border
+        self._old = np.flatnonzero(self._order < border)
+
+    def _shared(self, one: Numbers, two: Numbers) -> Numbers:
+        """With how many equal numbers two ends begin, for many pairs of different ends."""
+        import numpy as np
+
+        total = np.zeros(len(one), dtype=np.int64)
+        last = self._size - 1
+        for level in range(len(self._levels) - 1, -1, -1):
+            rank, a, b = self._levels[level], one + total, two + total
+            same = (
+                (rank[np.minimum(a, last)] == rank[np.minimum(b, last)]) & (a <= last) & (b <= last)
+            )
+            total += same * (1 << level)
+        return total
+
+    def longest(self) -> list[int]:
+        """Of each end from the border on, with how many numbers an end before it begins alike."""
+        import numpy as np
+
+        asked = np.arange(self._border, self._size)
+        here = np.searchsorted(self._old, self._rank[asked])
+        best = np.zeros(len(asked), dtype=np.int64)
+        for near in (here - 1, here):
+            some = np.flatnonzero((near >= 0) & (near < len(self._old)))
+            shared = self._shared(asked[some], self._order[self._old[near[some]]])
+            best[some] = np.maximum(best[some], shared)
+        return list(map(int, best))
+
+    def places(self, first: int, length: int) -> list[int]:
+        """Places before the border at which what stands at a place stands as well."""
+        import numpy as np
+
+        here = int(np.searchsorted(self._old, self._rank[first]))
+        near = self._order[self._old[max(0, here - MOST) : here + MOST]]
+        alike = self._shared(np.full(len(near), first), near) >= length
+        return sorted(map(int, near[alike]))[:MOST]
+
+
+def _covered(lengths: Sequence[int], words: Sequence[int], least: int) -> list[tuple[int, int]]:
+    """Cover a text by the longest runs first, which may be cut where a longer one stands.
+
+    Parameters
+    ----------
+    lengths
+        Of each token, how many from it on stand elsewhere in a row.
+    words
+        How many words stand before each token.
+    least
+        Words of the shortest run.
+    """
+    runs = [
+        _weighed(place, place + length, words)
+        for place, length in enumerate(lengths)
+        if length and (not place or lengths[place - 1] <= length)
+    ]
+    heapify(runs)
+    taken = bytearray(len(lengths))
+    found = []
+    while runs:
+        count, _, start, stop = heappop(runs)
+        if -count < least:
+            break
+        if taken.find(1, start, stop) < 0:
+            taken[start:stop] = b"\1" * (stop - start)
+            found.append((start, stop))
+        else:
+            for left, right in _free(taken, start, stop):
+                heappush(runs, _weighed(left, right, words))
+    return sorted(found)
+
+
+def _weighed(start: int, stop: int, words: Sequence[int]) -> tuple[int, int, int, int]:
+    return words[start] - words[stop], start - stop, start, stop
+
+
+def _free(taken: bytearray, start: int, stop: int) -> Iterator[tuple[int, int]]:
+    while start < stop:
+        start = taken.find(0, start, stop)
+        if start < 0:
+            return
+        end = taken.find(1, start, stop)
+        end = stop if end < 0 else end
+        yield start, end
+        start = end
+
+
+# Says of a context that somebody else compacted where its words come from.
+#
+# What is found out here is *inferred* provenance. It is not what a strategy declares of itself,
+# and figures of the two are never put together.
+
+# Words that do not stand in a message, and it is still taken for that message cut short: what a
+# product writes where it cut ("[... 12,345 characters were removed ...]"). And to each of them, so
+# many words must stand there. Guesses.
+_MARKER, _QUOTED = 20, 3
+MADE = "compacted:"  # what the ids of messages begin with that are none of the original
+
+
+@dataclass(frozen=True)
+class Attributed:
+    """A compacted context with provenance.
+
+    Parameters
+    ----------
+    view
+        The context. Messages that were left alone are the original ones.
+    given
+        The context as it came, by which its tokens are counted.
+    inferred
+        Whether the provenance was found out here, and not declared.
+    words
+        Words of the context.
+    found
+        Those of them that were found in the original word by word; of a context that declares its
+        provenance, all.
+    """
+
+    view: View
+    given: View
+    inferred: bool
+    words: int
+    found: int
+
+
+def attributed(original: Sequence[Message], system: tuple[Part, ...], context: View) -> Attributed:
+    """Find out where a context comes from.
+
+    A message that equals an original one is that message, a part that equals a part is verbatim.
+    Of other texts the longest runs of words are looked for, see :func:`aligned`. A run that is all
+    of an original text is put back
+    (``recovered``). A text that begins or ends as one original text does, and has little beside, is
+    ``truncated``; any other is a ``summary``, of the messages that its runs come from. What no run
+    explains may be a paraphrase of anything, and so a text that has such words stands for the
+    whole original as well. A tool's result that keeps nothing but the id of its call is a
+    ``stub``. Messages that are none of the original are called ``compacted:1``, ``compacted:2``,
+    ... after their places.
+
+    Parameters
+    ----------
+    original
+        The messages from which the context was made.
+    system
+        The system prompt that they had.
+    context
+        The context; what it says of provenance is not looked at.
+    """
+    return _Attribution(original, system).of(context)
+
+
+class _Text(NamedTuple):
+    """A text of the original: of which message, and of which of its parts."""
+
+    id: str
+    part: int
+    text: str
+    words: int
+
+
+class _Piece(NamedTuple):
+    """A piece of a part, the runs in it, and whether it is all of an original text."""
+
+    start: int
+    end: int
+    runs: tuple[Run, ...]
+    whole: bool = False
+
+
+class _Attribution:
+    """What is looked for in all messages of a context."""
+
+    def __init__(self, original: Sequence[Message], system: tuple[Part, ...]) -> None:
+        self._original, self._system = original, set(map(content, system))
+        self._texts = [
+            _Text(message.id, number, part.text, count_words(part.text))
+            for message in original
+            for number, part in enumerate(message.parts)
+            if part.text.strip()
+        ]
+        self._everything = tuple(Source(message.id) for message in original)
+        self._parts: dict[tuple[str, str], Source] = {}
+        self._results: dict[str, Source] = {}
+        for message in original:
+            for number, part in enumerate(message.parts):
+                self._parts.setdefault(content(part), Source(message.id, number))
+                if part.type == "tool_result" and part.call_id:
+                    self._results.setdefault(part.call_id, Source(message.id, number))
+        self._found = 0
+
+    def of(self, context: View) -> Attributed:
+        same = _same(self._original, context.messages)
+        others = (message for n, message in enumerate(context.messages) if n not in same)
+        foreign = [*context.system, *(part for message in others for part in message.parts)]
+        words = sum(count_words(part.text) for part in foreign)
+        kept = sum(count_words(p.text) for message in same.values() for p in message.parts)
+        self._found = kept  # words that were found so far
+        unlike = [part for part in foreign if content(part) not in self._parts]
+        asked = list(dict.fromkeys(part.text for part in unlike))
+        known = [text.text for text in self._texts]
+        self._runs = dict(zip(asked, aligned(known, asked), strict=True))
+        system = tuple(self._of_system(context.system))
+        messages = Messages(
+            same.get(place) or self._message(message, place + 1)
+            for place, message in enumerate(context.messages)
+        )
+        return Attributed(View(system, messages), context, True, kept + words, self._found)
+
+    def _of_system(self, parts: Iterable[Part]) -> Iterator[Part]:
+        """The system blocks: those of the original, and what was written into them."""
+        for part in parts:
+            if content(part) in self._system:
+                self._found += count_words(part.text)
+                yield part
+            else:
+                yield from self._part(part)
+
+    def _message(self, message: Message, place: int) -> Message:
+        """A message that is none of the original; its id must not be that of another one."""
+        parts = tuple(piece for part in message.parts for piece in self._part(part))
+        return replace(message, id=f"{MADE}{place}", parts=parts)
+
+    def _part(self, part: Part) -> Iterator[Part]:
+        words = count_words(part.text)
+        same = self._parts.get(content(part)) if part.text.strip() else None
+        if same is not None:
+            self._found += words
+            yield replace(part, kind="verbatim", sources=(same,))
+        elif not words:
+            # Tokens without text may hold anything; signs alone stand for nothing.
+            opaque = part.kind == "opaque" and self._everything
+            yield replace(part, sources=opaque or (), kind="opaque" if part.size else "synthetic")
+        else:
+            runs = self._runs[part.text]
+            self._found += sum(run.words for run in runs)
+            whole = [run for run in runs if self._whole(run)] if part.type == "text" else []
+            for piece in _pieces(part.text, runs, whole):
+                yield self._piece(part, piece)
+
+    def _piece(self, part: Part, piece: _Piece) -> Part:
+        text = part.text[piece.start : piece.end]
+        held = self._results.get(part.call_id) if part.type == "tool_result" else None
+        other = count_words(text) - sum(run.words for run in piece.runs)
+        found = tuple(dict.fromkeys(s for run in piece.runs for s in self._sources(run)))
+        if piece.whole:
+            return replace(part, text=text, kind="recovered", sources=found)
+        if held is not None and not piece.runs:
+            return replace(part, text=text, kind="stub", sources=(held,))
+        everything = self._everything if other else ()
+        cut = self._cut(text, piece) if other <= _MARKER else ()
+        if cut:
+            return replace(part, text=text, kind="truncated", sources=(*cut, *everything))
+        return replace(part, text=text, kind="summary", sources=(*found, *everything))
+
+    def _whole(self, run: Run) -> bool:
+        return any(self._texts[place.text].words == run.words for place in run.places)
+
+    def _sources(self, run: Run) -> Iterator[Source]:
+        for place in run.places:
+            text = self._texts[place.text]
+            yield Source(text.id, text.part, place.start, place.end)
+
+    def _cut(self, text: str, piece: _Piece) -> tuple[Source, ...]:
+        """The spans of the one original text whose beginning or end a piece is, or both.
+
+        So it begins with the original's first word, or ends with its last.
+        """
+        runs = piece.runs
+        if not runs or count_words(text) * _QUOTED > (_QUOTED + 1) * sum(r.words for r in runs):
+            return ()
+        begins = not count_words(text[: runs[0].start - piece.start])
+        ends = not count_words(text[runs[-1].end - piece.start :])
+        for number in sorted(set.intersection(*({p.text for p in run.places} for run in runs))):
+            id, part, words, _ = self._texts[number]
+            places = [p for run in runs for p in run.places if p.text == number]
+            is_head = begins and not count_words(words[: min(p.start for p in places)])
+            if is_head or (ends and not count_words(words[max(p.end for p in places) :])):
+                return tuple(Source(id, part, p.start, p.end) for p in places)
+        return ()
+
+
+def _pieces(text: str, runs: Sequence[Run], whole: Sequence[Run]) -> Iterator[_Piece]:
+    """A text cut around the runs that stand for themselves; signs between them go with those."""
+    start = 0
+    for number, run in enumerate(whole):
+        between = tuple(each for each in runs if start <= each.start and each.end <= run.start)
+        begin = run.start
+        if count_words(text[start:begin]):
+            yield _Piece(start, begin, between)
+        else:
+            begin = start
+        stop = whole[number + 1].start if number + 1 < len(whole) else len(text)
+        end = stop if not count_words(text[run.end : stop]) else run.end
+        yield _Piece(begin, end, (run,), True)
+        start = end
+    if start < len(text):
+        yield _Piece(start, len(text), tuple(run for run in runs if run.start >= start))
+
+
+def _same(original: Sequence[Message], context: Messages) -> dict[int, Message]:
+    """The original messages that messages of a context equal, by the places of the latter.
+
+    Of several that say the same, the newest that keeps the order: contexts keep their ends.
+    """
+    places: dict[object, list[int]] = defaultdict(list)
+    for place, message in enumerate(original):
+        places[_said(message)].append(place)
+    found: dict[int, Message] = {}
+    bound = len(original)
+    for here in range(len(context) - 1, -1, -1):
+        equal = places.get(_said(context[here]), [])
+        if equal:
+            before = bisect_left(equal, bound)
+            bound = equal[before - 1]  # the last of all, if none stands before
+            found[here] = original[bound]
+    return found
+
+
+def _said(message: Message) -> tuple[object, ...]:
+    return (message.role, *((*content(part), part.size) for part in message.parts))
+
+
+def content(part: Part) -> tuple[str, str]:
+    """What of a part makes it the same as another one."""
+    return part.type, part.text
+
+
+# Contexts that say themselves which messages of the original they stand for.
+
+_NOBODY = ("synthetic", "opaque")
+
+
+def declared(original: Sequence[Message], context: View) -> Attributed | None:
+    """Take a context at its word, if its parts name messages of the original.
+
+    Parameters
+    ----------
+    original
+        The messages from which the context was made.
+    context
+        The context.
+
+    Returns
+    -------
+    Attributed or None
+        None if it says nothing of provenance: all of its parts are verbatim, and stand for
+        messages that the original does not have.
+
+    Raises
+    ------
+    InputError
+        If it names a message that the original does not have.
+    """
+    known = {message.id: message for message in original}
+    parts = [part for message in context.messages for part in message.parts]
+    parts += (part for part in context.system if part.kind != "verbatim")
+    if not any(_tells(part, known) for part in parts):
+        return None
+    for part in parts:
+        for source in part.sources:
+            if source.id not in known:
+                raise InputError(unknown("message of the original", source.id, known))
+        if part.kind == "verbatim" and not _stands(part, known):
+            raise InputError(
+                f"a part is said to be verbatim that message {part.sources[0].id!r} does not have"
+            )
+    same = {(m.id, m.role, m.parts): m for m in original}
+    messages = [same.get((m.id, m.role, m.parts), m) for m in context.messages]
+    words = sum(count_words(part.text) for part in (*parts, *context.system))
+    return Attributed(View(context.system, Messages(messages)), context, False, words, words)
+
+
+def _tells(part: Part, known: dict[str, Message]) -> bool:
+    """Whether a part says something of its provenance, and not only that it is itself."""
+    if part.kind in _NOBODY and not part.sources:
+        return False
+    return part.kind != "verbatim" or any(source.id in known for source in part.sources)
+
+
+def _stands(part: Part, known: dict[str, Message]) -> bool:
+    """Whether one of the messages that a part names has such a part."""
+    return any(content(part) == content(p) for s in part.sources for p in known[s.id].parts)

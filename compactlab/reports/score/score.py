@@ -1,0 +1,401 @@
+"""What is left of a conversation in a context that somebody compacted, and how that is told."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import json
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from io import StringIO
+from typing import Any
+
+import msgspec
+from msgspec import structs
+
+from compactlab.reports.render.text import clean, code, counted, harmless, plain, show
+from compactlab.reports.score.attribution import LEAST, Attributed
+from compactlab.sim.core.blocks import blocks_of
+from compactlab.sim.core.conversation import Conversation, Fact, FactType, Need, Rewind
+from compactlab.sim.core.message import Call, Message, Usage, verbatim
+from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.view import View
+from compactlab.sim.facts import STATES, Ledger, inferred
+from compactlab.sim.facts.evidence import Evidence, Witness
+from compactlab.sim.metrics import METRICS, Reading
+from compactlab.sim.models.model import Catalogue, Model
+from compactlab.sim.replay.summarize import FAULTS, SummaryRequest, faults
+from compactlab.sim.replay.trace import Header, Step, Trace
+
+# What is left of a conversation in a context that somebody compacted, without replaying it.
+
+# Of the metrics of a run, those that one compaction has: each of one prompt, which is the context.
+FIGURES = (
+    "amnesia", "amnesia_effective", "amnesia_corrected", "decoys_found", "guessable",
+    "stale", "conflict", "cascade", "deletion_leak", "mutation", "severity",
+    "instruction_must", "instruction_must_not", "open_loops",
+    "verbatim_recency", "verbatim_tail_messages", "structural_validity", "rejected_calls",
+    "reference_closure", "order_fidelity", "novelty", "drift_words", "drift_identifiers",
+)  # fmt: skip
+SYSTEM = "system"  # where what stands in the system blocks is said to stand
+
+
+class Found(msgspec.Struct, frozen=True):
+    """One fact that is due at the end of the original, and what became of it.
+
+    Parameters
+    ----------
+    fact
+        Its id.
+    kind, key, value
+        What it is, what it is about and what it says.
+    state
+        One of ``compactlab.sim.facts.STATES``.
+    where
+        Ids of the messages of the context from which that follows: those of the original that
+        stand there, others by their place (``compacted:1``), ``system`` for its system blocks.
+        Empty for what is lost.
+    needs
+        How often it is needed, as the figures weigh it.
+    """
+
+    fact: str
+    kind: FactType
+    key: str
+    value: str
+    state: str
+    where: tuple[str, ...]
+    needs: int
+
+
+@dataclass(frozen=True)
+class Score:
+    """What is left of a conversation in a compacted context.
+
+    Parameters
+    ----------
+    original
+        The conversation, with its labels if it has any.
+    context
+        The context, with provenance.
+    model
+        By which tokens are counted.
+    catalogue
+        The models that are known.
+    """
+
+    original: Conversation
+    context: Attributed
+    model: Model
+    catalogue: Catalogue = field(repr=False)
+
+    @cached_property
+    def labelled(self) -> bool:
+        """Whether somebody said what the facts are; else they are what actions go on to use."""
+        return bool(self.original.facts)
+
+    @cached_property
+    def said(self) -> Messages:
+        """The messages of the original, without those of branches that were given up."""
+        return Messages(spoken(self.original))
+
+    @cached_property
+    def _labels(self) -> tuple[tuple[Fact, ...], tuple[Need, ...]]:
+        known = self.original.facts, self.original.needs
+        return known if self.labelled else inferred(self.original)
+
+    @cached_property
+    def later(self) -> bool:
+        """Whether needs come after the end; else those before it tell how much a fact is used."""
+        return any(not need.at for need in self._labels[1])
+
+    @cached_property
+    def weights(self) -> Counter[str]:
+        """How often each fact is needed, by its id."""
+        return Counter(need.fact for need in self._labels[1] if bool(need.at) != self.later)
+
+    @cached_property
+    def reading(self) -> Reading:
+        """A single call, which is sent the context when all has been said."""
+        facts, needs = self._labels
+        closing = "closing"
+        while any(message.id == closing for message in self.original.messages):
+            closing += "~"
+        last = Message(closing, "assistant", (verbatim(closing, "text", ""),), call=Call())
+        told = dataclasses.replace(
+            self.original,
+            events=(*self.original.events, last),
+            facts=facts,
+            needs=tuple(structs.replace(need, at=need.at or closing) for need in needs),
+        )
+        view, name = self.context.view, self.model.name
+        step = Step(
+            closing, name, 0.0, view.system, 0, view.messages, self.said, Usage(), {},
+            rewrite=True, compaction=True,
+        )  # fmt: skip
+        header = Header(told.id, told.digest, "score", "", name, 0, 0)
+        return Reading(Trace(header, [step], self.catalogue), told)
+
+    @cached_property
+    def found(self) -> tuple[Found, ...]:
+        """Every fact that is due at the end, in the order of the labels."""
+        ledger, states = self.reading.ledger, self.reading.states[0]
+        due = ledger.moments[self.reading.trace.steps[0].answer].due
+        witness = _Whereabouts(ledger, self.context.view)
+        return tuple(
+            Found(
+                fact.id,
+                fact.kind,
+                fact.key,
+                fact.value,
+                states.of(number),
+                witness.of(number, states.of(number)),
+                self.weights[fact.id],
+            )
+            for number, fact in enumerate(ledger.facts)
+            if due >> number & 1
+        )
+
+    @cached_property
+    def states(self) -> dict[FactType, Counter[str]]:
+        """How many due facts of each type are in each state."""
+        counts: dict[FactType, Counter[str]] = {}
+        for found in self.found:
+            counts.setdefault(found.kind, Counter())[found.state] += 1
+        return counts
+
+    @cached_property
+    def figures(self) -> dict[str, float | None]:
+        """Figures by name: see docs/metrics.md; ``amnesia_need`` is :meth:`amnesia_need`."""
+        figures = {name: METRICS[name].compute(self.reading) for name in FIGURES}
+        by_type = {f"amnesia_{kind}" for kind in self.states}
+        figures |= {n: METRICS[n].compute(self.reading) for n in METRICS if n in by_type}
+        return {"amnesia_need": self.amnesia_need, **figures}
+
+    @property
+    def amnesia_need(self) -> float | None:
+        """Share of the needs of due facts that are neither verbatim nor intact.
+
+        Needs after the end of the original, if the labels have such; else each fact counts as
+        often as it was needed in the original. Facts in an unknown state are left out.
+        """
+        known = [each for each in self.found if each.state != "unknown"]
+        needs = sum(each.needs for each in known)
+        met = sum(each.needs for each in known if each.state in ("verbatim", "intact"))
+        return 1 - met / needs if needs else None
+
+    @property
+    def before(self) -> int:
+        """Tokens of the original, its system prompt included, as far as it is known."""
+        return self._count(View(self.original.system, self.said))
+
+    @property
+    def after(self) -> int:
+        """Tokens of the context."""
+        return self._count(self.context.given)
+
+    def _count(self, view: View) -> int:
+        return blocks_of(self.model.tokenizer).of_view(view)
+
+    @cached_property
+    def faults(self) -> tuple[str, ...] | None:
+        """What is wrong with the summary, see ``summarize.FAULTS``; None if there is none.
+
+        Judged are all parts together that are a summary. How long it might be is not known.
+        """
+        view = self.context.view
+        parts = [*view.system, *(part for message in view.messages for part in message.parts)]
+        written = [part for part in parts if part.kind == "summary"]
+        if not written:
+            return None
+        request = SummaryRequest(tuple(self.said), sys.maxsize)
+        return faults(request, written, self.model.tokenizer.text)
+
+
+def spoken(conversation: Conversation) -> list[Message]:
+    """The messages of a conversation, without those of branches that were given up."""
+    said: list[Message] = []
+    for event in conversation.events:
+        if isinstance(event, Rewind):
+            places = [place for place, message in enumerate(said) if message.id == event.to]
+            del said[places[-1] + 1 if places else 0 :]
+        elif isinstance(event, Message):
+            said.append(event)
+    return said
+
+
+class _Whereabouts:
+    """Which messages of a context tell the state of a fact."""
+
+    def __init__(self, ledger: Ledger, view: View) -> None:
+        witness = Witness(ledger)
+        self._ledger = ledger
+        self._shown = [(message.id, witness.message(message)) for message in view.messages]
+        self._shown.insert(0, (SYSTEM, witness.parts(view.system)))
+
+    def of(self, fact: int, state: str) -> tuple[str, ...]:
+        """Ids of the messages from which a state follows."""
+        bit, older = 1 << fact, self._ledger.older.get(fact, 0)
+        told: dict[str, Callable[[Evidence], int]] = {
+            "verbatim": lambda shown: shown.verbatim & self._origins(fact),
+            "conflict": lambda shown: shown.said & (bit | older),
+            "intact": lambda shown: shown.intact & bit,
+            "stale": lambda shown: (shown.said | shown.verbatim) & older,
+            "mutated": lambda shown: shown.key & bit,
+            "retrievable": lambda shown: shown.handle & bit,
+            "unknown": lambda shown: shown.opaque & bit,
+        }
+        tells = told.get(state)
+        return tuple(id for id, shown in self._shown if tells and tells(shown))
+
+    def _origins(self, fact: int) -> int:
+        place, length = self._ledger.wholes.get(fact, (fact, 1))
+        return ((1 << length) - 1) << place
+
+
+# What is left of a conversation in a compacted context: as a table, as Markdown, for programs.
+
+_NEED = "needs of facts that the context does not hold"
+_COLUMNS = ("fact", "kind", "key", "value", "state", "where", "needs")
+
+
+def scored_as_table(score: Score) -> str:
+    """Set a score as plain text: what it stands on, states by type, figures."""
+    lines = [*_about(score, clean), ""]
+    if score.found:
+        lines += [*_columns(_states(score)), ""]
+    lines += _columns([("figure", "value", "meaning"), *_figures(score)], right=(1,))
+    return "\n".join([*lines, "", *_verdict(score)])
+
+
+def scored_as_markdown(score: Score) -> str:
+    """Write the same as GitHub's Markdown."""
+    first, *rest = _about(score, code)
+    lines = [f"### {first}", "", *(f"- {line}" for line in rest), ""]
+    if score.found:
+        lines += [*_grid(_states(score)), ""]
+    lines += _grid([("figure", "value", "meaning"), *_figures(score)])
+    return "\n".join([*lines, "", *(f"- {line}" for line in _verdict(score))])
+
+
+def scored_as_json(score: Score) -> str:
+    """Write all of a score, with every fact, as strict JSON in ASCII."""
+    context = score.context
+    data = {
+        "original": score.original.id,
+        "provenance": "inferred" if context.inferred else "declared",
+        "words": context.words,
+        "words_found": context.found,
+        "aligned": _aligned(score) if context.inferred else None,
+        "labels": "given" if score.labelled else "inferred",
+        "needs": "after the end" if score.later else "in the original",
+        "model": score.model.name,
+        "tokens_before": score.before,
+        "tokens_after": score.after,
+        "tokens_ratio": _ratio(score),
+        "figures": {name: plain(value) for name, value in score.figures.items()},
+        "states": {kind: {s: counts[s] for s in STATES} for kind, counts in score.states.items()},
+        "summary_faults": None if score.faults is None else list(score.faults),
+        "facts": [_plain(found) for found in score.found],
+    }
+    return json.dumps(data, indent=2, allow_nan=False)
+
+
+def found_as_csv(found: Iterable[Found]) -> str:
+    """Write a row for each fact: its state, and the messages from which it follows."""
+    out = StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(_COLUMNS)
+    for each in found:
+        values = {**_plain(each), "where": " ".join(each.where)}
+        writer.writerow([harmless(v) if isinstance(v, str) else v for v in values.values()])
+    return out.getvalue()
+
+
+def _plain(found: Found) -> dict[str, Any]:
+    values = {name: getattr(found, name) for name in _COLUMNS}
+    return values | {"where": list(found.where)}
+
+
+def _ratio(score: Score) -> float | None:
+    return score.after / score.before if score.before else None
+
+
+def _aligned(score: Score) -> float | None:
+    return score.context.found / score.context.words if score.context.words else None
+
+
+def _about(score: Score, quote: Callable[[str], str]) -> list[str]:
+    context = score.context
+    if context.inferred:
+        share = show(_aligned(score), "share")
+        provenance = (
+            f"provenance inferred, not declared: {share} of {counted(context.words, 'word')} were "
+            f"found in the original, in equal messages or in runs of {LEAST} words and more"
+        )
+    else:
+        provenance = "provenance declared: the context says which messages it stands for"
+    facts = "labels" if score.labelled else "inferred: what the recorded actions go on to use"
+    needs = "after the end" if score.later else "as often as in the original"
+    due = f"facts {facts}; {counted(len(score.found), 'fact')} due at the end, needed {needs}"
+    tokens = (
+        f"tokens {score.before:,} before, {score.after:,} after "
+        f"({show(_ratio(score), 'share')}), as {quote(score.model.name)} counts"
+    )
+    return [quote(score.original.id), provenance, due, tokens]
+
+
+def _states(score: Score) -> list[tuple[str, ...]]:
+    """How many facts of each type are in each state, and the share that is not kept."""
+    rows: list[tuple[str, ...]] = [("type", "due", *STATES, "amnesia")]
+    for kind, states in score.states.items():
+        lost = show(score.figures[f"amnesia_{kind}"], "share")
+        rows.append((kind, f"{states.total():,}", *(f"{states[s]:,}" for s in STATES), lost))
+    together = sum(score.states.values(), Counter[str]())
+    mean = show(score.figures["amnesia"], "share")
+    numbers = (f"{together[s]:,}" for s in STATES)
+    return [*rows, ("all; mean over types", f"{together.total():,}", *numbers, mean)]
+
+
+def _figures(score: Score) -> list[tuple[str, str, str]]:
+    """The figures that have a value; those by type stand with the states."""
+    return [
+        (name, show(value, METRICS[name].unit), _meaning(name))
+        for name, value in score.figures.items()
+        if value is not None and name.removeprefix("amnesia_") not in score.states
+    ]
+
+
+def _meaning(name: str) -> str:
+    return _NEED if name == "amnesia_need" else METRICS[name].meaning
+
+
+def _verdict(score: Score) -> list[str]:
+    if score.faults is None:
+        return ["There is no summary in it."]
+    if not score.faults:
+        return ["Its summary is one, as far as can be told."]
+    return [f"Its summary may be none: {FAULTS[fault]}" for fault in score.faults]
+
+
+def _columns(rows: Sequence[Sequence[str]], right: Sequence[int] | None = None) -> list[str]:
+    """Rows with their cells below each other; numbers end where their heads end."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    numeric = range(1, len(widths)) if right is None else right
+    lines = []
+    for row in rows:
+        cells = [
+            cell.rjust(width) if place in numeric else cell.ljust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append("  ".join(cells).rstrip())
+    return lines
+
+
+def _grid(rows: Sequence[Sequence[str]]) -> list[str]:
+    head, *rest = rows
+    line = [":--" if name in ("type", "figure", "meaning") else "--:" for name in head]
+    return [f"| {' | '.join(cells)} |" for cells in (head, line, *rest)]

@@ -1,1 +1,0 @@
-"""What chance leaves of a difference: intervals, tests and corrections, by conversation."""

@@ -1,0 +1,295 @@
+"""Tells a plan: turn by turn the user speaks, the agent works, facts are stated and used."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Sequence
+
+import msgspec
+
+from compactlab.scenarios.engine.phrases import POLARITY, Family
+from compactlab.scenarios.engine.plan import Thread
+from compactlab.scenarios.engine.world import Draft, Open, Said, ToolCall, Used, World
+from compactlab.sim.core.conversation import Need
+from compactlab.sim.core.message import Source
+
+# A fact is needed once, and with this probability each time again, up to so many times.
+AGAIN, MOST_NEEDS = 0.4, 4
+# Of all tokens, the most that one text of the agent takes, or short sessions get out of hand.
+_LARGEST_TEXT = 0.02
+
+Line = tuple[str, Thread | None]
+"""Something that is said, and the fact that it states, if it does."""
+Spans = list[tuple[Thread, int, int]]
+"""Facts, and where in a text they are stated."""
+
+Waiting = tuple[float, int, Thread]
+"""A need: after how many tokens, its number, and the fact."""
+
+
+class Teller:
+    """Tells a plan in the words of a world.
+
+    Parameters
+    ----------
+    draft
+        The conversation so far.
+    world
+        What else is said and done.
+    threads
+        The facts, in the order of their places.
+    family
+        In which words they are said.
+    open
+        Opens streams of random numbers.
+    route
+        On which branch of the conversation each turn is; all on one, by default.
+    """
+
+    def __init__(
+        self,
+        draft: Draft,
+        world: World,
+        threads: Sequence[Thread],
+        family: Family,
+        open: Open,
+        *,
+        route: Sequence[int] = (),
+    ) -> None:
+        self._draft, self._world, self._family = draft, world, family
+        self._at_once = world.domain.at_once
+        self._rng, self._wording, self._lags = open("telling"), open("wording"), open("lags")
+        self._threads = threads
+        self._agents = [each for each in threads if each.voice == "assistant"]
+        self._tools = [each for each in threads if each.voice == "tool"]
+        self._needs: list[Waiting] = []
+        self._resumed: list[Waiting] = []  # of these needs, which wait until the user comes back
+        self._stated = self._drawn = 0
+        self._over = False
+        self._most = math.inf
+        self._route, self._branch, self._parted = route, 0, False
+        self._tips: dict[int, str] = {}
+        self._shown: dict[Thread, str] = {}
+
+    def tell(self, starts: Sequence[float], tokens: float) -> None:
+        """Tell all of it, in turns that begin after so many tokens."""
+        self._most = max(50.0, _LARGEST_TEXT * tokens)
+        self._route = self._route or [0] * len(starts)
+        for turn, until in enumerate((*starts[1:], tokens)):
+            self._go(turn)
+            last = self._branch not in self._route[turn + 1 :]
+            self._world.before(turn)
+            self._ask(turn, until, last)
+            self._work(until, last)
+
+    def _ask(self, turn: int, until: float, last: bool) -> None:
+        """Let the user say what has changed and what is new, and ask for something."""
+        lines: list[Line] = []
+        self._over = last
+        for fact in self._threads:
+            # What a tool states may be late, and is taken back as soon as it is known.
+            if 0 <= fact.dropped <= turn and fact.told and not fact.gone_at:
+                family = self._family
+                said = family.closes if fact.kind == "open_loop" else family.deletes
+                lines.append((self._phrase(said, fact), None))
+                fact.gone_at, fact.gone = self._draft.next_id, True
+        lines += self._come_back(last)
+        news = [each for each in self._threads if each.voice == "user" and each.turn == turn]
+        lines += [(self._statement(fact), fact) for fact in news]
+        again = [each for each in self._threads if turn in each.restated and each.holds]
+        lines += [(self._phrase(self._family.states[fact.kind], fact), fact) for fact in again]
+        request = self._world.request(max(50.0, until - self._draft.tokens))
+        lines.insert(self._rng.choice((0, len(lines))), (request, None))
+        text, spans = _joined(lines)
+        self._state(self._draft.say("user", [("text", text)]), spans)
+
+    def _work(self, until: float, last: bool) -> None:
+        """Let the agent call tools until the turn is long enough, and answer."""
+        draft = self._draft
+        while (left := until - draft.tokens) > 0 or (last and self._here(self._tools)):
+            if not self._step(max(50.0, left), rush=left <= 0):
+                length = draft.characters(max(1.0, until - draft.tokens))
+                break
+        else:
+            length = max(1, draft.length("answer", self._most))
+        used = self._uses(math.inf if last else draft.tokens, math.inf if last else self._at_once)
+        if last:  # what is replaced in the last message is not used there
+            used = [fact for fact in used if fact.newer not in self._agents]
+        said, spans = self._spoken(length, [(fact, self._world.say(fact)) for fact in used], last)
+        id = draft.say("assistant", said)
+        self._state(id, spans, part=len(said) - 1)
+        draft.needs += [Need(fact.id, id, "said") for fact in used]
+
+    def _step(self, left: float, rush: bool) -> bool:
+        """Let the agent call tools once; False, if it would rather answer."""
+        draft, world = self._draft, self._world
+        facts = self._uses(draft.tokens, self._at_once)
+        uses = [(fact, world.use(fact, left / self._at_once)) for fact in facts]
+        calls = [use.call for _, use in uses if use.call]
+        calls = calls or ([world.display(left)] if rush else world.act(left))
+        if not calls:
+            for fact in facts:
+                self._need(draft.tokens, fact)
+            return False
+        talks = self._rng.random() < world.shares["text"]
+        length = draft.length("text", min(left, self._most)) if talks else 0
+        said, spans = self._spoken(length, uses, rush=False)
+        id, call_ids = draft.call(said, calls)
+        self._state(id, spans, part=len(said) - 1)
+        for fact, use in uses:
+            draft.needs.append(Need(fact.id, id, use.call.name if use.call else "said"))
+        for call, call_id in zip(calls, call_ids, strict=True):
+            self._give(call, call_id, rush)
+        return True
+
+    def _spoken(
+        self, length: int, uses: Sequence[tuple[Thread, Used]], rush: bool
+    ) -> tuple[list[Said], Spans]:
+        """What the agent thinks and says; where there is a text, it comes last."""
+        world, said = self._world, list[Said]()
+        if self._rng.random() < world.shares["thinking"]:
+            said.append(("thinking", world.prose(self._draft.length("thinking", self._most))))
+        lines: list[Line] = [(use.said, None) for _, use in uses if use.said]
+        used = [fact for fact, _ in uses]
+        for fact in self._ready(self._agents, rush):
+            if fact.old not in used:  # or the old value would stand there with its key
+                lines.append((self._statement(fact), fact))
+                self._agents.remove(fact)
+        if length:
+            lines.insert(self._rng.choice((0, len(lines))), (world.prose(length), None))
+        text, spans = _joined(lines)
+        return ([*said, ("text", text)] if text else said), spans
+
+    def _give(self, call: ToolCall, call_id: str, rush: bool) -> None:
+        """Give what a tool returns; facts that are due may stand in it, or stand there again."""
+        world, new = self._world, dict[Thread, str]()
+        room, ahead = world.room(call)
+        for fact in self._ready(self._tools, rush, ahead)[:room]:
+            if world.shows(call, fact.kind):
+                new[fact] = self._statement(fact)
+                call = call._replace(result=world.show(call, fact, new[fact]))
+                fact.handle = self._draft.next_id
+                self._tools.remove(fact)
+        known = {fact: line for fact, line in self._shown.items() if fact.holds}
+        places = ((fact, call.result.find(line), line) for fact, line in (known | new).items())
+        self._shown |= new
+        spans = [(fact, at, at + len(line)) for fact, at, line in places if at >= 0]
+        self._state(self._draft.result(call, call_id), spans)
+
+    def _ready(self, facts: Sequence[Thread], rush: bool, ahead: float = 0) -> list[Thread]:
+        """The facts whose place is reached; one that replaces another comes after that."""
+        here = math.inf if rush else self._draft.tokens + ahead
+        due = [fact for fact in self._here(facts) if fact.place <= here]
+        return [fact for fact in due if fact.old is None or fact.old.told]
+
+    def _here(self, facts: Sequence[Thread]) -> list[Thread]:
+        """Those that are stated on the branch on which the conversation is."""
+        return [fact for fact in facts if fact.branch == self._branch]
+
+    def _go(self, turn: int) -> None:
+        """Go to the branch of a turn: a new one begins here, another one goes on where it was."""
+        branch = self._route[turn]
+        self._parted = any(each != branch for each in self._route[turn + 1 :])
+        if branch != self._branch:
+            self._tips[self._branch] = self._draft.tip
+            if branch in self._tips:
+                self._draft.rewind(self._tips[branch])
+                path = self._draft.path()
+                replaced = [fact for fact in self._threads if fact.told and not fact.holds]
+                for fact in self._threads:
+                    fact.found_on(path)
+                for fact in replaced:
+                    if fact.holds:  # again, which had better not be forgotten
+                        self._need(self._later(fact), fact)
+        self._branch = self._draft.branch = branch
+
+    def _state(self, id: str, spans: Spans, part: int = 0) -> None:
+        domain = self._world.domain
+        for fact, start, end in spans:
+            source = Source(id, part, start, end)
+            fact.told = True
+            fact.origin.append(source)
+            if len(fact.origin) > 1:
+                continue
+            # In the last turn nobody comes back to anything.
+            resumed = fact.kind in domain.resumes and not self._over
+            self._stated += 1
+            fact.id = f"f{self._stated}"
+            needs = 1
+            while needs < MOST_NEEDS and self._lags.random() < AGAIN:
+                needs += 1
+            for _ in range(needs):
+                self._need(self._later(fact), fact, resumed)
+
+    def _later(self, fact: Thread) -> float:
+        """After how many tokens a fact is needed that is stated or holds again now."""
+        here = self._draft.tokens
+        domain = self._world.domain
+        lags = domain.lags_by.get(fact.kind, domain.lags)
+        return here + lags.at(self._lags.random(), max(0.0, fact.ends - here))
+
+    def _come_back(self, last: bool) -> list[Line]:
+        """Let the user come back to facts, which the agent needs then."""
+        here = math.inf if last else self._draft.tokens
+        facts = self._taken(self._resumed, here, math.inf if last else self._at_once)
+        for fact in facts:
+            self._need(self._draft.tokens, fact)
+        return [(self._world.resume(fact), None) for fact in facts]
+
+    def _need(self, place: float, fact: Thread, resumed: bool = False) -> None:
+        self._drawn += 1
+        waiting = self._resumed if resumed else self._needs
+        heapq.heappush(waiting, (place, self._drawn, fact))
+
+    def _uses(self, until: float, most: float) -> list[Thread]:
+        return self._taken(self._needs, until, most)
+
+    def _taken(self, waiting: list[Waiting], until: float, most: float) -> list[Thread]:
+        """Take the facts that are needed by now; what does not hold any more is not."""
+        taken: list[Thread] = []
+        kept: list[Waiting] = []
+        while waiting and waiting[0][0] <= until and len(taken) < most:
+            need = heapq.heappop(waiting)
+            fact = need[2]
+            # At the end of a branch all is taken that is its own.
+            if fact.holds and (until < math.inf or fact.branch == self._branch):
+                taken += [fact] if fact not in taken else []
+            elif self._parted:
+                kept.append(need)  # it may hold again on another branch
+        for need in kept:
+            heapq.heappush(waiting, need)
+        return taken
+
+    def _statement(self, fact: Thread) -> str:
+        if fact.voice == "tool":
+            return self._phrase(self._family.shows, fact)
+        if fact.old:
+            return self._phrase(self._family.revises[POLARITY.get(fact.kind, "is")], fact)
+        return self._phrase(self._family.states[fact.kind], fact)
+
+    def _phrase(self, templates: Sequence[str], fact: Thread) -> str:
+        old = fact.old.value if fact.old else ""
+        template = templates[int(self._wording.random() * len(templates))]
+        return template.format(key=fact.key, value=fact.value, old=old)
+
+
+def repeated(threads: Sequence[Thread], copies: Sequence[tuple[str, str]]) -> None:
+    """What was said again, word by word, is stated again: (message, its copy)."""
+    for fact in threads:
+        for of, copy in copies:
+            fact.origin += [
+                msgspec.structs.replace(source, id=copy)
+                for source in fact.origin
+                if source.id == of
+            ]
+
+
+def _joined(lines: Sequence[Line]) -> tuple[str, Spans]:
+    """Put lines together, and say where in them facts are stated."""
+    spans, start = Spans(), 0
+    for text, fact in lines:
+        if fact is not None:
+            spans.append((fact, start, start + len(text)))
+        start += len(text) + 1
+    return "\n".join(text for text, _ in lines), spans

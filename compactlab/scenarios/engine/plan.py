@@ -1,0 +1,348 @@
+"""The plan of the facts of a conversation: what is stated where, what becomes of it."""
+
+from __future__ import annotations
+
+import random
+from bisect import bisect_right
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
+
+from compactlab.scenarios.engine.domain import WORDS, Domain, Voice, value
+from compactlab.scenarios.engine.phrases import POLARITY
+from compactlab.sim.core.conversation import Fact, FactType
+from compactlab.sim.core.message import Source
+
+# A fact in the making.
+
+
+@dataclass(eq=False)
+class Thread:
+    """A fact in the making: when it is to be stated, and what becomes of it.
+
+    Parameters
+    ----------
+    kind, key, thing, value, voice
+        What it is, of what it is one, and who states it.
+    turn
+        Of a user's: the turn, from 0.
+    place
+        After so many tokens it is stated; of a user's, where its turn begins.
+    old, parent
+        The fact that it replaces, and that it follows from.
+    newer
+        The fact that replaces it.
+    ends
+        After so many tokens it does not hold any more.
+    dropped
+        Turn in which it is taken back or, of an open loop, closed; -1 if it is not.
+    restated
+        Turns in which the user says it again, in other words, if it holds by then.
+    branch
+        On which branch of the conversation it is stated; 0 for the one that is never abandoned.
+    tried
+        What replaces it on other branches.
+    told, gone
+        Whether it has been stated, and taken back, on the way to where the conversation is now.
+    """
+
+    kind: FactType
+    key: str
+    thing: str
+    value: str
+    voice: Voice
+    turn: int
+    place: float
+    ends: float
+    old: Thread | None = None
+    parent: Thread | None = None
+    newer: Thread | None = None
+    dropped: int = -1
+    id: str = ""
+    origin: list[Source] = field(default_factory=list)
+    handle: str = ""
+    gone_at: str = ""
+    restated: tuple[int, ...] = ()
+    branch: int = 0
+    tried: list[Thread] = field(default_factory=list)
+    told: bool = False
+    gone: bool = False
+
+    @property
+    def holds(self) -> bool:
+        """Whether it has been stated, and neither replaced nor taken back, on the way to here."""
+        replaced = self.newer is not None and self.newer.told
+        return self.told and not (replaced or self.gone or any(each.told for each in self.tried))
+
+    def found_on(self, path: Collection[str]) -> None:
+        """Go to where other messages have been said."""
+        self.told = any(source.id in path for source in self.origin)
+        self.gone = self.gone_at in path
+
+    def fact(self) -> Fact:
+        """The fact that has become of it."""
+        closed = self.gone_at if self.kind == "open_loop" else ""
+        return Fact(
+            self.id,
+            self.kind,
+            self.key,
+            self.value,
+            origin=tuple(self.origin),
+            polarity=POLARITY.get(self.kind, "is"),
+            supersedes=(self.old.id,) if self.old else (),
+            depends_on=(self.parent.id,) if self.parent else (),
+            deleted_at="" if closed else self.gone_at,
+            scope=closed or "session",
+            handle=self.handle,
+        )
+
+
+# The plan of the facts of a conversation: what is stated where, what becomes of it.
+#
+# It is drawn before a word is written, so that it is the same in whatever words it is told.
+
+FIRST = 0.1  # the first stratum: a tenth of the tokens
+_SLACK = 3  # turns
+# Types that follow from nothing else.
+_ALONE = (*POLARITY, "open_loop", "tool_detail")
+
+
+class Planner:
+    """Draws a plan.
+
+    Parameters
+    ----------
+    rng
+        What is drawn from.
+    domain
+        What facts are about, how many there are, and of what fate.
+    starts
+        After how many tokens each turn begins.
+    tokens
+        How many there will be.
+    """
+
+    def __init__(
+        self, rng: random.Random, domain: Domain, starts: Sequence[float], tokens: float
+    ) -> None:
+        self._rng, self._domain, self._mix = rng, domain, domain.mix
+        self._starts, self._tokens = starts, tokens
+        self._keys: set[str] = set()
+        self._followed: set[str] = set()  # values from which others follow, and those
+        self._kinds = dict(domain.kinds)
+        rules = [kind for kind in POLARITY if kind in self._kinds]
+        for kind in rules:
+            self._kinds[kind] = sum(domain.kinds[rule] for rule in rules) / len(rules)
+        self._late = max(len(starts) - self._mix.late, len(starts) * 3 // 4)
+
+    def threads(self) -> list[Thread]:
+        """Draw what is stated, in the order of its places."""
+        mix, rng = self._mix, self._rng
+        stated = max(1, round(mix.density * self._tokens / 1000))
+        replaced = self._rounded(mix.superseded * stated)
+        dependent = self._rounded(mix.dependent * stated)
+        first = self._threads(max(1, stated - replaced - dependent))
+        self._gather(first)
+        free = [each for each in first if each.kind != "open_loop" and self._later(each)]
+        rng.shuffle(free)
+        newer = self._revised(free, replaced)
+        parents = [n.old for n in newer if n.old and n.voice == "user" and " " not in n.value]
+        following = [self._follow(rng.choice(parents)) for _ in range(dependent) if parents]
+        chained = newer if mix.chain[1] > 1 else []
+        rest = [each for each in (*free, *chained) if each.newer is None and self._later(each)]
+        if chained:
+            rng.shuffle(rest)
+        for each in rest[: self._rounded(mix.deleted * stated)]:
+            self._drop(each)
+        for each in first:
+            if each.kind == "open_loop":
+                self._drop(each)
+        if mix.restated:
+            for each in (*first, *newer):
+                self._restate(each)
+        return sorted([*first, *newer, *following], key=lambda each: each.place)
+
+    def decoys(self, stated: int) -> list[Fact]:
+        """Draw facts that nobody will state, of the same making."""
+        count = -int(-self._mix.decoys * stated // 1)
+        kinds = self._apportioned(count)
+        made = (self._thing(kind, self._rng.choice(WORDS)) for kind in kinds)
+        return [
+            Fact(f"d{n}", kind, key, value, polarity=POLARITY.get(kind, "is"), decoy=True)
+            for n, (kind, (key, value, _)) in enumerate(zip(kinds, made, strict=True), 1)
+        ]
+
+    def _threads(self, count: int) -> list[Thread]:
+        kinds = self._apportioned(count)
+        self._rng.shuffle(kinds)
+        models = self._models(kinds)
+        made: list[Thread] = []
+        words: list[str] = []
+        for number, (kind, stratum) in enumerate(zip(kinds, self._strata(count), strict=True)):
+            model = models.get(number)
+            words.append(self._rng.choice(WORDS) if model is None else words[model])
+            thing = "" if model is None else made[model].thing
+            key, text, thing = self._thing(kind, words[-1], thing)
+            voice = self._domain.voice_of(kind)
+            # An open loop is closed by the user, for which there has to be another turn.
+            early = "middle" if stratum == "last" and kind == "open_loop" else stratum
+            turn, place = self._placed(voice, early)
+            made.append(Thread(kind, key, thing, text, voice, turn, place, self._tokens))
+        return made
+
+    def _gather(self, threads: list[Thread]) -> None:
+        """Let options of one choice be stated together: of one area, at one place."""
+        rng = self._rng
+        for kind, things in self._domain.together.items():
+            alike = [each for each in threads if each.kind == kind]
+            for start in range(0, len(alike), len(things)):
+                options = alike[start : start + len(things)]
+                self._keys -= {option.key for option in options}
+                area = options[0].key.removesuffix(f" {options[0].thing}")
+                while any(f"{area} {thing}" in self._keys for thing in things):
+                    area = f"{rng.choice(self._domain.areas)}-{area}"
+                for option, thing in zip(options, things, strict=False):
+                    option.key, option.thing = f"{area} {thing}", thing
+                    option.value = value(self._domain.things[kind][thing], rng, rng.choice(WORDS))
+                    option.turn, option.place = options[0].turn, options[0].place
+                    self._keys.add(option.key)
+
+    def _revised(self, free: list[Thread], count: int) -> list[Thread]:
+        """Replace so many facts, in chains of what is itself replaced."""
+        low, high = self._mix.chain
+        newer: list[Thread] = []
+        for first in self._replaceable(free, count):
+            long = high > 1 and first.kind not in POLARITY
+            more = min(self._rng.randint(low, high) if long else 1, count - len(newer))
+            last = first
+            while more and self._later(last):
+                more -= 1
+                last = self._replace(last, more)
+                newer.append(last)
+        return newer
+
+    def _replaceable(self, free: list[Thread], count: int) -> list[Thread]:
+        """Choose what is to be replaced: as many demands as prohibitions, to keep the balance."""
+        rules = [[each for each in free if each.kind == kind] for kind in POLARITY]
+        share = sum(map(len, rules)) / max(1, len(free))
+        pairs = min(self._rounded(count * share / 2), count // 2, *map(len, rules))
+        rest = [each for each in free if each.kind not in POLARITY]
+        # A fact can only follow from what a person said before, and in one word.
+        rest.sort(key=lambda each: each.voice != "user" or " " in each.value)
+        return [*(each for rule in rules for each in rule[:pairs]), *rest][:count]
+
+    def _models(self, kinds: list[FactType]) -> dict[int, int]:
+        """Choose of which facts others are near-duplicates; of what is not said in a rule."""
+        free = [number for number, kind in enumerate(kinds) if kind not in POLARITY]
+        models: dict[int, int] = {}
+        for _ in range(max(1, self._rounded(self._mix.twins * len(kinds) / 2))):
+            if len(free) < 2:
+                break
+            model, twin = free.pop(0), free.pop()
+            kinds[twin] = kinds[model]
+            models[twin] = model
+        return models
+
+    def _thing(self, kind: FactType, word: str, thing: str = "") -> tuple[str, str, str]:
+        """Draw what a fact is about and its value: key, value, and the name of the thing."""
+        rng, things = self._rng, self._domain.things[kind]
+        thing = thing or rng.choice(list(things))
+        key = f"{rng.choice(self._domain.areas)} {thing}"
+        while key in self._keys:
+            key = f"{rng.choice(self._domain.areas)}-{key}"
+        self._keys.add(key)
+        return key, value(things[thing], rng, word), thing
+
+    def _apportioned(self, count: int) -> list[FactType]:
+        """So many types in proportion to their weights, from a random start."""
+        whole, at = sum(self._kinds.values()), self._rng.random()
+        bounds, kinds = [0.0], list(self._kinds)
+        for weight in self._kinds.values():
+            bounds.append(bounds[-1] + weight / whole * count)
+        marks = (at + step for step in range(count))
+        return [kinds[min(bisect_right(bounds, mark), len(kinds)) - 1] for mark in marks]
+
+    def _strata(self, count: int) -> list[str]:
+        first, last = (self._rounded(share * count) for share in (self._mix.first, self._mix.last))
+        strata = ["first"] * first + ["last"] * last
+        strata += ["middle"] * (count - len(strata))
+        self._rng.shuffle(strata)
+        return strata[:count]
+
+    def _placed(self, voice: Voice, stratum: str) -> tuple[int, float]:
+        """Draw a place in a stratum: the turn, and after how many tokens."""
+        starts, whole = self._starts, self._tokens
+        early = FIRST * whole
+        late = max(starts[self._late], early)
+        if voice != "user":
+            low, high = {"first": (0, early), "middle": (early, late), "last": (late, whole)}[
+                stratum
+            ]
+            place = low + (high - low) * self._rng.random()
+            return self._turn_of(place), place
+        turns = {
+            "first": [turn for turn, start in enumerate(starts) if start < early],
+            "middle": [turn for turn in range(self._late) if starts[turn] >= early],
+            "last": list(range(self._late, len(starts))),
+        }
+        turn = self._rng.choice(turns[stratum] or turns["last"])
+        return turn, starts[turn]
+
+    def _turn_of(self, place: float) -> int:
+        return bisect_right(self._starts, place) - 1
+
+    def _later(self, thread: Thread) -> bool:
+        """Whether the user speaks again after it."""
+        return thread.turn + 1 < len(self._starts)
+
+    def _turn_after(self, thread: Thread, more: int = 0) -> int:
+        """A later turn, after which as much happens so many times more."""
+        left = len(self._starts) - 1 - thread.turn
+        return self._rng.randint(thread.turn + 1, thread.turn + max(1, left // (more + 1)))
+
+    def _replace(self, old: Thread, more: int = 0) -> Thread:
+        turn = self._turn_after(old, more)
+        place = self._starts[turn]
+        if old.voice != "user":
+            place += (self._tokens - place) * self._rng.random() ** 2
+            turn = self._turn_of(place)
+        template = self._domain.things[old.kind][old.thing]
+        text = value(template, self._rng, self._rng.choice(WORDS))
+        newer = replace(old, value=text, turn=turn, place=place, old=old, origin=[])
+        old.newer, old.ends = newer, place
+        return newer
+
+    def _follow(self, parent: Thread) -> Thread:
+        """A fact whose value is made of another's, said before that is replaced."""
+        assert parent.newer is not None
+        self._followed.add(parent.value)
+        kinds = [kind for kind in self._kinds if kind not in (*_ALONE, *self._domain.together)]
+        kind = self._rng.choice(kinds)
+        key, _, thing = self._thing(kind, "")
+        turn = self._rng.randint(parent.turn, parent.newer.turn - 1)
+        text = parent.value
+        while text in self._followed:
+            text = f"{parent.value}/{self._rng.choice(WORDS)}"
+        self._followed.add(text)
+        start = self._starts[turn]
+        return Thread(kind, key, thing, text, "user", turn, start, parent.ends, parent=parent)
+
+    def _drop(self, thread: Thread) -> None:
+        if self._later(thread):
+            turn = self._turn_after(thread)
+            # What is no user's may be stated a turn late, and then nobody is left to take it back.
+            told = thread.voice == "user" or thread.kind == "open_loop"
+            if told or thread.turn + _SLACK < len(self._starts):
+                thread.dropped, thread.ends = turn, self._starts[turn]
+
+    def _restate(self, thread: Thread) -> None:
+        """Let the user say a fact again while it holds; open loops are only closed."""
+        ends = thread.dropped if thread.dropped >= 0 else len(self._starts)
+        turns = range(thread.turn + 1, thread.newer.turn if thread.newer else ends)
+        said = thread.voice == "user" and thread.kind != "open_loop"
+        if said and turns and self._rng.random() < self._mix.restated:
+            times = min(self._rng.randint(1, 2), len(turns))
+            thread.restated = tuple(self._rng.sample(turns, times))
+
+    def _rounded(self, number: float) -> int:
+        """Round up or down at random, so that the mean is the number."""
+        return int(number + self._rng.random())

@@ -1,0 +1,247 @@
+"""The texture of a kind of session: how long texts get, how long people and tools take.
+
+A profile is data. The built-in ones stand in ``profiles/*.toml`` beside this file, each figure
+with its source; a scenario takes any other file of that form: ``profile="mine.toml"``.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+
+from compactlab.sim.core.errors import UsageError, unknown
+from compactlab.sim.core.toml import (
+    AMOUNT,
+    FACTOR,
+    SIZE,
+    TEXT,
+    Kind,
+    Section,
+    parse_toml,
+    read_toml,
+)
+
+BUILT_IN = ("aloud", "chat", "coding", "days", "flood", "hostile", "repeats", "research", "rewinds")
+# Speakers whose messages take time; shares of calls that come with text, with thinking, with a
+# second call beside the first; the share of results that are errors.
+SPEAKERS = ("assistant", "tool", "user")
+SHARES = ("text", "thinking", "pair", "error")
+ANY_RESULT = "result"  # the size of a tool's result where the tool has none of its own
+
+_PROFILES = Path(__file__).with_name("profiles")
+_DAY = 86_400.0
+_NIGHT = Kind("seconds from 0 to 43,200", lambda value: AMOUNT.fits(value) and 2 * value <= _DAY)
+_SHARE = Kind("a number from 0 to 1", lambda value: AMOUNT.fits(value) and value <= 1)
+
+
+@dataclass(frozen=True)
+class Spread:
+    """A log-normal distribution, cut at its top.
+
+    Parameters
+    ----------
+    median
+        Half of the draws are below it.
+    sigma
+        Standard deviation of the logarithm; from a measured ninth decile, ``ln(p90 / median) /
+        1.2816``.
+    most
+        No draw is above it.
+
+    Examples
+    --------
+    >>> Spread(median=20, sigma=0).draw(random.Random(0))
+    20.0
+    """
+
+    median: float
+    sigma: float
+    most: float = math.inf
+
+    def draw(self, rng: random.Random) -> float:
+        """Draw once."""
+        return min(self.median * rng.lognormvariate(0, self.sigma), self.most)
+
+
+@dataclass(frozen=True)
+class Breaks:
+    """Pauses of the user that are a meal or a night, so that no short-lived cache outlives them.
+
+    Parameters
+    ----------
+    share
+        Of all pauses of the user.
+    shortest, longest
+        Seconds. They are Pareto-distributed from the shortest on, with exponent 1, and cut.
+    night
+        Seconds from midnight (UTC) on, in which the user says nothing: the clock of the user is
+        put forward by as much. Half a day at most; 0 for somebody who is up at any time.
+    """
+
+    share: float = 0.0
+    shortest: float = 1_800.0
+    longest: float = 57_600.0
+    night: float = 0.0
+
+    def draw(self, rng: random.Random) -> float:
+        """Draw the length of one, in seconds."""
+        return min(self.shortest * rng.paretovariate(1), self.longest)
+
+    def waking(self, clock: float) -> float:
+        """When something is said that would be said at a time, in seconds since 1970."""
+        return clock + self.night if clock % _DAY < self.night else clock
+
+
+@dataclass(frozen=True)
+class Profile:
+    """How long things get and take in one kind of session.
+
+    Parameters
+    ----------
+    name
+        What kind of session it is of.
+    source
+        Where its figures are from: what was measured, how much of it and when, and what is a
+        guess.
+    sizes
+        Tokens (o200k) of texts: ``text`` and ``thinking`` of the agent beside a call, ``answer``
+        at the end of a turn, ``user``, and by tool of what it returns, or of what it is given to
+        write; ``result`` for all other tools.
+    waits
+        Seconds until the ``assistant`` has answered, a ``tool`` is done, the ``user`` speaks again.
+    calls
+        Calls per turn. Scenarios are told how many turns and tokens there are, and take from it
+        how unevenly long turns are.
+    shares
+        Shares from 0 to 1: of calls with ``text``, with ``thinking``, with a second call beside
+        the first (``pair``), and of results that are an ``error``.
+    tools
+        Shares of calls by tool.
+    breaks
+        The longest pauses of the user.
+    system
+        Tokens of the parts of the system prompt, whose texts are not known.
+    """
+
+    name: str
+    source: str
+    sizes: Mapping[str, Spread]
+    waits: Mapping[str, Spread]
+    calls: Spread
+    shares: Mapping[str, float]
+    tools: Mapping[str, float]
+    breaks: Breaks
+    system: Mapping[str, int]
+
+    def size(self, what: str) -> Spread:
+        """How many tokens something gets; a result of any tool, if nothing else is said of it.
+
+        Raises
+        ------
+        UsageError
+            If the profile says neither.
+        """
+        found = self.sizes.get(what) or self.sizes.get(ANY_RESULT)
+        if found is None:
+            raise UsageError(f"profile {self.name!r}: {unknown('size', what, self.sizes)}")
+        return found
+
+    def toml(self) -> str:
+        """The profile as a file; reading it gives an equal one."""
+        lines = [f"name = {_text(self.name)}", f"source = {_text(self.source)}"]
+        lines += ["", f"calls = {_spread(self.calls)}"]
+        figures = (f"{key} = {value!r}" for key, value in asdict(self.breaks).items())
+        lines.append(f"breaks = {{ {', '.join(figures)} }}")
+        for table in ("sizes", "waits", "shares", "tools", "system"):
+            rows: Mapping[str, Spread | float] = getattr(self, table)
+            lines += ["", f"[{table}]"]
+            for key, value in rows.items():
+                written = _spread(value) if isinstance(value, Spread) else repr(value)
+                lines.append(f"{_text(key)} = {written}")
+        return "\n".join(lines) + "\n"
+
+
+def find_profile(name: str) -> Profile:
+    """Give a profile by its name, or by its file.
+
+    Parameters
+    ----------
+    name
+        One of :data:`BUILT_IN`, or the path of a TOML file, which ends in ``.toml``.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or is no profile.
+    UsageError
+        If there is no profile of that name.
+
+    Examples
+    --------
+    >>> find_profile("coding").waits["user"].median
+    68.0
+    """
+    file = file_of(name)
+    if name.endswith(".toml"):
+        return profile_of(Section(read_toml(file, "profile"), name))
+    if name not in BUILT_IN:
+        raise UsageError(unknown("profile", name, BUILT_IN))
+    return profile_of(Section(parse_toml(file.read_text("utf-8")), file.name))
+
+
+def file_of(name: str) -> Path:
+    """The file of a profile, be it there or not."""
+    return Path(name) if name.endswith(".toml") else _PROFILES / f"{name}.toml"
+
+
+def profile_of(whole: Section) -> Profile:
+    """Build a profile of what its file says.
+
+    Raises
+    ------
+    InputError
+        If a key is unknown or missing, or a value has the wrong type or range.
+    """
+    whole.only([field.name for field in fields(Profile)])
+    breaks = whole.section("breaks").only([field.name for field in fields(Breaks)])
+    plain = Breaks()
+    sizes = {key: _spread_of(row) for key, row in whole.section("sizes").sections()}
+    waits = whole.section("waits").only(SPEAKERS)
+    shares = whole.section("shares").only(SHARES)
+    tools, system = whole.section("tools"), whole.section("system")
+    return Profile(
+        name=whole.take("name", TEXT),
+        source=whole.take("source", TEXT),
+        sizes=sizes,
+        waits={speaker: _spread_of(waits.section(speaker)) for speaker in SPEAKERS},
+        calls=_spread_of(whole.section("calls")),
+        shares={share: float(shares.take(share, _SHARE, 0.0)) for share in SHARES},
+        tools={key: float(tools.take(key, AMOUNT)) for key in tools.values},
+        breaks=Breaks(
+            share=float(breaks.take("share", _SHARE, plain.share)),
+            shortest=float(breaks.take("shortest", FACTOR, plain.shortest)),
+            longest=float(breaks.take("longest", FACTOR, plain.longest)),
+            night=float(breaks.take("night", _NIGHT, plain.night)),
+        ),
+        system={key: system.take(key, SIZE) for key in system.values},
+    )
+
+
+def _spread_of(row: Section) -> Spread:
+    row.only([field.name for field in fields(Spread)])
+    most = float(row.take("most", FACTOR, math.inf))
+    return Spread(float(row.take("median", FACTOR)), float(row.take("sigma", AMOUNT)), most)
+
+
+def _spread(spread: Spread) -> str:
+    most = "" if math.isinf(spread.most) else f", most = {spread.most!r}"
+    return f"{{ median = {spread.median!r}, sigma = {spread.sigma!r}{most} }}"
+
+
+def _text(text: str) -> str:
+    """A text as TOML writes it: as JSON does, and one control character more escaped."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

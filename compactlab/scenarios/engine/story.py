@@ -1,0 +1,118 @@
+"""The contract of a scenario that is told by the engine."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import ClassVar
+
+from compactlab.scenarios.engine.branches import planned
+from compactlab.scenarios.engine.domain import Domain
+from compactlab.scenarios.engine.generator import Teller, repeated
+from compactlab.scenarios.engine.phrases import Phrasing
+from compactlab.scenarios.engine.profile import find_profile
+from compactlab.scenarios.engine.world import Draft, World
+from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.core.message import Part
+from compactlab.sim.core.spec import snake_case
+from compactlab.sim.core.stream import stream
+from compactlab.sim.experiment.sources import Scenario
+
+_FEWEST = 8  # turns, where it is reckoned how many there are: the plan needs some room
+
+
+@dataclass(frozen=True)
+class Story(Scenario):
+    """A scenario whose facts and needs are planned, and told in the words of its domain.
+
+    Subclasses say in ``domain`` what it is about, and in ``world`` what is peculiar about it.
+
+    Parameters
+    ----------
+    turns
+        How often the user speaks; 0 for as many as go with the tokens, eight at least. How long
+        turns are is uneven.
+    tokens
+        About how many tokens (o200k) all messages have together, thinking among them: within a
+        quarter from 20,000 tokens on, within a twentieth from 100,000 on. Many turns may need
+        more tokens than that.
+    phrasing
+        Which family of phrases states the facts. Whoever makes rules for finding facts may look
+        at ``public``, and is tested on ``held_out``. Facts and places are the same in both.
+    profile
+        How long things get and take: the name of a built-in profile, or a TOML file.
+    calls
+        About how often the agent is called; 0 for as often as goes with the tokens. What is drawn
+        from the profile is stretched or shrunk to that end, all alike.
+    """
+
+    turns: int = 0
+    tokens: int = 100_000
+    phrasing: Phrasing = "public"
+    profile: str = "chat"
+    calls: int = 0
+
+    domain: ClassVar[Domain]
+    world: ClassVar[type[World]] = World
+    draft: ClassVar[type[Draft]] = Draft
+    # The share of tokens that tools return, to which the tests hold a scenario. One that has
+    # other shares, because people only talk in it, says so here.
+    results: ClassVar[tuple[float, float]] = (0.40, 0.85)
+    # What is wrong with it on purpose, of which the tests allow nothing else: an "orphaned result",
+    # an "unanswered call", a call "answered twice", an "empty text".
+    faults: ClassVar[frozenset[str]] = frozenset()
+
+    def __post_init__(self) -> None:
+        if self.turns < 0:
+            raise ValueError("turns must be at least 1, or 0 for as many as go with the tokens")
+        if self.calls < 0:
+            raise ValueError("calls must be at least 1, or 0 for as many as go with the tokens")
+        if self.tokens < 1:
+            raise ValueError("tokens must be at least 1")
+
+    def conversation(self, seed: int) -> Conversation:
+        """Make the conversation; see :class:`compactlab.sim.experiment.sources.Scenario`."""
+        name, domain = snake_case(type(self).__name__), self.domain
+
+        def open(purpose: str) -> random.Random:
+            return stream(seed, name, purpose)
+
+        profile = find_profile(self.profile)
+        starts = self._starts(open("turns"), profile.calls.sigma)
+        route = self.route(open("route"), len(starts))
+        planner, threads = planned(open("plan"), domain, starts, self.tokens, route)
+        draft = self.draft(seed, name, profile, self.calls, self.tokens)
+        world = self.world(domain, draft, open)
+        teller = Teller(draft, world, threads, domain.family(self.phrasing), open, route=route)
+        teller.tell(starts, self.tokens)
+        repeated(threads, draft.copies)
+        stated = sorted((each for each in threads if each.id), key=lambda each: int(each.id[1:]))
+        facts = [*(thread.fact() for thread in stated), *planner.decoys(len(stated))]
+        return Conversation(
+            id=f"{name}-{seed}",
+            format=name,
+            events=tuple(draft.events),
+            system=tuple(
+                Part("text", "", "opaque", (), name=part, size=size)
+                for part, size in profile.system.items()
+            ),
+            facts=tuple(facts),
+            needs=tuple(draft.needs),
+            seed=seed,
+        )
+
+    def route(self, rng: random.Random, turns: int) -> Sequence[int]:
+        """On which branch each turn is; by itself, all are on one.
+
+        The first and the last turn are on branch 0, which is never abandoned. Any other begins
+        where the turn before has ended, and is left by a rewind.
+        """
+        return [0] * turns
+
+    def _starts(self, rng: random.Random, sigma: float) -> list[float]:
+        """After how many tokens each turn begins."""
+        turns = self.turns or max(_FEWEST, round(self.tokens / self.domain.turn))
+        ends = list(accumulate(rng.lognormvariate(0, sigma) for _ in range(turns)))
+        return [0.0, *(self.tokens * end / ends[-1] for end in ends[:-1])]

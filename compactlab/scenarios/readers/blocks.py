@@ -1,0 +1,286 @@
+"""Content blocks: what messages are made of in the formats of the agents and the providers."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import struct
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import msgspec
+
+from compactlab.sim.core.errors import InputError
+from compactlab.sim.core.message import Part, Source, verbatim
+
+# What an image costs, from its size in pixels; the image itself is not kept.
+#
+# Source: the providers' documentation on vision (Anthropic, 2026): an image costs width x height
+# / 750 tokens, and larger ones are scaled down to about 1,600.
+
+PIXELS_PER_TOKEN = 750
+MOST_TOKENS = 1600
+UNKNOWN_TOKENS = 1200  # pi and OpenClaw count every image as 4,800 characters
+
+_HEADER = 4 * 65536  # characters of base64: a JPEG may carry 64 KB of camera data in front
+_PNG = b"\x89PNG\r\n\x1a\n"
+_NO_FRAME = {0xC4, 0xC8, 0xCC}  # JPEG markers among the frames' that start none
+
+
+def image_tokens(data: str) -> int:
+    """Count the tokens of an image.
+
+    Parameters
+    ----------
+    data
+        The image as base64, PNG or JPEG.
+
+    Returns
+    -------
+    int
+        Tokens; `UNKNOWN_TOKENS` if the size in pixels cannot be told.
+
+    Examples
+    --------
+    >>> image_tokens("not an image")
+    1200
+    """
+    head = data[:_HEADER]
+    try:
+        raw = base64.b64decode(head[: len(head) // 4 * 4], validate=True)
+        width, height = _png(raw) if raw.startswith(_PNG) else _jpeg(raw)
+    except (binascii.Error, ValueError, struct.error):
+        return UNKNOWN_TOKENS
+    return max(1, min(MOST_TOKENS, -(-width * height // PIXELS_PER_TOKEN)))
+
+
+def _png(raw: bytes) -> tuple[int, int]:
+    width, height = struct.unpack_from(">II", raw, 16)
+    return width, height
+
+
+def _jpeg(raw: bytes) -> tuple[int, int]:
+    at = 2
+    while raw.startswith(b"\xff\xd8"):
+        mark, marker, length = struct.unpack_from(">BBH", raw, at)
+        if mark != 0xFF:
+            break
+        if 0xC0 <= marker <= 0xCF and marker not in _NO_FRAME:
+            height, width = struct.unpack_from(">HH", raw, at + 5)
+            return width, height
+        at += 2 + length
+    raise ValueError("no frame in it")
+
+
+# Content blocks: what messages are made of in the formats of the agents and the providers.
+#
+# All of them write lists of typed blocks and mean the same few things, so one struct reads them
+# all. A block whose text is not found, or whose type is not known, is an error: its words would
+# be lost.
+
+Tokens = Annotated[int, msgspec.Meta(ge=0, le=10**12)]
+
+_TEXT = {"text", "input_text", "output_text", "summary_text", "reasoning_text", "refusal"}
+_CALLS = {"tool_use", "server_tool_use", "mcp_tool_use", "toolCall"}
+_IMAGES = {"image", "image_url", "input_image"}
+_FOUND = {"search_result", "web_search_result"}
+_FILES = ("base64", "url", "file")  # sources of documents that are no texts
+# What a model is sent besides, of which a log has no words: files, sound, what is encrypted; and
+# what only the client is told.
+_WORDLESS = {
+    "audio",
+    "computer_screenshot",
+    "container_upload",
+    "encrypted_content",
+    "fallback",
+    "file",
+    "input_audio",
+    "input_file",
+    "redacted_thinking",
+    "video_url",
+}
+
+
+class Block(msgspec.Struct):
+    """One block, with the fields that any of the formats gives it."""
+
+    type: str = ""
+    text: str | None = None
+    thinking: str | None = None
+    refusal: str | None = None
+    id: str | None = None
+    name: str | None = None
+    input: Any = None
+    arguments: Any = None
+    tool_use_id: str | None = None
+    tool_name: str | None = None
+    is_error: bool | None = None
+    content: str | list[Block] | dict[str, Any] | msgspec.UnsetType | None = msgspec.UNSET
+    title: str | None = None
+    context: str | None = None
+    url: str | None = None
+    source: Any = None
+    data: str | None = None
+    image_url: Any = None
+
+
+Content = str | list[Block] | None
+# Content that may be left out: then it stands perhaps under a name that is not known.
+Given = Content | msgspec.UnsetType
+
+
+def given(content: Given, whose: str) -> Content:
+    """The content of a message that must have some, if only an empty one.
+
+    Raises
+    ------
+    InputError
+        If it was left out.
+    """
+    if isinstance(content, msgspec.UnsetType):
+        raise InputError(f"{whose} has no content")
+    return content
+
+
+def compact(value: Any) -> str:
+    """Write arguments as compact JSON; leave alone what is text already."""
+    if isinstance(value, str):
+        return value
+    return json.dumps({} if value is None else value, separators=(",", ":"), ensure_ascii=False)
+
+
+def listed(content: Given | dict[str, Any]) -> list[Block]:
+    """See any content as a list of blocks."""
+    if isinstance(content, str):
+        return [Block("text", text=content)]
+    return content if isinstance(content, list) else []
+
+
+def parts(content: Given | dict[str, Any], id: str) -> list[Part]:
+    """Make the parts of a message out of its content.
+
+    Raises
+    ------
+    InputError
+        If there is a block whose words are not found.
+    """
+    return [part for block in listed(content) if (part := _part(block, id))]
+
+
+def result(
+    content: Given | dict[str, Any], id: str, call_id: str, *, name: str = "", error: bool = False
+) -> list[Part]:
+    """Make the parts of a tool's result: one with all its text, and its images.
+
+    Raises
+    ------
+    InputError
+        If there is a block whose words are not found.
+    """
+    blocks = listed(content)
+    text = compact(content) if isinstance(content, dict) else "\n".join(map(_words, blocks))
+    main = verbatim(id, "tool_result", text, name=name, call_id=call_id, is_error=error)
+    return [main, *(_image(block, id) for block in blocks if block.type in _IMAGES)]
+
+
+def result_of(block: Block, id: str) -> list[Part]:
+    """Make the parts of a result that is a block of a message.
+
+    Raises
+    ------
+    InputError
+        If it has no content, or there is a block in it whose words are not found.
+    """
+    if isinstance(block.content, msgspec.UnsetType):
+        raise _lacks(block, "content")
+    failed = bool(block.is_error)
+    return result(block.content, id, block.tool_use_id or "", error=failed)
+
+
+def opaque(id: str, type: Any, name: str, size: int = 0) -> Part:
+    """Make a part of tokens whose text is not known."""
+    return Part(type, "", "opaque", (Source(id),), name, size=size)
+
+
+def _part(block: Block, id: str) -> Part | None:
+    if block.type == "thinking":
+        if block.thinking is None:
+            raise _lacks(block, "thinking")
+        said = block.thinking
+        return verbatim(id, "thinking", said) if said else opaque(id, "thinking", block.type)
+    if block.type in _CALLS:
+        return _call(block, id)
+    if block.type in _IMAGES:
+        return _image(block, id)
+    if block.type.endswith("_tool_result"):
+        return result_of(block, id)[0]
+    if text := _words(block):
+        return verbatim(id, "text", text)
+    kind = "thinking" if block.type == "redacted_thinking" else "text"
+    return None if block.type in _TEXT else opaque(id, kind, block.type)
+
+
+def _call(block: Block, id: str) -> Part:
+    arguments = block.arguments if block.input is None else block.input
+    if not block.name or arguments is None:
+        raise _lacks(block, "input" if block.name else "name")
+    return verbatim(id, "tool_call", compact(arguments), name=block.name, call_id=block.id or "")
+
+
+def _words(block: Block) -> str:
+    """The text of a block; in a result, that of whatever may stand there."""
+    if block.type in _TEXT:
+        text = block.refusal if block.text is None else block.text
+        if text is None:
+            raise _lacks(block, "text")
+        return text
+    if block.type in _IMAGES or block.type in _WORDLESS:
+        return ""
+    if block.type == "document":
+        return "\n".join(_document(block))
+    if block.type in _FOUND:
+        place = block.url if isinstance(block.url, str) else block.source
+        held = block.content if block.type == "search_result" else []
+        if not block.title or not isinstance(place, str) or not isinstance(held, list):
+            raise _lacks(block, "title, place or content")
+        return "\n".join((block.title, place, *map(_words, held)))
+    words = block.content if block.type == "compaction" else block.text or block.tool_name
+    if isinstance(words, str) and words:
+        return words
+    raise InputError(f"a content block of type {block.type!r} is not known")
+
+
+def _document(block: Block) -> Iterator[str]:
+    """The words of a document that is sent as text; of a file, what is told about it alone."""
+    source = block.source if isinstance(block.source, dict) else {}
+    yield from filter(None, (block.title, block.context))
+    if source.get("type") in ("text", "content"):
+        inner = source.get("data") if source["type"] == "text" else source.get("content")
+        try:
+            yield from map(_words, listed(msgspec.convert(inner, str | list[Block])))
+        except msgspec.ValidationError:
+            raise _lacks(block, "text") from None
+    elif source.get("type") not in _FILES:
+        raise _lacks(block, "source")
+
+
+def _lacks(block: Block, what: str) -> InputError:
+    return InputError(f"a content block of type {block.type!r} has no {what}")
+
+
+def _image(block: Block, id: str) -> Part:
+    return verbatim(id, "image", "", size=image_tokens(_image_data(block)))
+
+
+def _image_data(block: Block) -> str:
+    if isinstance(block.source, dict):
+        return _text_of(block.source.get("data"))
+    url = block.image_url.get("url") if isinstance(block.image_url, dict) else block.image_url
+    if isinstance(url, str) and url.startswith("data:"):
+        return url.partition(",")[2]
+    return block.data or ""
+
+
+def _text_of(value: Any) -> str:
+    return value if isinstance(value, str) else ""

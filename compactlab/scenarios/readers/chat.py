@@ -1,0 +1,316 @@
+"""Plain messages as one sends them to a provider: what OpenAI's and Anthropic's have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from compactlab.scenarios.readers import jsonl
+from compactlab.scenarios.readers.blocks import (
+    Block,
+    Content,
+    Given,
+    compact,
+    given,
+    listed,
+    parts,
+    result,
+    result_of,
+)
+from compactlab.scenarios.readers.clients import client_of
+from compactlab.scenarios.readers.script import SYSTEM, Draft, Script
+from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.core.errors import InputError
+from compactlab.sim.core.message import Call, verbatim
+
+KEYS = ("messages", "traj", "history")  # under which a conversation keeps its messages
+_SYSTEM_ROLES = ("system", "developer")
+_ROLES = (*_SYSTEM_ROLES, "user", "assistant", "tool", "function")
+# What a message says, by its keys; thoughts are told under one of three names.
+_THOUGHTS = ("reasoning_content", "reasoning", "thinking")
+_SAYING = ("content", "refusal", "tool_calls", "function_call", *_THOUGHTS)
+# By what other formats call the same: a message that has such a key is not one of ours.
+_FOREIGN = {
+    *(key.replace("_", "") for key in _SAYING),
+    "arguments",
+    "args",
+    "audio",
+    "blocks",
+    "body",
+    "contents",
+    "input",
+    "message",
+    "output",
+    "parts",
+    "response",
+    "result",
+    "text",
+    "toolresults",
+    "value",
+}
+_INSIDE = {"arguments", "content", "function", "input", "text"}  # what such things have in them
+_BLOCKS = ("tool_use", "tool_result", "thinking", "redacted_thinking")
+
+
+class _Function(msgspec.Struct):
+    name: str = ""
+    arguments: Any = None
+    input: Any = None
+
+
+class _ToolCall(msgspec.Struct):
+    id: str | None = None
+    function: _Function | None = None
+    custom: _Function | None = None
+
+
+class _Message(msgspec.Struct):
+    role: str
+    content: Given = msgspec.UNSET
+    id: str | None = None
+    name: str | None = None
+    model: str | None = None
+    reasoning_content: str | None = None
+    reasoning: str | None = None
+    thinking: str | None = None
+    refusal: str | None = None
+    tool_calls: list[_ToolCall] | None = None
+    function_call: _Function | None = None
+    tool_call_id: str | None = None
+    tool_call_ids: list[str] | None = None
+
+
+class _Envelope(msgspec.Struct):
+    system: Content = None
+    model: str | None = None
+    tools: list[Any] | None = None
+
+
+def is_anthropic(value: Any) -> bool | None:
+    """Tell the two kinds of messages apart by content; None if it is neither."""
+    found = list(_recognised(value))
+    messages = [message for listing, _ in found for message in listing if _is_message(message)]
+    if not messages:
+        return None
+    if any("system" in envelope for _, envelope in found):
+        return True
+    contents = [m.get("content") for m in messages]
+    blocks = [block for content in contents if isinstance(content, list) for block in content]
+    return any(isinstance(block, dict) and block.get("type") in _BLOCKS for block in blocks)
+
+
+def kind_of(first: list[Any]) -> str:
+    """Whose messages the first values of a file are: ``anthropic``, ``openai``, or "" if nobody's.
+
+    Half of them must be messages or conversations, and none of a client that writes them its way.
+    """
+    kinds = [is_anthropic(value) for value in first]
+    known = [kind for kind in kinds if kind is not None]
+    if 2 * len(known) < len(kinds) or not known or client_of(first) or _is_labelled(first):
+        return ""
+    return "anthropic" if True in known else "openai"
+
+
+def _is_message(value: Any) -> bool:
+    """Whether a value is a message, by what every one has: a role that is known, and content."""
+    if not isinstance(value, dict) or value.get("role") not in _ROLES:
+        return False
+    return any(key in value for key in _SAYING)
+
+
+def _is_labelled(first: list[Any]) -> bool:
+    """Whether it is a trajectory, which has readers of its own."""
+    return any(is_task(item) or is_by_agents(item) for value in first for item in items(value))
+
+
+def is_task(item: Any) -> bool:
+    """Whether a value is a trajectory of tau-bench."""
+    return isinstance(item, dict) and "task_id" in item and isinstance(item.get("traj"), list)
+
+
+def is_by_agents(item: Any) -> bool:
+    """Whether a value is a trajectory of SWE-agent: its messages name their agent."""
+    history = item.get("history") if isinstance(item, dict) else None
+    if not isinstance(history, list):
+        return False
+    return any(isinstance(m, dict) and "role" in m and "agent" in m for m in history)
+
+
+def read(path: Path, lenient: bool, format: str) -> Iterator[Conversation]:
+    """Yield the conversations of a file: of its one document, or of its lines.
+
+    Raises
+    ------
+    InputError
+        If something in it is neither a message nor a conversation.
+    """
+    lines = jsonl.Lines(path, lenient)
+    alone = Script()  # of messages that stand one a line
+    count = 0
+    for number, value in jsonl.values(lines):
+        if isinstance(value, dict) and "role" in value:
+            with lines.at(number):
+                _take(alone, _message(value), "")
+            continue
+        for item in items(value):
+            found = None
+            with lines.at(number):
+                found = script(item)
+                if found.system and not found.events:
+                    raise InputError("a conversation has a system prompt and no message")
+            if found and found.events:
+                count += 1
+                numbered = _numbered(path.stem, count)
+                yield found.conversation(numbered, format, path, skipped=lines.skipped())
+    if alone.events or not count:
+        numbered = _numbered(path.stem, count + 1)
+        yield alone.conversation(numbered, format, path, skipped=lines.skipped())
+
+
+def items(value: Any) -> list[Any]:
+    """Split a value into conversations: a list of messages is one, other lists hold many."""
+    if isinstance(value, list) and not any(isinstance(i, dict) and "role" in i for i in value):
+        return value
+    return [value]
+
+
+def _recognised(value: Any) -> Iterator[tuple[list[Any], dict[str, Any]]]:
+    if isinstance(value, dict) and "role" in value:
+        yield [value], {}
+        return
+    for item in items(value):
+        messages, envelope = _opened(item)
+        if messages is not None:
+            yield messages, envelope
+
+
+def _opened(item: Any) -> tuple[list[Any] | None, dict[str, Any]]:
+    if isinstance(item, list):
+        return item, {}
+    if isinstance(item, dict):
+        listings = [item[key] for key in KEYS if isinstance(item.get(key), list)]
+        return max(listings, key=bool) if listings else None, item
+    return None, {}
+
+
+def script(item: Any) -> Script:
+    """Read one conversation: a list of messages, or an object with one under `KEYS`.
+
+    Raises
+    ------
+    InputError
+        If it is neither, or a message has no known role.
+    """
+    messages, outside = _opened(item)
+    if messages is None:
+        raise InputError(f"a conversation needs a list under one of {', '.join(KEYS)}")
+    full = [key for key in KEYS if isinstance(outside.get(key), list) and outside[key]]
+    if len(full) > 1:
+        raise InputError(f"there are messages under {' and '.join(full)}; one must be empty")
+    envelope = msgspec.convert(outside, _Envelope)
+    script = Script()
+    script.system += parts(envelope.system, SYSTEM)
+    if envelope.tools:
+        script.system.append(verbatim(SYSTEM, "text", compact(envelope.tools), name="tools"))
+    for message in messages:
+        _take(script, _message(message), envelope.model or "")
+    return script
+
+
+def _message(value: Any) -> _Message:
+    """A message of a value that has what it says under names that are read here."""
+    message = msgspec.convert(value, _Message)
+    if message.role not in _ROLES:
+        raise InputError(f"{message.role!r} is no role of a chat message")
+    for key, inner in value.items():
+        if key not in _SAYING and inner and _speaks(key, inner):
+            raise InputError(f"a message holds something under {key!r}, which is not read")
+    others = [key for key in _SAYING[1:] if value.get(key)]
+    if message.role != "assistant" and others:
+        raise InputError(f"a message of role {message.role!r} has {others[0]!r}")
+    if not any(key in value for key in _SAYING):
+        given(message.content, f"a message of role {message.role!r}")
+    for call in value.get("tool_calls") or ():
+        _check(next((call[key] for key in ("function", "custom") if call.get(key)), {}))
+    _check(value.get("function_call") or {"name": ""})
+    return message
+
+
+def _speaks(key: str, value: Any) -> bool:
+    """Whether what stands under a key that is not known seems to be said by the message."""
+    if key.replace("_", "").replace("-", "").lower() in _FOREIGN:
+        return True
+    inside = value if isinstance(value, list) else [value]
+    return any(isinstance(each, dict) and not _INSIDE.isdisjoint(each) for each in inside)
+
+
+def _check(function: dict[str, Any]) -> None:
+    """See that a function has a name, and its arguments no other one."""
+    if "name" not in function:
+        raise InputError("a call of a tool has no function with a name")
+    if not function.keys() & {"arguments", "input"} and len(function) > 1:
+        raise InputError(f"a call of {function['name']!r} has no arguments")
+
+
+def _take(script: Script, message: _Message, model: str) -> None:
+    if message.role in _SYSTEM_ROLES:
+        if script.last is None:
+            script.system += parts(message.content, SYSTEM)
+        else:
+            _add_user(script, message, listed(message.content), meta=True)
+    elif message.role == "user":
+        _take_user(script, message)
+    elif message.role == "assistant":
+        draft = script.draft("assistant", message.id)
+        draft.call = Call(message.model or model)
+        _say(draft, message)
+        script.add(draft)
+    else:
+        draft = script.draft("tool", message.id)
+        call_id = message.tool_call_id or next(iter(message.tool_call_ids or ()), "")
+        draft.parts = result(message.content, draft.id, call_id, name=message.name or "")
+        script.add(draft)
+
+
+def _take_user(script: Script, message: _Message) -> None:
+    """Take a user message; Anthropic's hold the results of tools, too."""
+    rest = []
+    for block in listed(message.content):
+        if block.type != "tool_result":
+            rest.append(block)
+            continue
+        draft = script.draft("tool", message.id)
+        draft.parts = result_of(block, draft.id)
+        script.add(draft)
+    _add_user(script, message, rest, meta=False)
+
+
+def _add_user(script: Script, message: _Message, blocks: list[Block], meta: bool) -> None:
+    draft = script.draft("user", message.id, meta=meta)
+    draft.parts = parts(blocks, draft.id)
+    if draft.parts:
+        script.add(draft)
+
+
+def _say(draft: Draft, message: _Message) -> None:
+    thoughts = (message.reasoning_content, message.reasoning, message.thinking)
+    for thought in dict.fromkeys(filter(None, thoughts)):  # the same may be told twice
+        draft.parts.append(verbatim(draft.id, "thinking", thought))
+    draft.parts += parts(message.content, draft.id)
+    if message.refusal:
+        draft.parts.append(verbatim(draft.id, "text", message.refusal))
+    calls = message.tool_calls or []
+    if message.function_call:
+        calls = [*calls, _ToolCall(message.function_call.name, message.function_call)]
+    for call in calls:
+        asked = call.function or call.custom or _Function()
+        arguments = compact(asked.input if asked.arguments is None else asked.arguments)
+        part = verbatim(draft.id, "tool_call", arguments, name=asked.name, call_id=call.id or "")
+        draft.parts.append(part)
+
+
+def _numbered(stem: str, count: int) -> str:
+    return stem if count == 1 else f"{stem}/{count}"

@@ -1,0 +1,169 @@
+"""LoCoMo: long talks between two persons, with questions and the turns that answer them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from compactlab.scenarios.readers import jsonl
+from compactlab.scenarios.readers.script import Script
+from compactlab.sim.core.conversation import Conversation, Fact, FactType, Need
+from compactlab.sim.core.errors import InputError
+from compactlab.sim.core.message import Call, Role, Source, verbatim
+
+name = "locomo"
+description = "conversations and questions of LoCoMo (JSON)"
+
+GAP = 60.0  # seconds from turn to turn; only the start of a session is recorded
+CLOSING = "closing"  # id of the answer at the end, whose call needs all that was asked about
+# By number: what a question is called, and the type that its fact gets. The numbers say what it
+# takes to answer; all ask about persons and events, and 3 mostly what somebody would like or do.
+_CATEGORIES: dict[int, tuple[str, FactType]] = {
+    1: ("multi-hop", "entity"),
+    2: ("temporal", "entity"),
+    3: ("inference", "preference"),
+    4: ("single-hop", "entity"),
+}
+_UNANSWERABLE = 5
+_STAMP = re.compile(r"(\d+):(\d\d) ([ap])m on (\d+) ([A-Z][a-z]{2})[a-z]*, (\d{4})")
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+
+
+class _Turn(msgspec.Struct, forbid_unknown_fields=True, rename={"again": "re-download"}):
+    speaker: str
+    dia_id: str
+    text: str
+    blip_caption: str | None = None
+    img_url: Any = None
+    query: Any = None
+    again: Any = None
+
+
+class _Question(msgspec.Struct):
+    question: str
+    category: int
+    answer: str | int | float | None = None
+    evidence: list[str] = []
+
+
+class _Sample(msgspec.Struct):
+    conversation: dict[str, Any]
+    qa: list[_Question]
+    sample_id: str = ""
+
+
+def sniff(first: list[Any]) -> bool:
+    """Say whether the first values of a file look like this format."""
+    return any(_is_sample(item) for value in first for item in _samples(value))
+
+
+def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
+    """Yield the conversations of a file.
+
+    Raises
+    ------
+    InputError
+        If something in it is no conversation with questions.
+    """
+    lines = jsonl.Lines(path, lenient)
+    count = 0
+    for number, value in jsonl.values(lines):
+        for item in _samples(value):
+            found = None
+            with lines.at(number):
+                found = _conversation(msgspec.convert(item, _Sample), count + 1, path)
+            if found:
+                count += 1
+                yield replace(found, skipped=found.skipped + lines.skipped())
+    if not count:
+        raise InputError("there is no conversation in it", str(path))
+
+
+def _samples(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _is_sample(item: Any) -> bool:
+    talk = item.get("conversation") if isinstance(item, dict) else None
+    if not isinstance(talk, dict) or not isinstance(item.get("qa"), list):
+        return False
+    return all(isinstance(talk.get(f"speaker_{x}"), str) for x in "ab")
+
+
+def _conversation(sample: _Sample, number: int, path: Path) -> Conversation:
+    script = Script()
+    _talk(script, sample.conversation)
+    closing = script.draft("assistant", CLOSING, script.last.time + GAP if script.last else 0.0)
+    closing.call = Call()
+    said = {draft.id for draft in script.path}
+    script.add(closing)
+    facts, needs, unresolved = _labels(sample.qa, said, closing.id)
+    made = script.conversation(f"{path.stem}/{sample.sample_id or number}", name, path)
+    return replace(made, facts=tuple(facts), needs=tuple(needs), skipped=unresolved)
+
+
+def _talk(script: Script, talk: dict[str, Any]) -> None:
+    """Take all sessions in the order of their numbers."""
+    user, assistant = (msgspec.convert(talk.get(f"speaker_{x}"), str) for x in "ab")
+    roles: dict[str, Role] = {assistant: "assistant", user: "user"}
+    numbers = sorted(int(k[8:]) for k in talk if k.startswith("session_") and k[8:].isdigit())
+    told = {f"session_{number}" for number in numbers}
+    for key, value in talk.items():
+        if isinstance(value, list) and key not in told:
+            raise InputError(f"{key!r} is no session of a talk")
+    for number in numbers:
+        key = f"session_{number}"
+        start = _seconds(talk.get(f"{key}_date_time"))
+        for place, turn in enumerate(msgspec.convert(talk[key], list[_Turn])):
+            if turn.speaker not in roles:
+                raise InputError(f"{turn.speaker!r} in {key} is none of the two speakers")
+            draft = script.draft(roles[turn.speaker], turn.dia_id, start + place * GAP)
+            if text := _rendered(turn):
+                draft.parts = [verbatim(draft.id, "text", text)]
+            if draft.role == "assistant":
+                draft.call = Call()
+            script.add(draft)
+
+
+def _rendered(turn: _Turn) -> str:
+    image = f"[image: {turn.blip_caption}]" if turn.blip_caption else ""
+    return " ".join(filter(None, (turn.text, image)))
+
+
+def _seconds(stamp: Any) -> float:
+    # Not by strptime, which reads months in the language of the machine.
+    match = _STAMP.fullmatch(stamp) if isinstance(stamp, str) else None
+    if match is None or match[5] not in _MONTHS:
+        raise InputError(f"{stamp!r} is no time as in '1:56 pm on 8 May, 2023'")
+    hour = int(match[1]) % 12 + (12 if match[3] == "p" else 0)
+    month = _MONTHS.index(match[5]) + 1
+    when = datetime(int(match[6]), month, int(match[4]), hour, int(match[2]), tzinfo=UTC)
+    return when.timestamp()
+
+
+def _labels(
+    questions: list[_Question], said: set[str], closing: str
+) -> tuple[list[Fact], list[Need], int]:
+    """Make a fact and a need of each question; count the evidence that leads nowhere."""
+    facts, needs, unresolved = [], [], 0
+    for number, asked in enumerate(questions, 1):
+        if asked.category == _UNANSWERABLE:
+            continue
+        if asked.category not in _CATEGORIES:
+            raise InputError(f"{asked.category} is no category of a question")
+        evidence = [id for id in dict.fromkeys(asked.evidence) if id in said]
+        unresolved += sum(id not in said for id in asked.evidence)
+        if not evidence or asked.answer is None:
+            continue
+        category, kind = _CATEGORIES[asked.category]
+        origin = tuple(map(Source, evidence))
+        fact = Fact(f"{category}-{number}", kind, "", str(asked.answer), origin, whole=True)
+        facts.append(fact)
+        needs.append(Need(fact.id, closing, asked.question))
+    return facts, needs, unresolved

@@ -1,0 +1,338 @@
+"""compactlab's own format: a conversation as it is, one event a line (see docs/formats.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import nullcontext
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, BinaryIO
+
+import msgspec
+
+from compactlab.scenarios.readers import jsonl
+from compactlab.scenarios.readers.blocks import Tokens
+from compactlab.scenarios.readers.script import SYSTEM
+from compactlab.sim.core.conversation import Compaction, Conversation, Event, Fact, Need, Rewind
+from compactlab.sim.core.errors import InputError, unknown
+from compactlab.sim.core.message import Call, Message, Part, Source, Usage
+
+# What labels must hold: facts and needs refer to what is there.
+
+
+def check_fact(fact: Fact, messages: Mapping[str, Message], facts: Collection[str]) -> None:
+    """See that all that a fact refers to is there.
+
+    Parameters
+    ----------
+    fact
+        The fact.
+    messages
+        The conversation's messages by id.
+    facts
+        Ids of all its facts.
+
+    Raises
+    ------
+    InputError
+        If a message, a part of one, a span or another fact is not.
+    """
+    for source in fact.origin:
+        _check_source(source, messages)
+    scope = "" if fact.scope == "session" else fact.scope
+    for id in (fact.deleted_at, scope, fact.handle):
+        require(id, messages)
+    if fact.handle and messages[fact.handle].role != "tool":
+        raise InputError(f"{fact.handle!r} is no result of a tool")
+    for other in (*fact.supersedes, *fact.depends_on):
+        if other not in facts:
+            raise InputError(unknown("fact", other, facts))
+
+
+def check_need(need: Need, messages: Mapping[str, Message], facts: Collection[str]) -> None:
+    """See that what a need refers to is there.
+
+    Raises
+    ------
+    InputError
+        If there is no such fact, or no such answer.
+    """
+    if need.fact not in facts:
+        raise InputError(unknown("fact", need.fact, facts))
+    require(need.at or " ", messages)
+    if messages[need.at].role != "assistant":
+        raise InputError(f"{need.at!r} is no message of the assistant")
+
+
+def require(id: str, messages: Mapping[str, Message]) -> None:
+    """See that there is a message of an id; no id is no message.
+
+    Raises
+    ------
+    InputError
+        If there is none.
+    """
+    if id and id not in messages:
+        raise InputError(unknown("message", id, messages))
+
+
+def _check_source(source: Source, messages: Mapping[str, Message]) -> None:
+    require(source.id or " ", messages)
+    parts = messages[source.id].parts
+    if not -1 <= source.part < len(parts):
+        raise InputError(f"message {source.id!r} has no part {source.part}: it has {len(parts)}")
+    size = len(parts[source.part].text)
+    end = size if source.end == -1 else source.end
+    if source.part >= 0 and not 0 <= source.start <= end <= size:
+        raise InputError(
+            f"part {source.part} of message {source.id!r} has no characters {source.start} to "
+            f"{source.end}: it has {size}"
+        )
+
+
+# compactlab's own format: a conversation as it is, one event a line (see docs/formats.md).
+
+name = "native"
+description = "compactlab's own conversations with facts and needs (JSONL)"
+
+VERSION = 1
+
+_LINES: dict[str, type[msgspec.Struct]] = {
+    "message": Message,
+    "rewind": Rewind,
+    "compaction": Compaction,
+    "fact": Fact,
+    "need": Need,
+}
+# The structs inside the structs: a field that is none of theirs is refused, and not passed over.
+_INSIDE: dict[type[msgspec.Struct], dict[str, type[msgspec.Struct]]] = {
+    Message: {"parts": Part, "call": Call},
+    Compaction: {"inserted": Message},
+    Fact: {"origin": Source},
+    Part: {"sources": Source},
+    Call: {"usage": Usage},
+}
+
+
+# Counts that are added up, and written where 64 bits hold a number.
+_COUNTS: dict[type[msgspec.Struct], frozenset[str]] = {
+    Usage: frozenset(Usage.__struct_fields__),
+    Part: frozenset({"size"}),
+    Compaction: frozenset({"tokens_before"}),
+}
+_LARGEST = 10**12  # or token-seconds, of which a cache that is held has so many more
+_HELD = {"storage": 10**18}
+
+_FIELDS = msgspec.json.Decoder(dict[str, Any])
+
+
+class Header(msgspec.Struct, tag="conversation", tag_field="type", forbid_unknown_fields=True):
+    """The first line of a conversation: all of it that is no event and no label."""
+
+    version: int
+    id: str
+    format: str = name
+    system: tuple[Part, ...] = ()
+    starts_inside: bool = False
+    source: str | None = None
+    seed: Annotated[int, msgspec.Meta(ge=-1, le=10**18)] = -1
+    skipped: Tokens = 0
+
+
+def sniff(first: list[Any]) -> bool:
+    """Say whether the first values of a file look like this format."""
+    head = first[0]
+    return isinstance(head, dict) and head.get("type") == "conversation" and "version" in head
+
+
+def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
+    """Yield the conversations of a file; each header starts a new one.
+
+    Raises
+    ------
+    InputError
+        If a line cannot be read, has a field of no known name, or refers to what is not there.
+    """
+    lines = jsonl.Lines(path, lenient)
+    content: _Content | None = None
+    for number, data in lines:
+        done = None
+        with lines.at(number):
+            fields = jsonl.decode(data, _FIELDS)
+            if fields.get("type") == "conversation":
+                done, content = content, None
+                content = _Content(_header(fields))
+            elif content is None:
+                raise InputError("a conversation must start with its header")
+            else:
+                content.take(line(fields), number)
+        if done:
+            yield done.conversation(lines)
+    if content is None:
+        raise InputError("there is no conversation in it", str(path))
+    yield content.conversation(lines)
+
+
+def write(conversation: Conversation, to: Path | BinaryIO) -> None:
+    """Write a conversation; reading it gives an equal one.
+
+    Parameters
+    ----------
+    conversation
+        What to write.
+    to
+        A path, or a binary stream, to which several may be written one after another.
+    """
+    header = Header(
+        VERSION,
+        conversation.id,
+        conversation.format,
+        conversation.system,
+        conversation.starts_inside,
+        conversation.source,
+        conversation.seed,
+        conversation.skipped,
+    )
+    pieces = (header, *conversation.events, *conversation.facts, *conversation.needs)
+    with to.open("wb") if isinstance(to, Path) else nullcontext(to) as stream:
+        for piece in pieces:
+            stream.write(msgspec.json.encode(_plain(piece, SYSTEM)) + b"\n")
+
+
+class _Content:
+    """A conversation whose lines are being read; what refers to others is checked at its end."""
+
+    def __init__(self, header: Header) -> None:
+        self._header = header
+        self._events: list[Event] = []
+        self._messages: dict[str, Message] = {}
+        self._labels: list[tuple[int, Fact | Need]] = []
+        self._facts: set[str] = set()
+
+    def take(self, line: Any, number: int) -> None:
+        if isinstance(line, Fact | Need):
+            if isinstance(line, Fact):
+                if line.id in self._facts:
+                    raise InputError(f"there is a fact {line.id!r} already")
+                self._facts.add(line.id)
+            self._labels.append((number, line))
+            return
+        if isinstance(line, Message):
+            if line.id in self._messages:
+                raise InputError(f"there is a message {line.id!r} already")
+            if not line.parts:
+                raise InputError("a message needs at least one part")
+            self._messages[line.id] = line
+        elif isinstance(line, Rewind):
+            require(line.to, self._messages)
+        else:
+            require(line.kept_from, self._messages)
+        self._events.append(line)
+
+    def conversation(self, lines: jsonl.Lines) -> Conversation:
+        facts: list[Fact] = []
+        needs: list[Need] = []
+        for number, label in self._labels:
+            with lines.at(number):
+                if isinstance(label, Fact):
+                    check_fact(label, self._messages, self._facts)
+                    facts.append(label)
+                else:
+                    check_need(label, self._messages, self._facts)
+                    needs.append(label)
+        head = self._header
+        source = str(lines.path) if head.source is None else head.source
+        return Conversation(
+            head.id,
+            head.format,
+            tuple(self._events),
+            head.system,
+            tuple(facts),
+            tuple(needs),
+            head.starts_inside,
+            source,
+            head.seed,
+            head.skipped + lines.skipped(),
+        )
+
+
+def _header(fields: dict[str, Any]) -> Header:
+    _fill_sources(fields.get("system"), SYSTEM)
+    for part in _dicts(fields.get("system")):
+        _check(part, Part)
+    header = msgspec.convert(fields, Header)
+    if header.version != VERSION:
+        raise InputError(f"version {header.version} is not known; this is version {VERSION}")
+    return header
+
+
+def line(fields: dict[str, Any]) -> Any:
+    """Make the event or label of the fields of a line.
+
+    Raises
+    ------
+    InputError, msgspec.ValidationError
+        If it is none, or has a field of no known name, or one of another type.
+    """
+    kind = str(fields.get("type"))
+    if kind not in _LINES:
+        raise InputError(unknown("type of line", kind, _LINES))
+    for message in (fields, *_dicts(fields.get("inserted"))):
+        _fill_sources(message.get("parts"), message.get("id"))
+    _check(fields, _LINES[kind])
+    return msgspec.convert(fields, _LINES[kind])
+
+
+def _fill_sources(parts: Any, owner: Any) -> None:
+    for part in _dicts(parts):
+        part.setdefault("kind", "verbatim")
+        if part["kind"] == "verbatim":
+            part.setdefault("sources", [{"id": owner}])
+
+
+def _check(fields: dict[str, Any], struct: type[msgspec.Struct]) -> None:
+    known = {field.encode_name for field in _fields(struct)}
+    if struct.__struct_config__.tag:
+        known.add("type")
+    counts = _COUNTS.get(struct, frozenset())
+    for field, value in fields.items():
+        if field not in known:
+            raise InputError(unknown("field", field, known))
+        most = _HELD.get(field, _LARGEST)
+        if field in counts and isinstance(value, int) and not 0 <= value <= most:
+            raise InputError(f"`{field}` must be from 0 to {most:,}")
+        inner = _INSIDE.get(struct, {}).get(field)
+        for item in _dicts(value if isinstance(value, list) else [value]):
+            if inner:
+                _check(item, inner)
+
+
+@cache
+def _fields(struct: type[msgspec.Struct]) -> tuple[msgspec.structs.FieldInfo, ...]:
+    """The fields of a struct, which are worked out from its annotations: once."""
+    return msgspec.structs.fields(struct)
+
+
+def _dicts(value: Any) -> list[dict[str, Any]]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def _plain(struct: msgspec.Struct, owner: str) -> dict[str, Any]:
+    """Make plain data of a struct, without what reading puts back."""
+    owner = struct.id if isinstance(struct, Message) else owner
+    plain: dict[str, Any] = {}
+    if struct.__struct_config__.tag:
+        plain["type"] = struct.__struct_config__.tag
+    own = isinstance(struct, Part) and struct.kind == "verbatim"
+    for field in _fields(type(struct)):
+        value = getattr(struct, field.name)
+        is_usual = own and (field.name == "kind" or value == (Source(owner),))
+        if not is_usual and value != field.default:
+            plain[field.encode_name] = _plain_value(value, owner)
+    return plain
+
+
+def _plain_value(value: Any, owner: str) -> Any:
+    if isinstance(value, msgspec.Struct):
+        return _plain(value, owner)
+    return [_plain_value(item, owner) for item in value] if isinstance(value, tuple) else value

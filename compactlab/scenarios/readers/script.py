@@ -1,0 +1,252 @@
+"""Building a script while a transcript is read, when messages are not yet complete."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from compactlab.scenarios.readers.blocks import opaque
+from compactlab.sim.core.conversation import Compaction, Conversation, Event, Rewind
+from compactlab.sim.core.errors import InputError
+from compactlab.sim.core.message import Call, Kind, Message, Part, Role, Source
+
+SYSTEM = "system"  # the source of the parts of the system prompt; no message has this id
+
+
+@dataclass(eq=False)
+class Draft:
+    """A message that may still grow."""
+
+    id: str
+    role: Role
+    time: float = 0.0
+    meta: bool = False
+    origin: str = ""
+    parts: list[Part] = field(default_factory=list)
+    call: Call | None = None
+    before: Draft | None = None
+    depth: int = -1
+    turn: int = -1
+    reply: int = -1
+
+
+@dataclass(eq=False)
+class Boundary:
+    """A compaction, while what was inserted is still coming in.
+
+    ``covered`` is what the summary stands for; ``restored`` the kind of a part that repeats a
+    message of the script word by word.
+    """
+
+    covered: tuple[Source, ...]
+    restored: Kind
+    kept_from: str
+    time: float
+    trigger: str
+    tokens_before: int
+    inserted: list[Draft] = field(default_factory=list)
+
+
+class Script:
+    """The events of a conversation that is being read, and the branch that it is on."""
+
+    def __init__(self) -> None:
+        self.events: list[Draft | Boundary | Rewind] = []
+        self.path: list[Draft] = []
+        self.system: list[Part] = []
+        self._taken = {SYSTEM: 1}
+        self._drafts = 0
+
+    @property
+    def last(self) -> Draft | None:
+        """The newest message of the branch."""
+        return self.path[-1] if self.path else None
+
+    def draft(
+        self, role: Role, id: str | None = "", time: float = 0.0, meta: bool = False
+    ) -> Draft:
+        """Begin a message, with an id of its own."""
+        self._drafts += 1
+        return Draft(self._unique(id or f"m{self._drafts}"), role, time, meta)
+
+    def add(self, draft: Draft) -> Draft:
+        """Append a message to the branch."""
+        before = draft.before = self.last
+        draft.depth = len(self.path)
+        prompt = draft.role == "user" and not draft.meta
+        draft.turn = draft.depth if prompt else before.turn if before else -1
+        draft.reply = draft.depth if draft.call else before.reply if before else -1
+        self.path.append(draft)
+        self.events.append(draft)
+        return draft
+
+    def has(self, draft: Draft | None) -> bool:
+        """Say whether a message is on the branch; the start always is."""
+        return draft is None or (draft.depth < len(self.path) and self.path[draft.depth] is draft)
+
+    def rewind(self, to: Draft | None) -> None:
+        """Go back to a message, on this branch or another."""
+        if self.has(to):
+            del self.path[to.depth + 1 if to else 0 :]
+        else:
+            self.path = []
+            while to:
+                self.path.append(to)
+                to = to.before
+            self.path.reverse()
+        self.events.append(Rewind(self.path[-1].id if self.path else ""))
+
+    def compact(
+        self,
+        time: float,
+        *,
+        kept: Draft | None = None,
+        restored: Kind = "recovered",
+        trigger: str = "",
+        tokens_before: int = 0,
+    ) -> Boundary:
+        """Record a compaction of the branch, keeping it from a message on."""
+        gone = self.path[: kept.depth] if kept else self.path
+        covered = tuple(Source(draft.id) for draft in gone)
+        kept_from = kept.id if kept else ""
+        boundary = Boundary(covered, restored, kept_from, time, trigger, tokens_before)
+        self.events.append(boundary)
+        return boundary
+
+    def conversation(
+        self, id: str, format: str, path: Path, *, inside: bool = False, skipped: int = 0
+    ) -> Conversation:
+        """Finish: no clock runs backwards, every result knows its tool, every copy its original.
+
+        Raises
+        ------
+        InputError
+            If there is no message, or in none of them anything that a model could read.
+        """
+        drafts = [event for event in self.events if isinstance(event, Draft)]
+        if not drafts:
+            raise InputError("there are no messages in it", str(path))
+        if not any(part.text or part.type == "image" for draft in drafts for part in draft.parts):
+            raise InputError(_wordless(drafts), str(path))
+        events = tuple(_finish(self.events))
+        return Conversation(
+            id,
+            format,
+            events,
+            system=tuple(self.system),
+            starts_inside=inside,
+            source=str(path),
+            skipped=skipped,
+        )
+
+    def _unique(self, wanted: str) -> str:
+        count = self._taken[wanted] = self._taken.get(wanted, 0) + 1
+        return wanted if count == 1 else self._unique(f"{wanted}~{count}")
+
+
+class Tree:
+    """What hangs from what, by ids: a line may come before the one that it hangs from."""
+
+    def __init__(self) -> None:
+        self._above: dict[str, str] = {}  # of what hangs: something further up, up to what does not
+
+    def hang(self, id: str, parent: str | None) -> None:
+        """Hang one from another; what hangs from nothing is the top of its own tree.
+
+        Raises
+        ------
+        InputError
+            If they would hang from each other in a circle.
+        """
+        if not parent or id in self._above:
+            return
+        top = self._top(parent)
+        if top == id:
+            raise InputError(f"{id!r} hangs from {parent!r}, and that from {id!r}: in a circle")
+        self._above[id] = top
+
+    def _top(self, id: str) -> str:
+        passed = []
+        while id in self._above:
+            passed.append(id)
+            id = self._above[id]
+        self._above.update(dict.fromkeys(passed, id))
+        return id
+
+
+def seconds(when: datetime | None) -> float:
+    """Turn a time stamp into seconds since 1970; one without a zone is taken as UTC."""
+    if when is None:
+        return 0.0
+    return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
+
+
+def _wordless(drafts: list[Draft]) -> str:
+    """Say what was seen where nothing can be read."""
+    count = f"{len(drafts):,} message{'s' if len(drafts) > 1 else ''}"
+    seen = Counter([part.name or part.type for draft in drafts for part in draft.parts])
+    roles = enumerated(Counter(draft.role for draft in drafts))
+    return f"{count} without any text: {roles}; in them {enumerated(seen) or 'nothing'}"
+
+
+def enumerated(counts: Counter[Any]) -> str:
+    """Counts in words, most first.
+
+    Examples
+    --------
+    >>> enumerated(Counter(user=1, assistant=2))
+    '2 assistant, 1 user'
+    """
+    return ", ".join(f"{count:,} {what}" for what, count in counts.most_common())
+
+
+def _finish(events: Iterable[Draft | Boundary | Rewind]) -> Iterable[Event]:
+    clock = 0.0
+    tools: dict[str, str] = {}
+    told: dict[str, Source] = {}
+    for event in events:
+        if isinstance(event, Rewind):
+            yield event
+            continue
+        clock = max(clock, event.time)
+        if isinstance(event, Boundary):
+            yield _compaction(event, clock, told)
+            continue
+        message = _message(event, clock, tools)
+        told |= {p.text: Source(message.id, i) for i, p in enumerate(message.parts) if p.text}
+        yield message
+
+
+def _message(draft: Draft, time: float, tools: dict[str, str]) -> Message:
+    parts = draft.parts or [opaque(draft.id, "text", "empty")]
+    for index, part in enumerate(parts):
+        if part.type == "tool_call":
+            tools[part.call_id] = part.name
+        elif part.type == "tool_result" and not part.name and part.call_id in tools:
+            parts[index] = msgspec.structs.replace(part, name=tools[part.call_id])
+    return Message(draft.id, draft.role, tuple(parts), time, draft.meta, draft.call, draft.origin)
+
+
+def _compaction(boundary: Boundary, time: float, told: dict[str, Source]) -> Compaction:
+    inserted = []
+    for draft in boundary.inserted:
+        parts = tuple(_grounded(part, draft.id, boundary, told) for part in draft.parts)
+        time = max(time, draft.time)
+        inserted.append(Message(draft.id, draft.role, parts, time, True, origin=draft.origin))
+    kept, trigger, before = boundary.kept_from, boundary.trigger, boundary.tokens_before
+    return Compaction(tuple(inserted), kept, time, trigger, before)
+
+
+def _grounded(part: Part, id: str, boundary: Boundary, told: dict[str, Source]) -> Part:
+    if part.sources != (Source(id),) or part.kind == "opaque":
+        return part
+    original = told.get(part.text)
+    if original is None:
+        return msgspec.structs.replace(part, kind="synthetic", sources=())
+    return msgspec.structs.replace(part, kind=boundary.restored, sources=(original,))

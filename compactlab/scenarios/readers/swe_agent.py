@@ -1,0 +1,106 @@
+"""Trajectories of SWE-agent: what the model saw, with each observation paired to its action."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from compactlab.scenarios.readers import chat, jsonl
+from compactlab.scenarios.readers.blocks import Given, compact, given, parts
+from compactlab.scenarios.readers.script import SYSTEM
+from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.core.errors import InputError
+from compactlab.sim.core.message import verbatim
+
+name = "swe-agent"
+description = "trajectories of SWE-agent (JSON)"
+
+
+class _Message(msgspec.Struct):
+    role: str
+    content: Given = msgspec.UNSET
+    thought: str | None = None
+    action: str | None = None
+    tool_calls: list[Any] | None = None
+    is_demo: bool = False
+
+
+def sniff(first: list[Any]) -> bool:
+    """Say whether the first values of a file look like this format."""
+    return any(chat.is_by_agents(value) for value in first)
+
+
+def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
+    """Yield the conversation of a trajectory; of JSON Lines, one a line.
+
+    Raises
+    ------
+    InputError
+        If it has no history, or something in that is no message.
+    """
+    lines = jsonl.Lines(path, lenient)
+    count = 0
+    for number, value in jsonl.values(lines):
+        found = None
+        with lines.at(number):
+            found = _conversation(value, path, count + 1)
+        if found:
+            count += 1
+            yield found
+    if not count:
+        raise InputError("there is no conversation in it", str(path))
+
+
+def _conversation(value: Any, path: Path, count: int) -> Conversation:
+    if not chat.is_by_agents(value):
+        raise InputError("a trajectory needs a history of messages that name their agent")
+    history = msgspec.convert(value["history"], list[_Message])
+    paired = [
+        raw if told is None else told
+        for raw, told in zip(value["history"], _paired(history), strict=True)
+        if not raw.get("is_demo")
+    ]
+    script = chat.script({"messages": paired})
+    for message in history:
+        if message.is_demo and (text := _text(message)):
+            script.system.append(verbatim(SYSTEM, "text", text, name="demonstration"))
+    id = path.stem if count == 1 else f"{path.stem}/{count}"
+    return script.conversation(id, name, path)
+
+
+def _paired(history: list[_Message]) -> Iterator[dict[str, Any] | None]:
+    """Write actions in text as calls, and what comes back as their results; None: as it is."""
+    call, asked = "", False
+    for step, message in enumerate(history):
+        if message.is_demo:
+            yield None
+        elif message.role == "assistant":
+            in_text = bool((message.action or "").strip()) and not message.tool_calls
+            call = f"step-{step}" if in_text else ""
+            yield _called(message, call) if in_text else None
+        elif message.role == "user" and call:
+            yield {"role": "tool", "tool_call_id": call, "content": _text(message)}
+            call = ""
+        elif message.role == "user" and asked:
+            # A developer's message in the middle reads as what no person typed.
+            yield {"role": "developer", "content": _text(message)}
+        else:
+            asked = asked or message.role == "user"
+            yield None
+
+
+def _called(message: _Message, id: str) -> dict[str, Any]:
+    action = (message.action or "").strip()
+    arguments = compact({"command": action})
+    function = {"name": action.split()[0], "arguments": arguments}
+    calls = [{"id": id, "function": function}]
+    said = message.content if message.thought is None else message.thought.strip()
+    return {"role": "assistant", "content": msgspec.to_builtins(said), "tool_calls": calls}
+
+
+def _text(message: _Message) -> str:
+    content = given(message.content, f"a message of role {message.role!r}")
+    return "\n".join(part.text for part in parts(content, SYSTEM) if part.text)

@@ -1,0 +1,171 @@
+"""tau-bench: talks between customer, agent and tools, with what the tasks ask for as facts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from compactlab.scenarios.readers import chat, jsonl
+from compactlab.sim.core.conversation import Conversation, Fact, FactType, Need
+from compactlab.sim.core.errors import InputError
+from compactlab.sim.core.message import Message, Part, Source
+
+name = "tau-bench"
+description = "historical trajectories of tau-bench (JSON), with the tasks' arguments as facts"
+
+LEAST = 3  # characters of a value; what is shorter stands anywhere by chance
+# Tools that can be called again with the same result, in both domains of tau-bench.
+_LOOKS = ("get_", "search_", "list_", "find_", "calculate")
+_CHOICE = re.compile("[a-z_]+")
+_ANY = msgspec.json.Decoder(Any)
+
+
+class _Argument(NamedTuple):
+    """What a call is given, the value as text."""
+
+    name: str
+    value: str
+
+
+class _Use(NamedTuple):
+    """A message, by its place, that calls a tool with an argument."""
+
+    place: int
+    tool: str
+
+
+class _Action(msgspec.Struct):
+    kwargs: dict[str, Any] = {}
+
+
+class _Task(msgspec.Struct):
+    actions: list[_Action] = []
+
+
+class _Info(msgspec.Struct):
+    task: _Task = msgspec.field(default_factory=_Task)
+
+
+class _Trajectory(msgspec.Struct):
+    task_id: int | str
+    trial: int | str = 0
+    info: _Info = msgspec.field(default_factory=_Info)
+
+
+def sniff(first: list[Any]) -> bool:
+    """Say whether the first values of a file look like this format."""
+    return any(chat.is_task(item) for value in first for item in chat.items(value))
+
+
+def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
+    """Yield the conversations of a file, in its order.
+
+    Raises
+    ------
+    InputError
+        If something in it is no trajectory.
+    """
+    lines = jsonl.Lines(path, lenient)
+    taken: dict[str, int] = {}
+    for number, value in jsonl.values(lines):
+        for item in chat.items(value):
+            found = None
+            with lines.at(number):
+                found = _conversation(item, path)
+            if found:
+                count = taken[found.id] = taken.get(found.id, 0) + 1
+                id = found.id if count == 1 else f"{found.id}/{count}"
+                yield replace(found, id=id, skipped=lines.skipped())
+    if not taken:
+        raise InputError("there is no conversation in it", str(path))
+
+
+def _conversation(item: Any, path: Path) -> Conversation:
+    if not chat.is_task(item):
+        raise InputError("a trajectory needs a task_id and a list under traj")
+    of = msgspec.convert(item, _Trajectory)
+    id = f"{path.stem}/task-{of.task_id}/trial-{of.trial}"
+    conversation = chat.script(item).conversation(id, name, path)
+    leaves = (leaf for action in of.info.task.actions for leaf in _leaves("", action.kwargs))
+    wanted = dict.fromkeys(leaf for leaf in leaves if len(leaf.value) >= LEAST)
+    facts, needs = _labels(conversation.messages, wanted)
+    return replace(conversation, facts=tuple(facts), needs=tuple(needs))
+
+
+def _labels(
+    messages: tuple[Message, ...], wanted: Iterable[_Argument]
+) -> tuple[list[Fact], list[Need]]:
+    """Make facts of the arguments that were stated before a call used them."""
+    uses: dict[_Argument, list[_Use]] = {}
+    for place, message in enumerate(messages):
+        for argument, tool in _arguments(message).items():
+            uses.setdefault(argument, []).append(_Use(place, tool))
+    facts: list[Fact] = []
+    needs: list[Need] = []
+    for argument in wanted:
+        stated = _stated(messages, argument.value) if argument in uses else []
+        if not stated:
+            continue
+        first, _ = stated[0]
+        later = [use for use in uses[argument] if use.place > first]
+        if later:
+            fact = _fact(argument, messages[first], tuple(source for _, source in stated))
+            facts.append(fact)
+            needs += (Need(fact.id, messages[use.place].id, use.tool) for use in later)
+    return facts, needs
+
+
+def _fact(argument: _Argument, first: Message, origin: tuple[Source, ...]) -> Fact:
+    kind: FactType = "preference" if _CHOICE.fullmatch(argument.value) else "entity"
+    handle = ""
+    if first.role == "tool":
+        kind = "tool_detail"
+        handle = first.id if first.parts[0].name.startswith(_LOOKS) else ""
+    return Fact(
+        f"{argument.name}={argument.value}", kind, "", argument.value, origin, handle=handle
+    )
+
+
+def _stated(messages: tuple[Message, ...], value: str) -> list[tuple[int, Source]]:
+    """Find where a value stands as a whole word: places of the messages, and the spans."""
+    word = re.compile(rf"(?<!\w)(?<!\d[.,]){re.escape(value)}(?!\w)(?![.,]\d)")
+    return [
+        (place, Source(message.id, index, match.start(), match.end()))
+        for place, message in enumerate(messages)
+        for index, part in enumerate(message.parts)
+        for match in word.finditer(part.text)
+    ]
+
+
+def _arguments(message: Message) -> dict[_Argument, str]:
+    """What the calls of a message are given, and the first tool that is given it."""
+    found: dict[_Argument, str] = {}
+    for part in message.parts:
+        if part.type == "tool_call":
+            for argument in _leaves("", _decoded(part)):
+                found.setdefault(argument, part.name)
+    return found
+
+
+def _decoded(part: Part) -> Any:
+    try:
+        return _ANY.decode(part.text)
+    except ValueError:
+        return None
+
+
+def _leaves(name: str, value: Any) -> Iterator[_Argument]:
+    """Yield the texts and numbers in arguments, each with the nearest name."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _leaves(key, inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _leaves(name, inner)
+    elif isinstance(value, str | int | float) and not isinstance(value, bool):
+        yield _Argument(name, str(value))

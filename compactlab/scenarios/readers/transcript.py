@@ -1,0 +1,264 @@
+"""Reading a conversation, or a compacted context, from any transcript: told by what is in it."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Protocol
+
+from compactlab.scenarios.readers import (
+    anthropic_messages,
+    claude_code,
+    codex,
+    jsonl,
+    locomo,
+    native,
+    openai_chat,
+    pi,
+    swe_agent,
+    tau_bench,
+)
+from compactlab.scenarios.readers.clients import client_of
+from compactlab.scenarios.readers.script import enumerated
+from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.core.errors import InputError
+from compactlab.sim.core.message import Message, verbatim
+
+# Reading a conversation from any transcript: its format is told by what is in it.
+
+
+class Format(Protocol):
+    """A format that can be read; each is a module of this folder."""
+
+    name: str
+    description: str
+
+    def sniff(self, first: list[Any], /) -> bool:
+        """Say whether the first values of a file, never none, look like this format."""
+
+    def read(self, path: Path, lenient: bool = False) -> Iterator[Conversation]:
+        """Yield the conversations of a file."""
+
+
+FORMATS: tuple[Format, ...] = (
+    native,
+    pi,
+    codex,
+    claude_code,
+    locomo,
+    tau_bench,
+    swe_agent,
+    anthropic_messages,
+    openai_chat,
+)
+
+
+def read(path: str | Path, *, lenient: bool = False) -> Iterator[Conversation]:
+    """Yield the conversations of a file, whatever its format.
+
+    Parameters
+    ----------
+    path
+        The file.
+    lenient
+        Pass over what cannot be read, and count it in `Conversation.skipped`.
+
+    Returns
+    -------
+    Iterator[Conversation]
+        Their ids are the file's stem, with a suffix from the second on; files of equal stem give
+        equal ids. Native files carry their own.
+
+    Raises
+    ------
+    InputError
+        If the file is of no known format, or something in it cannot be read.
+    """
+    path = Path(path)
+    known = ", ".join(each.name for each in FORMATS)
+    try:
+        first = _first(path)
+    except InputError as error:
+        if error.line != 1:
+            raise
+        # Not even its first line: perhaps it is none at all.
+        told = f"{error.message}; transcripts are of one of these formats: {known}"
+        raise InputError(told, error.path, error.line) from None
+    reader = _reader(first)
+    if reader is None:
+        raise InputError(f"{_unknown(first)}; known formats are {known}", str(path))
+    return reader.read(path, lenient)
+
+
+class NoCallsError(InputError):
+    """A transcript in which no model is asked anything: nothing of it can be replayed."""
+
+
+def read_as(path: Path, named: str, *, lenient: bool = False) -> Iterator[Conversation]:
+    """Read a file to replay it: one of its conversations must have a call at least.
+
+    Parameters
+    ----------
+    path
+        The file, from the root on.
+    named
+        What errors call it, as its user did: a store shall not tell where it was made.
+    lenient
+        As for :func:`read`.
+
+    Raises
+    ------
+    InputError
+        As for :func:`read`, or if there is no call in it.
+    """
+    uncalled: list[Conversation] = []
+    called = False
+    try:
+        for each in read(path, lenient=lenient):
+            called = called or bool(each.calls)
+            if called:
+                yield from (*uncalled, each)
+                uncalled = []
+            else:
+                uncalled.append(each)
+    except InputError as error:
+        where = named if error.path == str(path) else error.path
+        raise InputError(error.message, where, error.line) from None
+    if uncalled:
+        roles = Counter(message.role for each in uncalled for message in each.messages)
+        raise NoCallsError(f"there is no call in it, only messages: {enumerated(roles)}", named)
+
+
+def find(paths: Iterable[str | Path]) -> tuple[list[Path], int]:
+    """List the transcripts among files and below directories.
+
+    Parameters
+    ----------
+    paths
+        Files, which must be transcripts, and directories, in which others are passed over.
+
+    Returns
+    -------
+    tuple[list[Path], int]
+        The transcripts, each once, those of a directory sorted; and how many files of the
+        directories were passed over: of no known format, or symbolic links.
+
+    Raises
+    ------
+    InputError
+        If a file that is named is missing or of no known format.
+    """
+    found: dict[Path, Path] = {}
+    skipped = 0
+    for path in map(Path, paths):
+        if not _is_folder(path):
+            read(path)
+            found.setdefault(path.resolve(), path)
+            continue
+        for file in _files(path):
+            if _is_transcript(file):
+                found.setdefault(file.resolve(), file)
+            else:
+                skipped += 1
+    return list(found.values()), skipped
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except PermissionError as error:
+        raise InputError(error.strerror or str(error), str(path)) from None
+    except (OSError, ValueError) as error:  # too long, or no text that could be a path
+        raise InputError(f"this is no path: {error}") from None
+
+
+def _first(path: Path) -> list[Any]:
+    """The first values of a file, by which its format is told."""
+    if not _is_folder(path) and path.exists() and not path.is_file():
+        raise InputError("this is no regular file", str(path))
+    return jsonl.peek(path)
+
+
+def _reader(first: list[Any]) -> Format | None:
+    return next((each for each in FORMATS if each.sniff(first)), None)
+
+
+def _unknown(first: list[Any]) -> str:
+    """Say what a file of no known format looks like: whose it is, or what it has in it."""
+    client = client_of(first)
+    if client:
+        return f"this looks like a transcript of {client}, which is not read"
+    keys = [key for value in first[:1] if isinstance(value, dict) for key in value]
+    seen = f": it begins with {', '.join(keys[:_TOLD])}" if keys else ""
+    return f"this is no transcript of a known format{seen}"
+
+
+_TOLD = 8  # keys that are named
+
+
+def _files(directory: Path) -> list[Path]:
+    closed: list[OSError] = []
+    walked = os.walk(directory, onerror=closed.append)
+    found = [Path(folder, file) for folder, _, files in walked for file in files]
+    # A folder that nobody may look into stands for what may be in it, and is named when it is read.
+    return sorted([*found, *(Path(error.filename) for error in closed)])
+
+
+def _is_transcript(file: Path) -> bool:
+    # A link that leads inside would be read twice, one that leads outside is not ours to follow.
+    try:
+        return not file.is_symlink() and _reader(_first(file)) is not None
+    except InputError:
+        # What nobody may read may be a transcript; whoever reads it next will say so.
+        return not os.access(file, os.R_OK)
+
+
+# Reading a context that some product compacted: messages of any format, or plain text.
+
+TEXT = "text"  # the format of what is plain text, and the id of its one message
+_JSON = re.compile(rb'\s*(?:\{\s*["}]|\[\s*[\[{"\]])')
+
+
+def read_compacted(path: str | Path) -> list[Conversation]:
+    """Read the contexts of a file.
+
+    Parameters
+    ----------
+    path
+        A transcript of any format. What is none, and does not begin like JSON, is plain text: one
+        message of the user's.
+
+    Returns
+    -------
+    list
+        One conversation for each context.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read.
+    """
+    path = Path(path)
+    try:
+        return list(read(path))
+    except InputError:
+        text = _plain(path)
+        if text is None:
+            raise
+    message = Message(TEXT, "user", (verbatim(TEXT, "text", text),), meta=True)
+    return [Conversation(path.stem, TEXT, (message,), source=str(path))]
+
+
+def _plain(path: Path) -> str | None:
+    """The text of a file; None if it is JSON, or is not to be read as a text."""
+    try:
+        if not path.is_file() or path.stat().st_size > jsonl.LARGEST:
+            return None
+        data = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
+        text = data.decode("utf-8")
+    except (OSError, ValueError):
+        return None
+    return text if text.strip() and "\0" not in text and not _JSON.match(data) else None

@@ -1,0 +1,94 @@
+"""Why tokens were fresh: every token of a prompt that was not read has exactly one cause.
+
+The names follow section "how other tools classify rebuilds" of the project's notes on prompt
+caching; ``docs/metrics.md`` explains each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from compactlab.sim.cache import Lookup
+from compactlab.sim.cache.prompt import Prompt
+
+CAUSES = {
+    "cold_start": "the session's first request",
+    "append": "new since the last request",
+    "compaction": "content that had been sent is gone or shortened, so what follows moved",
+    "history_edit": "messages that had been sent were changed without loss",
+    "system_changed": "the system blocks changed",
+    "rewind": "the script went back to where no stored prefix ends",
+    "settings_changed": "thinking mode, effort or the first image: what messages are stored under",
+    "thinking_strip": "the model dropped the thinking of earlier turns, so what follows moved",
+    "client_upgrade": "another version of the client, with a system prompt of its own",
+    "churn": "the client changed its prompt unasked, as often as an audit has measured",
+    "model_switch": "another model than at the last request",
+    "ttl_expired": "the stored prefix had outlived its lifetime",
+    "below_minimum": "the prefix was too short to be stored",
+    "lookback_miss": "the stored prefix lay further back than a read walks",
+    "eviction": "the stored prefix was let go for want of room, or lay on another server",
+    "concurrent_cold": "the request that writes the prefix had not begun to be answered",
+    "grid": "what a provider's grid of cacheable lengths leaves out",
+    "no_cache": "the provider stores nothing",
+    "compaction_call": "the request that makes a summary",
+    "extra_turn": "a turn of the agent that the strategy asked for",
+    "unexplained": "none of the others; a fault of the model, if it occurs",
+}
+
+
+def explain(
+    prompt: Prompt, lookup: Lookup, arrived: Collection[str], reason: str
+) -> dict[str, int]:
+    """Give every fresh token of a prompt its cause.
+
+    Parameters
+    ----------
+    prompt
+        The prompt.
+    lookup
+        What the cache did for it.
+    arrived
+        Ids of the messages that are new since the last request.
+    reason
+        Why this prompt is not the last one: ``append`` if it is, with more after it.
+
+    Returns
+    -------
+    dict
+        Tokens by cause; they add up to the prompt less what was read.
+    """
+    tokens: dict[str, int] = {}
+    edge, all = lookup.read, prompt.tokens
+    if reason == "append" and edge == prompt.sent and not lookup.missed:
+        return {reason: all - edge} if all > edge else tokens  # so it is nearly always
+    if reason == "cold_start":
+        edge = _charge(tokens, edge, reason, all)
+    for cause, upto in lookup.missed:
+        edge = _charge(tokens, edge, cause, upto)
+    edge = _charge(tokens, edge, "unexplained" if reason == "append" else reason, prompt.sent)
+    if edge < all and reason != "append":
+        edge = _charge(tokens, edge, reason, all - _new(prompt, arrived, edge))
+    _charge(tokens, edge, "append", all)
+    return tokens
+
+
+def _charge(tokens: dict[str, int], edge: int, cause: str, upto: int) -> int:
+    """Give a cause all tokens from an edge up to there; return the edge that is then."""
+    if upto <= edge:
+        return edge
+    tokens[cause] = tokens.get(cause, 0) + upto - edge
+    return upto
+
+
+def _new(prompt: Prompt, arrived: Collection[str], edge: int) -> int:
+    """Tokens beyond an edge that belong to messages that have arrived; those are near the end."""
+    new, left, end = 0, len(arrived), prompt.tokens
+    both = zip(reversed(prompt.starts), reversed(prompt.view.messages), strict=True)
+    for block, message in both:
+        if not left or end <= edge:
+            break
+        start = prompt.totals[block - 1] if block else 0
+        if message.id in arrived:
+            new, left = new + end - max(start, edge), left - 1
+        end = start
+    return new

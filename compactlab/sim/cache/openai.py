@@ -1,0 +1,283 @@
+"""OpenAI's prompt caches: on a grid of 128 tokens before GPT-5.6, at the ends of messages since."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import chain, islice, takewhile
+from typing import Literal
+
+from compactlab.sim.cache.policy import Cache, CachePolicy, Lookup, Request, ascending
+from compactlab.sim.cache.prefixes import Automatic
+from compactlab.sim.cache.prompt import Prompt
+from compactlab.sim.cache.salt import Salt
+
+# OpenAI's prompt cache before GPT-5.6: the longest common prefix on a grid of 128 tokens.
+#
+# OpenAI's guide to prompt caching, and the recordings of Codex (2,365 calls of gpt-5.5 and
+# codex-spark), as of 2026-11: every cached count is a multiple of 128, though the guide gives an
+# interval of 2,048 for 5.5; prompts below 1,024 tokens are not cached (the guide now says that
+# this varies by the settings of a request); writing is free.
+
+
+@dataclass(frozen=True)
+class OpenaiGrid(Automatic):
+    """The policy of OpenAI's models before GPT-5.6.
+
+    Parameters
+    ----------
+    grid
+        Tokens; measured, see above.
+    minimum
+        Tokens; the guide's former figure.
+    idle
+        Seconds. A retention of ``24h`` keeps a prefix "typically about 30 minutes" after it was
+        last used (the guide, 2026-09-23); say 300 to 600 for ``in_memory``, of which it says
+        5 to 10 minutes. That it may live longer, up to an hour or a day, is left out.
+    loss
+        Share of requests that are routed to a server without the prefix. The guide names no
+        figure; of the recorded calls 3 % read nothing, for whatever reason, so that is the most.
+    """
+
+    grid: int = 128
+    minimum: int = 1024
+    idle: float = 1800.0
+    loss: float = 0.0
+
+
+# OpenAI's prompt cache from GPT-5.6 on: prefixes end where messages end, and writing costs.
+#
+# OpenAI's guide to prompt caching and its API reference, as of 2026-09-23: a request writes up to
+# four prefixes, one by itself at the end of the latest eligible message and the latest three that
+# the client marks (or the latest four, if the client alone is to say); a user message is
+# eligible, the last of a run of tool outputs, and the developer block in front. Nothing is
+# rounded. A read finds the longest written prefix, however many blocks behind. What is written
+# costs the write price *instead of* the input price; what lies behind the last such end is plain
+# input.
+#
+# Writes are told as :attr:`Lookup.write_5m <compactlab.sim.cache.policy.Lookup>`, which for this
+# policy is the one class of writes that there is: price lists carry OpenAI's write price there. A
+# price for writes that are kept over 12 hours stands in one price list and in no page of
+# OpenAI's; it is left out.
+
+# Writes of a request, in all and where one of them is the provider's own; the guide, 2026-09-23.
+MOST, MOST_BESIDE = 4, 3
+PLACES = ("system", "context", "before", "last")
+
+_Cause = tuple[str, int]
+
+
+@dataclass(frozen=True)
+class OpenaiEndings(CachePolicy):
+    """The policy of OpenAI's models from GPT-5.6 on.
+
+    Parameters
+    ----------
+    minimum
+        Tokens below which a prefix is not written. OpenAI counts visible tokens only; here all
+        tokens of the prompt are, the few that the provider adds being unknown.
+    mode
+        ``implicit``: the provider marks the latest eligible end by itself. ``explicit``: it does
+        not, and without a mark of the client nothing is cached.
+    marks
+        Where the client marks: ``system`` (the end of the developer block), ``context`` (the end
+        of what the client adds to it), ``last`` (the latest eligible end), ``before`` (the one
+        before that). Those that are too many are dropped, the foremost first, as OpenAI does.
+    lookback
+        Eligible ends that a read looks at, backwards from the last; those that the request
+        itself marks are looked at in any case. 80 is the API reference's figure. (The guide counts
+        otherwise: the first 2 and the latest 50 marks, and up to 20 earlier ends.)
+    idle
+        Seconds that a prefix lives from when it was last written or read, which costs nothing.
+        OpenAI promises these 30 minutes and says that it may be longer.
+    loss
+        Share of requests that find nothing, because they are routed elsewhere. The guide calls
+        the cache of these models reliable, without a figure.
+
+    Raises
+    ------
+    ValueError
+        If a figure is impossible, or a mark not known.
+    """
+
+    minimum: int = 1024
+    mode: Literal["implicit", "explicit"] = "implicit"
+    marks: tuple[str, ...] = ("system",)
+    lookback: int = 80
+    idle: float = 1800.0
+    loss: float = 0.0
+
+    def __post_init__(self) -> None:
+        unknown = [mark for mark in self.marks if mark not in PLACES]
+        if unknown:
+            raise ValueError(f"marks: {unknown[0]!r} is no mark: name {', '.join(PLACES)}")
+        if self.minimum < 0 or self.lookback < 1 or self.idle < 0:
+            raise ValueError("minimum and idle are not negative, and lookback is at least 1")
+        if not 0 <= self.loss <= 1:
+            raise ValueError(f"loss is a share between 0 and 1, not {self.loss}")
+
+    def open(self) -> Cache:
+        """Start an empty cache."""
+        return _Endings(self)
+
+    def lifetime(self, ttl: str = "") -> float:
+        """Seconds that a prefix lives unread."""
+        return self.idle
+
+    def shortened(self, share: float) -> OpenaiEndings:
+        """The same rules with a lifetime of such a share."""
+        return replace(self, idle=self.idle * share)
+
+
+@dataclass(slots=True)
+class _Entry:
+    """A written prefix: when it was last touched, and from when it can be read."""
+
+    touched: float
+    visible: float
+
+
+class _Endings(Cache):
+    """Written prefixes by key."""
+
+    def __init__(self, policy: OpenaiEndings) -> None:
+        self._policy = policy
+        # Where the client alone marks, and never what moves, a read looks nowhere else.
+        moves = policy.mode == "implicit" or not {"before", "last"}.isdisjoint(policy.marks)
+        self._lookback = policy.lookback if moves else 0
+        self._entries: dict[int, _Entry] = {}
+        # Of the written prefixes, by their tokens, where they end: elsewhere no key is asked for.
+        self._ends: dict[int, set[int]] = {}
+        # Of each prompt that was sent, the last end that was written, and its key.
+        self._tips: dict[Prompt, tuple[int, int]] = {}
+        self._salt = Salt(images=False)
+        self._name: Callable[[int], int] = int  # of the prompt that is looked up, a block's key
+
+    def request(self, request: Request) -> Lookup:
+        """Look up, then write."""
+        prompt, at, policy = request.prompt, request.at, self._policy
+        totals = prompt.totals
+        if not totals:
+            return Lookup()
+        if policy.mode == "explicit" and not policy.marks:
+            return Lookup(missed=ascending(0, ("no_cache", prompt.sent)))
+        self._salt.take(request.settings, prompt)
+        name = self._name = self._salt.names(prompt)
+        ends = eligible_ends(prompt)
+        last = next(ends, -1)
+        marks = self._marks(prompt, last)
+        live, entry, missed = self._find(totals, chain((last,), ends), marks, at)
+        held = totals[live] if live >= 0 else 0
+        read = 0 if request.lost else held
+        if entry is not None and read:
+            entry.touched = at
+        if missed or read < prompt.sent:
+            if request.lost:
+                missed.append(("eviction", held))
+            missed += self._left_out(prompt, held)
+        top, key, visible = -1, 0, at + request.latency
+        for block in reversed(marks):
+            if totals[block] >= policy.minimum:
+                top, key = block, name(block)
+                self._write(key, block, totals[block], at, visible)
+        self._tips[prompt] = top, key
+        new = max(0, totals[top] - read) if top >= 0 else 0
+        return Lookup(read, new, missed=ascending(read, *missed) if missed else ())
+
+    def _marks(self, prompt: Prompt, last: int) -> list[int]:
+        """Where a request writes, the last block first."""
+        marks, alone = self._policy.marks, self._policy.mode == "explicit"
+        if marks == ("system",) and not alone and last >= prompt.front > 0:  # as nearly always
+            return [last, prompt.front - 1]
+        marked = {last} if "last" in marks else set()
+        if "before" in marks:
+            marked.update(islice(eligible_ends(prompt), 1, 2))
+        if "context" in marks:
+            marked.add((prompt.starts[0] if prompt.starts else len(prompt.totals)) - 1)
+        if "system" in marks:
+            marked.add(prompt.front - 1)
+        latest = sorted(marked, reverse=True)[: MOST if alone else MOST_BESIDE]
+        if not alone and last not in latest:
+            latest.insert(0, last)
+        return [block for block in latest if block >= 0]
+
+    def _write(self, key: int, block: int, tokens: int, at: float, visible: float) -> None:
+        """Write a prefix, or touch it if it is there."""
+        known = self._entries.get(key)
+        if known is None:
+            self._entries[key] = _Entry(at, visible)
+            self._ends.setdefault(tokens, set()).add(block)
+        else:
+            known.visible = min(visible, known.visible) if self._lives(known, at) else visible
+            known.touched = at
+
+    def _lives(self, entry: _Entry, at: float) -> bool:
+        return at - entry.touched <= self._policy.idle
+
+    def _find(
+        self, totals: list[int], ends: Iterator[int], marks: list[int], at: float
+    ) -> tuple[int, _Entry | None, list[_Cause]]:
+        """Look backwards for the longest prefix that can be read; -1 if there is none.
+
+        And say why longer ones cannot.
+        """
+        live, found = -1, None
+        causes: list[_Cause] = []
+        for block, entry in self._known(totals, chain(islice(ends, self._lookback), marks)):
+            if not self._lives(entry, at):
+                causes.append(("ttl_expired", totals[block]))
+            elif entry.visible > at:
+                causes.append(("concurrent_cold", totals[block]))
+            else:
+                live, found = block, entry
+                break
+        if self._lookback:
+            for block, entry in self._known(totals, takewhile(live.__lt__, ends)):
+                far = "lookback_miss" if self._lives(entry, at) else "ttl_expired"
+                causes.append((far, totals[block]))
+                break
+        return live, found, causes
+
+    def _known(self, totals: list[int], blocks: Iterable[int]) -> Iterator[tuple[int, _Entry]]:
+        """Those of the blocks where a written prefix ends, with it."""
+        ends, entries, name = self._ends, self._entries, self._name
+        for block in blocks:
+            here = ends.get(totals[block])
+            if here is not None and block in here:
+                entry = entries.get(name(block))
+                if entry is not None:
+                    yield block, entry
+
+    def _left_out(self, prompt: Prompt, held: int) -> Iterator[_Cause]:
+        """What was sent before and could not be read for where prefixes may end.
+
+        If the prompt last sent was changed before the last end that was written of it, the change
+        is to blame, and not where the ends are.
+        """
+        if not held and prompt.sent < self._policy.minimum:
+            yield "below_minimum", prompt.sent
+        block, key = self._tips.get(prompt, (-1, 0))
+        if block < 0 or (block < len(prompt.totals) and self._name(block) == key):
+            yield "grid", prompt.sent
+
+
+def eligible_ends(prompt: Prompt) -> Iterator[int]:
+    """Blocks at which OpenAI lets a prefix end by itself, the last one first.
+
+    These are the ends of user messages and of runs of tool outputs, of what a client adds behind
+    the developer block (a message, to OpenAI), and of the developer block with the tools before it.
+    """
+    starts, messages = prompt.starts, prompt.view.messages
+    end, behind = len(prompt.totals) - 1, ""
+    for index in range(len(starts) - 1, -1, -1):
+        start = starts[index]
+        if end < start:  # nothing of it is in the prompt
+            continue
+        role = messages[index].role
+        if role == "user" or (role == "tool" and behind != "tool"):
+            yield end
+        end, behind = start - 1, role
+    if end >= prompt.front:
+        yield end
+    if prompt.front:
+        yield prompt.front - 1

@@ -1,0 +1,111 @@
+"""What messages are made of, as a cache and a bill see it: blocks with a symbol and a size."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from itertools import compress
+
+from compactlab.sim.core.message import Message, Part, Weight, forget_weights
+from compactlab.sim.core.tokens import Tokenizer
+from compactlab.sim.core.view import View
+
+# Symbols are numbers of a prime field, so that a prompt's keys can be reckoned with them.
+PRIME = (1 << 60) - 93
+
+Group = tuple[tuple[int, ...], tuple[int, ...]]
+"""Symbols of the blocks of one message, and their tokens."""
+
+
+class Blocks:
+    """Remembers what messages are made of, as a cache and a bill see it.
+
+    The same messages are sent again and again, by one strategy after the other.
+
+    Parameters
+    ----------
+    tokenizer
+        Counts the blocks.
+    """
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self.tokenizer = tokenizer
+        self.weight: Weight = self.tokens  # one object, by which running sums are found again
+        self._system: tuple[tuple[Part, ...], int] = ((), 0)
+        # The message is held too: an id may be given again once its object is gone.
+        self._known: dict[int, tuple[Message, Group, int]] = {}
+        self.pictures: set[int] = set()  # ids of the known messages that hold an image
+        # Of those that hold thinking, by their ids, what is left without it.
+        self.thoughts: dict[int, Group] = {}
+
+    def of(self, messages: Iterable[Message]) -> list[Group]:
+        """Of each message, the symbols and the tokens of its parts."""
+        known = self._known
+        return [(known.get(id(m)) or self._learn(m))[1] for m in messages]
+
+    def tokens(self, message: Message) -> int:
+        """Tokens of a message."""
+        return (self._known.get(id(message)) or self._learn(message))[2]
+
+    def of_system(self, parts: tuple[Part, ...]) -> Group:
+        """Symbols and tokens of the parts of the system prompt."""
+        return _symbols("system", parts), tuple(map(self.tokenizer.part, parts))
+
+    def of_view(self, view: View) -> int:
+        """Tokens of a view."""
+        if view.system is not self._system[0]:
+            self._system = view.system, sum(map(self.tokenizer.part, view.system))
+        return self._system[1] + view.messages.total(self.weight)
+
+    def sizes(self, message: Message) -> tuple[int, ...]:
+        """Count the parts of a message."""
+        return tuple(map(self.tokenizer.part, message.parts))
+
+    def _learn(self, message: Message) -> tuple[Message, Group, int]:
+        blocks = _symbols(message.role, message.parts), self.sizes(message)
+        known = message, blocks, sum(blocks[1])
+        self._known[id(message)] = known
+        types = [part.type for part in message.parts]
+        if "image" in types:
+            self.pictures.add(id(message))
+        if "thinking" in types:
+            spoken = [type != "thinking" for type in types]
+            symbols, tokens = (tuple(compress(of, spoken)) for of in blocks)
+            self.thoughts[id(message)] = symbols, tokens
+        return known
+
+
+_blocks: dict[Tokenizer, Blocks] = {}
+
+
+def blocks_of(tokenizer: Tokenizer) -> Blocks:
+    """The memory of a tokenizer, shared by all replays until it is dropped."""
+    known = _blocks.get(tokenizer)
+    if known is None:
+        known = _blocks[tokenizer] = Blocks(tokenizer)
+    return known
+
+
+def forget_blocks() -> None:
+    """Drop the memory of messages, so that it does not grow with every conversation."""
+    _blocks.clear()
+    forget_weights()
+
+
+def _symbols(role: str, parts: Iterable[Part]) -> tuple[int, ...]:
+    return tuple([_symbol(role, part) for part in parts])
+
+
+def _symbol(role: str, part: Part) -> int:
+    """Name what a model reads of a part; where there is no text, where it comes from."""
+    type, name, call, text = part.type, part.name, part.call_id, part.text
+    error = str(part.is_error)
+    written = (
+        f"{len(role)}:{role}{len(type)}:{type}{len(name)}:{name}{len(call)}:{call}"
+        f"{len(error)}:{error}{len(text)}:{text}"
+    )
+    if part.size:
+        rest = (str(part.size), *(source.id for source in part.sources))
+        written += "".join(f"{len(piece)}:{piece}" for piece in rest)
+    digest = hashlib.blake2b(written.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "big") % (PRIME - 1) + 1

@@ -1,0 +1,212 @@
+"""The script of a replay: what was said, by whom and when, and what is known about it.
+
+A conversation is immutable and full: summaries that the recorded agent made, and files that its
+client attached again after them, are not among its messages. They are kept in the
+:class:`Compaction` events, for the strategy ``as_recorded``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import msgspec
+
+from compactlab.sim.core.message import Message, Part, Source, encoded
+
+FactType = Literal[
+    "decision",
+    "constraint",
+    "prohibition",
+    "preference",
+    "artifact",
+    "open_loop",
+    "tool_detail",
+    "entity",
+    "procedure",
+    "goal",
+]
+
+
+class Rewind(msgspec.Struct, frozen=True, tag="rewind", tag_field="type"):
+    """The user went back: what follows continues from an earlier message.
+
+    Parameters
+    ----------
+    to
+        Id of the message that becomes the last one; "" for the start.
+    """
+
+    to: str
+
+
+class Compaction(msgspec.Struct, frozen=True, tag="compaction", tag_field="type"):
+    """A compaction that the recorded agent made of its own context.
+
+    Parameters
+    ----------
+    inserted
+        What then stood in front: its summary, what the client attached again. Not in the script.
+    kept_from
+        Id of the first message that was kept verbatim; "" where none was.
+    time
+        Seconds since 1970, UTC.
+    trigger
+        ``auto``, ``manual`` or "" where not known.
+    tokens_before
+        Tokens of the context before, as recorded; 0 where not known.
+    """
+
+    inserted: tuple[Message, ...] = ()
+    kept_from: str = ""
+    time: float = 0.0
+    trigger: str = ""
+    tokens_before: int = 0
+
+
+class Fact(msgspec.Struct, frozen=True, tag="fact", tag_field="type", rename={"kind": "fact"}):
+    """Something stated in the conversation that may be needed later.
+
+    Parameters
+    ----------
+    id
+        Unique in its conversation.
+    kind
+        Its type; written ``fact`` in files.
+    key, value
+        What it is about and what it says, e.g. "deploy target" and "eu-west-3".
+    origin
+        The messages (or pieces of them) that state it: each for itself, unless it is ``whole``.
+    polarity
+        Whether it demands, forbids or states.
+    variants, aliases
+        Other spellings of the value that count as the value, other names of the key.
+    supersedes, depends_on
+        Ids of facts that it replaces, and that it follows from.
+    deleted_at
+        Id of the message that takes it back; "" if none does.
+    scope
+        How long it holds: ``session``, or the id of the message at which it ends. An open loop
+        ends where it is closed.
+    handle
+        Id of a tool's result that states it, if its call can be made again: the call's name and
+        arguments, and the tokens that come back, are those of the script. "" if it cannot.
+    decoy
+        True for a fact that is never stated: it measures chance.
+    whole
+        True if only all of its origins together state it, as the evidence of a question does that
+        is spread over several turns.
+    """
+
+    id: str
+    kind: FactType
+    key: str
+    value: str
+    origin: tuple[Source, ...] = ()
+    polarity: Literal["is", "must", "must_not"] = "is"
+    variants: tuple[str, ...] = ()
+    supersedes: tuple[str, ...] = ()
+    depends_on: tuple[str, ...] = ()
+    deleted_at: str = ""
+    scope: str = "session"
+    handle: str = ""
+    decoy: bool = False
+    aliases: tuple[str, ...] = ()
+    whole: bool = False
+
+
+class Need(msgspec.Struct, frozen=True, tag="need", tag_field="type"):
+    """A call at which a fact is used.
+
+    Parameters
+    ----------
+    fact
+        Id of the fact.
+    at
+        Id of the assistant message whose call needs it.
+    how
+        How it is used, in a word or two.
+    """
+
+    fact: str
+    at: str
+    how: str = ""
+
+
+Event = Message | Rewind | Compaction
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """A script, and what is known about it.
+
+    Parameters
+    ----------
+    id
+        Its name in reports; unique in an experiment.
+    format
+        What it was read from, or the scenario that made it.
+    events
+        Messages, rewinds and recorded compactions, in the order in which they happened.
+    system
+        Parts of the system prompt and tool definitions, as far as they are known.
+    facts, needs
+        Labels, if there are any.
+    starts_inside
+        True if the recording began in the middle of a session, so that its first prompts hold
+        more than the script does.
+    source
+        The file it came from; "" if it was made up.
+    seed
+        The seed it was made from; -1 for a recording.
+    skipped
+        Lines of the file that could not be read and were passed over (``--lenient``).
+    """
+
+    id: str
+    format: str
+    events: tuple[Event, ...]
+    system: tuple[Part, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    needs: tuple[Need, ...] = ()
+    starts_inside: bool = False
+    source: str = ""
+    seed: int = -1
+    skipped: int = 0
+
+    @property
+    def recorded(self) -> bool:
+        """Whether it was recorded from a real agent, not made up."""
+        return self.seed < 0
+
+    @cached_property
+    def messages(self) -> tuple[Message, ...]:
+        """All messages of the script in order, those of abandoned branches among them."""
+        return tuple(event for event in self.events if isinstance(event, Message))
+
+    @cached_property
+    def calls(self) -> tuple[Message, ...]:
+        """The assistant messages that answer a request."""
+        return tuple(message for message in self.messages if message.call is not None)
+
+    @property
+    def compactions(self) -> Iterator[Compaction]:
+        """The compactions that the recorded agent made."""
+        return (event for event in self.events if isinstance(event, Compaction))
+
+    @property
+    def turns(self) -> int:
+        """How often a person spoke."""
+        return sum(message.starts_turn for message in self.messages)
+
+    @cached_property
+    def digest(self) -> str:
+        """Sixteen hex digits that change when anything that a replay can see changes."""
+        seen = hashlib.blake2b(digest_size=8)
+        for piece in (*self.system, *self.events, *self.facts, *self.needs):
+            seen.update(encoded(piece))
+        seen.update(b"inside" if self.starts_inside else b"")
+        return seen.hexdigest()

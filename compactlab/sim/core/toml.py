@@ -1,0 +1,185 @@
+"""A table of a TOML file, read key by key, with errors that name file, key, type and range."""
+
+from __future__ import annotations
+
+import json
+import math
+import tomllib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import date, time
+from pathlib import Path
+from typing import Any
+
+from compactlab.sim.core.errors import InputError, unknown
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a value must be: in words, and as a test."""
+
+    words: str
+    fits: Callable[[Any], bool]
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _finite(value: Any) -> bool:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number and math.isfinite(value)
+
+
+def _is_day(value: Any) -> bool:
+    try:
+        return isinstance(value, str) and bool(date.fromisoformat(value))
+    except ValueError:
+        return False
+
+
+TEXT = Kind("text", lambda value: isinstance(value, str))
+FLAG = Kind("true or false", lambda value: isinstance(value, bool))
+COUNT = Kind("a whole number from 1", lambda value: _whole(value) and value >= 1)
+SIZE = Kind("a whole number from 0", lambda value: _whole(value) and value >= 0)
+FACTOR = Kind("a number above 0", lambda value: _finite(value) and value > 0)
+AMOUNT = Kind("a number from 0", lambda value: _finite(value) and value >= 0)
+DAY = Kind("a day, e.g. 2026-12-31", _is_day)
+LIST = Kind("a list", lambda value: isinstance(value, list))
+TABLE = Kind("a table", lambda value: isinstance(value, dict))
+
+
+def one_of(*names: str) -> Kind:
+    """One of several texts."""
+    return Kind(" or ".join(map(repr, names)), lambda value: value in names)
+
+
+def read_toml(path: Path, what: str) -> dict[str, Any]:
+    """Read a TOML file; days in it become texts, so that all of it can be written as JSON.
+
+    Parameters
+    ----------
+    path
+        The file.
+    what
+        What it should be, for the error.
+
+    Raises
+    ------
+    InputError
+        If there is no such file, or it is no TOML.
+    """
+    try:
+        return parse_toml(path.read_text("utf-8"))
+    except OSError as error:
+        raise InputError(f"no {what}: {error.strerror}", str(path)) from None
+    except ValueError as error:
+        raise InputError(f"no {what}: {error}", str(path)) from None
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """Parse TOML; days and times in it become texts.
+
+    Examples
+    --------
+    >>> parse_toml("asof = 2026-11-21")
+    {'asof': '2026-11-21'}
+    """
+    found: dict[str, Any] = _plain(tomllib.loads(text))
+    return found
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
+    return value.isoformat() if isinstance(value, date | time) else value
+
+
+@dataclass(frozen=True)
+class Section:
+    """A table, and where it stands.
+
+    Parameters
+    ----------
+    values
+        What it holds.
+    file
+        The file's name, for errors.
+    path
+        The keys that lead to it, with dots between them; "" for the file itself.
+
+    Examples
+    --------
+    >>> row = Section({"window": 0}, "own.toml", "models.mine")
+    >>> row.take("window", COUNT)
+    Traceback (most recent call last):
+    ...
+    compactlab.sim.core.errors.InputError: own.toml: models.mine.window must be a whole number \
+from 1, not 0
+    """
+
+    values: dict[str, Any]
+    file: str = ""
+    path: str = ""
+
+    def only(self, keys: Iterable[str]) -> Section:
+        """This section, if it has no other keys.
+
+        Raises
+        ------
+        InputError
+            If it has; the text names the nearest right ones.
+        """
+        for key in self.values:
+            if key not in keys:
+                raise self.fault("", unknown("key", key, keys))
+        return self
+
+    def take(self, key: str, kind: Kind, *default: Any) -> Any:
+        """The value of a key.
+
+        Parameters
+        ----------
+        key
+            The key.
+        kind
+            What its value must be.
+        default
+            What it is where the key is not there; without it, the key must be.
+
+        Raises
+        ------
+        InputError
+            If it is missing, or something else.
+        """
+        if key not in self.values:
+            if default:
+                return default[0]
+            raise self.fault(key, f"is missing; it must be {kind.words}")
+        value = self.values[key]
+        if not kind.fits(value):
+            raise self.fault(key, f"must be {kind.words}, not {json.dumps(value)}")
+        return value
+
+    def section(self, key: str) -> Section:
+        """The table under a key; an empty one where there is none."""
+        return Section(self.take(key, TABLE, {}), self.file, self._at(key))
+
+    def sections(self) -> Iterator[tuple[str, Section]]:
+        """All of its values, which must be tables, by key."""
+        return ((key, self.section(key)) for key in self.values)
+
+    def listed(self, key: str) -> Iterator[Section]:
+        """The tables of a list; none where there is no list."""
+        rows = {str(n): row for n, row in enumerate(self.take(key, LIST, []))}
+        return (section for _, section in Section(rows, self.file, self._at(key)).sections())
+
+    def fault(self, key: str, message: str) -> InputError:
+        """An error that names file and key; without a key, the section itself."""
+        at = self._at(key)
+        return InputError(f"{at}{' ' if key or not at else ': '}{message}".strip(), self.file)
+
+    def _at(self, key: str) -> str:
+        return ".".join(name for name in (self.path, key) if name)

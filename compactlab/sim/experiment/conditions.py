@@ -1,0 +1,148 @@
+"""Under what conversations are replayed: strategy, model, summariser, and what all share."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib.metadata import version
+from typing import Any
+
+import msgspec
+
+from compactlab.sim.core.isolation import is_foreign
+from compactlab.sim.experiment.code import digest_of_classes, digest_of_engine
+from compactlab.sim.experiment.foreign import Foreign
+from compactlab.sim.experiment.tables import USUAL
+from compactlab.sim.metrics import METRICS
+from compactlab.sim.models.model import Catalogue, built_in
+from compactlab.sim.models.pricing import price_list
+from compactlab.sim.replay.client import Churn
+from compactlab.sim.replay.recovery import Closed
+from compactlab.sim.replay.strategy import Strategy
+from compactlab.sim.replay.summarize import Summarizer
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is the same for all runs of an experiment.
+
+    Parameters
+    ----------
+    window
+        Narrows every model's window to so many tokens.
+    catalogue
+        The models that may be named; it travels to the workers with the experiment.
+    churn
+        How often the client changes its prompt unasked, as an audit measured it.
+    loop
+        The closed loop, which is replayed beside the open one; None for the open one alone.
+    metrics
+        Names of those that are computed; all by default.
+    tables
+        Names of the tables that are written, beside that of the runs.
+    redact
+        Whether what looks like a secret is hidden in all that is written.
+    isolate
+        Whether code that is not ours gets a process of its own for each run.
+    """
+
+    window: int | None = None
+    catalogue: Catalogue = field(default_factory=built_in)
+    churn: Churn | None = None
+    loop: Closed | None = None
+    metrics: tuple[str, ...] = tuple(METRICS)
+    tables: tuple[str, ...] = USUAL
+    redact: bool = False
+    isolate: bool = True
+
+    @property
+    def effort(self) -> int:
+        """How much more work a run is than in the open loop and without facts, about."""
+        return (4 if self.loop else 1) * (4 if "facts" in self.tables else 1)
+
+    @cached_property
+    def provenance(self) -> dict[str, Any]:
+        """All of it that can change a figure, with the versions of what computes it."""
+        return {
+            "compactlab": version("compactlab"),
+            "engine": digest_of_engine(redact=self.redact),
+            "prices": price_list(),
+            "tokenizer": f"tiktoken {version('tiktoken')}",
+            "own_models": dict(self.catalogue.own),
+            "churn": msgspec.to_builtins(self.churn) if self.churn else {},
+            "loop": self.loop.spec if self.loop else "",
+            "metrics": list(self.metrics),
+            "tables": list(self.tables),
+            "window": self.window or 0,
+            "redact": self.redact,
+        }
+
+    @cached_property
+    def counter(self) -> str:
+        """Sixteen hex digits of what counts tokens: other code may count otherwise."""
+        said = f"{self.provenance['engine']} {self.provenance['tokenizer']}"
+        return hashlib.blake2b(said.encode(), digest_size=8).hexdigest()
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A strategy under a model and a summariser, in a setting.
+
+    Parameters
+    ----------
+    strategy
+        The strategy.
+    model
+        The model's name; "" for the recorded one, or a current one where nothing was recorded.
+    setting
+        What is the same for all runs.
+    summarizer
+        Makes the summaries that the strategy asks for; None for nobody.
+    """
+
+    strategy: Strategy
+    model: str
+    setting: Setting
+    summarizer: Summarizer | None = None
+
+    @cached_property
+    def code(self) -> str:
+        """The digest of the strategy's code."""
+        parts = (self.strategy, *self.strategy.parts)
+        codes = list(dict.fromkeys(part.card.code for part in parts if isinstance(part, Foreign)))
+        if ours := {type(part) for part in parts if not isinstance(part, Foreign)}:
+            codes.append(digest_of_classes(ours))
+        if len(codes) == 1:
+            return codes[0]
+        return hashlib.blake2b("".join(codes).encode(), digest_size=8).hexdigest()
+
+    @cached_property
+    def foreign(self) -> bool:
+        """Whether code that is not ours takes part."""
+        classes = {type(part) for part in self.strategy.parts} | {type(self.summarizer)}
+        return Foreign in classes or any(map(is_foreign, classes))
+
+    @cached_property
+    def written_by(self) -> str:
+        """The summariser's spec; "" for nobody."""
+        return self.summarizer.spec if self.summarizer else ""
+
+    @cached_property
+    def writer(self) -> dict[str, str]:
+        """The summariser's short name, what of it is simulated, and the digest of its code."""
+        if self.summarizer is None:
+            return {}
+        return {
+            "label": self.summarizer.label,
+            "simulated": self.summarizer.simulated,
+            "code": digest_of_classes([type(self.summarizer)]),
+        }
+
+    @cached_property
+    def key(self) -> str:
+        """Sixteen hex digits that change when anything about it changes."""
+        what = [self.strategy.spec, self.code, self.model, self.setting.provenance]
+        what += [self.written_by, self.writer]
+        said = msgspec.json.encode(what, order="deterministic")
+        return hashlib.blake2b(said, digest_size=8).hexdigest()

@@ -1,0 +1,207 @@
+"""What of an experiment may be written where secrets are to be hidden.
+
+What is replayed and measured is what was said; hidden is what comes of it, before it is stored.
+So figures are the same, and what a store holds does not depend on who ran it, or in which pieces.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from compactlab.privacy import Redactor
+from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.core.errors import UsageError
+from compactlab.sim.core.message import encoded
+from compactlab.sim.experiment.run import HEAD, Run
+from compactlab.sim.experiment.sources import Source
+from compactlab.sim.experiment.table import Rows
+from compactlab.sim.experiment.tables import TABLES
+
+if (
+    TYPE_CHECKING
+):  # to look into a store is no part of making what it holds: see sim/experiment/code.py
+    from compactlab.sim.experiment.results import Results
+
+Array = NDArray[Any]
+_KEYS = frozenset({"run", "digest", "own_models", "source_key", "condition"})
+_TEXTS = tuple(n for n, column in HEAD.items() if column.type == "text" and n not in _KEYS)
+
+
+def under_aliases(sources: Iterable[Source]) -> tuple[Source, ...]:
+    """Sources whose names may be written: of those that may not, each gets a name of its own."""
+    redactor = Redactor()
+    named = ((each, redactor.text(each.name)) for each in sources)
+    return tuple(replace(s, alias=name) if name != s.name else s for s, name in named)
+
+
+def check_names(manifest: Mapping[str, Any]) -> None:
+    """See that nothing is named after a secret: two strategies could not be told apart.
+
+    Parameters
+    ----------
+    manifest
+        Of an experiment.
+
+    Raises
+    ------
+    UsageError
+        If something is.
+    """
+    for name, value in manifest.items():
+        shown = Redactor().within(value)
+        if shown != value:
+            told = f"what looks like a secret stands in the {name}: {shown}"
+            raise UsageError(f"{told}; it is part of a name and cannot be hidden: take it out")
+
+
+class Disclosure:
+    """Makes the runs of a source such that they may be stored.
+
+    Equal secrets of a source get equal numbers, in the order in which it says them.
+
+    Parameters
+    ----------
+    source
+        The source, whose conversations are taken in their order.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._redactor = Redactor()
+
+    def turn_to(self, conversation: Conversation) -> None:
+        """Learn what the next conversation says, so that numbers do not depend on its runs."""
+        self._redactor.learn(conversation.id)
+        for message in conversation.messages:
+            for part in message.parts:
+                self._redactor.learn(part.text)
+
+    def text(self, text: str) -> str:
+        """Another text without the secrets that were learned, and without its own."""
+        return self._redactor.fork().text(text)
+
+    def of(self, run: Run) -> Run:
+        """A run without secrets: its texts, and those of its tables."""
+        source, redactor = self._source, self._redactor.fork()
+        shown = source.alias or source.name
+        conversation = run.conversation
+        # An id that says more than the source's name, and begins with it by chance, is taken whole.
+        if source.alias and conversation.startswith(source.name):
+            conversation = shown + redactor.text(conversation.removeprefix(source.name))
+        else:
+            conversation = redactor.text(conversation)
+        return replace(
+            run,
+            conversation=conversation,
+            source=shown,
+            error=redactor.text(run.error.replace(source.name, shown)),
+            printed=redactor.text(run.printed),
+            rows=_hidden(run.rows, redactor),
+        )
+
+
+def disclosed(results: Results, redactor: Redactor) -> Results:
+    """Results of a store without secrets; tables are looked at when they are asked for.
+
+    Parameters
+    ----------
+    results
+        What was read from a store, which stays as it is.
+    redactor
+        Hides what is to be hidden.
+    """
+    columns: dict[int, _Hidden] = {}
+    runs = []
+    for run in results.runs:
+        rows = {}
+        for name, held in run.rows.items():
+            shown = columns.setdefault(id(held.columns), _Hidden(name, held.columns, redactor))
+            rows[name] = Rows(shown, held.start, held.stop)
+        texts: dict[str, Any] = {name: redactor.text(getattr(run, name)) for name in _TEXTS}
+        runs.append(replace(run, **texts, rows=rows))
+    return replace(results, runs=runs, manifest=redactor.within(results.manifest))
+
+
+class _Hidden(Mapping[str, Array]):
+    """The columns of a table without secrets, each looked at when it is asked for."""
+
+    def __init__(self, table: str, columns: Mapping[str, Array], redactor: Redactor) -> None:
+        self._table, self._columns, self._redactor = table, columns, redactor
+        self._known: dict[str, Array] = {}
+
+    def __getitem__(self, name: str) -> Array:
+        if name not in self._known:
+            column = TABLES[self._table].columns[name]
+            array = self._columns[name]
+            textual = column.type in ("text", "texts")
+            self._known[name] = _shown(array, self._redactor) if textual else array
+        return self._known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+
+def _shown(array: Array, redactor: Redactor) -> Array:
+    found = np.empty(len(array), object)
+    for place, value in enumerate(array.tolist()):
+        found[place] = redactor.within(value)
+    return found
+
+
+def _hidden(tables: Mapping[str, Rows], redactor: Redactor) -> dict[str, Rows]:
+    """Rows of tables, in memory, without secrets."""
+    names = _renamed(tables.get("messages"), redactor)
+    found = {}
+    for table, rows in tables.items():
+        arrays = {}
+        for name, column in TABLES[table].columns.items():
+            array = rows.array(name)
+            if column.type in ("text", "texts") and len(array):
+                array = _shown(array, redactor)
+                array = _under_names(array, names) if names else array
+            arrays[name] = array
+        found[table] = Rows(arrays, 0, len(rows))
+    return found
+
+
+def _renamed(messages: Rows | None, redactor: Redactor) -> dict[str, str]:
+    """New names for messages that say a secret.
+
+    A message is named after a digest of all that it says, by which the one thing that is hidden
+    could be found out. The new name is one of what is shown.
+    """
+    if messages is None:
+        return {}
+    names: dict[str, str] = {}
+    taken = set(messages["message"])
+    for name, role, kinds, text in zip(
+        *(messages[column] for column in ("message", "role", "kinds", "text")), strict=True
+    ):
+        shown = redactor.text(text)
+        count = 0
+        while shown != text and name not in names:
+            said = encoded((role, kinds, shown, count))
+            fresh = f"#{hashlib.blake2b(said, digest_size=8).hexdigest()}"
+            if fresh not in taken:
+                names[name] = fresh
+                taken.add(fresh)
+            count += 1
+    return names
+
+
+def _under_names(array: Array, names: Mapping[str, str]) -> Array:
+    for place, value in enumerate(array):
+        if isinstance(value, str):
+            array[place] = names.get(value, value)
+        else:
+            array[place] = [names.get(each, each) for each in value]
+    return array

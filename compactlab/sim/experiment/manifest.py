@@ -1,0 +1,160 @@
+"""The manifest of a store: one schema, by which it is written and read.
+
+A store may come from a stranger. So whatever stands in its manifest has the type that is declared
+here, metrics and tables are ours, and keys are sixteen hex digits; anything else is refused.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Annotated, Any, NoReturn
+
+import msgspec
+
+from compactlab.sim.core.errors import unknown
+from compactlab.sim.experiment.tables import TABLES
+from compactlab.sim.metrics import METRICS
+from compactlab.sim.replay.client import Churn
+
+FORMAT = 5
+
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+Seed = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+Key = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{16}\Z")]
+
+
+class _Writer(msgspec.Struct, forbid_unknown_fields=True):
+    """A summariser."""
+
+    label: str
+    simulated: str
+    code: str
+
+
+class _Manifest(msgspec.Struct, forbid_unknown_fields=True):
+    """What may stand in a manifest; results that were put together by hand have less of it."""
+
+    compactlab: str = ""
+    engine: str = ""
+    engines: list[str] = []
+    prices: str = ""
+    tokenizer: str = ""
+    own_models: dict[str, dict[str, Any]] = {}
+    churn: dict[str, Any] = {}
+    loop: str = ""
+    metrics: list[str] = []
+    tables: list[str] = []
+    window: Count = 0
+    redact: bool = False
+    summarizers: dict[str, _Writer] = {}
+    strategies: dict[str, str] = {}
+    strategies_code: dict[str, str] = {}
+    sees_future: list[str] = []
+    flushes: list[str] = []
+    breaks: dict[str, dict[str, str]] = {}
+    models: list[str] = []
+    skipped_files: Count = 0
+    sources: list[str] = []
+    source_seeds: list[Seed] = []
+    source_keys: list[Key] | msgspec.UnsetType = msgspec.UNSET
+    conditions: list[Key] | msgspec.UnsetType = msgspec.UNSET
+    seeds: list[Seed] = []
+
+    def __post_init__(self) -> None:
+        for name, known in (("metrics", METRICS), ("tables", TABLES)):
+            if strange := [each for each in getattr(self, name) if each not in known]:
+                raise ValueError(f"{unknown('entry', strange[0][:60], known)} - at `$.{name}`")
+        if (self.source_keys is msgspec.UNSET) != (self.conditions is msgspec.UNSET):
+            raise ValueError("source_keys and conditions stand together or not at all")
+        for name in ("metrics", "tables", "source_keys", "conditions"):
+            values = getattr(self, name) or ()
+            if len(set(values)) < len(values):
+                raise ValueError(f"an entry stands there twice - at `$.{name}`")
+        # What was put together by hand may have names without keys, or keys without names.
+        both = self.sources and self.source_keys is not msgspec.UNSET
+        if both and not len(self.sources) == len(self.source_seeds) == len(self._keys):
+            raise ValueError("sources, source_seeds and source_keys differ in length")
+        if self.churn:
+            msgspec.convert(self.churn, Churn)
+
+    @property
+    def _keys(self) -> list[Key]:
+        return self.source_keys or []
+
+
+def write_manifest(manifest: Mapping[str, Any]) -> str:
+    """A manifest as the text of its file, key by key; what stands in a value keeps its order.
+
+    Raises
+    ------
+    ValueError
+        If it could not be read again.
+    """
+    entries = {key: manifest[key] for key in sorted(manifest)}
+    text = json.dumps({"store": FORMAT, **entries}, indent=2)
+    read_manifest(text.encode())
+    return f"{text}\n"
+
+
+def read_manifest(content: bytes) -> dict[str, Any]:
+    """A manifest from the content of its file, entry by entry as it stands there.
+
+    Raises
+    ------
+    ValueError
+        If it is none.
+    VersionError
+        If it is of another version.
+    """
+    manifest = _loaded(content)
+    version = manifest.pop("store", None) if isinstance(manifest, dict) else None
+    if not isinstance(manifest, dict):
+        raise ValueError("it is no object of JSON")
+    if type(version) is not int or version != FORMAT:
+        raise VersionError(version)
+    msgspec.convert(manifest, _Manifest)
+    return manifest
+
+
+class VersionError(ValueError):
+    """A manifest of another version."""
+
+    def __init__(self, version: object) -> None:
+        super().__init__(
+            f"a store of another version ({str(version)[:20]}, this one reads {FORMAT}); "
+            "run the experiment again, into another folder"
+        )
+
+
+def is_manifest(content: bytes) -> bool:
+    """Whether the content of a file is a manifest of ours: nothing else may be written over."""
+    try:
+        manifest = _loaded(content)
+    except ValueError:
+        return False
+    known = {"store", "unfinished", *_Manifest.__struct_fields__}
+    return (
+        isinstance(manifest, dict)
+        and type(manifest.get("store")) is int
+        and manifest.keys() <= known
+    )
+
+
+def _loaded(content: bytes) -> Any:
+    try:
+        text = content.decode()
+        return json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    entries = dict(pairs)
+    if len(entries) < len(pairs):
+        raise ValueError("a key stands there twice")
+    return entries
+
+
+def _no_number(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number of JSON")

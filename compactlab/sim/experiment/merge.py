@@ -1,0 +1,146 @@
+"""Joining stores: what several machines have found, in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from compactlab.sim.core.errors import InputError, UsageError
+from compactlab.sim.experiment.results import read_runs
+from compactlab.sim.experiment.run import parcel
+from compactlab.sim.experiment.shard import name_of
+from compactlab.sim.experiment.store import Store
+
+# Of the manifest: what must be the same, for figures to be comparable.
+_SAME = (
+    "compactlab",
+    "engine",
+    "prices",
+    "tokenizer",
+    "own_models",
+    "churn",
+    "loop",
+    "metrics",
+    "tables",
+    "window",
+    "redact",
+)
+_LISTS = ("sees_future", "flushes", "models", "conditions", "seeds", "engines")
+_SOURCES = ("sources", "source_seeds", "source_keys")
+_NAMED = ("strategies", "strategies_code", "breaks", "summarizers")
+
+
+def merge(stores: Sequence[Store], into: Store) -> None:
+    """Put what stores hold into another one, each cell once.
+
+    Parameters
+    ----------
+    stores
+        The stores, at least one; in the order in which sources and strategies will stand.
+    into
+        Where to; what it holds already comes first.
+
+    Raises
+    ------
+    InputError
+        If one of them cannot be read.
+    UsageError
+        If they are of different settings, code or versions, or hold different things under one
+        name; all differences are told.
+    """
+    every = [*([into] if into.exists else []), *stores]
+    manifests = [store.manifest() for store in every]
+    for store, manifest in zip(every, manifests, strict=True):
+        if any(name not in manifest for name in (*_SAME, *_SOURCES)):
+            raise InputError("a store that no experiment has filled", str(store.folder))
+        store.check()
+    differences = list(_differences(every, manifests))
+    if differences:
+        raise UsageError("\n  ".join(["these stores do not go together:", *differences]))
+    into.describe(joined(manifests))
+    into.tidy()
+    held = set(into.cells())
+    for store in stores:
+        held |= _take(store, into, held)
+
+
+def _take(store: Store, into: Store, held: set[tuple[str, str]]) -> set[tuple[str, str]]:
+    """Copy what is not held yet: shards as they are where nothing of them is."""
+    by_shard: dict[str, set[tuple[str, str]]] = {}
+    for cell, shard in store.cells().items():
+        by_shard.setdefault(shard, set()).add(cell)
+    parts: set[tuple[str, str]] = set()
+    for shard, cells in sorted(by_shard.items()):
+        if not cells & held:
+            into.put(shard, store.parcel(shard))
+        elif not cells <= held:
+            parts |= cells - held
+    if parts:
+        runs = [r for r in read_runs(store, {}) if (r.source_key, r.condition) in parts]
+        into.put(name_of(parts), parcel(runs))
+    return set().union(*by_shard.values())
+
+
+def joined(manifests: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The manifest of all of them together.
+
+    Parameters
+    ----------
+    manifests
+        Of stores that go together.
+    """
+    found = dict(manifests[0])
+    for name in _LISTS:
+        every = [value for manifest in manifests for value in manifest.get(name, ())]
+        found[name] = list(dict.fromkeys(every))
+    found["seeds"] = sorted(found["seeds"])
+    for name in _NAMED:
+        found[name] = {k: v for manifest in manifests for k, v in manifest.get(name, {}).items()}
+    sources = dict.fromkeys(source for manifest in manifests for source in _sources(manifest))
+    found["sources"] = [name for name, _, _ in sources]
+    found["source_seeds"] = [seed for _, seed, _ in sources]
+    found["source_keys"] = [key for _, _, key in sources]
+    found["skipped_files"] = max(manifest.get("skipped_files", 0) for manifest in manifests)
+    return found
+
+
+def _sources(manifest: Mapping[str, Any]) -> Iterator[tuple[str, int, str]]:
+    columns = (manifest[name] for name in _SOURCES)
+    return zip(*columns, strict=True)
+
+
+def _differences(stores: Sequence[Store], manifests: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    first, one = stores[0].folder, manifests[0]
+    sources = {(name, seed): key for name, seed, key in _sources(one)}
+    codes = _codes(one)
+    for store, other in zip(stores[1:], manifests[1:], strict=True):
+        for name in _SAME:
+            if one.get(name) != other.get(name):
+                has, has_not = _apart(one.get(name), other.get(name))
+                yield f"{name}: {first} has {has}, {store.folder} {has_not}"
+        for source, seed, key in _sources(other):
+            if sources.setdefault((source, seed), key) != key:
+                yield f"{source} (seed {seed}) holds something else in {store.folder}"
+        for spec, code in _codes(other).items():
+            if codes.setdefault(spec, code) != code:
+                yield f"{spec} has other code in {store.folder}"
+
+
+def _codes(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Digests of code, by the specs of strategies and of summarisers."""
+    writers = manifest.get("summarizers", {})
+    written = {f"summariser {spec}": told["code"] for spec, told in writers.items()}
+    return {**manifest.get("strategies_code", {}), **written}
+
+
+def _apart(one: Any, other: Any) -> tuple[str, str]:
+    """What two stores have of something; of lists, what the other one has not."""
+    if not (isinstance(one, list) and isinstance(other, list)):
+        return repr(one), repr(other)
+    only = ([each for each in a if each not in b] for a, b in ((one, other), (other, one)))
+    return tuple(_short(each) for each in only)  # type: ignore[return-value]
+
+
+def _short(names: Sequence[Any]) -> str:
+    more = f" and {len(names) - 3:,} more" if len(names) > 3 else ""
+    return (", ".join(map(str, names[:3])) or "nothing else") + more

@@ -1,0 +1,407 @@
+"""What an experiment found: its runs, their figures, and the rows of their tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from math import inf
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
+
+from compactlab.sim.core.errors import InputError, UsageError
+from compactlab.sim.experiment.parquet import array, numbers
+from compactlab.sim.experiment.run import HEAD, IDENTITY, Run, parcel
+from compactlab.sim.experiment.store import ROWS, SAVED, Store
+from compactlab.sim.experiment.table import NO_ROWS, Column, Rows
+from compactlab.sim.experiment.tables import COUNTED, RUNS, TABLES
+from compactlab.sim.metrics import METRICS
+from compactlab.sim.models.model import Catalogue
+
+if TYPE_CHECKING:
+    import duckdb
+    import pandas as pd
+    import pyarrow as pa
+
+
+# What of a store belongs to its experiment: those cells that its manifest names, in its order.
+#
+# A store may hold more: strategies that the experiment names no more, and what was found with
+# code that has changed since.
+
+
+@contextmanager
+def selected(store: Store, manifest: Mapping[str, Any]) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection to a database that sees the tables of an experiment by their names.
+
+    It is for SQL that a user types; the runs of an experiment are read without any. What else the
+    store holds is in tables called ``all_runs``, ``all_calls`` and so on.
+
+    Parameters
+    ----------
+    store
+        The store.
+    manifest
+        Its manifest: without conditions, everything is selected.
+
+    Raises
+    ------
+    InputError
+        If the store is damaged, or a query is wrong.
+    """
+    store.check()
+    with store.connected() as connection:
+        held = {
+            name
+            for (name,) in connection.execute("SELECT view_name FROM duckdb_views()").fetchall()
+        }
+        if "all_runs" in held:
+            own = _select(connection, manifest)
+            for name in TABLES:
+                if f"all_{name}" in held:
+                    rows = f"SELECT * FROM all_{name}{own}"  # noqa: S608
+                    connection.execute(f"CREATE TEMP VIEW {name} AS {rows}")
+        yield connection
+
+
+def _select(connection: duckdb.DuckDBPyConnection, manifest: Mapping[str, Any]) -> str:
+    """Make the view of the runs, and say how rows of other tables are chosen."""
+    chosen = "true"
+    if "conditions" in manifest:
+        for name, column in (("source_key", "source_keys"), ("condition", "conditions")):
+            sql = f"CREATE TEMP TABLE _{name} AS SELECT unnest(?) AS key"
+            connection.execute(sql, [manifest[column]])
+        chosen = " AND ".join(
+            f"{name} IN (SELECT key FROM _{name})"  # noqa: S608
+            for name in ("source_key", "condition")
+        )
+    sql = f"SELECT count(*) FROM all_runs WHERE NOT ({chosen})"  # noqa: S608
+    whole = connection.execute(sql).fetchall() == [(0,)]
+    # What need not be chosen is not looked at, so that questions are answered at once.
+    where = "" if whole else f" WHERE {chosen}"
+    columns = _distinct_columns(connection, chosen)
+    connection.execute(f"CREATE TEMP VIEW runs AS SELECT {columns} FROM all_runs{where}")  # noqa: S608
+    return "" if whole else " WHERE run IN (SELECT run FROM runs)"
+
+
+def _distinct_columns(connection: duckdb.DuckDBPyConnection, chosen: str) -> str:
+    """The columns of the runs: different conversations of one id have the names of sources."""
+    named = f"SELECT conversation FROM all_runs WHERE ({chosen}) AND digest <> '' AND source <> ''"  # noqa: S608
+    apart = "GROUP BY conversation HAVING min(digest) <> max(digest)"
+    connection.execute(f"CREATE TEMP TABLE _ambiguous AS {named} {apart}")
+    if connection.execute("SELECT count(*) FROM _ambiguous").fetchall() == [(0,)]:
+        return "*"
+    return (
+        "* REPLACE (CASE WHEN conversation IN (SELECT conversation FROM _ambiguous) "
+        "THEN source || ':' || conversation ELSE conversation END AS conversation)"
+    )
+
+
+# What may be infinite: the calls to a break-even that never comes.
+_ENDLESS = {name for name, metric in METRICS.items() if metric.unit == "calls"}
+_MOST = 1e15
+_STATUS = ("ok", "failed", "unreadable")
+
+
+def read_runs(store: Store, manifest: Mapping[str, Any]) -> list[Run]:
+    """The runs of an experiment, in its order; rows of tables are read when they are asked for.
+
+    Raises
+    ------
+    InputError
+        If the store is damaged.
+    """
+    metrics = dict.fromkeys(manifest.get("metrics", METRICS), Column("number", ""))
+    shards = dict(store.read(RUNS, {**HEAD, **ROWS, **metrics}, optional=metrics))
+    store.check(shards)
+    every = list(shards.values())
+    heads = {name: array(column, every, name).tolist() for name, column in HEAD.items()}
+    if strange := set(heads["status"]) - set(_STATUS):
+        told = f"{RUNS}: {min(strange)[:60]!r} is no status"
+        raise InputError(f"a damaged store of results ({told})", str(store.folder))
+    figures = numbers(every, metrics)
+    for name, values in figures.items():
+        endless = {inf} if name in _ENDLESS else set()
+        known = [value for value in values if value is not None and value not in endless]
+        if max(map(abs, known), default=0.0) > _MOST:
+            told = f"{RUNS}: {name} is beyond all that could be measured"
+            raise InputError(f"a damaged store of results ({told})", str(store.folder))
+    places = {name: _places(store, shards, name) for name in TABLES}
+    del heads["run"]
+    runs = [
+        Run(
+            **{name: values[row] for name, values in heads.items()},
+            metrics={name: values[row] for name, values in figures.items()},
+            rows={name: rows[row] for name, rows in places.items() if len(rows[row])},
+        )
+        for row in range(sum(map(len, every)))
+    ]
+    return sorted(_chosen(runs, manifest), key=_order(manifest))
+
+
+def _chosen(runs: list[Run], manifest: Mapping[str, Any]) -> list[Run]:
+    """Those runs that a manifest names; without conditions, all."""
+    if "conditions" not in manifest:
+        return runs
+    sources, conditions = set(manifest["source_keys"]), set(manifest["conditions"])
+    return [run for run in runs if run.source_key in sources and run.condition in conditions]
+
+
+def _order(manifest: Mapping[str, Any]) -> Callable[[Run], tuple[int, int, int]]:
+    """The experiment's order; without conditions, that of the files."""
+    if "conditions" not in manifest:
+        return lambda run: (0, 0, 0)
+    sources, conditions = (
+        {key: place for place, key in enumerate(manifest[name])}
+        for name in ("source_keys", "conditions")
+    )
+    return lambda run: (sources[run.source_key], run.place, conditions[run.condition])
+
+
+def _places(store: Store, shards: Mapping[str, pa.Table], name: str) -> list[Rows]:
+    """Of each run its stretch of a table, in which the rows of all shards follow each other."""
+    column = Column("count", "")
+    counts = {shard: array(column, [runs], COUNTED + name) for shard, runs in shards.items()}
+    stored = _Stored(store, name, {shard: int(c.sum()) for shard, c in counts.items() if c.any()})
+    start, places = 0, []
+    for count in (count for each in counts.values() for count in each.tolist()):
+        places.append(Rows(stored, start, start + count))
+        start += count
+    return places
+
+
+class _Stored(Mapping[str, NDArray[Any]]):
+    """The columns of a table over all shards of a store, each read when it is asked for."""
+
+    def __init__(self, store: Store, table: str, rows: Mapping[str, int]) -> None:
+        self._store, self._table, self._rows = store, table, rows
+        self._known: dict[str, NDArray[Any]] = {}
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        column = TABLES[self._table].columns[name]
+        if name not in self._known:
+            parts = [part for _, part in self._store.read(self._table, {name: column}, self._rows)]
+            self._known[name] = array(column, parts, name)
+        return self._known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(TABLES[self._table].columns)
+
+    def __len__(self) -> int:
+        return len(TABLES[self._table].columns)
+
+
+# What an experiment found: its runs, their figures, and the rows of their tables.
+
+_PROVENANCE = ("digest", "own_models", "loop", "labels")
+_OUTCOME = ("status", "error")
+_PLACE = ("source", "place", "skipped", "source_key", "condition")
+
+
+@dataclass
+class Results:
+    """All runs of an experiment.
+
+    Parameters
+    ----------
+    runs
+        The runs, in the experiment's own order.
+    manifest
+        Provenance: versions, price list, tokenizer, what was skipped.
+    store
+        Where they were read from; None if they were just made.
+    """
+
+    runs: list[Run]
+    manifest: dict[str, Any] = field(default_factory=dict)
+    store: Store | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self.runs = _distinct(_once(self.runs))
+
+    @property
+    def failed(self) -> list[Run]:
+        """The runs that failed."""
+        return [run for run in self.runs if run.status != "ok"]
+
+    @cached_property
+    def missing(self) -> int:
+        """Cells of the experiment (a source under a condition) that are not in the store yet."""
+        if self.store is None or "conditions" not in self.manifest:
+            return 0
+        sources, conditions = (set(self.manifest[n]) for n in ("source_keys", "conditions"))
+        held = sum(s in sources and c in conditions for s, c in self.store.cells())
+        return len(sources) * len(conditions) - held
+
+    @cached_property
+    def catalogue(self) -> Catalogue:
+        """The models that the runs were under: the user's own figures are in the manifest."""
+        file = str(self.store.folder) if self.store else ""
+        return Catalogue.of(self.manifest.get("own_models", {}), file)
+
+    def frame(self) -> pd.DataFrame:
+        """One row a run, metrics as columns; ``run`` joins it with the other tables."""
+        import pandas as pd
+
+        head = ("run", *IDENTITY, "label", *_PROVENANCE, *_OUTCOME, *_PLACE)
+        rows = [
+            {"run": run.key, **{name: getattr(run, name) for name in head[1:]}, **run.metrics}
+            for run in self.runs
+        ]
+        frame = pd.DataFrame(rows, columns=[*head, *METRICS])
+        # A copy stands in one piece, to which columns may be added without a warning.
+        return frame.astype(dict.fromkeys(METRICS, "float64")).copy()
+
+    def table(self, name: str) -> pd.DataFrame:
+        """All rows of a table, with the run that each belongs to.
+
+        Parameters
+        ----------
+        name
+            ``calls``, ``compactions``, ``facts``, ``messages``, ``views`` or ``prompts``.
+
+        Raises
+        ------
+        UsageError
+            If there is no such table.
+        """
+        if name not in TABLES:
+            raise UsageError(f"there is no table {name!r}: {', '.join(TABLES)}")
+        import pandas as pd
+
+        columns = TABLES[name].columns
+        held = [(run, run.rows.get(name, NO_ROWS)) for run in self.runs]
+        keys = [run.key for run, rows in held for _ in range(len(rows))]
+        found = {
+            column: [value for _, rows in held if len(rows) for value in rows[column]]
+            for column in columns
+        }
+        return pd.DataFrame({"run": keys, **found})
+
+    def calls(self) -> pd.DataFrame:
+        """One row a call, with the run that it belongs to."""
+        return self.table("calls")
+
+    def query(self, sql: str) -> pd.DataFrame:
+        """Ask in SQL, of DuckDB.
+
+        Parameters
+        ----------
+        sql
+            A query over ``runs``, ``calls``, ``compactions``, ``facts``, ``messages``, ``views``
+            and ``prompts``, as far as they were written.
+
+        Raises
+        ------
+        UsageError
+            If the query is wrong.
+        """
+        import pandas as pd
+
+        with self._stored() as store:
+            names, rows = ask(store, sql)
+        return pd.DataFrame(rows, columns=names)
+
+    @contextmanager
+    def _stored(self) -> Iterator[Store]:
+        if self.store is not None:
+            yield self.store
+            return
+        with TemporaryDirectory() as folder:
+            self.save(folder)
+            yield Store(folder)
+
+    def save(self, folder: str | Path) -> None:
+        """Write a store of them.
+
+        Parameters
+        ----------
+        folder
+            Where to; made if it is not there. What a store there held is taken away.
+
+        Raises
+        ------
+        UsageError
+            If something else lies there, or it cannot be written.
+        """
+        store = Store(folder)
+        files = parcel(self.runs)  # which may still lie there
+        store.begin()
+        store.put(SAVED, files)
+        store.describe(self.manifest)
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Results:
+        """Read a store.
+
+        Raises
+        ------
+        InputError
+            If there is none, or it is damaged or of another version.
+        """
+        store = Store(folder)
+        manifest = store.manifest()
+        return cls(read_runs(store, manifest), manifest, store)
+
+
+def ask(store: Store, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """Ask a store in SQL.
+
+    Parameters
+    ----------
+    store
+        The store.
+    sql
+        A query, see :meth:`Results.query`.
+
+    Returns
+    -------
+    tuple
+        The names of the columns, and the rows.
+
+    Raises
+    ------
+    InputError
+        If there is no store.
+    UsageError
+        If the query is wrong.
+    """
+    import duckdb
+
+    with selected(store, store.manifest()) as connection:
+        try:
+            answer = connection.execute(sql)
+            return [column[0] for column in answer.description or ()], answer.fetchall()
+        except duckdb.Error as error:
+            raise UsageError(f"the query fails: {error}") from None
+
+
+def _once(runs: Iterable[Run]) -> Iterator[Run]:
+    """A source that could not be read is told once, and not under each condition."""
+    told: set[str] = set()
+    for run in runs:
+        if run.status == "unreadable" and run.source_key:
+            if run.source_key in told:
+                continue
+            told.add(run.source_key)
+        yield run
+
+
+def _distinct(runs: Iterable[Run]) -> list[Run]:
+    """Different conversations of one id get the names of their sources."""
+    runs = list(runs)
+    digests: dict[str, set[str]] = {}
+    for run in runs:
+        digests.setdefault(run.conversation, set()).update([run.digest] if run.digest else ())
+    return [
+        replace(run, conversation=f"{run.source}:{run.conversation}")
+        if len(digests[run.conversation]) > 1
+        and run.source
+        and not run.conversation.startswith(f"{run.source}:")
+        else run
+        for run in runs
+    ]

@@ -1,0 +1,162 @@
+"""A run: one conversation under one strategy, with its figures and the rows of its tables."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from compactlab.sim.experiment.parquet import packed
+from compactlab.sim.experiment.table import NO_ROWS, Column, Rows, joined
+from compactlab.sim.experiment.tables import COUNTED, RUNS, TABLES
+from compactlab.sim.metrics import METRICS
+
+IDENTITY = ("conversation", "scenario", "strategy", "model", "window", "seed", "summarizer")
+
+
+@dataclass
+class Run:
+    """One conversation under one strategy.
+
+    Parameters
+    ----------
+    conversation, scenario, strategy, model, window, seed
+        What was replayed: ids and specs; ``scenario`` is the format, of a recording.
+    status
+        ``ok``, ``failed``, or ``unreadable`` for a source without conversations.
+    error
+        What went wrong; "" if nothing did.
+    digest, summarizer, own_models, loop
+        Of the conversation, the summariser's spec, the digest of the user's own models ("" if
+        there were none, so that results by other figures are told apart), and the spec of the
+        closed loop that was replayed beside the open one ("" if none was).
+    metrics
+        Value by metric.
+    rows
+        Rows by table, see :mod:`compactlab.sim.experiment.tables`.
+    skipped
+        Lines of the conversation's transcript that were passed over.
+    labels
+        Where facts and needs come from: ``declared`` by the conversation, or ``inferred`` from its
+        actions.
+    label
+        The strategy's short name, without what is as usual.
+    source, place
+        Name of the source, and the place of the conversation in it.
+    source_key, condition
+        Keys of the source and of the condition: what the run is found again by.
+    printed
+        What code that is not ours has printed meanwhile; it is shown, and not stored.
+    """
+
+    conversation: str
+    scenario: str
+    strategy: str
+    model: str
+    window: int
+    seed: int
+    status: str = "ok"
+    error: str = ""
+    digest: str = ""
+    summarizer: str = ""
+    metrics: dict[str, float | None] = field(default_factory=dict)
+    rows: dict[str, Rows] = field(default_factory=dict, repr=False)
+    skipped: int = 0
+    own_models: str = ""
+    loop: str = ""
+    labels: str = ""
+    label: str = ""
+    source: str = ""
+    place: int = 0
+    source_key: str = ""
+    condition: str = ""
+    printed: str = field(default="", repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        # Half a character may come from a file's name or an error's text; no table can hold it.
+        for name in ("conversation", "error", "source"):
+            setattr(self, name, getattr(self, name).encode("utf-8", "replace").decode())
+
+    @property
+    def calls(self) -> Rows:
+        """Its calls, see :mod:`compactlab.sim.experiment.tables`."""
+        return self.rows.get("calls", NO_ROWS)
+
+    @property
+    def key(self) -> str:
+        """Sixteen hex digits by which its rows are found."""
+        # An id may be told apart from others later; where it is from may not change.
+        where = self.source_key or f"{self.source}:{self.conversation}"
+        what = [where, str(self.place), self.condition, self.digest]
+        what += [self.strategy, self.model, str(self.seed)]
+        said = "".join(f"{len(part)}:{part}" for part in what)
+        return hashlib.blake2b(said.encode(), digest_size=8).hexdigest()
+
+
+# What stands in front of the metrics in the table of runs.
+HEAD = {
+    "run": Column("text", "by which rows of other tables are joined"),
+    "conversation": Column("text", "id of the conversation"),
+    "scenario": Column("text", "the scenario that made it, or the format of the recording"),
+    "strategy": Column("text", "spec of the strategy"),
+    "label": Column("text", "the strategy's short name, without what is as usual"),
+    "model": Column("text", "name of the model, or recorded"),
+    "window": Column("count", "tokens that the window was narrowed to; 0 if it was not"),
+    "seed": Column("count", "seed of the replay"),
+    "status": Column("text", "ok, failed, or unreadable for a source that could not be read"),
+    "error": Column("text", "what went wrong"),
+    "digest": Column("text", "digest of the conversation: changes when a replay could change"),
+    "summarizer": Column("text", "spec of the summariser"),
+    "skipped": Column("count", "lines of its transcript that were passed over"),
+    "own_models": Column("text", "digest of the user's own models; empty if there were none"),
+    "loop": Column("text", "spec of the closed loop beside the open one; empty if there was none"),
+    "labels": Column("text", "whether facts and needs are declared, or inferred from actions"),
+    "source": Column("text", "name of the source that the conversation comes from"),
+    "place": Column("count", "its place in the source, from 0 on"),
+    "source_key": Column("text", "changes when the source does: its content, seed or name"),
+    "condition": Column("text", "changes when strategy, model, setting or code do"),
+}
+_RUN = Column("text", "the run, see table runs")
+_NUMBER = Column("number", "")
+
+
+def parcel(runs: Sequence[Run], tables: Sequence[str] = tuple(TABLES)) -> dict[str, bytes]:
+    """The files of a shard: of each table its parquet.
+
+    Parameters
+    ----------
+    runs
+        The runs that it holds.
+    tables
+        The tables beside that of the runs; those without rows are left out.
+    """
+    keys = [run.key for run in runs]
+    files = {RUNS: _runs_file(runs, keys)}
+    for name in tables:
+        rows = [run.rows.get(name, NO_ROWS) for run in runs]
+        counts = list(map(len, rows))
+        if any(counts):
+            columns = TABLES[name].columns
+            arrays = {n: joined(c, rows, n) for n, c in columns.items()}
+            arrays["run"] = np.repeat(_RUN.array(keys), counts)
+            files[name] = packed({"run": _RUN, **columns}, arrays)
+    return files
+
+
+def _runs_file(runs: Sequence[Run], keys: Sequence[str]) -> bytes:
+    columns: dict[str, Column] = dict(HEAD)
+    values: dict[str, list[Any]] = {
+        name: [getattr(run, name) for run in runs] for name in HEAD if name != "run"
+    }
+    values["run"] = list(keys)
+    for name in TABLES:
+        columns[COUNTED + name] = Column("count", "")
+        values[COUNTED + name] = [len(run.rows.get(name, NO_ROWS)) for run in runs]
+    arrays = {name: columns[name].array(values[name]) for name in columns}
+    for name in METRICS:
+        columns[name] = _NUMBER
+        arrays[name] = np.array([run.metrics.get(name) for run in runs], object)
+    return packed(columns, arrays)

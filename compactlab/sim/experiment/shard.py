@@ -1,0 +1,528 @@
+"""What one worker does in one go: some sources under some conditions, run by run."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import hashlib
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from compactlab.sim.core.blocks import forget_blocks
+from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.core.errors import CompactlabError
+from compactlab.sim.core.isolation import TOO_LONG, isolated, told
+from compactlab.sim.core.tokens import (
+    Counts,
+    counted,
+    encoding,
+    forget_counts,
+    packed,
+    recall,
+    unpacked,
+)
+from compactlab.sim.experiment.conditions import Condition
+from compactlab.sim.experiment.disclosure import Disclosure
+from compactlab.sim.experiment.foreign import loaded
+from compactlab.sim.experiment.run import Run
+from compactlab.sim.experiment.sources import Source
+from compactlab.sim.experiment.table import Rows
+from compactlab.sim.experiment.tables import TABLES
+from compactlab.sim.metrics import Reading, figures
+from compactlab.sim.models.model import Catalogue, built_in
+from compactlab.sim.models.pricing import prices_of
+from compactlab.sim.replay.caller import RECORDED
+from compactlab.sim.replay.client import Churn
+from compactlab.sim.replay.recording import Unseen, unseen
+from compactlab.sim.replay.recovery import Closed
+from compactlab.sim.replay.replay import record
+from compactlab.sim.replay.strategy import Strategy
+from compactlab.sim.replay.summarize import Remembering, Summarizer
+
+if TYPE_CHECKING:
+    from compactlab.sim.experiment.store import Cell
+
+
+# A limit on how long something may take, which holds against endless loops too.
+
+# Seconds after which it is raised again, if somebody caught it and went on.
+_AGAIN = 1.0
+
+
+class OutOfTime(BaseException):
+    """Something took too long; no ordinary exception, so that nobody takes it for one of theirs."""
+
+
+@contextmanager
+def deadline(seconds: float | None) -> Iterator[None]:
+    """Raise :class:`OutOfTime` in here once so many seconds have gone.
+
+    In a main thread where there are signals, sleeping and waiting are broken off as well;
+    elsewhere, as on a worker of a cluster, only Python's own code is.
+
+    Parameters
+    ----------
+    seconds
+        How long it may take; None for as long as it wants.
+    """
+    if seconds is None:
+        yield
+    elif hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread():
+        with _signalled(seconds):
+            yield
+    else:
+        with _watched(seconds):
+            yield
+
+
+@contextmanager
+def _signalled(seconds: float) -> Iterator[None]:
+    over = False
+
+    def late(number: int, frame: FrameType | None) -> None:
+        if not over:
+            signal.setitimer(signal.ITIMER_REAL, _AGAIN)
+            raise OutOfTime
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        try:
+            yield
+        finally:
+            over = True
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@contextmanager
+def _watched(seconds: float) -> Iterator[None]:
+    thread = ctypes.c_ulong(threading.get_ident())
+    over = threading.Event()
+    lock = threading.Lock()
+
+    def watch() -> None:
+        pause = seconds
+        while not over.wait(pause):
+            # Whoever has the lock decides: once it is over, nothing is raised any more.
+            with lock:
+                if not over.is_set():
+                    raised = ctypes.py_object(OutOfTime)
+                    ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, raised)
+            pause = _AGAIN
+
+    threading.Thread(target=watch, name="deadline", daemon=True).start()
+    try:
+        try:
+            yield
+        finally:
+            with lock:
+                over.set()
+    finally:
+        over.set()
+
+
+# One run: a replay and its figures, which fails alone.
+
+
+def run_one(
+    run: Run,
+    conversation: Conversation,
+    strategy: Strategy,
+    summarizer: Summarizer | None,
+    overhead: Unseen,
+    *,
+    catalogue: Catalogue | None = None,
+    churn: Churn | None = None,
+    loop: Closed | None = None,
+    metrics: Iterable[str] | None = None,
+    tables: Iterable[str] = ("calls",),
+    timeout: float | None = None,
+) -> Run:
+    """Replay and measure once; whatever goes wrong fails this run alone.
+
+    Parameters
+    ----------
+    run
+        What to replay; the row that is filled in.
+    conversation, strategy, summarizer, overhead, catalogue, churn
+        As for :func:`compactlab.sim.replay.replay.replay`.
+    loop
+        The closed loop, to be replayed beside the open one.
+    metrics
+        Names of those that are computed; all by default.
+    tables
+        Names of those that are filled.
+    timeout
+        Seconds after which it is broken off.
+    """
+    try:
+        with uncollected(), deadline(timeout):
+            measured, rows = _measured(
+                run,
+                conversation,
+                loaded(strategy),
+                summarizer=summarizer,
+                overhead=overhead,
+                catalogue=catalogue,
+                churn=churn,
+                loop=loop,
+                metrics=metrics,
+                tables=tables,
+            )
+    except CompactlabError as error:
+        return replace(run, status="failed", error=str(error))
+    except OutOfTime:
+        # It may have been broken off while it wrote down what the next one relies on.
+        forget_counts()
+        forget_blocks()
+        return replace(run, status="failed", error=f"{TOO_LONG} {timeout:g} s")
+    except (Exception, SystemExit, GeneratorExit) as error:
+        return replace(run, status="failed", error=told(error))
+    return replace(run, metrics=measured, rows=rows)
+
+
+def run_apart(run: Run, work: Callable[[], Run], timeout: float | None = None) -> Run:
+    """Run code that is not ours, which must not harm other runs.
+
+    Parameters
+    ----------
+    run
+        What to replay; the row of a run that does not come back.
+    work
+        Fills it in.
+    timeout
+        Seconds after which its process is killed.
+    """
+    outcome = isolated(work, timeout)
+    if outcome.killed:  # perhaps for the memory that somebody else wanted
+        outcome = isolated(work, timeout)
+    done = outcome.value or replace(run, status="failed", error=outcome.fault)
+    return replace(done, printed=outcome.printed)
+
+
+def _measured(
+    run: Run,
+    conversation: Conversation,
+    strategy: Strategy,
+    *,
+    loop: Closed | None,
+    metrics: Iterable[str] | None,
+    tables: Iterable[str],
+    **given: Any,
+) -> tuple[dict[str, float | None], dict[str, Rows]]:
+    """Figures and rows; the trace is gone when they are there, and no collector looks at it."""
+
+    def read(loop: Closed | None = None) -> Reading:
+        given.update(window=run.window or None, seed=run.seed, loop=loop)
+        return Reading(record(conversation, strategy, run.model, **given), conversation)
+
+    reading = read()
+    if loop is not None:
+        best = read(loop.best) if _misses(reading) else reading
+        worst = read(loop) if _misleads(best) else best
+        reading = reading.beside(best, worst)
+    filled = {name: TABLES[name].rows(reading) for name in tables}
+    return figures(reading, metrics), {name: rows for name, rows in filled.items() if len(rows)}
+
+
+def _misses(reading: Reading) -> bool:
+    """Whether a call needs a fact and does not find it; if none does, the loop never closes."""
+    moments = reading.ledger.moments
+    return any(
+        moments[step.answer].needed & ~(states.kept | states.unknown)
+        for step, states in zip(reading.trace.steps, reading.states, strict=True)
+    )
+
+
+def _misleads(closed: Reading) -> bool:
+    """Whether a call needs a fact of which its prompt, before all rework, holds a wrong value."""
+    first = None
+    for step, states in zip(closed.trace.steps, closed.states, strict=True):
+        first = states if first is None else first
+        if not step.rework:
+            needed = closed.ledger.moments[step.answer].needed
+            if needed & (first.stale | first.mutated):
+                return True
+            first = None
+    return False
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Pause the cyclic collector: a replay makes many objects that live, and no cycles."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
+# What one worker does in one go: some sources under some conditions.
+
+DEFAULT_MODEL = "claude-sonnet-4-5"
+# About a second of work: enough for starting it not to matter, little to do again if it is lost.
+FULL = 128
+# A source counts once more for every so many bytes.
+_BYTES = 500_000
+
+
+@dataclass(frozen=True)
+class Task:
+    """A source under some conditions.
+
+    Parameters
+    ----------
+    source
+        Where the conversations come from.
+    conditions
+        Under what they are replayed.
+    counts
+        Token counts of its texts, as far as they are known: see :mod:`compactlab.sim.core.tokens`.
+    """
+
+    source: Source
+    conditions: tuple[Condition, ...]
+    counts: bytes = b""
+
+    @property
+    def cells(self) -> list[Cell]:
+        """The keys of what it does."""
+        return [(self.source.key, condition.key) for condition in self.conditions]
+
+    @property
+    def weight(self) -> int:
+        """How much work each of its cells is, about."""
+        return (1 + self.source.size // _BYTES) * self.conditions[0].setting.effort
+
+    def runs(self, timeout: float | None = None) -> Iterator[Run]:
+        """Do it, conversation by conversation."""
+        place, disclosure = 0, self._disclosure()
+        try:
+            for conversation in _conversations(self.source, self.counts, timeout):
+                named = self.source.named(conversation)
+                if disclosure is not None:
+                    disclosure.turn_to(named)
+                for run in self._under_all(place, named, timeout):
+                    yield disclosure.of(run) if disclosure is not None else run
+                place += 1
+        except Exception as error:
+            said = str(error) if isinstance(error, CompactlabError) else told(error)
+            yield from self.failed("unreadable", said, place)
+
+    def failed(self, status: str, error: str, place: int = 0) -> Iterator[Run]:
+        """Its rows where there is no conversation to name in them."""
+        disclosure = self._disclosure()
+        for condition in self.conditions:
+            unread = status == "unreadable"
+            run = Run(
+                self.source.name,
+                "",
+                "" if unread else condition.strategy.spec,
+                "" if unread else condition.model,
+                condition.setting.window or 0,
+                self.source.seed,
+                status=status,
+                error=error,
+                summarizer="" if unread else condition.written_by,
+                label="" if unread else condition.strategy.label,
+                source=self.source.name,
+                place=place,
+                source_key=self.source.key,
+                condition=condition.key,
+            )
+            yield disclosure.of(run) if disclosure is not None else run
+
+    def _disclosure(self) -> Disclosure | None:
+        return Disclosure(self.source) if self.conditions[0].setting.redact else None
+
+    def _under_all(
+        self, place: int, conversation: Conversation, timeout: float | None
+    ) -> Iterator[Run]:
+        setting = self.conditions[0].setting
+        every = {id(c.summarizer): c.summarizer for c in self.conditions if c.summarizer}
+        writers = {key: Remembering(each) for key, each in every.items()}
+        fallback = RECORDED if conversation.recorded else DEFAULT_MODEL
+        overhead = unseen(conversation, setting.catalogue)
+        for condition in self.conditions:
+            run = Run(
+                conversation=conversation.id,
+                scenario=conversation.format,
+                strategy=condition.strategy.spec,
+                model=condition.model or fallback,
+                window=setting.window or 0,
+                seed=self.source.seed,
+                digest=conversation.digest,
+                summarizer=condition.written_by,
+                skipped=conversation.skipped,
+                own_models=setting.catalogue.digest,
+                loop=setting.loop.spec if setting.loop else "",
+                label=condition.strategy.label,
+                labels="declared" if conversation.facts else "inferred",
+                source=self.source.name,
+                place=place,
+                source_key=self.source.key,
+                condition=condition.key,
+            )
+            work = partial(
+                run_one,
+                run,
+                conversation,
+                condition.strategy,
+                writers.get(id(condition.summarizer)),
+                overhead,
+                catalogue=setting.catalogue,
+                churn=setting.churn,
+                loop=setting.loop,
+                metrics=setting.metrics,
+                tables=setting.tables,
+            )
+            if condition.foreign and setting.isolate:
+                _load()
+                yield run_apart(run, work, timeout)
+            else:
+                yield work(timeout=timeout)
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Tasks that are done and stored together.
+
+    Parameters
+    ----------
+    tasks
+        The tasks.
+    timeout
+        Seconds that a run may take; None for as many as it wants.
+    """
+
+    tasks: tuple[Task, ...]
+    timeout: float | None = None
+
+    @property
+    def cells(self) -> list[Cell]:
+        """The keys of what it does."""
+        return [cell for task in self.tasks for cell in task.cells]
+
+    @property
+    def work(self) -> int:
+        """How much work it is, about."""
+        return sum(task.weight * len(task.conditions) for task in self.tasks)
+
+    @property
+    def name(self) -> str:
+        """Sixteen hex digits of what it holds."""
+        return name_of(self.cells)
+
+    def runs(self) -> list[Run]:
+        """Do all of it."""
+        return self.counting()[0]
+
+    def counting(self) -> tuple[list[Run], dict[str, bytes]]:
+        """Do all of it, and give out what was counted of the sources whose counts are not known."""
+        runs: list[Run] = []
+        counts: dict[str, bytes] = {}
+        # To look at all objects between two runs takes as long as a short run.
+        with uncollected():
+            for task in self.tasks:
+                runs += task.runs(self.timeout)
+                if not task.counts and (found := _counts.get(task.source.key)):
+                    counts[task.source.key] = packed(found)
+        return runs, counts
+
+    def apart(self) -> list[Shard]:
+        """A shard for each of its cells."""
+        return [
+            replace(self, tasks=(replace(task, conditions=(condition,)),))
+            for task in self.tasks
+            for condition in task.conditions
+        ]
+
+
+@cache
+def _load() -> None:
+    """Load here, once, what each process of its own would else load again: tokenizer and prices."""
+    encoding("o200k_base")
+    prices_of(built_in().find(DEFAULT_MODEL))
+
+
+def name_of(cells: Iterable[Cell]) -> str:
+    """The name of a shard: sixteen hex digits of the cells that it holds."""
+    said = "".join(source + condition for source, condition in sorted(cells))
+    return hashlib.blake2b(said.encode(), digest_size=8).hexdigest()
+
+
+def shards(tasks: Iterable[Task], timeout: float | None = None) -> Iterator[Shard]:
+    """Put tasks together to shards of about the same work, in order.
+
+    What is left of them after some were done is put together to the same shards again, where no
+    task was begun: so whoever goes on after an interruption makes the files that would be there
+    without it.
+
+    Parameters
+    ----------
+    tasks
+        What there is to do.
+    timeout
+        As for :class:`Shard`.
+    """
+    held: list[Task] = []
+    work = 0
+    for task in tasks:
+        at_once = max(1, FULL // task.weight)
+        for start in range(0, len(task.conditions), at_once):
+            piece = replace(task, conditions=task.conditions[start : start + at_once])
+            held.append(piece)
+            work += task.weight * len(piece.conditions)
+            if work >= FULL // 2:
+                yield Shard(tuple(held), timeout)
+                held, work = [], 0
+    if held:
+        yield Shard(tuple(held), timeout)
+
+
+_last: dict[str, tuple[Conversation, ...]] = {}
+_counts: dict[str, list[Counts]] = {}
+
+
+def _conversations(
+    source: Source, known: bytes, timeout: float | None = None
+) -> Iterator[Conversation]:
+    """The conversations of a source; the last one is held, for the next conditions on it."""
+    if source.key in _last:
+        yield from _last[source.key]
+        return
+    before = unpacked(known)
+    held: list[Counts] = []
+    conversation = None
+    forget()
+    for place, conversation in enumerate(source.conversations(timeout)):
+        if place < len(before):
+            recall(conversation, before[place])
+        yield conversation
+        held.append(counted(conversation))
+        forget_counts()
+        forget_blocks()
+    if conversation is not None and len(held) == 1:
+        _last[source.key] = (conversation,)
+        recall(conversation, held[0])
+    # What is made up is counted while it is made: nobody could recall that before.
+    if conversation is not None and conversation.recorded:
+        _counts[source.key] = held
+
+
+def forget() -> None:
+    """Drop what is remembered of a conversation, so that it does not grow with every one."""
+    _last.clear()
+    _counts.clear()
+    forget_counts()
+    forget_blocks()

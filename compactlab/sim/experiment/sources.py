@@ -1,0 +1,139 @@
+"""Where conversations come from, and what makes them from seeds."""
+
+from __future__ import annotations
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.core.errors import CompactlabError, InputError
+from compactlab.sim.core.isolation import is_foreign, isolated, told
+from compactlab.sim.core.spec import spec_of
+
+# Where conversations come from.
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where conversations come from; small, so that it travels to a worker in their place.
+
+    Parameters
+    ----------
+    name
+        Unique in the experiment, with the seed; begins the ids of its conversations.
+    load
+        Reads or makes them. Must be picklable: a function of a module, or a partial of one.
+    seed
+        The seed of the replays.
+    stem
+        With what the ids of its conversations begin as they are loaded.
+    content
+        Tells what it holds, and changes when that changes: a digest of the file, say. Picklable
+        too. By default all is loaded and the conversations' digests tell.
+    size
+        Bytes of text in it, about; 0 where nobody knows.
+    alias
+        Under what name it is written where its own is not to be seen; "" for its own.
+    """
+
+    name: str
+    load: Callable[[], Iterable[Conversation]]
+    seed: int = 0
+    stem: str = ""
+    content: Callable[[], str] | None = None
+    size: int = 0
+    alias: str = ""
+
+    @cached_property
+    def key(self) -> str:
+        """Sixteen hex digits that change when anything about it changes."""
+        what = [self.name, self.stem, str(self.seed), (self.content or self._digests)()]
+        what += [self.alias] if self.alias else []
+        said = "".join(f"{len(part)}:{part}" for part in what)
+        return hashlib.blake2b(said.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+    def conversations(self, timeout: float | None = None) -> Iterator[Conversation]:
+        """Load them, in a process of its own if the code that does it is not ours.
+
+        Parameters
+        ----------
+        timeout
+            Seconds after which that process is killed.
+
+        Raises
+        ------
+        InputError
+            If it breaks off there, after those that it has come to.
+        """
+        if not is_foreign(self.load):
+            yield from self.load()
+            return
+        outcome = isolated(self._all, timeout)
+        found, fault = outcome.value or ([], outcome.fault)
+        yield from found
+        if fault:
+            raise InputError(fault)
+
+    def _all(self) -> tuple[list[Conversation], str]:
+        """All conversations that can be loaded, and why there are no more."""
+        found: list[Conversation] = []
+        try:
+            for conversation in self.load():
+                found.append(conversation)
+        except CompactlabError as error:
+            return found, str(error)
+        except BaseException as error:
+            return found, told(error)
+        return found, ""
+
+    def _digests(self) -> str:
+        try:
+            return ",".join(conversation.digest for conversation in self.conversations())
+        except Exception as error:  # it will be a row of its own when it is run
+            return repr(error)
+
+    def named(self, conversation: Conversation) -> Conversation:
+        """A conversation of this source, with an id that begins with the source's name."""
+        if not self.stem or self.name == self.stem:
+            return conversation
+        return replace(conversation, id=self.name + conversation.id.removeprefix(self.stem))
+
+
+# The contract of a scenario: something that makes conversations from seeds.
+
+
+class Scenario(ABC):
+    """A generator of made-up conversations.
+
+    Subclasses are frozen dataclasses whose fields are their parameters. The same fields and the
+    same seed give the same conversation, to the byte, on every machine.
+    """
+
+    @property
+    def spec(self) -> str:
+        """The scenario's name with its parameters, as typed on the command line."""
+        return spec_of(self)
+
+    @abstractmethod
+    def conversation(self, seed: int) -> Conversation:
+        """Make the conversation of that seed.
+
+        Parameters
+        ----------
+        seed
+            Not negative. Draws come from :func:`compactlab.sim.core.stream.stream`, keyed by the
+            seed, the scenario's name and a purpose.
+
+        Returns
+        -------
+        Conversation
+            With ``format`` the scenario's name, ``seed`` the seed, and an ``id`` of both.
+        """
+
+
+def alone(scenario: Scenario, seed: int) -> list[Conversation]:
+    """What a source holds that is a scenario under a seed: one conversation."""
+    return [scenario.conversation(seed)]

@@ -1,0 +1,543 @@
+"""The store: a directory with a manifest, and of each table a folder of shards."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+from stat import S_ISDIR
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from compactlab.sim.core.errors import InputError, UsageError
+from compactlab.sim.core.files import begun, open_file, replace_file
+from compactlab.sim.experiment.manifest import (
+    VersionError,
+    is_manifest,
+    read_manifest,
+    write_manifest,
+)
+from compactlab.sim.experiment.parquet import ROWS_PER_BYTE, array, read
+from compactlab.sim.experiment.table import Column
+from compactlab.sim.experiment.tables import COUNTED, RUNS, TABLES
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
+
+
+# DuckDB, by which users ask a store in SQL of their own.
+
+
+def cursor() -> duckdb.DuckDBPyConnection:
+    """A connection of its own to the database of this process; make temporary things alone.
+
+    To open a database takes longer than most answers, so there is one.
+    """
+    return _database().cursor()
+
+
+@cache
+def _database() -> duckdb.DuckDBPyConnection:
+    import duckdb
+
+    return duckdb.connect(config={"preserve_insertion_order": True})
+
+
+@contextmanager
+def literal(folder: Path) -> Iterator[Path]:
+    """A path to a folder in which DuckDB finds no pattern: it has no way to quote ``*?[``."""
+    whole = folder.absolute()
+    if not any(sign in str(whole) for sign in "*?["):
+        yield whole
+        return
+    with TemporaryDirectory(prefix="compactlab-") as place:
+        link = Path(place, "store")
+        link.symlink_to(whole, target_is_directory=True)
+        yield link
+
+
+def quoted(path: str) -> str:
+    """A path as SQL has it, in UTF-8, whatever this machine's files are called in.
+
+    Raises
+    ------
+    InputError
+        If its name is no UTF-8: DuckDB opens no such file.
+
+    Examples
+    --------
+    >>> print(quoted("it's"))
+    'it''s'
+    """
+    try:
+        text = os.fsencode(path).decode()
+    except UnicodeDecodeError:
+        raise InputError("DuckDB cannot read it: its name is no UTF-8", path) from None
+    return "'" + text.replace("'", "''") + "'"
+
+
+# The store: a directory with a manifest, and of each table a folder of shards.
+#
+# A shard is what one worker found in one go: a parquet file of one name in the folder of every
+# table. Files are written under a temporary name and renamed, that of the table of runs last, so
+# a shard is there when it has a file of runs, and whole. It is named after the cells that it
+# holds (a source under a condition), so that what is there need not be run again. Nothing in a
+# store depends on the machine, the number of workers or the time of day.
+#
+# A store may come from a stranger, and a folder may hold what is somebody else's. So only files
+# of our own names are read, written and removed, none of them through a link; and only a folder
+# that is empty, or has a manifest of ours, becomes a store.
+
+FAILED = ("failed", "unreadable")
+SAVED = "results"  # the shard of results that were saved in one go
+_MANIFEST = "manifest.json"
+_LOCK = ".lock"
+_COUNTS = ".counts"
+_SUFFIX = ".parquet"
+_SHARD = re.compile(rf"([0-9a-f]{{16}}|{SAVED})\Z")
+_COUNT = re.compile(r"[0-9a-f]{16}\.[0-9a-f]{16}\Z")
+_UNFINISHED = b'{"store": 5, "unfinished": true}\n'
+# What may lie in a folder that is to become a store: what one leaves that was begun.
+_BEGUN = {_LOCK, f".{_MANIFEST}.tmp"}
+_CELL = {name: Column("text", "") for name in ("source_key", "condition", "status")}
+ROWS = {COUNTED + table: Column("count", "") for table in TABLES}
+
+Cell = tuple[str, str]
+"""The keys of a source and of a condition."""
+
+
+class Store:
+    """A directory of results.
+
+    Parameters
+    ----------
+    folder
+        Where it is, or will be.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is a manifest, and not one of a store that was begun and not finished."""
+        return self._has_manifest and not self._is_begun
+
+    @property
+    def _has_manifest(self) -> bool:
+        try:
+            return os.path.lexists(self.folder / _MANIFEST)
+        except (OSError, ValueError):  # too long, or no text that could be a path
+            return False
+
+    @property
+    def _is_begun(self) -> bool:
+        with suppress(OSError, ValueError), open_file(self.folder / _MANIFEST) as file:
+            return file.read(len(_UNFINISHED) + 1) == _UNFINISHED
+        return False
+
+    def manifest(self) -> dict[str, Any]:
+        """Where the results come from.
+
+        Raises
+        ------
+        InputError
+            If there is none, or it is damaged or of another version.
+        """
+        if self._is_begun:
+            raise self._fault("no store of results: it was not saved to its end")
+        try:
+            with open_file(self.folder / _MANIFEST) as file:
+                return read_manifest(file.read())
+        except FileNotFoundError:
+            told = f"{_MANIFEST} is missing" if self.folder.is_dir() else "there is no such folder"
+            raise self._fault(f"no store of results: {told}") from None
+        except VersionError as error:
+            raise self._fault(str(error)) from None
+        except (OSError, ValueError) as error:
+            raise self._fault(f"no store of results ({_MANIFEST}: {error})") from None
+
+    def _fault(self, told: str) -> InputError:
+        return InputError(told, str(self.folder))
+
+    def describe(self, manifest: Mapping[str, Any]) -> None:
+        """Write the manifest; by this, the folder becomes a store.
+
+        Raises
+        ------
+        UsageError
+            If something else lies in the folder, or the manifest could not be read again.
+        """
+        self._make()
+        try:
+            text = write_manifest(manifest)
+        except ValueError as error:
+            raise UsageError(f"this manifest cannot be stored: {error}") from None
+        replace_file(self.folder / _MANIFEST, text.encode())
+
+    def begin(self) -> None:
+        """Take away what is there, and be a store that is not finished until it is described."""
+        self._make()
+        replace_file(self.folder / _MANIFEST, _UNFINISHED)
+        self.drop(self.shards())
+        self.tidy()
+
+    def claim(self) -> None:
+        """See that the folder is a store, or empty, so that nothing of others is lost.
+
+        Raises
+        ------
+        UsageError
+            If something else lies there, or what should be a folder of the store is a link.
+        """
+        try:
+            others = set(os.listdir(self.folder)) - _BEGUN if self.folder.exists() else set()
+            if self._has_manifest:
+                with open_file(self.folder / _MANIFEST) as file:
+                    others = set() if is_manifest(file.read()) else {_MANIFEST}
+            self._check_links()
+        except (OSError, ValueError) as error:
+            raise UsageError(f"cannot write to {str(self.folder)!r}: {error}") from None
+        if others:
+            raise UsageError(
+                f"{str(self.folder)!r} is no store of results and not empty ({min(others)!r} lies "
+                "there): name another folder, or move away what is in it"
+            )
+
+    def _make(self) -> None:
+        self.claim()
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except (OSError, ValueError) as error:
+            raise UsageError(f"cannot write to {str(self.folder)!r}: {error}") from None
+
+    def _check_links(self) -> None:
+        for name in (_LOCK, _COUNTS, RUNS, *TABLES):
+            if (self.folder / name).is_symlink():
+                raise UsageError(f"cannot write to {str(self.folder)!r}: {name} in it is a link")
+
+    def shards(self) -> list[str]:
+        """The names of the shards that are whole, sorted."""
+        return sorted(self._files(RUNS))
+
+    def path(self, table: str, shard: str) -> Path:
+        """The file of a shard."""
+        return self.folder / table / f"{shard}{_SUFFIX}"
+
+    def _files(self, table: str) -> dict[str, int]:
+        """The shards that have a file in a table, with its size; what is not ours is left out.
+
+        Raises
+        ------
+        InputError
+            If the folder is a link: what it leads to is not of the store.
+        """
+        folder = self.folder / table
+        try:
+            if not S_ISDIR(folder.lstat().st_mode):
+                raise self._fault(f"a damaged store of results: {table} is no folder, or a link")
+            entries = [e for e in os.scandir(folder) if e.name.endswith(_SUFFIX)]
+            sizes = {e.name: e.stat(follow_symlinks=False).st_size for e in entries}
+        except (FileNotFoundError, NotADirectoryError):
+            return {}
+        except (OSError, ValueError) as error:
+            raise self._fault(f"a damaged store of results: {table}: {error}") from None
+        named = ((name.removesuffix(_SUFFIX), size) for name, size in sizes.items())
+        return {shard: size for shard, size in named if _SHARD.match(shard)}
+
+    def check(self, shards: Mapping[str, pa.Table] | None = None) -> None:
+        """See that no file is gone.
+
+        Parameters
+        ----------
+        shards
+            The table of runs, if it was read, with :data:`ROWS` among its columns.
+
+        Raises
+        ------
+        InputError
+            If one is.
+        """
+        for file in self.lost(shards):
+            told = f"{file.relative_to(self.folder)} is gone; to run the experiment again mends it"
+            raise self._fault(f"a damaged store of results: {told}")
+
+    def put(self, shard: str, parcel: Mapping[str, bytes]) -> None:
+        """Store a shard.
+
+        Parameters
+        ----------
+        shard
+            Its name.
+        parcel
+            The content of its files by table.
+
+        Raises
+        ------
+        UsageError
+            If the store is gone, say because somebody has removed it, or cannot be written.
+        """
+        self._check_there()
+        # One of the same name is gone before its tables change, so that it is never half of each.
+        self.drop([shard])
+        for table in sorted(parcel, key=lambda name: (name == RUNS, name)):
+            with suppress(FileExistsError):
+                (self.folder / table).mkdir()
+            replace_file(self.path(table, shard), parcel[table])
+
+    def parcel(self, shard: str) -> dict[str, bytes]:
+        """The content of a shard's files by table, as :meth:`put` takes it.
+
+        Raises
+        ------
+        InputError
+            If one cannot be read, or is a link.
+        """
+        content = {}
+        for table in (RUNS, *TABLES):
+            if shard in self._files(table):
+                try:
+                    with open_file(self.path(table, shard)) as file:
+                        content[table] = file.read()
+                except OSError as error:
+                    raise self._damaged(table, shard, error) from None
+        return content
+
+    def _check_there(self) -> None:
+        if not self._has_manifest:
+            raise UsageError(f"{str(self.folder)!r} is gone: somebody has removed or moved it")
+        self._check_links()
+
+    def remember(self, source: str, counter: str, counts: bytes) -> None:
+        """Keep the token counts of a source, for whatever is run on it later.
+
+        They are no result: whoever removes them loses nothing but time.
+
+        Parameters
+        ----------
+        source
+            Its key.
+        counter
+            Digest of what has counted: other code may count otherwise.
+        counts
+            As :mod:`compactlab.sim.core.tokens` packs them.
+        """
+        self._check_there()
+        file = self.folder / _COUNTS / f"{source}.{counter}"
+        file.parent.mkdir(exist_ok=True)
+        if not file.is_file():
+            replace_file(file, counts)
+
+    def remembered(self, counter: str) -> dict[str, bytes]:
+        """The token counts that some code has made, by sources' keys."""
+        found = {}
+        for name in self._counts():
+            source, _, by = name.partition(".")
+            if by == counter:
+                with suppress(OSError), open_file(self.folder / _COUNTS / name) as file:
+                    found[source] = file.read()
+        return found
+
+    def _counts(self) -> list[str]:
+        folder = self.folder / _COUNTS
+        names = os.listdir(folder) if folder.is_dir() and not folder.is_symlink() else []
+        return sorted(name for name in names if _COUNT.match(name))
+
+    def drop(self, shards: Iterable[str]) -> None:
+        """Take shards away, so that what they hold is run again."""
+        for shard in shards:
+            for table in (RUNS, *TABLES):
+                self._remove(self.path(table, shard))
+
+    def _remove(self, file: Path) -> None:
+        """Remove a file, if it is the store's: it does not lie behind a link."""
+        if not file.parent.is_symlink():
+            file.unlink(missing_ok=True)
+
+    def clear(self) -> None:
+        """Take away all that belongs to it, and the folder if nothing else is in it."""
+        if not self._has_manifest:
+            return
+        self.begin()
+        for name in self._counts():
+            self._remove(self.folder / _COUNTS / name)
+        for file in (_LOCK, _MANIFEST):  # The manifest last: until then it is ours.
+            (self.folder / file).unlink(missing_ok=True)
+        for folder in (*(self.folder / name for name in (RUNS, *TABLES, _COUNTS)), self.folder):
+            with suppress(OSError):
+                folder.rmdir()
+
+    def tidy(self) -> None:
+        """Remove what a run that was killed left behind: half of a shard, files half written."""
+        whole = set(self.shards())
+        for table in (RUNS, *TABLES):
+            self.drop(set(self._files(table)) - whole)
+            for file in begun(self.folder / table, _SUFFIX):
+                if _SHARD.match(file.name.removeprefix(".").partition(".")[0]):
+                    self._remove(file)
+
+    def cells(self, status: Sequence[str] = ()) -> dict[Cell, str]:
+        """The cells that are there, with their shards.
+
+        Parameters
+        ----------
+        status
+            Which runs to look at, by their status; by default all.
+        """
+        if not self.exists:
+            return {}
+        shards = dict(self.read(RUNS, {**_CELL, **ROWS}))
+        gone = {file.stem for file in self.lost(shards)}
+        return {
+            (source, condition): shard
+            for shard, runs in shards.items()
+            if shard not in gone
+            for source, condition, state in zip(*_lists(runs, _CELL), strict=True)
+            if not status or state in status
+        }
+
+    def lost(self, shards: Mapping[str, pa.Table] | None = None) -> list[Path]:
+        """Files that are gone, though the table of runs tells of rows in them.
+
+        Parameters
+        ----------
+        shards
+            As for :meth:`check`.
+
+        Raises
+        ------
+        InputError
+            If it tells of more rows than a file could have.
+        """
+        files = {table: self._files(table) for table in TABLES}
+        gone = []
+        for shard, runs in (dict(self.read(RUNS, ROWS)) if shards is None else shards).items():
+            for name, counts in zip(TABLES, _lists(runs, ROWS), strict=True):
+                if min(counts, default=0) < 0:
+                    raise self._damaged(RUNS, shard, f"{min(counts)} rows in {name}")
+                if sum(counts) and shard not in files[name]:
+                    gone.append(self.path(name, shard))
+                elif sum(counts) > ROWS_PER_BYTE * files[name].get(shard, 0):
+                    raise self._damaged(name, shard, f"it cannot have {sum(counts):,} rows")
+        return gone
+
+    def _damaged(self, table: str, shard: str, told: object) -> InputError:
+        where = self.path(table, shard).relative_to(self.folder).as_posix()
+        return self._fault(f"a damaged store of results: {where}: {told}")
+
+    def read(
+        self,
+        table: str,
+        columns: Mapping[str, Column],
+        rows: Mapping[str, int] | None = None,
+        optional: Container[str] = (),
+    ) -> Iterator[tuple[str, pa.Table]]:
+        """Columns of a table, shard by shard.
+
+        Parameters
+        ----------
+        table
+            The table's name.
+        columns
+            The columns to read.
+        rows
+            The shards to read, with the rows that each must have; by default all that are there.
+        optional
+            Columns whose values may be missing.
+
+        Raises
+        ------
+        InputError
+            If a file cannot be read, is a link, or has other columns or another number of rows.
+        """
+        # Only where other versions have written, too, may columns be missing.
+        mixed = self.exists and len(self.manifest().get("engines", ())) > 1
+
+        for shard in sorted(self._files(table) if rows is None else rows):
+            count = None if rows is None else rows[shard]
+            try:
+                with open_file(self.path(table, shard)) as file:
+                    content = read(file, columns, count, optional=optional, lenient=mixed)
+            except (OSError, ValueError) as error:
+                raise self._damaged(table, shard, error) from None
+            yield shard, content
+
+    @contextmanager
+    def connected(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A connection to a database that sees each table as ``all_NAME``, with its shards.
+
+        It is for SQL that a user types. What a store says of itself never becomes SQL.
+
+        Raises
+        ------
+        InputError
+            If a file cannot be read, or a query is wrong.
+        """
+        import duckdb
+
+        connection = cursor()
+        try:
+            mixed = len(self.manifest().get("engines", ())) > 1
+            with literal(self.folder) as folder:
+                for table in (RUNS, *TABLES):
+                    self._view(connection, folder, table, mixed=mixed)
+                yield connection
+        except duckdb.Error as error:
+            said = str(error).partition("\n")[0]
+            raise self._fault(f"the store cannot be read: {said}") from None
+        except RuntimeError as error:
+            if "interrupted" in str(error):  # DuckDB's word for Ctrl-C
+                raise KeyboardInterrupt from None
+            raise
+        finally:
+            connection.close()
+
+    def _view(
+        self, connection: duckdb.DuckDBPyConnection, folder: Path, table: str, *, mixed: bool
+    ) -> None:
+        files = sorted(self._files(table).keys() & self._files(RUNS).keys())
+        for shard in files:
+            open_file(self.path(table, shard)).close()
+        if not files:
+            return
+        paths = [quoted(str(folder / table / f"{shard}{_SUFFIX}")) for shard in files]
+        # Without hive_partitioning=false, a folder called seed=7 would be a column of its own.
+        connection.execute(
+            f"CREATE TEMP VIEW all_{table} AS SELECT * EXCLUDE (filename, file_row_number), "  # noqa: S608
+            "file_row_number AS row, parse_filename(filename, true) AS shard FROM read_parquet("
+            f"[{', '.join(paths)}], filename=true, file_row_number=true, hive_partitioning=false, "
+            f"union_by_name={mixed})"
+        )
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Nobody else writes here meanwhile.
+
+        Raises
+        ------
+        UsageError
+            If somebody does, or the folder cannot be written.
+        """
+        import filelock
+
+        try:
+            self._make()
+            lock = filelock.FileLock(self.folder / _LOCK, timeout=0)
+            lock.acquire()
+        except filelock.Timeout:
+            raise UsageError(f"another run is writing into {str(self.folder)!r}") from None
+        except (OSError, ValueError, NotImplementedError) as error:
+            raise UsageError(f"cannot write to {str(self.folder)!r}: {error}") from None
+        try:
+            yield
+        finally:
+            # The file stays: who removes it may remove it under the next one's hands.
+            lock.release()
+
+
+def _lists(table: pa.Table, columns: Mapping[str, Column]) -> list[list[Any]]:
+    return [array(column, [table], name).tolist() for name, column in columns.items()]

@@ -1,0 +1,272 @@
+"""An experiment: every strategy, under every model and summariser, over every conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from types import MappingProxyType
+from typing import Any
+
+from compactlab.sim.core.errors import UsageError
+from compactlab.sim.experiment.conditions import Condition, Setting
+from compactlab.sim.experiment.disclosure import check_names, under_aliases
+from compactlab.sim.experiment.results import Results
+from compactlab.sim.experiment.run import Run, parcel
+from compactlab.sim.experiment.shard import Shard, Task, forget, shards
+from compactlab.sim.experiment.sources import Source
+from compactlab.sim.experiment.store import Cell, Store
+from compactlab.sim.experiment.workers import ALONE, Workers
+from compactlab.sim.replay.strategy import Strategy
+from compactlab.sim.replay.summarize import Summarizer
+
+
+@dataclass(frozen=True)
+class Done:
+    """What is told of a shard that is done.
+
+    Parameters
+    ----------
+    cells
+        How many cells it held: a source under a condition each.
+    calls
+        How many calls were replayed.
+    failed
+        How many runs failed, or sources could not be read.
+    name
+        The name of its last source.
+    work
+        How much work it was, as :attr:`compactlab.sim.experiment.shard.Shard.work` had it.
+    printed
+        What code that is not ours has printed, with the names of its rows in front: strategy and
+        conversation.
+    """
+
+    cells: int
+    calls: int
+    failed: int
+    name: str
+    work: int = 0
+    printed: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """What is to be run: every strategy, under every model and summariser, over every source.
+
+    Parameters
+    ----------
+    sources
+        Where the conversations come from.
+    strategies
+        The strategies.
+    models
+        Names of models, or ``recorded``. Empty: ``recorded`` for recordings, and a current one for
+        conversations that were made up.
+    setting
+        What is the same for all runs.
+    skipped
+        Files that were passed over because they are no transcripts.
+    summarizers
+        Who makes the summaries: each in turn, also where a strategy asks for none, so that every
+        summariser is held against the same strategies. Empty: nobody.
+    """
+
+    sources: tuple[Source, ...]
+    strategies: tuple[Strategy, ...]
+    models: tuple[str, ...] = ()
+    setting: Setting = field(default_factory=Setting)
+    skipped: int = 0
+    summarizers: tuple[Summarizer, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.setting.redact:
+            object.__setattr__(self, "sources", under_aliases(self.sources))
+            check_names({key: v for key, v in self.manifest().items() if key != "sources"})
+
+    @cached_property
+    def conditions(self) -> tuple[Condition, ...]:
+        """Every strategy under every model and summariser, each once."""
+        every = (
+            Condition(strategy, model, self.setting, summarizer)
+            for model in self.models or ("",)
+            for summarizer in self.summarizers or (None,)
+            for strategy in self.strategies
+        )
+        return tuple({condition.key: condition for condition in every}.values())
+
+    def run(
+        self,
+        workers: Workers = ALONE,
+        progress: Callable[[Done], None] | None = None,
+        *,
+        timeout: float | None = None,
+    ) -> Results:
+        """Run everything, and keep what is found in memory.
+
+        Parameters
+        ----------
+        workers
+            Who does it; what is found does not depend on them.
+        progress
+            Told of every shard that is done, in the order in which they are.
+        timeout
+            Seconds that a run may take.
+
+        Returns
+        -------
+        Results
+            All runs, in the order of sources, conversations, models, summarisers and strategies.
+        """
+        found: dict[tuple[int, int, int], Run] = {}
+        sources = {source.key: n for n, source in enumerate(self.sources)}
+        conditions = {condition.key: n for n, condition in enumerate(self.conditions)}
+        todo = list(shards(self._tasks(), timeout))
+        for shard, runs in workers.do(_runs, todo):
+            for run in runs:
+                place = sources[run.source_key], run.place, conditions[run.condition]
+                found[place] = run
+            if progress is not None:
+                progress(_done(shard, runs))
+        forget()
+        return Results([found[place] for place in sorted(found)], self.manifest())
+
+    def fill(
+        self,
+        store: Store,
+        workers: Workers,
+        progress: Callable[[Done], None] | None = None,
+        *,
+        todo: Sequence[Shard] | None = None,
+        fail_fast: bool = False,
+    ) -> None:
+        """Run what a store does not hold, and put it there.
+
+        It may be broken off at any time: what is in the store is whole, and the next start goes on
+        from there.
+
+        Parameters
+        ----------
+        store
+            The store; nobody else may write there meanwhile, see :meth:`Store.locked`.
+        workers
+            Who does it; what is found does not depend on them.
+        progress
+            Told of every shard that is done, in the order in which they are.
+        todo
+            What to run, of :meth:`missing`; by default all that is missing.
+        fail_fast
+            Whether to stop once something has failed.
+
+        Raises
+        ------
+        UsageError
+            If secrets are to be hidden, and are not in what the store holds already.
+        """
+        if self.setting.redact and store.exists and not store.manifest().get("redact"):
+            told = "what this store holds already was not redacted; run into another folder"
+            raise UsageError(f"{store.folder}: {told}")
+        store.claim()
+        if not store.exists:  # nobody knows what its shards, if there are any, are of
+            store.begin()
+        store.describe(self._manifest_for(store))
+        store.drop({file.stem for file in store.lost()})
+        store.tidy()
+        work = partial(_packed, tables=self.setting.tables)
+        todo = self.missing(store) if todo is None else todo
+        if fail_fast:  # nobody shall have to wait for the rest of a shard
+            todo = [cell for shard in todo for cell in shard.apart()]
+        for shard, (files, counts, done) in workers.do(work, todo):
+            store.put(shard.name, files)
+            for source, counted in counts.items():
+                store.remember(source, self.setting.counter, counted)
+            if progress is not None:
+                progress(done)
+            if fail_fast and done.failed:
+                break
+        forget()
+
+    def is_described_by(self, store: Store) -> bool:
+        """Whether a store's manifest is of this very experiment."""
+        return store.exists and store.manifest() == self._manifest_for(store)
+
+    def _manifest_for(self, store: Store) -> dict[str, Any]:
+        """The manifest, and by what code anything in a store was found: columns may differ."""
+        before = store.manifest().get("engines", []) if store.exists else []
+        manifest = self.manifest()
+        return {**manifest, "engines": list(dict.fromkeys([*before, manifest["engine"]]))}
+
+    def missing(self, store: Store, timeout: float | None = None) -> list[Shard]:
+        """What a store does not hold, as shards; what takes longest comes first.
+
+        Parameters
+        ----------
+        store
+            The store.
+        timeout
+            Seconds that a run may take.
+        """
+        done = set(store.cells())
+        known = store.remembered(self.setting.counter)
+        todo = shards(self._tasks(done, known), timeout)
+        return sorted(todo, key=lambda shard: -shard.work)
+
+    def others(self, store: Store) -> int:
+        """How many cells a store holds that are none of this experiment's, or were once.
+
+        Of strategies that it names no more, say, and of all whose code, content or settings have
+        changed since.
+        """
+        sources = {source.key for source in self.sources}
+        conditions = {condition.key for condition in self.conditions}
+        return sum(s not in sources or c not in conditions for s, c in store.cells())
+
+    def _tasks(
+        self, done: Container[Cell] = (), counts: Mapping[str, bytes] = MappingProxyType({})
+    ) -> Iterator[Task]:
+        for source in self.sources:
+            left = tuple(c for c in self.conditions if (source.key, c.key) not in done)
+            if left:
+                yield Task(source, left, counts.get(source.key, b""))
+
+    def manifest(self) -> dict[str, Any]:
+        """Where the results come from."""
+        strategies = self.strategies
+        return {
+            **self.setting.provenance,
+            "summarizers": {c.written_by: c.writer for c in self.conditions if c.summarizer},
+            "strategies": {strategy.spec: strategy.label for strategy in strategies},
+            "strategies_code": {c.strategy.spec: c.code for c in self.conditions},
+            "sees_future": [s.spec for s in strategies if s.sees_future],
+            "flushes": [s.spec for s in strategies if s.flushes],
+            "breaks": {s.spec: dict(s.breaks) for s in strategies if s.breaks},
+            "models": list(self.models),
+            "skipped_files": self.skipped,
+            "sources": [source.alias or source.name for source in self.sources],
+            "source_seeds": [source.seed for source in self.sources],
+            "source_keys": [source.key for source in self.sources],
+            "conditions": [condition.key for condition in self.conditions],
+            "seeds": sorted({source.seed for source in self.sources}),
+        }
+
+
+def _runs(shard: Shard) -> list[Run]:
+    return shard.runs()
+
+
+def _packed(
+    shard: Shard, tables: tuple[str, ...]
+) -> tuple[dict[str, bytes], dict[str, bytes], Done]:
+    runs, counts = shard.counting()
+    return parcel(runs, tables), counts, _done(shard, runs)
+
+
+def _done(shard: Shard, runs: list[Run]) -> Done:
+    return Done(
+        len(shard.cells),
+        sum(len(run.calls) for run in runs),
+        sum(run.status != "ok" for run in runs),
+        shard.tasks[-1].source.alias or shard.tasks[-1].source.name,
+        shard.work,
+        tuple((f"{run.label} over {run.conversation}", run.printed) for run in runs if run.printed),
+    )

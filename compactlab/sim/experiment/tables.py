@@ -1,0 +1,497 @@
+"""The tables of the store, beside that of the runs: what each holds, and what fills it."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from operator import attrgetter
+from typing import Any
+
+from compactlab.sim.cache.causes import CAUSES
+from compactlab.sim.core.message import Message, Part, encoded
+from compactlab.sim.experiment.compaction_diff import (
+    FATES,
+    Diff,
+    Line,
+    diff_of,
+    excerpt,
+    losses,
+    most_forgetful,
+)
+from compactlab.sim.experiment.table import (
+    Column,
+    Columns,
+    Table,
+)
+from compactlab.sim.facts import STATES
+from compactlab.sim.facts.ledger import numbers
+from compactlab.sim.metrics import Reading
+from compactlab.sim.metrics.run_data import BASE_CALLS
+
+# The table of calls: one row a call of the script, in the open loop.
+
+FRESH = "fresh_"
+
+_COLUMNS = {
+    "call": Column("count", "number of the call in its conversation, from 1 on"),
+    "model": Column("text", "model that it went to"),
+    "time": Column("number", "when the request started, in seconds since 1970"),
+    "uncached": Column("count", "prompt tokens at the plain input price"),
+    "cache_read": Column("count", "prompt tokens read from the cache"),
+    "cache_write_5m": Column("count", "prompt tokens written for 5 minutes"),
+    "cache_write_1h": Column("count", "prompt tokens written for an hour or longer"),
+    "output": Column("count", "tokens of the answer"),
+    "cost_usd": Column("number", "dollars of the call, without its side calls"),
+    "side_calls": Column("count", "side calls since the call before"),
+    "side_tokens": Column("count", "tokens of their prompts and answers"),
+    "side_cost_usd": Column("number", "dollars of these side calls"),
+    "rewrite": Column("flag", "whether the strategy changed more than the prompt's end"),
+    "compaction": Column("flag", "whether content that had been sent is gone or shortened"),
+    "overflow": Column("flag", "whether the prompt is larger than the window"),
+    "premium_usd": Column("number", "dollars above reading what need not have been fresh"),
+    "dead_writes": Column("count", "tokens written that no later request has read"),
+}
+
+
+def _calls_of(reading: Reading) -> Columns:
+    steps = reading.trace.steps
+    usages = [step.usage for step in steps]
+    columns: dict[str, Any] = {
+        "call": range(1, len(steps) + 1),
+        "model": [step.model for step in steps],
+        "time": [step.time for step in steps],
+        "uncached": [usage.uncached for usage in usages],
+        "cache_read": [usage.cache_read for usage in usages],
+        "cache_write_5m": [usage.cache_write_5m for usage in usages],
+        "cache_write_1h": [usage.cache_write_1h for usage in usages],
+        "output": [usage.output for usage in usages],
+        "cost_usd": reading.costs,
+        "rewrite": [step.rewrite for step in steps],
+        "compaction": [step.compaction for step in steps],
+        "overflow": [step.overflow for step in steps],
+    }
+    return columns | _side(reading) | _waste(reading) | _causes(reading)
+
+
+def _side(reading: Reading) -> dict[str, list[Any]]:
+    if not reading.side_calls:
+        return {}
+    sides = [step.side for step in reading.trace.steps]
+    return {
+        "side_calls": list(map(len, sides)),
+        "side_tokens": [sum(c.usage.prompt + c.usage.output for c in side) for side in sides],
+        "side_cost_usd": [math.fsum(map(reading.cost, side)) for side in sides],
+    }
+
+
+def _waste(reading: Reading) -> dict[str, list[Any]]:
+    """What a call and its side calls wasted."""
+    premiums, dead = reading.premiums, reading.dead
+    if not reading.side_calls:  # the requests are the calls
+        return {"premium_usd": premiums, "dead_writes": dead}
+    beside = zip(premiums, dead, strict=True)
+    waste = {
+        request.place.number: each for request, each in zip(reading.requests, beside, strict=True)
+    }
+    of = [
+        [waste[number] for number in (step.place.number, *(c.place.number for c in step.side))]
+        for step in reading.trace.steps
+    ]
+    return {
+        "premium_usd": [math.fsum(dollars for dollars, _ in each) for each in of],
+        "dead_writes": [sum(tokens for _, tokens in each) for each in of],
+    }
+
+
+def _causes(reading: Reading) -> dict[str, list[int]]:
+    """A column a cause that occurs: fresh tokens of the call and its side calls."""
+    steps = reading.trace.steps
+    columns: dict[str, list[int]] = {}
+    for place, step in enumerate(steps):
+        for causes in (step.causes, *(call.causes for call in step.side)):
+            for cause, tokens in causes.items():
+                column = columns.get(cause)
+                if column is None:
+                    column = columns[cause] = [0] * len(steps)
+                column[place] += tokens
+    return {FRESH + cause: column for cause, column in columns.items()}
+
+
+CALLS = Table(
+    "calls",
+    "a call of the script, in the open loop",
+    _COLUMNS
+    | {
+        FRESH + cause: Column("count", f"fresh tokens, side calls among them: {meaning}")
+        for cause, meaning in CAUSES.items()
+    },
+    _calls_of,
+)
+
+
+# The table of facts: what became of each fact of a conversation, in the open loop.
+
+
+class _Duration:
+    """For how many calls each bit of a mask was set; looks only at what changes."""
+
+    def __init__(self, bits: int) -> None:
+        self.calls = [0] * bits
+        self._since = [0] * bits
+        self._mask = 0
+
+    def follow(self, masks: Iterable[int]) -> list[int]:
+        at = 0
+        for at, mask in enumerate(masks):
+            self._move(mask, at)
+        self._move(0, at + 1)
+        return self.calls
+
+    def _move(self, mask: int, at: int) -> None:
+        for bit in numbers(mask ^ self._mask):
+            if mask >> bit & 1:
+                self._since[bit] = at
+            else:
+                self.calls[bit] += at - self._since[bit]
+        self._mask = mask
+
+
+def _facts_of(reading: Reading) -> Columns:
+    ledger, facts = reading.ledger, reading.ledger.facts
+    moments = [ledger.moments[step.answer] for step in reading.trace.steps]
+    states = reading.states
+    counted: dict[str, Any] = {
+        f"calls_{name}": _Duration(len(facts)).follow(
+            moment.due & state[place] for moment, state in zip(moments, states, strict=True)
+        )
+        for place, name in enumerate(STATES)
+    }
+    gone = (m.due & ~(s.kept | s.unknown) for m, s in zip(moments, states, strict=True))
+    met = (m.needed & (s.kept | s.unknown) for m, s in zip(moments, states, strict=True))
+    missed = (m.needed & ~(s.kept | s.unknown) for m, s in zip(moments, states, strict=True))
+    return {
+        "fact": [fact.id for fact in facts],
+        "type": [fact.kind for fact in facts],
+        "stated_in": [fact.origin[0].id if fact.origin else "" for fact in facts],
+        "decoy": [fact.decoy for fact in facts],
+        "calls_due": _Duration(len(facts)).follow(moment.due for moment in moments),
+        **counted,
+        "needs": _Duration(len(facts)).follow(moment.needed for moment in moments),
+        "needs_met": _Duration(len(facts)).follow(met),
+        "first_gone": _first(len(facts), gone),
+        "first_missed": _first(len(facts), missed),
+    }
+
+
+def _first(bits: int, masks: Iterable[int]) -> list[int]:
+    """The number of the first call at which each bit is set; 0 if it never is."""
+    found, seen = [0] * bits, 0
+    for call, mask in enumerate(masks, 1):
+        for bit in numbers(mask & ~seen):
+            found[bit] = call
+        seen |= mask
+    return found
+
+
+FACTS = Table(
+    "facts",
+    "a fact of a conversation under a strategy, in the open loop",
+    {
+        "fact": Column("text", "its id"),
+        "type": Column("text", "its type"),
+        "stated_in": Column("text", "id of the first message that states it"),
+        "decoy": Column("flag", "whether it is never stated, and measures chance"),
+        "calls_due": Column("count", "calls of the script at which it was due"),
+        **{
+            f"calls_{name}": Column("count", f"of those calls, those with it {name}")
+            for name in STATES
+        },
+        "needs": Column("count", "calls of the script that needed it"),
+        "needs_met": Column("count", "of those, the calls whose prompt held it, or may have"),
+        "first_gone": Column(
+            "count", "first call at which it was due and surely not kept; 0: none"
+        ),
+        "first_missed": Column("count", "first call that needed it and had it not; 0: none"),
+    },
+    _facts_of,
+)
+
+
+# The table of messages: those that do not stand in the script, by what they say.
+
+
+def script_of(reading: Reading) -> dict[str, Message]:
+    """The messages of the script by their ids."""
+    return {message.id: message for message in reading.conversation.messages}
+
+
+def written(message: Message, script: Mapping[str, Message]) -> bool:
+    """Whether a message does not stand just so in the script."""
+    said = script.get(message.id)
+    if said is message:
+        return False
+    return said is None or (said.role, said.parts) != (message.role, message.parts)
+
+
+def name_of(message: Message, script: Mapping[str, Message]) -> str:
+    """How the store names a message: its id; ``#`` and a digest, for what a strategy wrote."""
+    if not written(message, script):
+        return message.id
+    said = encoded((message.role, message.parts))
+    return f"#{hashlib.blake2b(said, digest_size=8).hexdigest()}"
+
+
+def loops(reading: Reading) -> Iterator[tuple[str, Reading]]:
+    """The replays of a run, each once: open, at best, at worst."""
+    traces = [reading.trace]
+    yield "open", reading
+    for name, replay in (("best", reading.best), ("worst", reading.worst)):
+        if replay is not None and not any(replay.trace is trace for trace in traces):
+            traces.append(replay.trace)
+            yield name, replay
+
+
+def _messages_of(reading: Reading) -> Columns:
+    script = script_of(reading)
+    steps = (step for _, replay in loops(reading) for step in replay.trace.steps)
+    unique = {id(m): m for step in steps for m in step.added if written(m, script)}
+    named = {name_of(message, script): message for message in unique.values()}
+    messages = list(named.values())
+    return {
+        "message": list(named),
+        "role": [message.role for message in messages],
+        "kinds": [list(map(attrgetter("kind"), message.parts)) for message in messages],
+        "text": list(map(text_of, messages)),
+    }
+
+
+def text_of(message: Message) -> str:
+    """What the model reads of a message, a line break between two parts."""
+    return "\n".join(told(part.text) for part in message.parts)
+
+
+def told(text: str) -> str:
+    """A text as a table can hold it: half a character is none."""
+    return text.encode("utf-8", "replace").decode()
+
+
+MESSAGES = Table(
+    "messages",
+    "a message that a strategy wrote or changed, or that came to be in the replay",
+    {
+        "message": Column("text", "digest of what it says, with # in front"),
+        "role": Column("text", "who says it"),
+        "kinds": Column("texts", "what its parts are: summary, stub, truncated, ..."),
+        "text": Column("text", "what the model reads"),
+    },
+    _messages_of,
+)
+
+
+# The table of compactions: what each took away, what it cost and what it saved.
+
+
+def _compactions_of(reading: Reading) -> Columns:
+    paybacks, prompts = reading.paybacks, reading.prompts
+    if not paybacks:
+        return {}
+    script = script_of(reading)
+    changes = [reading.changes[each.call] for each in paybacks]
+    return {
+        "call": [each.call + 1 for each in paybacks],
+        "tokens_before": [prompts[each.call - 1] for each in paybacks],
+        "tokens_after": [prompts[each.call] for each in paybacks],
+        "tokens_removed": [each.removed for each in paybacks],
+        "fresh": [fresh for fresh, _ in reading.spikes],
+        "fresh_before": [base for _, base in reading.spikes],
+        "messages_gone": [len(change.gone) for change in changes],
+        "messages_come": [len(change.come) for change in changes],
+        "written": [
+            [name_of(m, script) for m in change.come if written(m, script)] for change in changes
+        ],
+        "premium_usd": [each.premium for each in paybacks],
+        "summary_usd": [each.summary for each in paybacks],
+        "saved_usd": [each.saved for each in paybacks],
+        "calls_to_next": [each.calls for each in paybacks],
+        "break_even_calls": [each.break_even for each in paybacks],
+    }
+
+
+COMPACTIONS = Table(
+    "compactions",
+    "a compaction, in the open loop",
+    {
+        "call": Column("count", "number of the call before which it happened"),
+        "tokens_before": Column("count", "tokens of the prompt before"),
+        "tokens_after": Column("count", "tokens of the prompt after, with what was new"),
+        "tokens_removed": Column("count", "tokens by which it made the prompt smaller"),
+        "fresh": Column("count", "fresh tokens of its call"),
+        "fresh_before": Column("number", f"median of those of the {BASE_CALLS} calls before"),
+        "messages_gone": Column("count", "messages that left the prompt"),
+        "messages_come": Column("count", "messages that came, new ones of the log among them"),
+        "written": Column("texts", "those of them that the strategy wrote, see table messages"),
+        "premium_usd": Column("number", "dollars that what it made fresh cost above reading"),
+        "summary_usd": Column("number", "dollars of the summaries asked for since the last one"),
+        "saved_usd": Column("number", "dollars saved until the next one, or the end"),
+        "calls_to_next": Column("count", "calls until the next one, or the end"),
+        "break_even_calls": Column("number", "calls after which it had paid; inf for never"),
+    },
+    _compactions_of,
+)
+
+
+# The table of prompts: the trace, by which every prompt of a run can be put together again.
+
+
+def _prompts_of(reading: Reading) -> Columns:
+    script = script_of(reading)
+    made = [(loop, n, s) for loop, r in loops(reading) for n, s in enumerate(r.trace.steps, 1)]
+    return {
+        "loop": [loop for loop, _, _ in made],
+        "request": [number for _, number, _ in made],
+        "answer": [step.answer for _, _, step in made],
+        "rework": [step.rework for _, _, step in made],
+        "unmet": [list(step.unmet) for _, _, step in made],
+        "shared": [step.shared for _, _, step in made],
+        "added": [[name_of(m, script) for m in step.added] for _, _, step in made],
+        "prompt": [step.usage.prompt for _, _, step in made],
+        "cache_read": [step.usage.cache_read for _, _, step in made],
+        "output": [step.usage.output for _, _, step in made],
+    }
+
+
+PROMPTS = Table(
+    "prompts",
+    "a call of a replay, the closed loop's among them: what it shared with the one before",
+    {
+        "loop": Column("text", "open, best or worst; closed loops equal to another are left out"),
+        "request": Column("count", "number of the call in its replay, from 1 on"),
+        "answer": Column("text", "id of the message that answers it"),
+        "rework": Column("text", "why it is no call of the script; empty for one that is"),
+        "unmet": Column("texts", "ids of the facts that it had to do without"),
+        "shared": Column("count", "leading messages that it shares with the prompt before"),
+        "added": Column("texts", "the messages behind those: ids, or # and a digest"),
+        "prompt": Column("count", "tokens of the prompt"),
+        "cache_read": Column("count", "of those, tokens read from the cache"),
+        "output": Column("count", "tokens of the answer"),
+    },
+    _prompts_of,
+)
+
+
+# The table of views: of each run the most forgetful compaction, message by message.
+
+# Characters of a message that are told, of its beginning and of its end; and of what a strategy
+# wrote into the system blocks, which stands in no other table.
+HEAD, TAIL = 160, 80
+SYSTEM = 4_000
+# Of other parts, names are no tools.
+_NAMED = ("tool_call", "tool_result")
+
+
+def _views_of(reading: Reading) -> Columns:
+    if not reading.paybacks:
+        return {}
+    found = losses(reading)
+    index = most_forgetful(reading, found)
+    return {} if index is None else columns_of(diff_of(reading, index, found))
+
+
+def columns_of(diff: Diff) -> Columns:
+    """The rows of one compaction."""
+    lines, script = diff.lines, diff.script
+
+    def name(message: Message | None) -> str:
+        return name_of(message, script) if message is not None else ""
+
+    return {
+        "call": [diff.call] * len(lines),
+        "fate": [line.fate for line in lines],
+        "count": [line.count for line in lines],
+        "message": [name(line.message) for line in lines],
+        "became": [name(line.became) for line in lines],
+        "role": [_role(line) for line in lines],
+        "what": [_what(line) for line in lines],
+        "tokens_before": [line.before for line in lines],
+        "tokens_after": [line.after for line in lines],
+        "text": [_text(line, diff) for line in lines],
+        "facts_lost": [line.lost for line in lines],
+        "facts_missed": [line.missed for line in lines],
+        "facts": [[fact.id for fact in line.facts] for line in lines],
+        "said": [[fact.said for fact in line.facts] for line in lines],
+        "states": [[fact.state for fact in line.facts] for line in lines],
+        "missed_at": [[str(fact.missed or "") for fact in line.facts] for line in lines],
+    }
+
+
+def written_in(diff: Diff) -> dict[str, str]:
+    """What the messages of a compaction say that are not of the script, by their names."""
+    messages = (m for line in diff.lines for m in (line.message, line.became) if m is not None)
+    made = [message for message in messages if written(message, diff.script)]
+    return {name_of(message, diff.script): text_of(message) for message in made}
+
+
+def _role(line: Line) -> str:
+    message = line.message or line.became
+    return "system" if line.system else message.role if message else ""
+
+
+def _what(line: Line) -> str:
+    message = line.message or line.became
+    if message is None:
+        return ""
+    return ", ".join(dict.fromkeys(map(_type, message.parts)))
+
+
+def _type(part: Part) -> str:
+    return f"{part.type} {part.name}".strip() if part.type in _NAMED else part.type
+
+
+def _text(line: Line, diff: Diff) -> str:
+    if line.system:
+        return excerpt(line.shown, SYSTEM, 0)
+    # What was written stands in the table of messages, whole.
+    if line.message is None or written(line.message, diff.script):
+        return ""
+    return excerpt(line.shown, HEAD, TAIL)
+
+
+VIEWS = Table(
+    "views",
+    "a message before and after one compaction of the run, in the open loop: the compaction by "
+    "which most facts were forgotten that were needed later, then the one that took most away. "
+    "Messages that say less are put together",
+    {
+        "call": Column("count", "number of the call before which it happened"),
+        "fate": Column("text", "; ".join(f"{fate}: {meaning}" for fate, meaning in FATES.items())),
+        "count": Column("count", "messages that the row stands for, all of that fate"),
+        "message": Column("text", "the one before: its id, or # and a digest; empty of several"),
+        "became": Column("text", "what stands for it after, where that is another one"),
+        "role": Column("text", "who says it; system for the system blocks; empty of several"),
+        "what": Column("text", "types of its parts, with the names of tools"),
+        "tokens_before": Column(
+            "count", "tokens in what would have been sent: the last prompt and what is new"
+        ),
+        "tokens_after": Column("count", "tokens in what was sent"),
+        "text": Column(
+            "text", "how what the script says begins and ends; for the rest see table messages"
+        ),
+        "facts_lost": Column("count", "facts that the prompt lost with it"),
+        "facts_missed": Column("count", "of those, facts that a later call needed and not found"),
+        "facts": Column("texts", "ids of the first of them, those that were missed before others"),
+        "said": Column("texts", "what each of those says: key and value, shortened"),
+        "states": Column("texts", "the state of each after it"),
+        "missed_at": Column("texts", "the first call that needed each and lacked it; empty: none"),
+    },
+    _views_of,
+)
+
+
+# The tables of the store: one a file, but that of the runs, which every shard has.
+
+RUNS = "runs"
+COUNTED = "rows_"  # in the table of runs, a column a table: how many rows it has for the run
+TABLES = {table.name: table for table in (CALLS, COMPACTIONS, FACTS, MESSAGES, VIEWS, PROMPTS)}
+# The trace is written on demand only: of a long session it is as long as the session.
+USUAL = ("calls", "compactions", "facts", "messages", "views")

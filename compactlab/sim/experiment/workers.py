@@ -1,0 +1,468 @@
+"""Having shards done: here, by processes of this machine, or on a dask cluster."""
+
+from __future__ import annotations
+
+import gc
+import logging
+import os
+import pickle
+import platform
+import signal
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache, partial
+from importlib.metadata import version
+from itertools import count, islice
+from typing import Any, Protocol
+
+from compactlab.sim.core.errors import UsageError
+from compactlab.sim.core.isolation import PACKAGE, die_with
+from compactlab.sim.core.tokens import encoding
+from compactlab.sim.experiment.code import digest_of_folder
+from compactlab.sim.experiment.run import Run
+from compactlab.sim.experiment.shard import Shard
+from compactlab.sim.models.pricing import price_list
+
+# The workers of a dask cluster.
+
+Outcome = tuple[Shard, Any]
+"""A shard and what comes of it."""
+DIED = object()
+"""What comes of a shard that nobody survives."""
+
+
+PATIENCE = 10.0
+"""Seconds to wait for a scheduler, and for a first worker."""
+# What results depend on, of the package.
+_CODE = ("sim", "privacy", "strategies", "scenarios")
+_GONE = "the dask scheduler is gone; what is done is stored"
+# A worker may have several threads, but an engine remembers for one at a time.
+_busy = threading.Lock()
+
+
+# They would show tracebacks of what is told in a word here, such as a scheduler that is gone.
+_TALKATIVE = ("distributed", "tornado", "asyncio")
+
+
+@contextmanager
+def cluster(address: str, warn: Callable[[str], object] = str) -> Iterator[Cluster]:
+    """A connection to a cluster whose workers find the same as this process would.
+
+    Parameters
+    ----------
+    address
+        Where its scheduler is, e.g. ``tcp://127.0.0.1:8786``.
+    warn
+        Told of each worker that does not answer, and is left out.
+
+    Raises
+    ------
+    UsageError
+        If there is none, it has no workers that answer, or they are of another version.
+    """
+    try:
+        from distributed import Client
+        from distributed.comm.addressing import get_address_host_port
+    except ImportError:
+        raise UsageError(
+            "for a cluster, dask is needed: pip install 'compactlab[distributed]'"
+        ) from None
+    with _quiet():
+        connect: Callable[..., Any] = Client
+        try:
+            # A client that was made with another address would not go away for a long time.
+            get_address_host_port(address, strict=True)
+            client = connect(address, timeout=PATIENCE, set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise UsageError(f"no dask scheduler at {address!r}: {error}") from None
+        with client:
+            try:
+                client.wait_for_workers(1, timeout=PATIENCE)
+            except TimeoutError:
+                raise UsageError(f"the dask scheduler at {address!r} has no workers") from None
+            workers = list(client.nthreads())
+            with ThreadPoolExecutor(max_workers=len(workers)) as pool:
+                answers = dict(
+                    zip(workers, pool.map(partial(_asked, client), workers), strict=True)
+                )
+            silent = frozenset(
+                each for each, answer in answers.items() if isinstance(answer, OSError)
+            )
+            for worker in sorted(silent):
+                warn(f"the dask worker {worker} does not answer and is left out: {answers[worker]}")
+            if len(silent) == len(answers):
+                raise UsageError(f"no worker of the dask scheduler at {address!r} answers")
+            for worker in answers.keys() - silent:
+                _compare(_versions(), answers[worker], worker)
+            yield Cluster(client, silent)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Have dask tell only what nobody else would."""
+    # By name and level nobody is spared: each part of dask has a level of its own.
+    every = [logging.getLogger(n) for n in logging.root.manager.loggerDict if _is_talkative(n)]
+    heard = [logger for logger in every if not logger.disabled]
+    for logger in heard:
+        logger.disabled = True
+    try:
+        yield
+    finally:
+        for logger in heard:
+            logger.disabled = False
+
+
+def _is_talkative(logger: str) -> bool:
+    return logger.partition(".")[0] in _TALKATIVE
+
+
+def _asked(client: Any, worker: str) -> Any:
+    """What versions a worker has, or why it does not say."""
+    try:
+        waiting = {"callback_timeout": PATIENCE, "on_error": "return"}
+        return client.run(_versions, workers=[worker], **waiting).get(worker, OSError("it left"))
+    except TimeoutError:
+        return TimeoutError(f"nothing came for {PATIENCE:g} s")
+    except OSError as error:
+        return error
+
+
+class Cluster:
+    """Does shards on the workers of a cluster.
+
+    Parameters
+    ----------
+    client
+        A client of dask, connected.
+    silent
+        Addresses of workers that get nothing to do.
+    """
+
+    def __init__(self, client: Any, silent: Set[str] = frozenset()) -> None:
+        self._client = client
+        self._silent = silent
+
+    def do(self, work: Callable[[Shard], Any], shards: Sequence[Shard]) -> Iterator[Outcome]:
+        """Do shards, and give out what comes of each as soon as it is there.
+
+        Parameters
+        ----------
+        work
+            What to do with a shard, a function that can be pickled.
+        shards
+            The shards; :data:`DIED` comes of one over which workers died again and again.
+        """
+        from distributed import as_completed
+
+        completed: Callable[..., Any] = as_completed
+        waiting = iter(shards)
+        running: dict[Any, Shard] = {}
+        finished = completed(loop=self._client.loop)
+        try:
+            while True:
+                for shard in islice(waiting, max(0, self._room() - len(running))):
+                    future = self._submit(work, shard)
+                    running[future] = shard
+                    finished.add(future)
+                if not running:
+                    return
+                future = next(finished)
+                yield running.pop(future), self._result(future)
+        finally:
+            self._client.cancel(list(running))
+
+    def _threads(self) -> dict[str, int]:
+        """How many threads each worker has that may get something to do."""
+        try:
+            every = self._client.nthreads()
+        except OSError:
+            raise UsageError(_GONE) from None
+        return {worker: threads for worker, threads in every.items() if worker not in self._silent}
+
+    def _room(self) -> int:
+        """How many shards are handed out: no worker has to wait, and none heaps up what it did."""
+        return max(2, 2 * sum(self._threads().values()))
+
+    def _submit(self, work: Callable[[Shard], Any], shard: Shard) -> Any:
+        import cloudpickle
+
+        only = {"workers": list(self._threads())} if self._silent else {}
+        # As bytes, for a worker to look whether it can do it before it reads what it is.
+        packed = cloudpickle.dumps((work, shard))
+        return self._client.submit(_do, _versions(), packed, pure=False, **only)
+
+    def _result(self, future: Any) -> Any:
+        from distributed import CancelledError, KilledWorker
+
+        try:
+            return future.result()
+        except KilledWorker:
+            return DIED
+        except CancelledError:
+            raise UsageError(_GONE) from None
+
+
+def _do(versions: Mapping[str, str], packed: bytes) -> Any:
+    _compare(versions, _versions(), "a worker")
+    with _busy:
+        work, shard = pickle.loads(packed)  # noqa: S301
+        return work(shard)
+
+
+@cache
+def _versions() -> dict[str, str]:
+    """What must be the same for results to be the same, and for code to be read at all."""
+    return {
+        "python": ".".join(platform.python_version_tuple()[:2]),
+        "compactlab": version("compactlab"),
+        "tiktoken": version("tiktoken"),
+        "prices": price_list(),
+        **{f"code of {name}": digest_of_folder(name) for name in _CODE},
+    }
+
+
+def _compare(here: Mapping[str, str], there: Any, worker: str) -> None:
+    if not isinstance(there, Mapping):
+        raise UsageError(f"{worker} has no compactlab of this version: {there}")
+    differences = [
+        f"{name} {there.get(name)}, not {here[name]}"
+        for name in here
+        if there.get(name) != here[name]
+    ]
+    if differences:
+        raise UsageError(f"{worker} would not find the same: {', '.join(differences)}")
+
+
+# Having shards done: here, by processes of this machine, or on a cluster.
+
+Work = Callable[[Shard], Any]
+Counted = tuple[list[Run], dict[str, bytes]]
+_SAFE_PATH = "PYTHONSAFEPATH"
+# After so many shards a worker looks for cycles in its memory, which takes a tenth of a second.
+_SELDOM = 8
+# So often a worker may die while a shard is under way, before it is tried by itself.
+_DEATHS = 2
+
+
+@dataclass(frozen=True)
+class Workers:
+    """Who does shards.
+
+    Parameters
+    ----------
+    jobs
+        How many processes; 1 for this one alone.
+    dask
+        Address of the scheduler of a dask cluster, which does them instead.
+    warn
+        Told of what goes wrong there and is made good.
+    """
+
+    jobs: int = 1
+    dask: str = ""
+    warn: Callable[[str], object] = str
+
+    def do(self, work: Work, shards: Sequence[Shard]) -> Iterator[Outcome]:
+        """Do shards, and give out what comes of each as soon as it is there.
+
+        Whoever dies over a shard (killed, or out of memory) costs nothing but time: it is done
+        again. A shard over which workers die again and again is done cell by cell, and the run that
+        kills them fails.
+
+        Parameters
+        ----------
+        work
+            What to do with a shard, a function that can be pickled.
+        shards
+            The shards.
+
+        Raises
+        ------
+        UsageError
+            If there is no such cluster, or its workers are of another version.
+        """
+        if self.jobs == 1 and not self.dask:
+            yield from ((shard, work(shard)) for shard in shards)
+            return
+        _send_along(shards)
+        if not self.dask:
+            yield from _survived(_Processes(self.jobs), work, shards)
+            return
+        with cluster(self.dask, self.warn) as team:
+            yield from _survived(team, work, shards)
+
+
+ALONE = Workers()
+
+
+class _Team(Protocol):
+    def do(self, work: Work, shards: Sequence[Shard]) -> Iterator[Outcome]:
+        """What comes of each shard; `DIED` for one that nobody survives."""
+
+
+def _survived(team: _Team, work: Work, shards: Sequence[Shard]) -> Iterator[Outcome]:
+    """Do shards; one that nobody survives in pieces, which are put together again."""
+    for shard, done in team.do(work, shards):
+        if done is DIED:
+            yield shard, work(_Pieced(shard.tasks, shard.timeout, tuple(_pieces(team, shard))))
+        else:
+            yield shard, done
+
+
+def _pieces(team: _Team, shard: Shard) -> Iterator[Counted]:
+    """What comes of each cell of a shard: its run fails, if nobody survives it."""
+    alone: list[Outcome] = [(shard, DIED)]
+    for piece, done in team.do(_counted, shard.apart()) if len(shard.cells) > 1 else alone:
+        if done is not DIED:
+            yield done
+            continue
+        error = "the worker died over it, more than once: killed, or out of memory"
+        yield [run for task in piece.tasks for run in task.failed("failed", error)], {}
+
+
+def _counted(shard: Shard) -> Counted:
+    return shard.counting()
+
+
+@dataclass(frozen=True)
+class _Pieced(Shard):
+    """A shard whose cells were done one by one: it holds the same as if it had been done whole.
+
+    Parameters
+    ----------
+    pieces
+        What came of each.
+    """
+
+    pieces: tuple[Counted, ...] = ()
+
+    def counting(self) -> Counted:
+        sources = [source for source, _ in self.cells]
+        conditions = [condition for _, condition in self.cells]
+        runs = [run for found, _ in self.pieces for run in found]
+        runs.sort(
+            key=lambda run: (
+                sources.index(run.source_key),
+                run.place,
+                conditions.index(run.condition),
+            )
+        )
+        return runs, {key: held for _, counts in self.pieces for key, held in counts.items()}
+
+
+@dataclass(frozen=True)
+class _Processes:
+    """Processes of this machine."""
+
+    jobs: int
+
+    def do(self, work: Work, shards: Sequence[Shard]) -> Iterator[Outcome]:
+        left = dict(enumerate(shards))
+        deaths: Counter[int] = Counter()
+        while left:
+            for number, done in self._round(work, left):
+                yield left.pop(number), done
+            # Shards are handed out in order, so it happened over one of these.
+            suspected = list(islice(left, 2 * self._count))
+            deaths.update(suspected)
+            for number in suspected:
+                if deaths[number] >= _DEATHS:
+                    alone = _Processes(1)._round(work, {number: left[number]})
+                    yield left.pop(number), next((done for _, done in alone), DIED)
+
+    @property
+    def _count(self) -> int:
+        # With one job joblib would do it in this process, which must not die.
+        return max(2, self.jobs)
+
+    def _round(self, work: Work, shards: dict[int, Shard]) -> Iterator[tuple[int, Any]]:
+        """Do shards, in order, until all are done or a worker dies."""
+        from joblib import Parallel, delayed
+        from joblib.externals.loky.process_executor import BrokenProcessPool
+
+        parallel = Parallel(
+            n_jobs=self._count,
+            return_as="generator_unordered",
+            batch_size=1,
+            pre_dispatch="2 * n_jobs",
+            initializer=_begin,
+            initargs=(os.getpid(), os.environ.get(_SAFE_PATH)),
+        )
+        # A copy: shards that are done are taken out while others are still handed out.
+        calls = [delayed(_numbered)(work, number, shard) for number, shard in shards.items()]
+        try:
+            with _safe_path():
+                with _unheard():
+                    done = parallel(calls)
+                yield from done
+        except BrokenProcessPool:
+            return
+
+
+@contextmanager
+def _safe_path() -> Iterator[None]:
+    """Have processes that are started meanwhile import nothing from the folder they start in."""
+    before = os.environ.get(_SAFE_PATH)
+    os.environ[_SAFE_PATH] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[_SAFE_PATH]
+
+
+@contextmanager
+def _unheard() -> Iterator[None]:
+    """Have processes that are started meanwhile not hear of Ctrl-C; it is told to this one after.
+
+    A terminal tells it to all of them. One that is starting would die with a traceback, where
+    nobody can catch it; so only this process stops, and ends the others. They inherit what this
+    thread does not hear, and so do threads that start others in place of those that died.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    from multiprocessing import resource_tracker
+
+    resource_tracker.ensure_running()  # up to Python 3.11, its start has this thread hear again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+_shards = count(1)
+
+
+def _numbered(work: Work, number: int, shard: Shard) -> tuple[int, Any]:
+    if not next(_shards) % _SELDOM:
+        gc.collect()
+    return number, work(shard)
+
+
+def _begin(parent: int, safe_path: str | None) -> None:
+    """Begin as a worker, whose memory is looked through for circles between shards, and seldom."""
+    if safe_path is None:  # what its strategies start is none of our business
+        os.environ.pop(_SAFE_PATH, None)
+    die_with(parent)
+    encoding("o200k_base")  # else the first run would take the time, and might have a limit
+    gc.freeze()
+    gc.disable()
+
+
+def _send_along(shards: Iterable[Shard]) -> None:
+    """Have the code of users' own strategies sent to the workers, which could not import it."""
+    import cloudpickle
+
+    conditions = {id(c): c for shard in shards for task in shard.tasks for c in task.conditions}
+    parts = {type(part) for c in conditions.values() for part in c.strategy.parts}
+    for cls in parts:
+        module = cls.__module__
+        if module != "__main__" and not module.startswith(f"{PACKAGE}."):
+            cloudpickle.register_pickle_by_value(sys.modules[module])

@@ -1,0 +1,322 @@
+"""What the next actions of a conversation need, and which texts hold it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from operator import or_
+
+import msgspec
+
+from compactlab.sim.core.conversation import Conversation, Rewind
+from compactlab.sim.core.message import Message, Part
+
+# Identifiers: the words of a text that name something in particular.
+#
+# What counts as one is written down in ``docs/metrics.md``.
+
+# A run of what paths, symbols, addresses, versions and numbers are made of. Punctuation at its
+# ends is taken off afterwards: a pattern that did both would be slow on a megabyte of dots.
+_RUN = re.compile(r"[\w$~+@#%/.:\-]+")
+_BLANKS = {code: " " for code in range(128) if not _RUN.fullmatch(chr(code))}
+_LEADING, _TRAILING = "+@#%:-", "+@#%:-./~"
+# What makes a word the name of something: a separator or a change of case inside, three digits in
+# a row, a beginning as of a path, or the look of a hash.
+_NAMES = re.compile(
+    r"[\w~][_/@#\\]|[A-Za-z0-9][.:\-][A-Za-z0-9]|[a-z0-9][A-Z]|\d{3}|^[~/]"
+    r"|^(?=[a-f]*\d)[0-9a-f]{7,64}$"
+)
+_LONGEST = 200  # characters; what is longer is data, not a name
+_REMEMBERED = 10_000_000  # characters of texts whose identifiers are kept: about 100 MB at most
+
+
+def words(text: str) -> frozenset[str]:
+    """All words of a text that could be identifiers or arguments.
+
+    Examples
+    --------
+    >>> sorted(words("open src/main.py, then HATHAT."))
+    ['HATHAT', 'open', 'src/main.py', 'then']
+    """
+    found = [run.lstrip(_LEADING).rstrip(_TRAILING) for run in _runs(text)]
+    return frozenset([word for word in found if 1 < len(word) <= _LONGEST])
+
+
+def words_among(text: str, wanted: Mapping[str, object]) -> Iterator[str]:
+    """Those words of a text that are wanted, as :func:`words` would find them, but sooner.
+
+    Parameters
+    ----------
+    text
+        The text.
+    wanted
+        The words to look for: such as :func:`words` gives out.
+
+    Examples
+    --------
+    >>> sorted(words_among("open src/main.py, then HATHAT.", {"src/main.py": 0, "HATHAT": 1}))
+    ['HATHAT', 'src/main.py']
+    """
+    runs = _runs(text)
+    found = runs & wanted.keys()
+    # Most runs have nothing to take off at their ends, and then are wanted as they are or not.
+    ragged = [run for run in runs if run[-1] in _TRAILING or run[0] in _LEADING]
+    stripped = {run.lstrip(_LEADING).rstrip(_TRAILING) for run in ragged}
+    return iter(found | (stripped & wanted.keys()))
+
+
+def _runs(text: str) -> set[str]:
+    """The runs in a text; of plain text without the pattern, which takes five times as long."""
+    return {*text.translate(_BLANKS).split()} if text.isascii() else {*_RUN.findall(text)}
+
+
+def identifiers(text: str) -> frozenset[str]:
+    """The words of a text that name something: paths, symbols, addresses, hashes, numbers.
+
+    Examples
+    --------
+    >>> sorted(identifiers("run parse_args in src/cli.py:120, ticket AB-12, take 1500 not 15"))
+    ['1500', 'AB-12', 'parse_args', 'src/cli.py:120']
+    """
+    return _memory.of(text)
+
+
+class _Memory:
+    """The identifiers of texts, each looked for once; all are forgotten when they grow too many.
+
+    Messages stay the same from prompt to prompt and from strategy to strategy.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[str, frozenset[str]] = {}
+        self._characters = 0
+
+    def of(self, text: str) -> frozenset[str]:
+        names = self._known.get(text)
+        if names is None:
+            self._characters += len(text)
+            if self._characters > _REMEMBERED:
+                self._known.clear()
+                self._characters = len(text)
+            found = frozenset(word for word in words(text) if _NAMES.search(word))
+            names = self._known[text] = found
+        return names
+
+
+_memory = _Memory()
+
+
+def used(message: Message) -> frozenset[str]:
+    """What an assistant's action uses: identifiers in its words, and arguments of its calls.
+
+    An argument that is a single word counts whatever it looks like; of longer ones, the
+    identifiers in it count.
+    """
+    found: set[str] = set()
+    for part in message.parts:
+        if part.type == "text":
+            found |= identifiers(part.text)
+        elif part.type == "tool_call":
+            for value in _arguments(part):
+                found |= words(value) if _RUN.fullmatch(value) else identifiers(value)
+    return frozenset(found)
+
+
+def _arguments(part: Part) -> Iterator[str]:
+    """All values in a call's arguments, as text."""
+    try:
+        waiting = [msgspec.json.decode(part.text)]
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        yield part.text
+        return
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
+        elif isinstance(value, str):
+            yield value
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            yield str(value)
+
+
+# What the next actions of a conversation need, and which texts hold it.
+#
+# Computed once for a conversation and shared by all replays of it.
+
+AHEAD = (1, 5, 20)  # actions: project's notes on metrics, section 4, FNC@k
+
+
+def bits(numbers: Iterable[int]) -> int:
+    """Numbers as a set that is counted and compared whole: bit n stands for number n."""
+    return sum(1 << number for number in set(numbers))
+
+
+@dataclass
+class _Path:
+    """The messages on the way to here: the words in them, and what was known at each call."""
+
+    known: int
+    calls: list[tuple[str, int]]
+
+    def copy(self) -> _Path:
+        return _Path(self.known, list(self.calls))
+
+
+class ForwardNeeds:
+    """Words that recorded actions use and that had appeared before, numbered.
+
+    Parameters
+    ----------
+    conversation
+        The script.
+    ahead
+        How many actions are looked ahead: several figures, found in one pass.
+
+    Attributes
+    ----------
+    wanted
+        By how many actions are looked ahead, and by the id of a call's answer: the words that this
+        action and the next ones use and that had appeared before the call, as bits.
+    sizes
+        How many words that are, the same way.
+    names
+        The words by number.
+    size
+        How many numbers there are.
+    due
+        For each call, counted from 0, and for the time after the last: the words that its action
+        or a later one uses, as bits.
+    stated
+        By message, the places in it where facts are stated, and the last call that needs each.
+    """
+
+    def __init__(self, conversation: Conversation, ahead: Sequence[int] = AHEAD) -> None:
+        uses = {answer.id: used(answer) for answer in conversation.calls}
+        self._numbers = {w: i for i, w in enumerate(sorted(frozenset().union(*uses.values())))}
+        self.names = tuple(self._numbers)
+        self.size = len(self._numbers)
+        acts = {id: bits(self._numbers[w] for w in words) for id, words in uses.items()}
+        in_turn = [acts[answer.id] for answer in conversation.calls]
+        self.due = [*accumulate(reversed(in_turn), or_, initial=0)][::-1]
+        self.stated = _stated(conversation)
+        self._held: dict[str, tuple[int, ...]] = {}
+        self._bits_in: dict[int, tuple[Message, int]] = {}
+        self.wanted = self._wanted(conversation, acts, ahead)
+        self.sizes = {
+            k: {id: words.bit_count() for id, words in of_calls.items()}
+            for k, of_calls in self.wanted.items()
+        }
+
+    def _wanted(
+        self, conversation: Conversation, acts: dict[str, int], ahead: Sequence[int]
+    ) -> dict[int, dict[str, int]]:
+        """For each call, what its action and the next use of what had appeared before it.
+
+        What was taken back has not appeared, and an action on another branch is none of the next.
+        """
+        wanted = {k: dict.fromkeys(acts, 0) for k in ahead}
+        furthest = max(ahead)
+        path = _Path(bits(self.held_by(conversation.system)), [])
+        paths = {"": path.copy()}
+        targets = {event.to for event in conversation.events if isinstance(event, Rewind)}
+        for event in conversation.events:
+            if isinstance(event, Rewind):
+                path = paths[event.to].copy()
+            elif isinstance(event, Message):
+                if event.call is not None:
+                    path.calls.append((event.id, path.known))
+                    action = acts[event.id]
+                    for distance, (id, known) in enumerate(path.calls[: -furthest - 1 : -1]):
+                        for k in ahead:
+                            if distance < k:
+                                wanted[k][id] |= action & known
+                path.known |= self.bits_in(event)
+                if event.id in targets:
+                    paths[event.id] = path.copy()
+        return wanted
+
+    def held(self, part: Part) -> tuple[int, ...]:
+        """Numbers of the words that stand in a part."""
+        known = self._held.get(part.text)
+        if known is None:
+            numbers = self._numbers
+            found = sorted(numbers[word] for word in words_among(part.text, numbers))
+            known = self._held[part.text] = tuple(found)
+        return known
+
+    def held_by(self, parts: Iterable[Part]) -> Iterable[int]:
+        """Numbers of the words that stand in parts, one as often as parts hold it."""
+        return (number for part in parts for number in self.held(part))
+
+    def held_in(self, message: Message) -> tuple[int, ...]:
+        """Numbers of the words that stand in a message, one as often as parts hold it."""
+        return tuple(self.held_by(message.parts))
+
+    def bits_in(self, message: Message) -> int:
+        """The same as bits, for one that is looked at again and again."""
+        known = self._bits_in.get(id(message))
+        if known is None:
+            # The message is held too: an id may be given again once its object is gone.
+            known = self._bits_in[id(message)] = (message, bits(self.held_in(message)))
+        return known[1]
+
+
+_latest: dict[str, ForwardNeeds] = {}
+
+
+def forward_needs(conversation: Conversation) -> ForwardNeeds:
+    """The needs of a conversation; those of the last one asked for are kept."""
+    if conversation.digest not in _latest:
+        _latest.clear()
+        _latest[conversation.digest] = ForwardNeeds(conversation)
+    return _latest[conversation.digest]
+
+
+class Later:
+    """What is needed from a moment on, and which messages hold it: for who may see the future.
+
+    Those things are the words that recorded actions use, and the places where the facts are
+    stated that calls are labelled to need. Each is a bit.
+
+    Parameters
+    ----------
+    conversation
+        The script.
+    call
+        The first call that counts, from 0: those before have been made.
+    """
+
+    def __init__(self, conversation: Conversation, call: int) -> None:
+        self.call = call
+        self._needs = forward_needs(conversation)
+        self._due = self._needs.due[min(call, len(self._needs.due) - 1)]
+
+    def held_in(self, message: Message) -> int:
+        """The things in a message that this call or a later one needs, as bits."""
+        held = self._needs.bits_in(message) & self._due
+        for thing, last in self._needs.stated.get(message.id, ()):
+            if last >= self.call:
+                held |= 1 << (self._needs.size + thing)
+        return held
+
+    def held_by(self, parts: Iterable[Part]) -> int:
+        """The same of parts of the system prompt; facts are never stated there."""
+        return bits(self._needs.held_by(parts)) & self._due
+
+
+def _stated(conversation: Conversation) -> dict[str, list[tuple[int, int]]]:
+    """By message, the places in it where facts are stated, and the last call that needs each."""
+    place = {answer.id: call for call, answer in enumerate(conversation.calls)}
+    last: dict[str, int] = {}
+    for need in conversation.needs:
+        last[need.fact] = max(last.get(need.fact, -1), place.get(need.at, -1))
+    stated: dict[str, list[tuple[int, int]]] = {}
+    things = ((fact.id, source.id) for fact in conversation.facts for source in fact.origin)
+    for thing, (fact, message) in enumerate(things):
+        if fact in last:
+            stated.setdefault(message, []).append((thing, last[fact]))
+    return stated

@@ -1,0 +1,164 @@
+"""What the cache gives back, why the rest was uncached, and how long that takes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from statistics import median
+
+from compactlab.sim.cache.causes import CAUSES
+from compactlab.sim.metrics.metric import OVER_CALLS, OVER_REQUESTS, OWN, Better, Metric
+from compactlab.sim.metrics.run_data import ORDINARY, Reading
+from compactlab.sim.models.rates import PRESETS
+
+# What of a prompt the cache gives back, and what rewriting adds to be sent anew.
+
+
+def prefix_reuse(reading: Reading) -> float | None:
+    """Share of all prompt tokens that were read from the cache.
+
+    1 less the sum of fresh tokens over the sum of prompt tokens. An upper bound is what a client
+    that never edits its history and never pauses would reach.
+    """
+    total = sum(reading.prompts)
+    return 1 - sum(reading.fresh) / total if total else None
+
+
+def tokens_rewritten(reading: Reading) -> int:
+    """Fresh tokens that the prompt before had held already.
+
+    At each call but the first: the prompt before, less what was read now, not below 0 and not above
+    what was fresh now. Tokens whose stored prefix expired count, as they had been paid for before.
+    """
+    pairs = zip(reading.prompts, reading.trace.steps[1:], reading.fresh[1:], strict=False)
+    return sum(min(max(before - s.usage.cache_read, 0), fresh) for before, s, fresh in pairs)
+
+
+def spikes(reading: Reading) -> list[tuple[int, float]]:
+    """For each compaction: fresh tokens of its call, and the median of the five calls before."""
+    return reading.spikes
+
+
+def write_spike(reading: Reading) -> float | None:
+    """Median of the spikes.
+
+    At each compaction: the fresh tokens of its call, less the median of the fresh tokens of the
+    five calls before (fewer at the start). A spike can be negative: a strategy that cuts at every
+    call has no calm calls to compare with.
+    """
+    return _median([peak - base for peak, base in spikes(reading)])
+
+
+def write_spike_max(reading: Reading) -> float | None:
+    """Largest of the spikes."""
+    return max((peak - base for peak, base in spikes(reading)), default=None)
+
+
+def write_spike_ratio(reading: Reading) -> float | None:
+    """Median of the spike ratios.
+
+    The same over that median, instead of less it; left out where the median is 0.
+    """
+    return _median([peak / base for peak, base in spikes(reading) if base])
+
+
+def write_spike_ratio_max(reading: Reading) -> float | None:
+    """Largest of the spike ratios."""
+    return max((peak / base for peak, base in spikes(reading) if base), default=None)
+
+
+def _median(values: list[float]) -> float | None:
+    return median(values) if values else None
+
+
+_PAPER = "share of cached prompt tokens, arXiv 2601.06007"
+_AUDIT = "rebuilt tokens of claude-cache-audit 0.1, on fresh tokens"
+
+REUSE = (
+    Metric("share", "higher", "prompt tokens that were read from the cache",
+           "one less fresh tokens over prompt tokens, each summed over calls",
+           _PAPER, prefix_reuse),
+    Metric("tokens", "lower", "fresh tokens that the prompt before had held already", OVER_CALLS,
+           _AUDIT, tokens_rewritten),
+    Metric("tokens", "lower", "fresh tokens of a compaction's call above the five calls before",
+           "median over compactions", OWN, write_spike),
+    Metric("tokens", "lower", "the same, at its worst", "maximum over compactions",
+           OWN, write_spike_max),
+    Metric("ratio", "lower", "fresh tokens of a compaction's call over the five calls before",
+           "median over compactions whose base is not 0", OWN, write_spike_ratio),
+    Metric("ratio", "lower", "the same, at its worst",
+           "maximum over compactions whose base is not 0", OWN, write_spike_ratio_max),
+)  # fmt: skip
+
+
+# Fresh tokens by cause: why anything had to be sent that was not read from the cache.
+
+ABOUT_FRESH = (
+    "Each fresh token has one cause, as they are listed at the end of this page; those of side "
+    "calls are among them. Together they are `tokens_uncached` plus `tokens_cache_write`."
+)
+
+
+def _of_cause(cause: str) -> Callable[[Reading], int]:
+    def fresh(reading: Reading) -> int:
+        return reading.causes[cause]
+
+    fresh.__name__ = f"fresh_{cause}"
+    fresh.__doc__ = f"Fresh: {CAUSES[cause]}."
+    return fresh
+
+
+def _better(cause: str) -> Better:
+    return "neither" if cause in ORDINARY else "lower"
+
+
+FRESH = tuple(
+    Metric("tokens", _better(cause), f"fresh: {meaning}", OVER_REQUESTS, OWN, _of_cause(cause))
+    for cause, meaning in CAUSES.items()
+)
+
+
+# A stand-in for the time to the first token: simulated, and only what depends on the cache.
+
+ABOUT_LATENCY = (
+    "What is fresh must be computed, looking back on all that stands before it; what is read need "
+    "not. The seconds are those of `compactlab.sim.models.rates` for a model of 70 billion "
+    "parameters on eight H100, whatever the model of the run is: its figures and their sources "
+    "stand there. Networks, queues and loading a stored prefix are left out, as nothing is known "
+    "of them; so figures are good for comparing strategies, and not for promising seconds."
+)
+
+_SERVERS = PRESETS["70b"]
+
+
+def ttft_proxy_p50(reading: Reading) -> float | None:
+    """Seconds of prefill that half of the calls stay within.
+
+    A stand-in for the time to the first token, simulated: (2 N T + 4 L d (C T + T²/2)) operations
+    for T fresh tokens behind C read ones, at half of what eight H100 are capable of, with N = 70
+    billion, L = 80, d = 8192. What is read costs nothing but to be looked back on. Side calls that
+    a user waits for are not in it.
+    """
+    return _percentile(reading, 0.50)
+
+
+def ttft_proxy_p95(reading: Reading) -> float | None:
+    """Seconds of prefill that 19 of 20 calls stay within."""
+    return _percentile(reading, 0.95)
+
+
+def _percentile(reading: Reading, share: float) -> float | None:
+    """The least of the figures that so many do not exceed."""
+    reads = (step.usage.cache_read for step in reading.trace.steps)
+    seconds = sorted(map(_SERVERS.prefill_seconds, reading.fresh, reads))
+    return seconds[math.ceil(share * len(seconds)) - 1] if seconds else None
+
+
+_PREFILL = "operations of a transformer of 70 billion parameters, compactlab.sim.models.rates"
+
+LATENCY = (
+    Metric("seconds", "lower", "prefill that half of the calls stay within, a proxy",
+           "median over calls", _PREFILL, ttft_proxy_p50),
+    Metric("seconds", "lower", "prefill that 19 of 20 calls stay within, a proxy",
+           "95th percentile over calls", _PREFILL, ttft_proxy_p95),
+)  # fmt: skip

@@ -1,0 +1,398 @@
+"""What became of the facts, call by call of the script: what all figures of memory count."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from operator import and_
+from statistics import fmean
+from typing import NamedTuple
+
+from compactlab.sim.core.blocks import blocks_of
+from compactlab.sim.core.conversation import Rewind
+from compactlab.sim.core.message import Message
+from compactlab.sim.core.tokens import Tokenizer
+from compactlab.sim.facts import States
+from compactlab.sim.facts.ledger import Ledger, Moment, numbers
+from compactlab.sim.facts.tracker import Counts
+from compactlab.sim.metrics.run_data import Reading, shared
+from compactlab.sim.replay.trace import Step
+
+# How long ago facts were stated, at each call of a script, by any clock.
+
+
+class Age(NamedTuple):
+    """What is recent at a call.
+
+    Parameters
+    ----------
+    now
+        What the clock shows.
+    recent
+        For each limit, the facts that were last stated less than so long ago, as bits.
+    began
+        Facts that are due for the first time, and what the clock showed when they were stated.
+    """
+
+    now: int
+    recent: tuple[int, ...]
+    began: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class Ages:
+    """What is recent at each of some calls.
+
+    Parameters
+    ----------
+    limits
+        The limits, rising.
+    at
+        The calls.
+
+    Examples
+    --------
+    Fact 0 was stated less than 10 ago, fact 1 less than 20.
+
+    >>> ages = Ages((10, 20), [Age(25, (0b01, 0b11), ())])
+    >>> ages.between(10, 20)
+    [2]
+    """
+
+    limits: tuple[int, ...]
+    at: Sequence[Age]
+
+    def within(self, limit: int) -> list[int]:
+        """At each call, the facts last stated less than so long ago, by one of the limits."""
+        place = self.limits.index(limit)
+        return [age.recent[place] for age in self.at]
+
+    def between(self, low: int, high: int | None) -> list[int]:
+        """At each call, those last stated so long ago or longer, and less than that other limit.
+
+        Parameters
+        ----------
+        low
+            One of the limits, or 0.
+        high
+            One of the limits; None for no end, and then other facts than those that have been
+            stated are among them.
+        """
+        younger = self.within(low) if low else [0] * len(self.at)
+        if high is None:
+            return [~young for young in younger]
+        return [old & ~young for old, young in zip(self.within(high), younger, strict=True)]
+
+
+def ages(
+    ledger: Ledger,
+    limits: Sequence[int],
+    said: Callable[[Message], int] | None = None,
+    asked: Mapping[str, int] | None = None,
+) -> dict[str, Age]:
+    """Tell the ages of facts at each call of a script.
+
+    A rewind turns the clock back as well.
+
+    Parameters
+    ----------
+    ledger
+        The facts.
+    limits
+        Ages to compare with.
+    said
+        How far the clock moves while a message is said; not at all by default. A fact's age is
+        told from the end of the message that states it.
+    asked
+        How far it moves right before a call, by the id of its answer; not at all by default.
+
+    Returns
+    -------
+    dict
+        The ages by the id of the call's answer.
+    """
+    walk = _Walk(ledger, limits)
+    ticks = asked or {}
+    targets = {e.to for e in ledger.conversation.events if isinstance(e, Rewind)}
+    known = {"": _Path()}
+    found: dict[str, Age] = {}
+    for event in ledger.conversation.events:
+        if isinstance(event, Rewind):
+            walk.turn(known[event.to].copy())
+        elif isinstance(event, Message):
+            if event.call is not None:
+                walk.path.now += ticks.get(event.id, 0)
+                found[event.id] = walk.age(event.id)
+            walk.path.now += said(event) if said else 0
+            walk.hear(event.id)
+            if event.id in targets:
+                known[event.id] = walk.path.copy()
+    return found
+
+
+@dataclass
+class _Path:
+    """The way to here, which a rewind goes back on: when which facts were stated."""
+
+    now: int = 0
+    heard: int = 0
+    times: list[int] = field(default_factory=list)
+    stated: list[int] = field(default_factory=list)
+    first: dict[int, int] = field(default_factory=dict)
+
+    def copy(self) -> _Path:
+        return _Path(self.now, self.heard, [*self.times], [*self.stated], dict(self.first))
+
+
+class _Walk:
+    def __init__(self, ledger: Ledger, limits: Sequence[int]) -> None:
+        self.ledger, self._limits = ledger, limits
+        self._facts = (1 << len(ledger.facts)) - 1
+        # The bits of origins of which only all together state a fact.
+        self._pieces = {
+            place: number
+            for number, (first, length) in ledger.wholes.items()
+            for place in range(first, first + length)
+        }
+        self._known = 0
+        self.turn(_Path())
+
+    def turn(self, path: _Path) -> None:
+        """Go on from somewhere else."""
+        self.path = path
+        self._windows = [_Window(path, limit) for limit in self._limits]
+
+    def hear(self, id: str) -> None:
+        """A message has been said."""
+        bits, path = self.ledger.verbatim.get(id, 0), self.path
+        if not bits:
+            return
+        path.times.append(path.now)
+        path.stated.append(self._stated(bits))
+        new = bits & ~path.heard
+        path.heard |= bits
+        for place in numbers(new):
+            path.first[self._pieces.get(place, place)] = path.now
+
+    def _stated(self, bits: int) -> int:
+        """The facts that origins are of."""
+        facts = bits & self._facts
+        for place in numbers(bits & ~self._facts):
+            facts |= 1 << self._pieces[place]
+        return facts
+
+    def age(self, answer: str) -> Age:
+        """A call is made."""
+        new = self.ledger.moments[answer].due & ~self._known
+        self._known |= new
+        began = tuple((number, self.path.first[number]) for number in numbers(new))
+        recent = tuple(window.move() for window in self._windows)
+        return Age(self.path.now, recent, began)
+
+
+class _Window:
+    """The facts that were stated within a time, as the time goes on."""
+
+    def __init__(self, path: _Path, limit: int) -> None:
+        self._path, self._limit = path, limit
+        self._first = self._next = bisect_right(path.times, path.now - limit)
+        self._counts = Counts()
+        self._facts = 0
+
+    def move(self) -> int:
+        """Let in what has been stated, let out what was too long ago, and say what is left."""
+        times, oldest = self._path.times, self._path.now - self._limit
+        first, last = self._first, self._next
+        while self._next < len(times):
+            self._counts.add(self._path.stated[self._next])
+            self._next += 1
+        while self._first < self._next and times[self._first] <= oldest:
+            self._counts.take(self._path.stated[self._first])
+            self._first += 1
+        if (first, last) != (self._first, self._next):
+            self._facts = self._counts.bits
+        return self._facts
+
+
+def in_order(found: Mapping[str, Age], answers: Iterable[str]) -> list[Age]:
+    """The ages at some calls, by the ids of their answers."""
+    return [found[answer] for answer in answers]
+
+
+# What became of the facts, call by call of the script: what all figures of memory count.
+
+# Limits of ages: project's notes on metrics, section 4, age curve and IA@k. Rounds: the first six.
+TOKENS = (1_000, 4_000, 16_000, 64_000)
+TURNS = (1, 2, 5, 10, 20, 100)
+ROUNDS = (1, 2, 3, 4, 5, 6)
+
+
+@dataclass(frozen=True)
+class Course:
+    """The calls of the script and the states of facts in their prompts; sets of facts are bits.
+
+    What an agent does beside the script, to get back what it has forgotten, is not among them.
+
+    Parameters
+    ----------
+    ledger
+        The facts.
+    steps
+        The calls.
+    states
+        At each call, the state of every fact.
+    memory
+        At each call, the facts that the agent's memory holds.
+    rounds_made
+        At each call, the compactions since the call before, its own among them.
+    tokenizer
+        Of the model of the first call: by it the log is measured.
+    """
+
+    ledger: Ledger
+    steps: Sequence[Step]
+    states: Sequence[States]
+    memory: Sequence[int]
+    rounds_made: Sequence[int]
+    tokenizer: Tokenizer
+
+    @cached_property
+    def moments(self) -> list[Moment]:
+        """What the script says of the facts at each call."""
+        moments = self.ledger.moments
+        return [moments[step.answer] for step in self.steps]
+
+    @cached_property
+    def due(self) -> list[int]:
+        """The facts that should be known: stated, and not superseded, deleted or over."""
+        return [moment.due for moment in self.moments]
+
+    @cached_property
+    def known(self) -> list[int]:
+        """Those due facts of which it can be told whether they are there."""
+        return [
+            moment.due & ~states.unknown
+            for moment, states in zip(self.moments, self.states, strict=True)
+        ]
+
+    @cached_property
+    def kept(self) -> list[int]:
+        """The facts that are verbatim or intact, due or not."""
+        return [states.kept for states in self.states]
+
+    @cached_property
+    def within_reach(self) -> list[int]:
+        """Those, and the retrievable ones."""
+        return [states.kept | states.retrievable for states in self.states]
+
+    @cached_property
+    def needed(self) -> list[int]:
+        """The facts that each call uses, of which it can be told whether they are there."""
+        return [
+            moment.needed & ~states.unknown
+            for moment, states in zip(self.moments, self.states, strict=True)
+        ]
+
+    def amnesia(self, held: Sequence[int], due: Sequence[int]) -> float | None:
+        """Mean over types of the share of due facts, all calls together, that are not held."""
+        whole, found = self._joined(due), self._joined(map(and_, held, due))
+        counts = (((whole & kind).bit_count(), (found & kind).bit_count()) for kind in self._kinds)
+        lacks = [(count - kept) / count for count, kept in counts if count]
+        return fmean(lacks) if lacks else None
+
+    def _joined(self, sets: Iterable[int]) -> int:
+        """The sets of facts of all calls, one behind the other, as one: to be counted at once."""
+        size = len(self.ledger.facts) // 8 + 1
+        return int.from_bytes(b"".join([each.to_bytes(size, "little") for each in sets]), "little")
+
+    @cached_property
+    def _kinds(self) -> list[int]:
+        """The facts of each type, for all calls."""
+        return [self._joined([kind] * len(self.steps)) for kind in self.ledger.of_kind.values()]
+
+    @cached_property
+    def tokens(self) -> Ages:
+        """Ages in tokens of the log."""
+        found = _latest.get(self.ledger, self.tokenizer)
+        return Ages(TOKENS, in_order(found, self._answers))
+
+    @cached_property
+    def turns(self) -> Ages:
+        """Ages in turns of the user that began since."""
+        found = _latest.get(self.ledger, None)
+        return Ages(TURNS, in_order(found, self._answers))
+
+    @cached_property
+    def rounds(self) -> Ages:
+        """Ages in compactions."""
+        made = dict(zip(self._answers, self.rounds_made, strict=True))
+        return Ages(ROUNDS, in_order(ages(self.ledger, ROUNDS, asked=made), self._answers))
+
+    @property
+    def _answers(self) -> list[str]:
+        return [step.answer for step in self.steps]
+
+
+@shared
+def course(reading: Reading) -> Course:
+    """What became of the facts in a replay."""
+    steps, kept = reading.trace.steps, []
+    rounds_made, waiting = [], 0
+    for place, step in enumerate(steps):
+        waiting += step.compaction
+        if not step.rework:
+            kept.append(place)
+            rounds_made.append(waiting)
+            waiting = 0
+    return Course(
+        reading.ledger,
+        [steps[place] for place in kept],
+        [reading.states[place] for place in kept],
+        [reading.memory[place] for place in kept],
+        rounds_made,
+        reading.model(steps[0].model).tokenizer if steps else Tokenizer(),
+    )
+
+
+def share(some: Iterable[int], whole: Sequence[int]) -> float | None:
+    """How much of sets of facts lies in others, all calls together; None if they are empty."""
+    count = sum(map(int.bit_count, whole))
+    return sum(map(int.bit_count, map(and_, some, whole))) / count if count else None
+
+
+def lack(some: Iterable[int], whole: Sequence[int]) -> float | None:
+    """How much of sets of facts does not lie in others; None if they are empty."""
+    count = sum(map(int.bit_count, whole))
+    found = sum(map(int.bit_count, map(and_, some, whole)))
+    return (count - found) / count if count else None
+
+
+class _Latest:
+    """The ages that depend on a script alone, for all its replays; those of the last one asked."""
+
+    def __init__(self) -> None:
+        self._digest = ""
+        self._found: dict[Tokenizer | None, dict[str, Age]] = {}
+
+    def get(self, ledger: Ledger, tokenizer: Tokenizer | None) -> dict[str, Age]:
+        """Ages by the tokens of a tokenizer; in turns, without one."""
+        digest = ledger.conversation.digest
+        if digest != self._digest:
+            self._digest, self._found = digest, {}
+        found = self._found.get(tokenizer)
+        if found is None:
+            if tokenizer is None:
+                found = ages(ledger, TURNS, _turns)
+            else:
+                found = ages(ledger, TOKENS, blocks_of(tokenizer).weight)
+            self._found[tokenizer] = found
+        return found
+
+
+_latest = _Latest()
+
+
+def _turns(message: Message) -> int:
+    return message.starts_turn

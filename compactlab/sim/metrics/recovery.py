@@ -1,0 +1,201 @@
+"""What forgetting costs when it has consequences: figures of the closed loop."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from math import fsum
+from statistics import median
+
+from compactlab.sim.core.blocks import blocks_of
+from compactlab.sim.metrics.metric import OVER_REQUESTS, Metric
+from compactlab.sim.metrics.run_data import Reading
+
+ABOUT = (
+    "They come from replays of the same script in which what is missing is fetched, asked for or "
+    "used wrongly, see `compactlab.sim.replay.recovery`: simulated. None where the loop was left "
+    "open."
+)
+_FETCHED = frozenset({"fetch", "recall"})
+# Calls before a compaction that tell which share of needs was met, and calls that must be as good.
+_BEFORE, _AGAIN = 20, 5
+
+
+def rereads_per_100_calls(reading: Reading) -> float | None:
+    """Calls that fetched something again or searched memory, per 100 calls of the script.
+
+    In the best case, in which the agent notices what is stale or mutated.
+    """
+    return _per_100(reading.best, _FETCHED)
+
+
+def questions_per_100_calls(reading: Reading) -> float | None:
+    """Calls that asked the user for what had been said before, per 100 calls of the script.
+
+    In the best case. A constraint that is lost and not asked for is in ``unmet_needs``.
+    """
+    return _per_100(reading.best, frozenset({"ask"}))
+
+
+def misuses_per_100_calls(reading: Reading) -> float | None:
+    """Stale and mutated values that were used as they stood, per 100 calls of the script.
+
+    In the worst case, in which each one is. It costs the wrong call, the user's correction and a
+    call that undoes it.
+    """
+    calls = _per_100(reading.worst, frozenset({"misuse"}))
+    return None if calls is None else calls / 2
+
+
+def _per_100(closed: Reading | None, what: frozenset[str]) -> float | None:
+    if closed is None:
+        return None
+    made = sum(step.rework in what for step in closed.trace.steps)
+    asked = sum(not step.rework for step in closed.trace.steps)
+    return 100 * made / asked if asked else None
+
+
+def reread_tokens(reading: Reading) -> int | None:
+    """Tokens that came back from fetching again and from searching memory, once each.
+
+    In the best case. They are billed again with each prompt that holds them.
+    """
+    closed = reading.best
+    if closed is None:
+        return None
+    count = 0
+    for step in closed.trace.steps:
+        tokens = blocks_of(closed.model(step.model).tokenizer).tokens
+        count += sum(tokens(message) for message in step.born if message.role == "tool")
+    return count
+
+
+def unmet_needs(reading: Reading) -> float | None:
+    """Share of the needs that stayed unmet when all had been done that can be done.
+
+    In the best case: what was lost and could neither be fetched nor asked for, a rule that the
+    agent went on without, and what came back without the words that were needed.
+    """
+    closed = reading.best
+    wanted = closed and _needs(closed)
+    return 1 - _met(closed) / wanted if closed and wanted else None
+
+
+def cost_with_rework_usd(reading: Reading) -> float | None:
+    """Dollars for all requests in the closed loop, in the best case.
+
+    What is fetched, asked and put right is in it, and what that does to the cache and to later
+    compactions. ``cost_usd`` is the same without consequences.
+    """
+    return _cost(reading.best)
+
+
+def cost_with_rework_worst_usd(reading: Reading) -> float | None:
+    """Dollars for all requests in the closed loop, in the worst case."""
+    return _cost(reading.worst)
+
+
+def _cost(closed: Reading | None) -> float | None:
+    return None if closed is None else fsum(map(closed.cost, closed.requests))
+
+
+def cost_per_kept_need_usd(reading: Reading) -> float | None:
+    """``cost_with_rework_usd`` over the needs that were met in the end.
+
+    None where nothing is needed, or nothing was met.
+    """
+    closed = reading.best
+    met = _met(closed) if closed else 0
+    return fsum(map(closed.cost, closed.requests)) / met if closed and met else None
+
+
+def calls_to_recover(reading: Reading) -> float | None:
+    """Calls after a compaction until the share of needs that are met at once is back.
+
+    Which share was met at once (before anything was fetched) in the 20 calls before the
+    compaction, that must be met again in the next five calls with needs; counted up to the first
+    of them, or up to the next compaction where it does not come to that. Median over compactions
+    before and after which something was needed. In the best case.
+    """
+    closed = reading.best
+    if closed is None:
+        return None
+    met = _met_at_once(closed)
+    cuts = [n for n, (_, _, cut) in enumerate(met) if cut]
+    waits = [_wait(met, cut, following) for cut, following in pairwise([*cuts, len(met)])]
+    found = [wait for wait in waits if wait is not None]
+    return median(found) if found else None
+
+
+_Need = tuple[int, int, bool]
+
+
+def _wait(met: list[_Need], cut: int, following: int) -> int | None:
+    before = [each for each in met[max(0, cut - _BEFORE) : cut] if each[0]]
+    after = [place for place in range(cut, following) if met[place][0]]
+    if not before or not after:
+        return None
+    usual = _share(before)
+    for place, first in enumerate(after):
+        window = [met[each] for each in after[place : place + _AGAIN]]
+        if _share(window) >= usual:
+            return first - cut
+    return following - cut
+
+
+def _share(needs: list[_Need]) -> float:
+    return sum(each[1] for each in needs) / sum(each[0] for each in needs)
+
+
+def _met_at_once(closed: Reading) -> list[_Need]:
+    """Of each call of the script: its needs, those met at once, whether it compacted.
+
+    The prompt that is looked at is the first one that was sent for it.
+    """
+    found: list[_Need] = []
+    kept, cut = None, False
+    for step, states in zip(closed.trace.steps, closed.states, strict=True):
+        kept = states.kept | states.unknown if kept is None else kept
+        cut = cut or step.compaction
+        if not step.rework:
+            needed = closed.ledger.moments[step.answer].needed
+            found.append((needed.bit_count(), (needed & kept).bit_count(), cut))
+            kept, cut = None, False
+    return found
+
+
+def _needs(closed: Reading) -> int:
+    moments = closed.ledger.moments
+    return sum(
+        moments[step.answer].needed.bit_count() for step in closed.trace.steps if not step.rework
+    )
+
+
+def _met(closed: Reading) -> int:
+    return _needs(closed) - sum(len(step.unmet) for step in closed.trace.steps)
+
+
+_LOOP = "closed loop, metrics of rework in the project's notes; simulated"
+_HUNDRED = "count over calls of the script, times 100"
+_PER = "per 100 calls"
+
+METRICS = (
+    Metric("USD", "lower", "what it costs with what forgetting leads to, at best",
+           OVER_REQUESTS, _LOOP, cost_with_rework_usd),
+    Metric("USD", "lower", "the same at worst: what is stale or mutated is used",
+           OVER_REQUESTS, _LOOP, cost_with_rework_worst_usd),
+    Metric("USD per need", "lower", "cost with rework over the needs that were met",
+           "sum over calls and side calls, over the sum of needs met", _LOOP,
+           cost_per_kept_need_usd),
+    Metric(_PER, "lower", "calls that fetch again what is gone, per 100", _HUNDRED, _LOOP,
+           rereads_per_100_calls),
+    Metric(_PER, "lower", "calls that ask the user again, per 100", _HUNDRED, _LOOP,
+           questions_per_100_calls),
+    Metric(_PER, "lower", "stale or mutated values used, at worst, per 100 calls", _HUNDRED,
+           _LOOP, misuses_per_100_calls),
+    Metric("tokens", "lower", "tokens that were fetched again", "sum over fetches", _LOOP,
+           reread_tokens),
+    Metric("share", "lower", "needs that nothing could be done about",
+           "sum of needs unmet over sum of needs", _LOOP, unmet_needs),
+    Metric("calls", "lower", "calls until as many needs are met as before a compaction",
+           "median over compactions", _LOOP, calls_to_recover),
+)  # fmt: skip

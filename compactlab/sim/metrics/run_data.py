@@ -1,0 +1,548 @@
+"""A trace with its conversation, its prices, and what several metrics need of both, made once."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, wraps
+from itertools import pairwise
+from operator import attrgetter
+from statistics import median
+from typing import NamedTuple, Protocol, TypeVar
+
+import msgspec
+
+from compactlab.sim.cache.causes import CAUSES
+from compactlab.sim.core.blocks import blocks_of
+from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.core.message import Message, Usage
+from compactlab.sim.core.messages import Messages
+from compactlab.sim.facts import Ledger, States, Tracker, ledger_of
+from compactlab.sim.models.model import Model
+from compactlab.sim.models.pricing import Charge, Sheet, prices_of
+from compactlab.sim.models.rates import Bill
+from compactlab.sim.replay.trace import SideCall, Step, Trace
+
+# Which tokens were written to a cache for nothing: no later request has read them.
+#
+# A request *k* reads `read` tokens and writes up to `end`. Of what it wrote, that is live which a
+# later request *j* has read, as far as its prompt is the same: up to the largest, over all *j*,
+# of the smaller of what *j* read and what *k* and *j* share. What two prompts share is the least
+# that is kept on the way from one to the other in the tree of :mod:`compactlab.sim.lineage`.
+
+
+def dead_writes(requests: Sequence[Step | SideCall]) -> list[int]:
+    """Tokens that each request wrote and none after it has read.
+
+    Parameters
+    ----------
+    requests
+        All requests of a run, in the order in which they were made.
+
+    Returns
+    -------
+    list of int
+        Tokens, one figure a request; the last ones of what it wrote.
+    """
+    index = {request.place.number: i for i, request in enumerate(requests)}
+    stems = [index.get(request.place.stem, -1) for request in requests]
+    kept = [request.place.kept for request in requests]
+    forks = _forks(stems, kept)
+    # How far what a request sent has been read by later ones, as far as they go on from it.
+    reached = [0] * len(requests)
+    dead = [0] * len(requests)
+    for i in range(len(requests) - 1, -1, -1):
+        usage = requests[i].usage
+        read, written = usage.cache_read, usage.cache_write
+        if written:
+            live = _live(i, reached, forks)
+            dead[i] = max(0, read + written - max(read, live))
+        reach, at = read, i
+        while stems[at] >= 0:
+            reach, at = min(reach, kept[at]), stems[at]
+            if reached[at] >= reach:
+                break  # and so has everything that this one goes on from
+            reached[at] = reach
+    return dead
+
+
+def _live(i: int, reached: Sequence[int], forks: Sequence[tuple[int, int]]) -> int:
+    """How far a request's prompt has been read later, by whom it shares it with."""
+    live = reached[i]
+    shared, above = forks[i]
+    while above >= 0 and shared > live:
+        live = max(live, min(shared, reached[above]))
+        further, above = forks[above]
+        shared = min(shared, further)
+    return live
+
+
+def _forks(stems: Sequence[int], kept: Sequence[int]) -> list[tuple[int, int]]:
+    """For each request, the nearest that it goes on from and others do too; what it shares."""
+    children = Counter(stems)
+    forks: list[tuple[int, int]] = []
+    for stem, shared in zip(stems, kept, strict=True):
+        if stem < 0:
+            forks.append((0, -1))
+        elif children[stem] > 1:
+            forks.append((shared, stem))
+        else:
+            further, above = forks[stem]
+            forks.append((min(shared, further), above))
+    return forks
+
+
+# What a request of a trace costs, and what it would have cost had its tokens been others.
+
+Billed = Step | SideCall
+
+
+class Prices(Protocol):
+    """Who knows what requests cost."""
+
+    def rates(self, call: Billed) -> Charge:
+        """The prices of a request, at its date and size."""
+
+    def model(self, name: str) -> Model:
+        """A model that a call names."""
+
+    def stores(self, call: Billed) -> bool:
+        """Whether anything of a request can be read, or could have been."""
+
+
+# Causes of what had to be sent for the first time: nobody could have read it.
+ORDINARY = frozenset({"cold_start", "append"})
+# Causes that lie in what a strategy made of the prompt.
+EDITS = frozenset({"compaction", "history_edit", "system_changed"})
+AVOIDABLE = frozenset(CAUSES) - ORDINARY
+
+# In this order the classes of fresh tokens stand in a prompt: what lives longer comes first
+# (Anthropic's page on prompt caching, copy of 2026-08-21), and behind the last mark nothing is
+# written.
+_LAYOUT = ("cache_write_1h", "cache_write_5m", "uncached")
+
+
+def above_reading(prices: Prices, call: Billed, causes: Collection[str] = AVOIDABLE) -> float:
+    """What the fresh tokens of some causes cost more than reading them would have.
+
+    Parameters
+    ----------
+    prices
+        What requests cost.
+    call
+        A request. Its causes stand in the order of its prompt.
+    causes
+        Which; by default all of what had been sent before, and of what only a strategy asked for.
+
+    Returns
+    -------
+    float
+        Dollars; 0 where nothing can be read.
+    """
+    if call.causes.keys().isdisjoint(causes) or not prices.stores(call):
+        return 0.0
+    spans, edge = [], 0
+    for cause, tokens in call.causes.items():
+        if cause in causes:
+            spans.append((edge, edge + tokens))
+        edge += tokens
+    rates = prices.rates(call)
+    return rates.cost(call.usage) - rates.cost(read_instead(call.usage, spans))
+
+
+def read_instead(usage: Usage, spans: Sequence[tuple[int, int]]) -> Usage:
+    """A usage of which some stretches had been read.
+
+    Parameters
+    ----------
+    usage
+        The usage of a request.
+    spans
+        First and last (not included) of the fresh tokens of each stretch, counted from where the
+        request stopped reading.
+
+    Examples
+    --------
+    >>> read_instead(Usage(uncached=5, cache_write_5m=20), [(10, 22)])
+    Usage(uncached=3, cache_read=12, cache_write_5m=10, cache_write_1h=0, output=0, storage=0)
+    """
+    left, read, edge = {}, usage.cache_read, 0
+    for name in _LAYOUT:
+        size = left[name] = getattr(usage, name)
+        for start, end in spans if size else ():
+            within = min(end, edge + size) - max(start, edge)
+            if within > 0:
+                read += within
+                left[name] -= within
+        edge += size
+    return Usage(cache_read=read, output=usage.output, storage=usage.storage, **left)
+
+
+def above_input(prices: Prices, call: Billed, unread: int) -> float:
+    """What writing the last so many of its written tokens cost more than only sending them."""
+    if not unread:
+        return 0.0
+    usage = call.usage
+    short = min(unread, usage.cache_write_5m)
+    plain = msgspec.structs.replace(
+        usage,
+        cache_write_5m=usage.cache_write_5m - short,
+        cache_write_1h=usage.cache_write_1h - (unread - short),
+        uncached=usage.uncached + unread,
+    )
+    rates = prices.rates(call)
+    return rates.cost(usage) - rates.cost(plain)
+
+
+def if_larger(prices: Prices, call: Billed, tokens: int) -> float:
+    """What a request would have cost more with so many more tokens to read.
+
+    Where nothing is stored they would have been sent as all the others.
+    """
+    usage, rates = call.usage, prices.rates(call)
+    name = "cache_read" if prices.stores(call) else "uncached"
+    larger = msgspec.structs.replace(usage, **{name: getattr(usage, name) + tokens})
+    return rates.cost(larger) - rates.cost(usage)
+
+
+# What each compaction cost, what it saved, and when the one had made up for the other.
+
+
+@dataclass(frozen=True, slots=True)
+class Payback:
+    """One compaction: what it cost, and what it saved until the next one.
+
+    Parameters
+    ----------
+    call
+        The index of its call.
+    premium
+        Dollars that the tokens which it made fresh cost more than reading them.
+    summary
+        Dollars of the summaries that were asked for since the compaction before.
+    removed
+        Tokens by which the prompt was smaller than the one before with what had come since.
+    calls
+        Calls from this one on, until the next compaction.
+    saved
+        Dollars that the removed tokens would have cost on these calls, if they had been read.
+    """
+
+    call: int
+    premium: float
+    summary: float
+    removed: int
+    calls: int
+    saved: float
+
+    @property
+    def break_even(self) -> float:
+        """Calls after which it has paid for itself; infinite if it saves nothing."""
+        spent = self.premium + self.summary
+        if spent <= 0:
+            return 0.0
+        return spent * self.calls / self.saved if self.saved > 0 else math.inf
+
+    @property
+    def paid(self) -> bool:
+        """Whether it had paid for itself before the next one, or the end."""
+        return self.break_even <= self.calls
+
+
+def paybacks(steps: Sequence[Step], prices: Prices) -> list[Payback]:
+    """The account of each compaction, in order.
+
+    Parameters
+    ----------
+    steps
+        All calls of a run.
+    prices
+        What requests cost.
+    """
+    starts = [i for i, step in enumerate(steps) if step.compaction and i]
+    summaries = [call for step in steps for call in step.side if call.purpose == "summary"]
+    found: list[Payback] = []
+    before = -1
+    for i, end in pairwise([*starts, len(steps)]):
+        number = steps[i].place.number
+        asked = [call for call in summaries if before < call.place.number < number]
+        removed = _removed(steps[i - 1], steps[i], prices.model(steps[i].model))
+        found.append(
+            Payback(
+                i,
+                above_reading(prices, steps[i], EDITS),
+                math.fsum(prices.rates(call).cost(call.usage) for call in asked),
+                removed,
+                end - i,
+                math.fsum(if_larger(prices, step, removed) for step in steps[i:end]),
+            )
+        )
+        before = number
+    return found
+
+
+def _removed(last: Step, step: Step, model: Model) -> int:
+    tokens = blocks_of(model.tokenizer).weight
+    come = step.log.total(tokens) - last.log.total(tokens)
+    return last.usage.prompt + come - step.usage.prompt
+
+
+# A trace with its conversation, and what several metrics need of both, made once.
+
+RECENT = 10
+# Calls before a compaction that its spike is measured against.
+BASE_CALLS = 5
+EMPTY = Messages()
+
+
+class Change(NamedTuple):
+    """How a prompt differs from the one before.
+
+    Whole prompts are not kept: under a strategy that makes each anew, all of them together grow
+    with the square of the session.
+
+    Parameters
+    ----------
+    step
+        The call.
+    gone, come
+        The messages that left, and those that came.
+    moved
+        What stood behind those that left and was not touched. Of those that came, some may stand
+        before it and some behind; see ``placed``.
+    placed
+        How many of those that came stand before it.
+    length
+        How many messages the prompt has.
+    first
+        The first of them.
+    tail
+        After a compaction, the last ten of them.
+    """
+
+    step: Step
+    gone: tuple[Message, ...]
+    come: tuple[Message, ...]
+    moved: Messages
+    placed: int
+    length: int
+    first: Message | None
+    tail: Messages
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a metric is computed from.
+
+    Parameters
+    ----------
+    trace
+        What happened.
+    conversation
+        What it happened to.
+    best, worst
+        The same in the closed loop, where what is stale or mutated is noticed or used; None where
+        the loop was left open.
+    """
+
+    trace: Trace
+    conversation: Conversation
+    best: Reading | None = None
+    worst: Reading | None = None
+
+    def beside(self, best: Reading, worst: Reading) -> Reading:
+        """The same with its replays in the closed loop; what was computed of it is kept."""
+        found = replace(self, best=best, worst=worst)
+        vars(found).update({**vars(self), **vars(found)})
+        return found
+
+    @cached_property
+    def costs(self) -> list[float]:
+        """Dollars of each call, without its side calls."""
+        return list(map(self.cost, self.trace.steps))
+
+    @cached_property
+    def bill(self) -> Bill:
+        """Dollars of all calls by class of tokens, without side calls."""
+        bills = [self.rates(step).bill(step.usage) for step in self.trace.steps]
+        return (
+            Bill(*map(math.fsum, zip(*bills, strict=True))) if bills else Bill(0.0, 0.0, 0.0, 0.0)
+        )
+
+    def cost(self, call: Step | SideCall) -> float:
+        """Dollars for a request, at the prices of its date and size."""
+        return self.rates(call).cost(call.usage)
+
+    def rates(self, call: Step | SideCall) -> Charge:
+        """The prices of a request, at its date and size."""
+        sheet = self._sheets.get(call.model)
+        if sheet is None:
+            sheet = self._sheets[call.model] = prices_of(self.model(call.model))
+        return sheet.rates(call.time, call.usage.prompt)
+
+    def stores(self, call: Step | SideCall) -> bool:
+        """Whether anything of a request can be read, or could have been."""
+        known = self._stores.get(call.model)
+        if known is None:
+            policy = self.model(call.model).policy
+            known = self._stores[call.model] = policy is not None and policy.lifetime() > 0
+        return known
+
+    def model(self, name: str) -> Model:
+        """A model that a call names."""
+        model = self._models.get(name)
+        if model is None:
+            model = self._models[name] = self.trace.catalogue.find(name)
+        return model
+
+    @cached_property
+    def _models(self) -> dict[str, Model]:
+        return {}
+
+    @cached_property
+    def _sheets(self) -> dict[str, Sheet]:
+        return {}
+
+    @cached_property
+    def _stores(self) -> dict[str, bool]:
+        return {}
+
+    @cached_property
+    def side_calls(self) -> list[SideCall]:
+        """All side calls in order."""
+        return [call for step in self.trace.steps for call in step.side]
+
+    @cached_property
+    def requests(self) -> list[Step | SideCall]:
+        """All calls and side calls, in the order in which they were made."""
+        made: list[Step | SideCall] = [*self.trace.steps, *self.side_calls]
+        return sorted(made, key=lambda each: each.place.number)
+
+    @cached_property
+    def dead(self) -> list[int]:
+        """Of each request, the tokens that it wrote and no later one has read."""
+        return dead_writes(self.requests)
+
+    @cached_property
+    def premiums(self) -> list[float]:
+        """Of each request, the dollars above reading what need not have been fresh."""
+        return [above_reading(self, request) for request in self.requests]
+
+    @cached_property
+    def causes(self) -> Counter[str]:
+        """Fresh tokens by cause, those of side calls among them."""
+        found: Counter[str] = Counter()
+        for each in self.requests:
+            for cause, tokens in each.causes.items():
+                found[cause] += tokens
+        return found
+
+    @cached_property
+    def paybacks(self) -> list[Payback]:
+        """Of each compaction, what it cost and what it saved."""
+        return paybacks(self.trace.steps, self)
+
+    @cached_property
+    def usage(self) -> Usage:
+        """Tokens of all calls and side calls together."""
+        calls = [step.usage for step in self.trace.steps] + [c.usage for c in self.side_calls]
+        return Usage(*(sum(map(attrgetter(name), calls)) for name in Usage.__struct_fields__))
+
+    @cached_property
+    def prompts(self) -> list[int]:
+        """Tokens of each call's prompt."""
+        return [step.usage.prompt for step in self.trace.steps]
+
+    @cached_property
+    def fresh(self) -> list[int]:
+        """Tokens of each call's prompt that were not read from the cache."""
+        steps = self.trace.steps
+        return [n - step.usage.cache_read for n, step in zip(self.prompts, steps, strict=True)]
+
+    @cached_property
+    def spikes(self) -> list[tuple[int, float]]:
+        """For each compaction: fresh tokens of its call, and the median of the calls before."""
+        fresh = self.fresh
+        return [
+            (fresh[i], median(fresh[max(0, i - BASE_CALLS) : i]))
+            for i, step in enumerate(self.trace.steps)
+            if step.compaction and i
+        ]
+
+    @cached_property
+    def changes(self) -> list[Change]:
+        """How the prompt changed from each call to the next."""
+        changes = []
+        before = EMPTY
+        for step, prompt in zip(self.trace.steps, self.trace.prompts(), strict=True):
+            shared, length = step.shared, len(prompt)
+            gone: Iterable[Message] = ()
+            come: Iterable[Message] = step.added
+            moved, placed = EMPTY, 0
+            if shared < len(before):
+                if before.stored_with(prompt):
+                    gone, come = before[shared:].difference(prompt[shared:])
+                else:
+                    # Whatever stands before what was moved may have changed its order.
+                    same, left, new = before.edit(prompt)
+                    gone, moved, placed = before[same:left], before[left:], new - same
+                    come = (*prompt[same:new], *prompt[new + len(moved) :])
+            tail = prompt[-RECENT:] if step.compaction else EMPTY
+            first = prompt[0] if length else None
+            changes.append(
+                Change(step, tuple(gone), tuple(come), moved, placed, length, first, tail)
+            )
+            before = prompt
+        return changes
+
+    @property
+    def ledger(self) -> Ledger:
+        """What the script states, takes back and needs."""
+        return ledger_of(self.conversation)
+
+    @property
+    def states(self) -> list[States]:
+        """Of each call, the state of every fact in its prompt."""
+        return self._followed[0]
+
+    @property
+    def memory(self) -> list[int]:
+        """Of each call, the facts that the agent's memory holds, as bits."""
+        return self._followed[1]
+
+    @cached_property
+    def _followed(self) -> tuple[list[States], list[int]]:
+        stored: dict[str, str] = {}
+        tracker = Tracker(self.ledger, stored)
+        states, memory = [], []
+        for change in self.changes:
+            step = change.step
+            for message in step.born:
+                tracker.hear(message)
+            stored.update(step.outside.stored)
+            tracker.remember(step.outside.notes)
+            states.append(tracker.change(change.gone, change.come, step.system))
+            memory.append(tracker.memory)
+        return states, memory
+
+
+# What several metrics need, made once for a reading.
+
+_Made = TypeVar("_Made")
+
+
+def shared(make: Callable[[Reading], _Made]) -> Callable[[Reading], _Made]:
+    """A function of a reading whose result the reading keeps."""
+    key = f"{make.__module__}.{make.__qualname__}"
+
+    @wraps(make)
+    def once(reading: Reading) -> _Made:
+        known = vars(reading)
+        if key not in known:
+            known[key] = make(reading)
+        made: _Made = known[key]
+        return made
+
+    return once

@@ -1,0 +1,246 @@
+"""Money: what tokens cost, at the date of the call and by the size of the request.
+
+Prices come from genai-prices, which carries them by date, time of day and size, or from a file
+that somebody wrote by hand. A replay counts tokens only, so one trace can be priced again at other
+prices.
+"""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import cache
+from typing import Any, Protocol
+
+from compactlab.sim.core.errors import ModelError
+from compactlab.sim.core.message import Usage
+from compactlab.sim.models.model import Model
+from compactlab.sim.models.rates import MILLION, Bill, Rates, step_of
+
+__all__ = [
+    "Charge",
+    "PriceSheet",
+    "Rates",
+    "Sheet",
+    "TokenPrices",
+    "price_list",
+    "price_sheet",
+    "prices_of",
+]
+
+# Calls without a time are priced as of the day on which the price list was last looked at.
+UNDATED = datetime(2026, 11, 21, tzinfo=UTC)
+BY_HAND = (
+    "give its prices by hand, in a file for --models: "
+    "prices = { input = ..., cache_read = ..., output = ... }, in dollars per million tokens"
+)
+
+
+class Charge(Protocol):
+    """What a request is charged by: rates by the token, or the time of servers."""
+
+    def cost(self, usage: Usage) -> float:
+        """Dollars for a request."""
+
+    def bill(self, usage: Usage) -> Bill:
+        """The same by class of tokens."""
+
+
+class Sheet(Protocol):
+    """Whatever knows what a request is charged by."""
+
+    def rates(self, time: float, prompt: int) -> Charge:
+        """What holds for a request; see :meth:`PriceSheet.rates`."""
+
+
+class PriceSheet:
+    """All prices of one model in genai-prices.
+
+    Parameters
+    ----------
+    price
+        ``provider/model`` in genai-prices.
+
+    Raises
+    ------
+    ModelError
+        If genai-prices does not have the model.
+    """
+
+    def __init__(self, price: str) -> None:
+        from genai_prices.data_snapshot import get_snapshot
+
+        provider, _, model = price.partition("/")
+        try:
+            self._model = get_snapshot().find_provider_model(model, None, provider, None)[1]
+        except LookupError:
+            raise ModelError(_without(price)) from None
+        self._name = price
+        dated = isinstance(self._model.prices, list)
+        self._always = None if dated else self._model.get_prices(UNDATED)
+        self._known: dict[int, list[tuple[int, Rates]]] = {}
+
+    def rates(self, time: float, prompt: int) -> Rates:
+        """The rates that hold for a request.
+
+        Parameters
+        ----------
+        time
+            When it starts, in seconds since 1970; 0 if that is not known.
+        prompt
+            Tokens of its whole prompt, cached ones included: size tiers go by that.
+
+        Raises
+        ------
+        ModelError
+            If there is no such time.
+        """
+        return step_of(self._tiers(time), prompt)
+
+    def sizes(self, time: float) -> list[int]:
+        """Tokens of prompt above which other rates hold; 0 for those of small requests."""
+        return sorted(start for start, _ in self._tiers(time))
+
+    def _tiers(self, time: float) -> list[tuple[int, Rates]]:
+        prices = self._always
+        if prices is None:
+            prices = self._model.get_prices(moment_of(time))
+        # The list's own objects live as long as the list, so their ids name them.
+        tiers = self._known.get(id(prices))
+        if tiers is None:
+            starts = sorted({0, *_starts(prices.input_mtok)}, reverse=True)
+            tiers = self._known[id(prices)] = [(s, self._read(prices, s)) for s in starts]
+        return tiers
+
+    def _read(self, prices: Any, tier: int) -> Rates:
+        def rate(*names: str) -> float:
+            for name in names:
+                value = getattr(prices, name)
+                if value is not None:
+                    return float(_at(value, tier)) / MILLION
+            raise ModelError(f"genai-prices has no {names[0]} of {self._name}")
+
+        return Rates(
+            uncached=rate("input_mtok"),
+            cache_read=rate("cache_read_mtok", "input_mtok"),
+            cache_write_5m=rate("cache_write_mtok", "input_mtok"),
+            cache_write_1h=rate("cache_write_1h_mtok", "cache_write_mtok", "input_mtok"),
+            output=rate("output_mtok"),
+        )
+
+
+class TokenPrices:
+    """All prices of a model that is paid by the token, with its storage and its multipliers.
+
+    Parameters
+    ----------
+    model
+        The model.
+
+    Raises
+    ------
+    ModelError
+        If it has no prices.
+    """
+
+    def __init__(self, model: Model) -> None:
+        if not (model.prices or model.price):
+            raise ModelError(f"no price is known of {model.name}; {BY_HAND}")
+        self._tiers = model.prices or price_sheet(model.price)
+        self._storage = model.storage
+        self._factor = model.multiplier
+        self._known: dict[tuple[int, float], Rates] = {}
+
+    def rates(self, time: float, prompt: int) -> Rates:
+        """The rates that hold for a request; see :meth:`PriceSheet.rates`."""
+        listed = self._tiers.rates(time, prompt)
+        storage = self._stored(time) if self._storage else listed.storage
+        if storage == listed.storage and self._factor == 1.0:
+            return listed
+        # Sheets and tiers keep their rates, so the ids of these name them.
+        key = id(listed), storage
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = replace(listed, storage=storage).times(self._factor)
+        return known
+
+    def sizes(self, time: float) -> list[int]:
+        """Tokens of prompt above which other rates hold; 0 for those of small requests."""
+        return self._tiers.sizes(time)
+
+    def _stored(self, time: float) -> float:
+        at = time or UNDATED.timestamp()
+        return next((each.rate for each in self._storage if at < each.until), 0.0)
+
+
+def moment_of(time: float) -> datetime:
+    """A time in seconds since 1970 as a date; today's, of the price list, for 0.
+
+    Raises
+    ------
+    ModelError
+        If it is no time.
+    """
+    try:
+        return datetime.fromtimestamp(time, UTC) if time else UNDATED
+    except (ValueError, OverflowError, OSError):
+        raise ModelError(
+            f"there are no prices for the time {time:.0f}: times are in seconds since 1970, "
+            "and not in milliseconds"
+        ) from None
+
+
+@cache
+def price_sheet(price: str) -> PriceSheet:
+    """The price sheet of a model in genai-prices, read once."""
+    return PriceSheet(price)
+
+
+@cache
+def prices_of(model: Model) -> Sheet:
+    """The prices of a model, read once.
+
+    Raises
+    ------
+    ModelError
+        If it has none.
+
+    Examples
+    --------
+    >>> from compactlab.sim.core.message import Usage
+    >>> from compactlab.sim.models.model import find_model
+    >>> million = Usage(uncached=1_000_000)
+    >>> prices_of(find_model("claude-opus-5+batch")).rates(0, million.prompt).cost(million)
+    2.5
+    """
+    return model.servers or TokenPrices(model)
+
+
+def _without(price: str) -> str:
+    """Say that genai-prices lacks a model, and which it has that are called alike."""
+    from genai_prices.data_snapshot import get_snapshot
+
+    names = [f"{each.id}/{model.id}" for each in get_snapshot().providers for model in each.models]
+    near = difflib.get_close_matches(price, names, n=3, cutoff=0.7)
+    meant = f"; did you mean {' or '.join(near)}?" if near else ""
+    return f"genai-prices has no price for {price}{meant or ';'} {'Or ' if meant else ''}{BY_HAND}"
+
+
+def _starts(price: Any) -> list[int]:
+    """The thresholds above which a price is another one."""
+    return [tier.start for tier in getattr(price, "tiers", ())]
+
+
+def _at(price: Any, passed: int) -> Any:
+    for tier in reversed(getattr(price, "tiers", ())):
+        if passed >= tier.start:
+            return tier.price
+    return getattr(price, "base", price)
+
+
+def price_list() -> str:
+    """Which price list is used, with its version."""
+    from importlib.metadata import version
+
+    return f"genai-prices {version('genai-prices')}"

@@ -1,5 +1,0 @@
-"""Hiding what looks like keys, tokens and mail addresses in anything that is written."""
-
-from compactlab.sim.redaction.redactor import Redactor
-
-__all__ = ["Redactor"]

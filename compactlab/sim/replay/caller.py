@@ -1,0 +1,268 @@
+"""Makes the calls of a replay: asks the strategy, sends the prompt, bills it, writes the step."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import MutableMapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from compactlab.sim.cache import Cache
+from compactlab.sim.core.conversation import Conversation, Rewind
+from compactlab.sim.core.errors import ModelError
+from compactlab.sim.core.message import Call, Message
+from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.stream import stream
+from compactlab.sim.core.view import Phase, View
+from compactlab.sim.facts import ledger_of
+from compactlab.sim.facts.needs import Later
+from compactlab.sim.models.model import Catalogue, Model, built_in, replayable
+from compactlab.sim.replay.client import Churn, Client
+from compactlab.sim.replay.host import Host
+from compactlab.sim.replay.meter import Meter
+from compactlab.sim.replay.recording import Unseen, unseen
+from compactlab.sim.replay.recovery import Actor, Closed
+from compactlab.sim.replay.session import Session, loses
+from compactlab.sim.replay.side_calls import Elsewhere, SideCalls
+from compactlab.sim.replay.strategy import Strategy
+from compactlab.sim.replay.summarize import Summarizer
+from compactlab.sim.replay.trace import NOWHERE, Step
+
+RECORDED = "recorded"
+
+
+@dataclass
+class Caller:
+    """One replay in progress; the parameters are those of ``replay``."""
+
+    conversation: Conversation
+    strategy: Strategy
+    model: str
+    summarizer: Summarizer | None
+    window: int | None
+    seed: int
+    overhead: Unseen | None
+    files: MutableMapping[str, str] | None = None
+    catalogue: Catalogue = field(default_factory=built_in)
+    churn: Churn | None = None
+    caches: MutableMapping[str, Cache] | None = None
+    loop: Closed | None = None
+
+    def __post_init__(self) -> None:
+        if self.churn and self.conversation.recorded:
+            self.churn.check(self.conversation.format)
+        # The stream for what happens to every strategy alike.
+        chance = partial(stream, self.seed, self.conversation.id)
+        self.meter = Meter({} if self.caches is None else self.caches, chance)
+        self.client = Client(self.churn, chance)
+        self.images = False
+        first = next((m.call for m in self.conversation.calls), Call())
+        self.ttl = next((m.call.ttl for m in self.conversation.calls if m.call and m.call.ttl), "")
+        self.models: dict[str, Model] = {}
+        self.specs = {id(part): part.spec for part in self.strategy.parts}
+        self.host = Host(
+            self.model_of(first or Call()),
+            ttl=self.ttl,
+            files={} if self.files is None else self.files,
+            _rng=self.rng,
+            _later=self.later,
+        )
+        hidden = self.overhead or unseen(self.conversation, self.catalogue)
+        system = (*hidden.blocks, *self.conversation.system)
+        rewinds = (event for event in self.conversation.events if isinstance(event, Rewind))
+        targets = frozenset(event.to for event in rewinds)
+        self.session = Session(self.strategy.parts, View(system), self.host, targets)
+        writer = self.summarizer and self.summarizer.bound(self.conversation, self.seed)
+        self.side = SideCalls(self.strategy.spec, writer, self.meter, self.session)
+        self.last = Messages()
+        self.elsewhere = Elsewhere(self.strategy.parts, self.session, self.side)
+        self.actor: Actor | None = None
+        if self.loop is not None:
+            self.actor = Actor(self.loop, ledger_of(self.conversation), chance)
+        self.last_model = ""
+        self.answered = 0
+        if hidden.opening is not None:
+            self.session.append(hidden.opening)
+
+    def model_of(self, call: Call) -> Model:
+        """The model that a call goes to."""
+        name = call.model if self.model == RECORDED else self.model
+        if not name:
+            raise ModelError("the recording does not say which model it used; name one: --model")
+        if name not in self.models:
+            model, _ = replayable(self.catalogue.find(name))
+            self.models[name] = model.narrowed(self.window)
+        return self.models[name]
+
+    def calls(self, answer: Message) -> list[Step]:
+        """Make the request that a script's assistant message answers.
+
+        In the closed loop those come first that get back what the agent has forgotten.
+        """
+        # No generator: compiled, it would take a strategy's StopIteration for its own end.
+        call, steps = answer.call or Call(), []
+        self.ttl = call.ttl or self.ttl
+        host, session = self.host, self.session
+        host.model, host.now, host.ttl = self.model_of(call), session.now, self.ttl
+        prompt, tokens = self._prompt()
+        unmet: tuple[str, ...] = ()
+        if self.actor is not None:
+            tried: set[int] = set()
+            while act := self.actor.act(prompt, answer, tried, session.now):
+                for message in act.messages:
+                    self.elsewhere.bear(message)
+                    if message.call is None:
+                        session.append(message)
+                        prompt, tokens = self._prompt()
+                    else:
+                        step = self._send(prompt, tokens, message, call, rework=act.what)
+                        steps.append(step)
+                if message.call is not None:
+                    prompt, tokens = self._prompt()
+            unmet = self.actor.unmet(answer)
+        steps.append(self._send(prompt, tokens, answer, call, unmet=unmet))
+        self.answered += 1
+        return steps
+
+    def _send(
+        self,
+        prompt: View,
+        tokens: int,
+        answer: Message,
+        call: Call,
+        **loop: Any,
+    ) -> Step:
+        """Send a prompt, have it answered, and write the step."""
+        host, session = self.host, self.session
+        state, last = session.state, self.last
+        shared, added = self._added(prompt.messages)
+        reason, rewrite, compaction = self._change(prompt, last, shared)
+        reason = self._caused(reason, call, answer)
+        log, now, model = state.log, host.now, host.model.name
+        arrived: list[str] = []
+        if reason not in ("append", "cold_start"):
+            arrived = [message.id for message in log[state.heard :]]
+        output = self._output(answer, call)
+        bill = self.meter.request(host.model, now, self.ttl, arrived, reason, output=output)
+        overflow, cycle = tokens > host.window, len(state.compactions)
+        state.sent, state.heard, state.rewound = prompt, len(log), False
+        state.reported = host.reported = bill.usage
+        self.last_model, host.requested = model, now
+        session.append(answer)
+        session.compact(Phase.AFTER_CALL)
+        if "rework" not in loop and "tool_call" not in [part.type for part in answer.parts]:
+            session.compact(Phase.AFTER_TURN)
+        born, outside = self.elsewhere.taken()
+        return Step(
+            answer=answer.id,
+            model=model,
+            time=now,
+            system=prompt.system,
+            shared=shared,
+            added=added,
+            log=log,
+            usage=bill.usage,
+            causes=bill.causes,
+            rewrite=rewrite,
+            compaction=compaction,
+            overflow=overflow,
+            side=self.side.taken(),
+            cycle=cycle,
+            place=bill.place,
+            born=born,
+            outside=outside,
+            **loop,
+        )
+
+    def _caused(self, reason: str, call: Call, answer: Message) -> str:
+        """Why the prompt is not the last one, when what the client does unasked is counted in."""
+        state = self.session.state
+        opens = self.churn is not None and any(m.starts_turn for m in state.log[state.heard :])
+        cause, self.meter.settings = self.client.settings(call, answer.id, opens)
+        if cause != "append" and reason in ("append", "history_edit", "compaction", "rewind"):
+            return cause
+        return reason
+
+    def _prompt(self) -> tuple[View, int]:
+        session, model = self.session, self.host.model
+        if session.state.new_turn:
+            session.compact(Phase.BEFORE_TURN)
+        session.compact(Phase.BEFORE_CALL)
+        prompt = session.project()
+        tokens = self.meter.tokens(model, prompt)
+        if tokens > model.window:
+            prompt = session.relieve(prompt)
+            tokens = self.meter.tokens(model, prompt)
+        session.state.new_turn = False
+        turns, outside = self.elsewhere.look()
+        if self.actor is not None and (turns or outside is not NOWHERE):
+            self.actor.learn(turns, outside)
+        return prompt, tokens
+
+    def _added(self, prompt: Messages) -> tuple[int, Messages]:
+        """What a prompt shares with the one sent before, and what comes after that."""
+        shared = self.last.shared(prompt)
+        added = prompt[shared:]
+        if shared and not added.stored_with(self.last):
+            added = Messages(added)  # else the trace would keep a whole prompt for its tail
+        self.last = prompt
+        return shared, added
+
+    def _change(self, prompt: View, last: Messages, shared: int) -> tuple[str, bool, bool]:
+        """Why a prompt is not the last one; whether that is a rewrite, and a compaction.
+
+        What it shares with the last one that was sent is known, and a rewind goes back to another.
+        """
+        state = self.session.state
+        sent, rewound, unasked = state.sent, state.rewound, self._unasked()
+        if sent is None:
+            return "rewind" if rewound else "cold_start", False, False
+        if sent.messages is not last:
+            shared = sent.messages.shared(prompt.messages)
+        cut = shared < len(sent.messages)
+        compaction = cut and loses(sent.messages[shared:], prompt.messages[shared:])
+        # What is new may be withheld, too: then it is not the last prompt plus what is new.
+        come = len(prompt.messages) - len(sent.messages) == len(state.log) - state.heard
+        edited = cut or not come or sent.system != prompt.system
+        if self.host.model.name != self.last_model:
+            reason = "model_switch"
+        elif sent.system != prompt.system:
+            reason = "system_changed"
+        elif cut:
+            reason = "compaction" if compaction else "history_edit"
+        else:
+            reason = "rewind" if rewound else unasked
+        return reason, edited, compaction
+
+    def _unasked(self) -> str:
+        """Why a prompt that only grew is another one to the provider; ``append`` if it is not."""
+        meter, model = self.meter, self.host.model
+        before, self.images = self.images, meter.images(model)
+        if self.images != before:
+            return "settings_changed"
+        return "thinking_strip" if meter.stripped(model) else "append"
+
+    def finish(self, step: Step) -> Step:
+        """The last step, with what was caused after it: nobody else will answer for that."""
+        last = msgspec.structs.replace(step, side=(*step.side, *self.side.taken()))
+        self.host.hang_up()
+        return last
+
+    def _output(self, answer: Message, call: Call) -> int:
+        """Tokens of an answer: logs of streamed answers undercount, and texts lack thinking."""
+        counted = self.host.count(answer)
+        if self.model == RECORDED and answer.call is call and call.usage is not None:
+            return max(counted, call.usage.output)
+        return counted
+
+    def later(self) -> Later:
+        """What the calls that have not been answered yet need."""
+        return Later(self.conversation, self.answered)
+
+    def rng(self, purpose: str) -> random.Random:
+        """The stream of the asking strategy for a purpose."""
+        spec = self.specs.get(id(self.host.asking), "")
+        return stream(self.seed, self.conversation.id, spec, purpose)

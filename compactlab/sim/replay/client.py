@@ -1,0 +1,209 @@
+"""What a client does beside the text of its prompts: as recorded, and unasked."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from compactlab.sim.cache import Settings
+from compactlab.sim.core.errors import InputError, UsageError
+from compactlab.sim.core.message import Call
+
+# How often a client changes its prompt unasked, and how deep; measured by an audit.
+#
+# Real clients silently change what stands in front of a prompt: a date, a list of tools, a
+# reminder. No rule tells when. So a replay can be given how often a client was seen to do it, and
+# every strategy then meets the same changes at the same calls.
+
+Depth = Literal["front", "messages"]
+
+
+class Rate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How often something happened, with an interval of 95 %.
+
+    Parameters
+    ----------
+    calls
+        Calls at which it could have happened.
+    front
+        At how many of them nothing was found again, tools and system prompt included.
+    messages
+        At how many of them only what stands before the messages was found; where a part of the
+        messages was, too, the share that was not counts.
+    low, high
+        Interval of the share of both together.
+    """
+
+    calls: int = 0
+    front: float = 0.0
+    messages: float = 0.0
+    low: float = 0.0
+    high: float = 1.0
+
+    def __post_init__(self) -> None:
+        whole = min(self.front, self.messages) >= 0
+        if not (whole and self.front + self.messages <= self.calls):
+            raise ValueError("front and messages must add up to a number from 0 to calls")
+        if not 0 <= self.low <= self.high <= 1:
+            raise ValueError("low and high must be an interval between 0 and 1")
+
+    def share(self, depth: Depth) -> float:
+        """Share of calls at which the prompt changed so deep.
+
+        Examples
+        --------
+        >>> Rate(calls=20, front=1, messages=4).share("messages")
+        0.2
+        """
+        return getattr(self, depth) / self.calls if self.calls else 0.0
+
+
+class Churn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How often a client changes its prompt unasked.
+
+    Parameters
+    ----------
+    client
+        The client: the format of its logs.
+    turn
+        At the first call of a turn.
+    call
+        At every other call.
+    sessions
+        From how many sessions that was measured.
+    """
+
+    client: str
+    turn: Rate = Rate()
+    call: Rate = Rate()
+    sessions: int = 0
+
+    def check(self, client: str) -> None:
+        """Refuse to be the churn of another client.
+
+        Raises
+        ------
+        UsageError
+            If it was measured on one.
+        """
+        if client != self.client:
+            raise UsageError(f"this churn was measured on {self.client}, and not on {client}")
+
+    def draw(self, rng: random.Random, opens_turn: bool) -> Depth | None:
+        """Draw whether the client changes its prompt before a call, and how deep."""
+        rate = self.turn if opens_turn else self.call
+        drawn = rng.random()
+        front = rate.share("front")
+        if drawn < front:
+            return "front"
+        return "messages" if drawn < front + rate.share("messages") else None
+
+
+def read_churn(path: Path) -> Churn:
+    """Read what an audit measured.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or is no such file.
+    """
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Churn)
+    except OSError as error:
+        raise InputError(error.strerror or str(error), str(path)) from None
+    except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"this is no churn, as compactlab audit writes it: {error}", str(path)
+        ) from None
+
+
+def write_churn(churn: Churn) -> bytes:
+    """Write what an audit measured, as JSON."""
+    return msgspec.json.format(msgspec.json.encode(churn), indent=2) + b"\n"
+
+
+# What a client asks for beside the text of its prompts, call by call: as recorded, and unasked.
+
+
+class Client:
+    """Follows the settings of a session.
+
+    What was told first of the client's version and of its thinking mode stands for what was there
+    before; so a log that names them late changes nothing by that.
+
+    Parameters
+    ----------
+    churn
+        How often the client changes its prompt unasked; None for never.
+    rng
+        Opens a stream of random numbers by name.
+
+    Examples
+    --------
+    >>> client = Client()
+    >>> client.settings(Call(version="1.0"), "a", opens_turn=True)
+    ('append', Settings(tools='', system='', messages=''))
+    >>> client.settings(Call(version="1.1"), "b", opens_turn=True)
+    ('client_upgrade', Settings(tools='', system='1.1', messages=''))
+    """
+
+    def __init__(
+        self, churn: Churn | None = None, rng: Callable[[str], random.Random] | None = None
+    ) -> None:
+        self._churn, self._rng = churn, rng
+        self._first = {"version": "", "thinking": ""}
+        self._now = dict(self._first)
+        self._fronts = self._messages = 0
+        self._last: Settings | None = None
+        self._told: tuple[str, str] | None = None
+
+    def settings(self, call: Call, id: str, opens_turn: bool) -> tuple[str, Settings]:
+        """The settings of the next call, and the cause of what they lose; ``append`` if nothing.
+
+        Parameters
+        ----------
+        call
+            What was recorded of it.
+        id
+            Its name, by which its draw is the same under every strategy.
+        opens_turn
+            Whether a person has spoken before it.
+        """
+        told = call.version, call.thinking
+        if told == self._told and self._churn is None and self._last is not None:
+            return "append", self._last
+        self._told = told
+        version = self._changed("version", call.version)
+        thinking = self._changed("thinking", call.thinking)
+        churned = self._draw(id, opens_turn)
+        settings = Settings(
+            tools=f"churn {self._fronts}" if self._fronts else "",
+            system=version,
+            messages=thinking + (f"churn {self._messages}" if self._messages else ""),
+        )
+        last, self._last = self._last or settings, settings
+        if churned:
+            return "churn", settings
+        if settings.system != last.system:
+            return "client_upgrade", settings
+        return "append" if settings == last else "settings_changed", settings
+
+    def _changed(self, what: str, told: str) -> str:
+        """A setting; "" while it is what was told of it first, or nothing was told."""
+        now = self._now[what] = told or self._now[what]
+        first = self._first[what] = self._first[what] or told
+        return "" if now == first else now
+
+    def _draw(self, id: str, opens_turn: bool) -> bool:
+        if self._churn is None or self._rng is None:
+            return False
+        depth = self._churn.draw(self._rng(f"churn {id}"), opens_turn)
+        if self._last is None:
+            return False  # nothing has been stored yet
+        self._fronts += depth == "front"
+        self._messages += depth == "messages"
+        return depth is not None

@@ -1,0 +1,179 @@
+"""Bills requests: takes a view to a prompt, the prompt to the cache, and keeps both by model."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Collection, MutableMapping
+from dataclasses import dataclass, field
+
+from compactlab.sim.cache import PLAIN, Cache, Request, Settings
+from compactlab.sim.cache.causes import explain
+from compactlab.sim.cache.lineage import Lineage
+from compactlab.sim.cache.prompt import Prompt
+from compactlab.sim.core.message import Usage
+from compactlab.sim.core.view import View
+from compactlab.sim.models.model import Model, replayable
+from compactlab.sim.replay.bill import Bill
+
+
+class _Line:
+    """A model's cache, and the prompts that were last sent to it."""
+
+    def __init__(self, model: Model, caches: MutableMapping[str, Cache]) -> None:
+        model, policy = replayable(model)
+        if model.name not in caches:
+            caches[model.name] = policy.open()
+        self.cache = caches[model.name]
+        self.loss, self.arm = policy.loss, model.arm
+        self.main = Prompt(model.tokenizer, strips=model.strips_thinking)
+        self.side = Prompt(model.tokenizer, strips=model.strips_thinking)
+        self.lineage = Lineage()
+        self.requests = 0
+        self.stripped = False
+
+    def loses(self, rng: Callable[[str], random.Random] | None) -> bool:
+        """Whether the next request finds nothing: because it is its turn, or by chance."""
+        self.requests += 1
+        every = self.arm.lose_every
+        if every and self.requests % every == 0:
+            return True
+        if not self.loss or rng is None:
+            return False
+        return rng(f"routing {self.requests}").random() < self.loss
+
+
+@dataclass
+class Meter:
+    """Measures prompts and bills requests for one session.
+
+    A side call has a prompt of its own, so that it does not disturb what is known of the main
+    one; both use the same cache.
+
+    Parameters
+    ----------
+    caches
+        By model, where prompts are stored; sessions that are given the same one share it.
+    rng
+        Opens a stream of random numbers by name; without it no request is lost by chance.
+    settings
+        What requests are made of beside their text.
+    """
+
+    caches: MutableMapping[str, Cache] = field(default_factory=dict)
+    rng: Callable[[str], random.Random] | None = None
+    settings: Settings = PLAIN
+    _lines: dict[str, _Line] = field(default_factory=dict)
+    _clock: float = 0.0
+    _requests: int = 0
+
+    def _line(self, model: Model) -> _Line:
+        line = self._lines.get(model.name)
+        if line is None:
+            line = self._lines[model.name] = _Line(model, self.caches)
+        return line
+
+    def tokens(self, model: Model, view: View) -> int:
+        """Tokens of a view as the next prompt."""
+        line = self._line(model)
+        line.main.move(view)
+        line.stripped |= line.main.stripped is not None
+        return line.main.tokens
+
+    def images(self, model: Model) -> bool:
+        """Whether the prompt that was last measured holds an image."""
+        return bool(self._line(model).main.images)
+
+    def stripped(self, model: Model) -> bool:
+        """Whether the model has dropped thinking of earlier turns since the last request."""
+        return self._line(model).stripped
+
+    def request(
+        self,
+        model: Model,
+        at: float,
+        ttl: str,
+        arrived: Collection[str],
+        reason: str,
+        *,
+        output: int = 0,
+    ) -> Bill:
+        """Send the prompt that was last measured.
+
+        Parameters
+        ----------
+        model
+            The model.
+        at
+            When the request starts, in seconds.
+        ttl
+            The lifetime that the client asks for; "" for the policy's own.
+        arrived
+            Ids of the messages that are new since the last request.
+        reason
+            Why the prompt is not the last one, see :func:`compactlab.sim.cache.causes.explain`.
+        output
+            Tokens of the answer.
+        """
+        line = self._line(model)
+        line.stripped = False
+        return self._bill(
+            line, line.main, at=at, ttl=ttl, arrived=arrived, reason=reason, output=output
+        )
+
+    def side(
+        self,
+        model: Model,
+        view: View,
+        at: float,
+        ttl: str,
+        cause: str,
+        *,
+        own: Collection[str] = (),
+    ) -> Bill:
+        """Send a view as a side call; all its fresh tokens have the same cause.
+
+        Unless it changes the system blocks of the live prompt: then only those of its own
+        messages have that cause, by their ids, and the others were fresh for the change.
+        """
+        line = self._line(model)
+        line.side.move(view)
+        if own:
+            bill = self._bill(line, line.side, at=at, ttl=ttl, arrived=own, reason="system_changed")
+            named = {cause if key == "append" else key: n for key, n in bill.causes.items()}
+            return Bill(bill.usage, named, bill.place)
+        bill = self._bill(line, line.side, at=at, ttl=ttl, arrived=(), reason=cause)
+        fresh = sum(bill.causes.values())
+        return Bill(bill.usage, {cause: fresh} if fresh else {}, bill.place)
+
+    def _bill(
+        self,
+        line: _Line,
+        prompt: Prompt,
+        *,
+        at: float,
+        ttl: str,
+        arrived: Collection[str],
+        reason: str,
+        output: int = 0,
+    ) -> Bill:
+        # Recorded clocks may run back by a few milliseconds; a cache's clock never does.
+        self._clock = max(self._clock, at)
+        latency = 0.0 if prompt is line.main else line.arm.latency
+        lost = bool(line.loss or line.arm.lose_every) and line.loses(self.rng)
+        request = Request(prompt, self._clock, ttl, self.settings, latency, lost)
+        lookup = line.cache.request(request)
+        self._clock += latency
+        causes = explain(prompt, lookup, arrived, reason)
+        place = line.lineage.place(self._requests, prompt)
+        self._requests += 1
+        prompt.mark_sent()
+        written = lookup.write_5m + lookup.write_1h
+        usage = Usage(
+            uncached=prompt.tokens - lookup.read - written,
+            cache_read=lookup.read,
+            cache_write_5m=lookup.write_5m,
+            cache_write_1h=lookup.write_1h,
+            output=output,
+            storage=lookup.storage,
+        )
+        return Bill(usage, causes, place)

@@ -1,0 +1,228 @@
+"""The state of one replay: what was said, and what the strategies made of it."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from compactlab.sim.core.blocks import blocks_of
+from compactlab.sim.core.conversation import Compaction
+from compactlab.sim.core.errors import ContractError
+from compactlab.sim.core.message import Message, Part, Usage
+from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.view import Phase, View
+from compactlab.sim.replay.host import Compacted, Host, Recorded
+from compactlab.sim.replay.strategy import Lifetime, Strategy
+
+_SHORTENED = ("truncated", "stub")
+
+
+def loses(before: Messages, after: Messages) -> bool:
+    """Whether content of the one is missing in the other.
+
+    The same words from another message do not make up for a message that is gone.
+    """
+    gone, come = before.difference(after)
+    if not gone:
+        return False
+    texts = {part.text for message in come for part in message.parts}
+    # Where the two are not stored together, what stood there twice may have gone once.
+    once = before.stored_with(after)
+    doubtful = []
+    for message in gone:
+        for part in message.parts:
+            if part.kind == "synthetic":
+                continue
+            if part.text in texts or part.kind in _SHORTENED:
+                doubtful.append((message, part))
+            elif once or not after.holds(message):
+                return True  # most of what is gone has left no word, and then no more is asked
+    missing = _missing(doubtful, come) if doubtful else ()
+    return any(once or not after.holds(message) for message in missing)
+
+
+def _missing(doubtful: list[tuple[Message, Part]], come: list[Message]) -> Iterator[Message]:
+    """The messages of those parts that are not made up for by what has come.
+
+    A result that was shortened for one request and is whole again is no loss.
+    """
+    arrived = [part for message in come for part in message.parts]
+    present = {(part.text, _origin(part)) for part in arrived}
+    whole = {s.id for part in arrived if part.kind == "verbatim" for s in part.sources}
+    for message, part in doubtful:
+        origin = _origin(part)
+        again = part.kind in _SHORTENED and whole.issuperset(origin)
+        if not again and (part.text, origin) not in present:
+            yield message
+
+
+def _origin(part: Part) -> tuple[str, ...]:
+    return tuple(source.id for source in part.sources)
+
+
+@dataclass
+class _State:
+    """What a rewind takes back."""
+
+    view: View
+    log: Messages
+    notes: list[dict[str, Any]]
+    turn: View | None = None
+    sent: View | None = None
+    heard: int = 0
+    new_turn: bool = False
+    reported: Usage | None = None
+    rewound: bool = False
+    compactions: list[Compacted] = field(default_factory=list)
+    recorded: tuple[Recorded, ...] = ()
+
+    def snapshot(self) -> _State:
+        notes, compactions = copy.deepcopy(self.notes), list(self.compactions)
+        return replace(self, notes=notes, compactions=compactions)
+
+
+@dataclass
+class Session:
+    """A log, and the view that the strategies keep of it.
+
+    Parameters
+    ----------
+    parts
+        The strategies, in the order in which they are asked.
+    view
+        The view before anything was said: the system blocks.
+    host
+        The door that the strategies are handed.
+    targets
+        Ids of the messages to which the script will rewind.
+    """
+
+    parts: tuple[Strategy, ...]
+    view: View
+    host: Host
+    targets: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        notes: list[dict[str, Any]] = [{} for _ in self.parts]
+        self.state = _State(self.view, Messages(), notes)
+        self._snapshots = {"": self.state.snapshot()}
+        self._asked = {
+            lifetime: {
+                phase: [
+                    (index, part)
+                    for index, part in enumerate(self.parts)
+                    if phase in part.phases and part.lifetime is lifetime
+                ]
+                for phase in Phase
+            }
+            for lifetime in Lifetime
+        }
+        self._lasting = self._asked[Lifetime.SESSION]
+        self._turns = any(part.lifetime is Lifetime.TURN for part in self.parts)
+        self._requests = any(part.lifetime is Lifetime.REQUEST for part in self.parts)
+        self._idle = sorted({p.idle_after for p in self.parts if Phase.ON_IDLE in p.phases})
+        self.now = 0.0
+
+    def append(self, message: Message) -> None:
+        """Something was said."""
+        state, time = self.state, message.time
+        if self._idle and state.log and time:
+            self._wait(time)
+        self.now = max(self.now, time)
+        state.log = state.log.append(message)
+        state.view = state.view.append(message)
+        if state.turn is not None:
+            state.turn = state.turn.append(message)
+        state.new_turn = state.new_turn or message.starts_turn
+        self.host.now = self.now
+        if message.id in self.targets:
+            self._snapshots[message.id] = state.snapshot()
+
+    def note(self, compaction: Compaction) -> None:
+        """The recorded agent compacted its context here."""
+        last = self.state.log[-1].id if self.state.log else ""
+        self.state.recorded = (*self.state.recorded, Recorded(compaction, last))
+
+    def rewind(self, to: str) -> None:
+        """Go back to the moment after a message was said."""
+        self.state = self._snapshots[to].snapshot()
+        self.state.rewound = True
+        self.host.reported = self.state.reported
+
+    def _wait(self, until: float) -> None:
+        """Let time pass, and ask whoever wants to be asked in the silence."""
+        for seconds in self._idle:
+            if until - self.now > seconds:
+                self.host.now = self.now + seconds
+                self.compact(Phase.ON_IDLE, seconds)
+
+    def compact(self, phase: Phase, idle_after: float | None = None) -> None:
+        """Ask those strategies that change the session's view."""
+        if not self._lasting[phase]:
+            return
+        before = self.state.view
+        after = self._ask(phase, Lifetime.SESSION, before, idle_after)
+        if after is before:
+            return
+        if loses(before.messages, after.messages):
+            count = blocks_of(self.host.model.tokenizer).of_view
+            tokens = count(before), count(after)
+            last = self.state.log[-1].id if self.state.log else ""
+            self.state.compactions.append(Compacted(*tokens, last))
+        if self.state.turn is not None:
+            self.state.turn = self._carried(before, after, self.state.turn)
+        self.state.view = after
+
+    @staticmethod
+    def _carried(before: View, after: View, turn: View) -> View | None:
+        """A turn's projection goes on if the session's view only grew; else it is over."""
+        kept = before.messages.shared(after.messages)
+        if before.system == after.system and kept == len(before.messages):
+            return turn.append(*after.messages[kept:])
+        return None
+
+    def project(self) -> View:
+        """What is to be sent now: the session's view as turn and request parts change it."""
+        view = self.state.view
+        if self._turns:
+            if self.state.new_turn:
+                view = self._ask(Phase.BEFORE_TURN, Lifetime.TURN, view)
+            elif self.state.turn is not None:
+                view = self.state.turn
+            view = self.state.turn = self._ask(Phase.BEFORE_CALL, Lifetime.TURN, view)
+        if not self._requests:
+            return view
+        if self.state.new_turn:
+            view = self._ask(Phase.BEFORE_TURN, Lifetime.REQUEST, view)
+        return self._ask(Phase.BEFORE_CALL, Lifetime.REQUEST, view)
+
+    def relieve(self, prompt: View) -> View:
+        """The prompt is too large: ask once whoever can do something about that."""
+        before = self.state.view
+        self.compact(Phase.ON_OVERFLOW)
+        if self.state.view is not before:
+            prompt = self.project()
+        if self._asked[Lifetime.TURN][Phase.ON_OVERFLOW]:
+            turn = self.state.turn or self.state.view
+            self.state.turn = self._ask(Phase.ON_OVERFLOW, Lifetime.TURN, turn)
+            if self.state.turn is not turn:
+                prompt = self._ask(Phase.BEFORE_CALL, Lifetime.REQUEST, self.state.turn)
+        return self._ask(Phase.ON_OVERFLOW, Lifetime.REQUEST, prompt)
+
+    def _ask(
+        self, phase: Phase, lifetime: Lifetime, view: View, idle_after: float | None = None
+    ) -> View:
+        host, state = self.host, self.state
+        host.session = state.view
+        for index, part in self._asked[lifetime][phase]:
+            if idle_after is not None and part.idle_after != idle_after:
+                continue
+            host.phase, host.log = phase, state.log
+            host.notes, host.compactions = state.notes[index], state.compactions
+            host.recorded, host.asking = state.recorded, part
+            view = part.compact(view, host)
+            if not isinstance(view, View):
+                raise ContractError(f"{part.spec} returned {type(view).__name__}, not a View")
+        return view

@@ -1,0 +1,303 @@
+"""Side calls: what strategies ask for, a summary or an extra turn of the agent, made and billed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field, replace
+
+import msgspec
+
+from compactlab.sim.core.errors import InputError, ModelError
+from compactlab.sim.core.memory import Remembered
+from compactlab.sim.core.message import Message, Part, Role, Usage, verbatim
+from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.view import View
+from compactlab.sim.replay.meter import Meter
+from compactlab.sim.replay.session import Session
+from compactlab.sim.replay.strategy import Strategy
+from compactlab.sim.replay.summarize import Summarizer, SummaryRequest, TurnRequest, Written, faults
+from compactlab.sim.replay.trace import NOWHERE, Outside, SideCall
+
+# An extra turn of the agent, put into messages that are born in the replay.
+
+TOOL = "write"
+FILE = "memory/notes.md"
+
+
+def messages_of(id: str, request: TurnRequest, notes: Written, time: float) -> list[Message]:
+    """What is said in an extra turn, in order.
+
+    The agent is told; it writes its notes with a tool, if it has any, and is told that this is
+    done; it answers. Each of its own messages answers a call of the model. Only the notes stand
+    for something that was said before, and have its sources.
+
+    Parameters
+    ----------
+    id
+        With what the ids of the messages begin.
+    request
+        What the agent is told.
+    notes
+        What it puts down and answers.
+    time
+        When, in seconds since 1970.
+    """
+    told = Message(f"{id}-prompt", "user", (_framing(request.prompt),), time, meta=True)
+    said = Message(f"{id}-reply", "assistant", (_framing(notes.reply),), time)
+    if not notes.items:
+        return [told, said]
+    sources = tuple(dict.fromkeys(source for item in notes.items for source in item.sources))
+    call = Part("tool_call", _arguments(notes.items), "memory", sources, TOOL, call_id=id)
+    done = Part("tool_result", f"{FILE} is written.", "synthetic", (), TOOL, call_id=id)
+    wrote = Message(f"{id}-write", "assistant", (call,), time)
+    return [told, wrote, Message(f"{id}-written", "tool", (done,), time), said]
+
+
+def _framing(text: str) -> Part:
+    return Part("text", text, "synthetic", ())
+
+
+def _arguments(items: tuple[Remembered, ...]) -> str:
+    lines = "\n".join(f"- {item.topic}: {item.text}" for item in items)
+    written = {"path": FILE, "content": lines}
+    return json.dumps(written, ensure_ascii=False, separators=(",", ":"))
+
+
+# Side calls: what strategies ask for, a summary or an extra turn of the agent, made and billed.
+
+
+@dataclass
+class SideCalls:
+    """The side calls of a replay; its host asks here.
+
+    Parameters
+    ----------
+    spec
+        The strategy's, for errors.
+    summarizer
+        Says what the model would write; None if nobody does.
+    meter
+        Bills them.
+    session
+        What they are about.
+    """
+
+    spec: str
+    summarizer: Summarizer | None
+    meter: Meter
+    session: Session
+    made: list[SideCall] = field(default_factory=list)
+    born: int = 0
+    turns: list[Message] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.host = self.session.host
+        self.host._summarize, self.host._run_turn = self.summarize, self.run_turn
+
+    def taken(self) -> tuple[SideCall, ...]:
+        """Those made since they were last taken."""
+        if not self.made:
+            return ()
+        made, self.made = tuple(self.made), []
+        return made
+
+    def summarize(self, view: View, request: SummaryRequest) -> tuple[Part, ...]:
+        """Make a summary and bill the request for it."""
+        if self.summarizer is None:
+            raise ModelError(f"{self.spec} asks for summaries; name a summariser")
+        if self.host.reminders:
+            instructions = "\n\n".join([request.instructions, *self.host.reminders])
+            request = replace(request, instructions=instructions)
+        told = f"{request.transcript}\n\n{request.instructions}".strip()
+        if request.rides == "live":
+            prompt = View(view.system, Messages([*view.messages, _said("request", "user", told)]))
+        else:
+            prompt = View((), Messages([_said("request", "user", told)]))
+        count = self.host.model.tokenizer.text
+        parts = self.summarizer.summarize(request, count)
+        wrong = faults(request, parts, count)
+        output = sum(map(self.host.count, parts))
+        self._bill_side("summary", prompt, "compaction_call", output, faults=wrong)
+        return parts
+
+    def run_turn(self, view: View, request: TurnRequest) -> View:
+        """Let the agent take an extra turn, and bill its calls.
+
+        It comes before what a person has just said: nobody has answered that yet.
+        """
+        if self.summarizer is None:
+            raise ModelError(f"{self.spec} has the agent write; name a summariser")
+        host, state = self.host, self.session.state
+        unanswered = _unanswered(state.log[state.heard :])
+        waiting = {message.id for message in unanswered}
+        place = len(view.messages)
+        while place and view.messages[place - 1].id in waiting:
+            place -= 1
+        live = View(view.system, view.messages[:place])
+        notes = self.summarizer.write(tuple(live.messages), request, host.model.tokenizer.text)
+        self.born += 1
+        time = unanswered[0].time if unanswered else host.now
+        turn = messages_of(f"born-{self.born}", request, notes, time)
+        self.turns += turn
+        self._bill_turn(live, request, turn)
+        host.memory += (msgspec.structs.replace(item, time=host.now) for item in notes.items)
+        log = state.log
+        state.log = host.log = log.branch(len(log) - len(unanswered), [*turn, *unanswered])
+        return view.with_messages(view.messages.branch(place, [*turn, *view.messages[place:]]))
+
+    def _bill_turn(self, live: View, request: TurnRequest, turn: list[Message]) -> None:
+        """Bill a call for each of the agent's own messages in an extra turn."""
+        own = [turn[0].id] if request.system and self._stored(live) else []
+        if request.system:
+            # The system prompt is one text, so that what is added to it changes all of it.
+            words = Part("text", request.system, "synthetic", ())
+            live = live.with_system(words, *live.system)
+        host = self.host
+        for message in turn:
+            if message.role == "assistant":
+                heard = "".join(part.text for part in message.parts if part.type == "text")
+                usage = self._bill_side(
+                    request.purpose,
+                    live,
+                    "extra_turn",
+                    host.count(message),
+                    own=own,
+                    heard=host.count(request.heard(heard)),
+                )
+                own = []
+                self.session.state.reported = host.reported = usage
+            live = live.append(message)
+
+    def _stored(self, live: View) -> bool:
+        """Whether a view begins with the last prompt, and that is still in the cache."""
+        sent, host = self.session.state.sent, self.host
+        if sent is None or host.idle >= host.cache_lifetime:
+            return False
+        whole = sent.messages.shared(live.messages) == len(sent.messages)
+        return whole and sent.system == live.system
+
+    def _bill_side(
+        self,
+        purpose: str,
+        prompt: View,
+        cause: str,
+        output: int,
+        *,
+        own: Collection[str] = (),
+        heard: int = 0,
+        faults: tuple[str, ...] = (),
+    ) -> Usage:
+        model, now = self.host.model, self.host.now
+        bill = self.meter.side(model, prompt, now, self.host.ttl, cause, own=own)
+        usage = msgspec.structs.replace(bill.usage, output=output)
+        cycle = len(self.session.state.compactions)
+        self.made.append(
+            SideCall(purpose, model.name, now, usage, bill.causes, cycle, heard, bill.place, faults)
+        )
+        return usage
+
+
+def _said(id: str, role: Role, text: str) -> Message:
+    return Message(id, role, (verbatim(id, "text", text),), meta=True)
+
+
+def _unanswered(new: Messages) -> Messages:
+    """Of what came since the last call, that from which on a person has spoken."""
+    start = next((n for n, message in enumerate(new) if message.starts_turn), len(new))
+    return new[start:]
+
+
+# What comes to be in a replay beside the script and beside the prompt.
+
+
+@dataclass
+class Elsewhere:
+    """Messages that were born, notes in memory, and what strategies have put away.
+
+    Parameters
+    ----------
+    parts
+        The strategies.
+    session
+        What they work on.
+    side
+        Where extra turns are made.
+    """
+
+    parts: tuple[Strategy, ...]
+    session: Session
+    side: SideCalls
+    _born: list[Message] = field(default_factory=list)
+    _outside: Outside = NOWHERE
+    _handles: set[str] = field(default_factory=set)
+    _notes: int = 0
+    _seen: Messages = field(default_factory=Messages)
+
+    def __post_init__(self) -> None:
+        self.session.host._fetch = self.fetch
+        self._fetching = tuple(p for p in self.parts if type(p).fetch is not Strategy.fetch)
+
+    def look(self) -> tuple[tuple[Message, ...], Outside]:
+        """What is new since it was last looked."""
+        host, side = self.session.host, self.side
+        stored = tuple(self._stored()) if self._fetching else ()
+        if not side.turns and len(host.memory) == self._notes and not stored:
+            return (), NOWHERE
+        turns, side.turns = tuple(side.turns), []
+        new = Outside(tuple(host.memory[self._notes :]), stored)
+        self._notes = len(host.memory)
+        self._born += turns
+        before = self._outside
+        self._outside = Outside((*before.notes, *new.notes), (*before.stored, *new.stored))
+        return turns, new
+
+    def bear(self, message: Message) -> None:
+        """A message was born in the replay."""
+        self._born.append(message)
+
+    def taken(self) -> tuple[tuple[Message, ...], Outside]:
+        """What is new since it was last taken."""
+        born, outside = tuple(self._born), self._outside
+        if born:
+            self._born = []
+        self._outside = NOWHERE
+        return born, outside
+
+    def fetch(self, handle: str) -> str:
+        """What a handle leads to, from the strategy that knows it."""
+        found = self._found(handle)
+        if found is None:
+            raise InputError(f"nobody has put anything away under {handle!r}")
+        return found
+
+    def _found(self, handle: str) -> str | None:
+        refused: InputError | None = None
+        for part in self._fetching:
+            try:
+                found = part.fetch(handle, self.session.host)
+            except InputError as error:
+                refused = error
+                continue
+            if found is not None:
+                return found
+        if refused is not None:
+            raise refused
+        return None
+
+    def _stored(self) -> Iterator[tuple[str, str]]:
+        """What can be fetched by the handles that have come into the session's view.
+
+        A path that is only named, as of a file that was read, leads nowhere here: no replay opens
+        a file.
+        """
+        view = self.session.state.view.messages
+        _, come = self._seen.difference(view)
+        self._seen = view
+        for message in come:
+            for part in message.parts:
+                if part.handle and part.handle not in self._handles:
+                    self._handles.add(part.handle)
+                    found = self._found(part.handle)
+                    if found is not None:
+                        yield part.handle, found

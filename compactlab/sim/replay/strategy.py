@@ -1,0 +1,174 @@
+"""The contract of a strategy, and how several are composed."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+from typing import ClassVar
+
+from compactlab.sim.core.errors import UsageError
+from compactlab.sim.core.spec import label_of, spec_of
+from compactlab.sim.core.view import Phase, View
+from compactlab.sim.replay.host import Host
+
+
+class Lifetime(StrEnum):
+    """How long the view that a strategy returns holds.
+
+    ``SESSION``: the next call goes on from it. ``TURN``: for all calls until the next user
+    message. ``REQUEST``: for this call; the next starts from the session's view again.
+    """
+
+    SESSION = "session"
+    TURN = "turn"
+    REQUEST = "request"
+
+
+class Strategy(ABC):
+    """Turns a view into another view.
+
+    Subclasses are frozen dataclasses whose fields are their configuration.
+
+    Attributes
+    ----------
+    phases
+        When it is asked.
+    lifetime
+        How long what it returns holds.
+    idle_after
+        Seconds of silence after which it is asked, with ``Phase.ON_IDLE``.
+    sees_future
+        Whether it may know what comes; only an oracle does, and reports say so.
+    breaks
+        Rules of the contract that the system it follows breaks: rule to reason and version.
+
+    Examples
+    --------
+    >>> @dataclass(frozen=True)
+    ... class LastMessage(Strategy):
+    ...     def compact(self, view, host):
+    ...         return view.with_messages(view.messages[-1:])
+    >>> LastMessage().spec
+    'last_message()'
+    """
+
+    phases: ClassVar[frozenset[Phase]] = frozenset({Phase.BEFORE_CALL})
+    lifetime: ClassVar[Lifetime] = Lifetime.SESSION
+    idle_after: ClassVar[float] = 0.0
+    sees_future: ClassVar[bool] = False
+    breaks: ClassVar[Mapping[str, str]] = MappingProxyType({})
+
+    @property
+    def spec(self) -> str:
+        """The strategy's name with its configuration: its name in every report."""
+        return spec_of(self)
+
+    @property
+    def label(self) -> str:
+        """The spec without what stands at its default: for tables, where room is scarce."""
+        return label_of(self)
+
+    @property
+    def parts(self) -> tuple[Strategy, ...]:
+        """What the loop folds: the strategy itself, or the parts of a pipeline."""
+        return (self,)
+
+    @property
+    def flushes(self) -> bool:
+        """Whether it promises a flush of memory before each compaction; figures hold it to that."""
+        return any(part.flushes for part in self.parts if part is not self)
+
+    @abstractmethod
+    def compact(self, view: View, host: Host) -> View:
+        """Return what is to be sent instead of a view, or that very view to leave it alone.
+
+        Parameters
+        ----------
+        view
+            What would be sent. It must not be changed.
+        host
+            The only door to anything that costs or lies outside the view.
+        """
+
+    def fetch(self, handle: str, host: Host) -> str | None:
+        """What this strategy has put away, within the cap that the system it follows has.
+
+        Parameters
+        ----------
+        handle
+            The handle of a part in the prompt.
+        host
+            Has the files.
+
+        Returns
+        -------
+        str or None
+            None if this strategy has put nothing away under it.
+
+        Raises
+        ------
+        InputError
+            If what it leads to is not what was put away.
+        """
+        return None
+
+
+@dataclass(frozen=True)
+class Pipeline(Strategy):
+    """Several strategies, asked one after the other, each in its own phases with its own notes.
+
+    Parameters
+    ----------
+    steps
+        The strategies; those that change the session's view first, then those that change the
+        prompt of a turn, then those that change one request.
+
+    Raises
+    ------
+    UsageError
+        If they are empty or in another order.
+    """
+
+    steps: tuple[Strategy, ...]
+
+    def __post_init__(self) -> None:
+        order = [list(Lifetime).index(part.lifetime) for part in self.parts]
+        if not order or order != sorted(order):
+            raise UsageError(
+                f"{self.spec or 'an empty pipeline'}: the parts of a pipeline come in the order "
+                "session, turn, request"
+            )
+
+    @property
+    def spec(self) -> str:
+        """The specs of its parts, with a plus between two."""
+        return " + ".join(step.spec for step in self.steps)
+
+    @property
+    def label(self) -> str:
+        """The labels of its parts, with a plus between two."""
+        return " + ".join(step.label for step in self.steps)
+
+    @property
+    def parts(self) -> tuple[Strategy, ...]:
+        """The parts, those of nested pipelines among them."""
+        return tuple(part for step in self.steps for part in step.parts)
+
+    @property
+    def sees_future(self) -> bool:  # type: ignore[override]
+        """Whether a part does."""
+        return any(part.sees_future for part in self.parts)
+
+    @property
+    def breaks(self) -> Mapping[str, str]:  # type: ignore[override]
+        """What its parts break."""
+        return {rule: why for part in self.parts for rule, why in part.breaks.items()}
+
+    def compact(self, view: View, host: Host) -> View:
+        """Ask all parts in turn, as if all were asked at this moment."""
+        for part in self.parts:
+            view = part.compact(view, host)
+        return view

@@ -1,0 +1,195 @@
+"""Everything that happened in one replay, raw. Figures are made of it later."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import msgspec
+
+from compactlab.sim.cache.place import Place
+from compactlab.sim.core.memory import Remembered
+from compactlab.sim.core.message import Message, Part, Usage
+from compactlab.sim.core.messages import Messages
+from compactlab.sim.models.model import Catalogue, built_in
+
+
+class SideCall(msgspec.Struct, frozen=True):
+    """A request that the strategy itself caused.
+
+    Parameters
+    ----------
+    purpose
+        ``summary``, or what the strategy calls an extra turn: ``flush``.
+    model
+        Name of the model.
+    time
+        When it started, in seconds since 1970.
+    usage
+        Its tokens by billing class.
+    causes
+        Its fresh tokens by cause.
+    cycle
+        How often the session had been compacted before it.
+    heard
+        Tokens of its answer that the user was shown.
+    place
+        Where it stands among all requests.
+    faults
+        Of a summary: what tells that it is none, by the names of ``summarize.FAULTS``.
+    """
+
+    purpose: str
+    model: str
+    time: float
+    usage: Usage
+    causes: dict[str, int]
+    cycle: int = 0
+    heard: int = 0
+    place: Place = Place()
+    faults: tuple[str, ...] = ()
+
+
+class Outside(msgspec.Struct, frozen=True):
+    """What was put somewhere else than into the prompt since the step before.
+
+    Parameters
+    ----------
+    notes
+        What the agent has put down in its memory.
+    stored
+        What can be fetched, by the handle of the part that stands in its place.
+    """
+
+    notes: tuple[Remembered, ...] = ()
+    stored: tuple[tuple[str, str], ...] = ()
+
+
+NOWHERE = Outside()
+
+
+class Step(msgspec.Struct, frozen=True):
+    """One call of a replay.
+
+    Parameters
+    ----------
+    answer
+        Id of the assistant message that answers it: the script's, or one born in the replay.
+    model
+        Name of the model.
+    time
+        When the request started, in seconds since 1970.
+    system
+        The system blocks of the prompt.
+    shared
+        How many leading messages the prompt shares with the prompt before.
+    added
+        The messages of the prompt after those.
+    log
+        All that had been said before this call, script and born messages alike.
+    usage
+        Tokens by billing class.
+    causes
+        Fresh tokens by cause.
+    rewrite
+        Whether the prompt is not the last prompt plus what is new, because of the strategy.
+    compaction
+        Whether content of a message that had been sent is gone or shortened by it.
+    overflow
+        Whether the prompt is larger than the window.
+    side
+        The side calls since the step before.
+    cycle
+        How often the session had been compacted before it.
+    place
+        Where it stands among all requests.
+    born
+        Messages that came to the log since the step before and are not in the script.
+    outside
+        What was put somewhere else since the step before.
+    rework
+        Why it is not a call of the script, in the closed loop, see
+        :mod:`compactlab.sim.replay.recovery`; "" for a call of the script.
+    unmet
+        Ids of the facts that it needed, and that the agent had to do without.
+    """
+
+    answer: str
+    model: str
+    time: float
+    system: tuple[Part, ...]
+    shared: int
+    added: Messages
+    log: Messages
+    usage: Usage
+    causes: dict[str, int]
+    rewrite: bool = False
+    compaction: bool = False
+    overflow: bool = False
+    side: tuple[SideCall, ...] = ()
+    cycle: int = 0
+    place: Place = Place()
+    born: tuple[Message, ...] = ()
+    outside: Outside = NOWHERE
+    rework: str = ""
+    unmet: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Header:
+    """What a trace is of.
+
+    Parameters
+    ----------
+    conversation, digest
+        Id and digest of the conversation.
+    strategy, summarizer
+        Their specs.
+    model
+        The model's name, or ``recorded``.
+    window
+        The window that the run was narrowed to; 0 if it was not.
+    seed
+        The experiment's seed.
+    flushes
+        Whether the strategy promises a flush of memory before each compaction.
+    """
+
+    conversation: str
+    digest: str
+    strategy: str
+    summarizer: str
+    model: str
+    window: int
+    seed: int
+    flushes: bool = False
+
+
+@dataclass
+class Trace:
+    """A header and the steps of one replay.
+
+    Parameters
+    ----------
+    header
+        What it is of.
+    steps
+        Its calls in order. Of each prompt a step holds only what it does not share with the one
+        before, so a trace grows with what happened.
+    catalogue
+        The models that its steps name; by other figures, the same steps cost something else.
+    """
+
+    header: Header
+    steps: list[Step] = field(default_factory=list)
+    catalogue: Catalogue = field(default_factory=built_in, repr=False)
+
+    def prompts(self) -> Iterator[Messages]:
+        """The messages of every prompt, put together again step by step."""
+        prompt = Messages()
+        for step in self.steps:
+            if step.shared == len(prompt):
+                prompt = prompt.append(*step.added)
+            else:
+                prompt = prompt[: step.shared].append(*step.added) if step.shared else step.added
+            yield prompt

@@ -1,0 +1,476 @@
+"""Microsoft's Agent Framework: groups of messages that are left out or told in a line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
+
+from compactlab.sim.core.message import Message, Part, Source, Weight, remembered
+from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.view import View
+from compactlab.sim.replay.host import Host
+from compactlab.sim.replay.strategy import Strategy
+
+# Groups of messages that stay or go together: Microsoft's Agent Framework.
+
+Kind = Literal["system", "user", "assistant_text", "tool_call"]
+SYSTEM = "system"
+TOLD = "tool_summary"
+"""The origin of a message that tells the results of a group."""
+
+
+@dataclass
+class Group:
+    """Messages that stay or go together.
+
+    Parameters
+    ----------
+    kind
+        What they are.
+    messages
+        The messages, in their order; not always next to each other.
+    """
+
+    kind: Kind
+    messages: list[Message]
+
+
+def groups_of(messages: Sequence[Message]) -> list[Group]:
+    """Group a history, as ``group_messages`` (agent-framework-core 1.23.0).
+
+    A group is a message; or a call with the thinking around it and the results behind it. A
+    result that comes later joins the group of its call, if there is just one such call.
+    """
+    messages = list(messages)  # each is looked at several times
+    spans: list[tuple[Kind, int, int]] = []
+    start = 0
+    while start < len(messages):
+        kind, stop = _span(messages, start)
+        spans.append((kind, start, stop))
+        start = stop
+    home = [n for n, (_, begin, end) in enumerate(spans) for _ in range(begin, end)]
+    root = list(range(len(spans)))
+    for call, result in _pairs(messages):
+        one, other = _root(root, home[call]), _root(root, home[result])
+        if home[call] < home[result]:
+            root[max(one, other)] = min(one, other)
+    found: dict[int, Group] = {}
+    for number, (kind, begin, end) in enumerate(spans):
+        group = found.setdefault(_root(root, number), Group(kind, []))
+        group.messages += messages[begin:end]
+    return list(found.values())
+
+
+def _root(root: list[int], number: int) -> int:
+    while root[number] != number:
+        number = root[number]
+    return number
+
+
+def _span(messages: Sequence[Message], start: int) -> tuple[Kind, int]:
+    """What begins at an index, and where it ends."""
+    message = messages[start]
+    if message.role == "user":
+        return ("system" if message.origin == SYSTEM else "user"), start + 1
+    if message.role == "tool":
+        return "tool_call", _past(messages, start, "tool")
+    call = start
+    while call < len(messages) and _thinks(messages[call]):
+        call += 1
+    if call < len(messages) and _calls(messages[call]):
+        stop = call + 1
+        while stop < len(messages) and _thinks(messages[stop]):
+            stop += 1
+        return "tool_call", _past(messages, stop, "tool")
+    return "assistant_text", start + 1
+
+
+def _past(messages: Sequence[Message], index: int, role: str) -> int:
+    while index < len(messages) and messages[index].role == role:
+        index += 1
+    return index
+
+
+def _thinks(message: Message) -> bool:
+    """Whether an assistant's message is nothing but thinking."""
+    parts = message.parts
+    return message.role == "assistant" and bool(parts) and all(p.type == "thinking" for p in parts)
+
+
+def _calls(message: Message) -> bool:
+    return message.role == "assistant" and any(p.type == "tool_call" for p in message.parts)
+
+
+def _pairs(messages: Sequence[Message]) -> list[tuple[int, int]]:
+    """Places of calls and of their results, where there is no doubt."""
+    waiting: dict[str, list[int]] = {}
+    pairs = []
+    for index, message in enumerate(messages):
+        for part in message.parts if message.role != "user" else ():
+            if not part.call_id:
+                continue
+            if part.type == "tool_call" and message.role == "assistant":
+                waiting.setdefault(part.call_id, []).append(index)
+            elif part.type == "tool_result" and len(waiting.get(part.call_id, ())) == 1:
+                pairs.append((waiting[part.call_id].pop(), index))
+    return pairs
+
+
+@remembered
+def serialised(message: Message) -> int:
+    """Count a message: a quarter of what it is as JSON, rounded down; 1 at least."""
+    told = message.origin == TOLD
+    parts = (_joined(message.parts),) if told else message.parts
+    chars = _FRAME + _quoted(message.role) + _quoted(message.id)
+    chars += sum(map(_chars, parts)) + len(", ") * max(len(parts) - 1, 0)
+    return max(1, (chars + 4 * sum(part.size for part in message.parts)) // 4)
+
+
+def _joined(parts: Sequence[Part]) -> Part:
+    return Part("text", "".join(part.text for part in parts), "synthetic", ())
+
+
+# Whole messages are not written: what stands around their texts is always as long.
+_FRAME = len('{"contents": [], "message_id": , "role": }')
+_TEXT = len('{"additional_properties": {}, "text": , "type": "text"}')
+_AROUND = {
+    "thinking": len('{"additional_properties": {}, "text": , "type": "text_reasoning"}'),
+    "tool_result": len(
+        '{"additional_properties": {}, "call_id": , "result": , "type": "function_result"}'
+    ),
+    "tool_call": len(
+        '{"additional_properties": {}, "arguments": , "call_id": , "hosted": false, "name": , '
+        '"type": "function_call"}'
+    ),
+}
+_quote = json.JSONEncoder(ensure_ascii=False).encode
+
+
+def _quoted(text: str) -> int:
+    return len(_quote(text))
+
+
+def _chars(part: Part) -> int:
+    chars = _AROUND.get(part.type, _TEXT) + _quoted(part.text)
+    if part.type in ("tool_call", "tool_result"):
+        chars += _quoted(part.call_id)
+    return chars + _quoted(part.name) if part.type == "tool_call" else chars
+
+
+def total(groups: Sequence[Group], weight: Weight) -> int:
+    """What groups weigh together."""
+    return sum(weight(message) for group in groups for message in group.messages)
+
+
+def one(message: Message) -> int:
+    """Weigh a message by that it is one."""
+    return 1
+
+
+def calls_tool(message: Message) -> int:
+    """Weigh a message by whether it is part of a tool's use."""
+    return int(message.role == "tool" or _calls(message))
+
+
+# What Microsoft's Agent Framework does to groups of messages: leave out, or tell in a line.
+
+TOLD_ID = "tool_summary_group_"
+PREFIX, SUFFIX, TRUNCATED, MOST = "[Tool results: ", "]", "... [truncated]", 4096
+
+
+def truncate(
+    groups: list[Group],
+    max_n: int,
+    compact_to: int,
+    weight: Weight,
+    *,
+    preserve_system: bool = True,
+    preserve_first_user_group: bool = False,
+) -> list[Group]:
+    """Leave out the oldest groups, as ``TruncationStrategy``.
+
+    The newest group stays whatever it weighs, and so do the system's.
+
+    Parameters
+    ----------
+    groups
+        The history.
+    max_n
+        Above which weight it acts.
+    compact_to
+        Down to which weight.
+    weight
+        Weighs a message.
+    preserve_system, preserve_first_user_group
+        What else stays.
+    """
+    left = total(groups, weight)
+    if left <= max_n:
+        return groups
+    safe = {id(group) for group in groups if preserve_system and group.kind == "system"}
+    if preserve_first_user_group:
+        safe |= {id(group) for group in [g for g in groups if g.kind == "user"][:1]}
+    newest = [group for group in groups if group.kind != "system"] or groups
+    safe |= {id(group) for group in newest[-1:]}
+    kept = []
+    for group in groups:
+        if left > compact_to and id(group) not in safe:
+            left -= total([group], weight)
+        else:
+            kept.append(group)
+    return kept
+
+
+def slide_groups(
+    groups: list[Group], keep_last_groups: int, *, preserve_system: bool = True
+) -> list[Group]:
+    """Keep the newest groups, as ``SlidingWindowStrategy``; those of the system do not count."""
+    newest = {id(g) for g in [g for g in groups if g.kind != "system"][-keep_last_groups:]}
+    return [g for g in groups if id(g) in newest or (preserve_system and g.kind == "system")]
+
+
+def old_tool_groups(groups: list[Group], keep: int) -> list[Group]:
+    """The groups of tool calls but for the newest."""
+    calls = [group for group in groups if group.kind == "tool_call"]
+    return calls[: max(len(calls) - keep, 0)]
+
+
+def leave_out_tool_groups(groups: list[Group], keep: int) -> list[Group]:
+    """Leave out old groups of tool calls, as ``SelectiveToolCallCompactionStrategy``."""
+    old = set(map(id, old_tool_groups(groups, keep)))
+    return [group for group in groups if id(group) not in old]
+
+
+def tell_tool_groups(groups: list[Group], keep: int) -> list[Group]:
+    """Tell the results of old groups in one message each, as ``ToolResultCompactionStrategy``."""
+    old = set(map(id, old_tool_groups(groups, keep)))
+    return [
+        Group("assistant_text", [_told(group)]) if id(group) in old else group for group in groups
+    ]
+
+
+def context_window(
+    groups: list[Group],
+    budget: int,
+    tool_eviction_threshold: float,
+    truncation_threshold: float,
+    keep: int,
+    *,
+    preserve_first_user_group: bool = False,
+) -> list[Group]:
+    """Tell old tool groups, then leave out, as ``ContextWindowCompactionStrategy``.
+
+    Parameters
+    ----------
+    groups
+        The history.
+    budget
+        Tokens of the window without the answer.
+    tool_eviction_threshold, truncation_threshold
+        Shares of it above which the one and the other is done.
+    keep
+        How many tool groups stay as they are.
+    preserve_first_user_group
+        Whether the first message of the user is never left out.
+    """
+    evict, cut = int(budget * tool_eviction_threshold), int(budget * truncation_threshold)
+    if total(groups, serialised) > evict:
+        groups = tell_tool_groups(groups, keep)
+    return truncate(
+        groups, cut, evict, serialised, preserve_first_user_group=preserve_first_user_group
+    )
+
+
+def in_order(groups: Sequence[Group], messages: Sequence[Message]) -> list[Message]:
+    """The messages of groups in the order of a history; what tells a group stands where it began.
+
+    A group whose result came late has others between its messages.
+    """
+    place = {message.id: n for n, message in enumerate(messages)}
+    place |= {TOLD_ID + id: n for id, n in place.items() if TOLD_ID + id not in place}
+    kept = [message for group in groups for message in group.messages]
+    return sorted(kept, key=lambda message: place[message.id])
+
+
+def _told(group: Group) -> Message:
+    first = group.messages[0]
+    parts = tuple(_fitting(list(_pieces(group))))
+    return Message(TOLD_ID + first.id, "assistant", parts, first.time, origin=TOLD)
+
+
+def _pieces(group: Group) -> Iterator[Part]:
+    """The results, each behind the name of its tool; what is ours between them."""
+    calls = [p for m in group.messages for p in m.parts if p.type == "tool_call" and p.call_id]
+    names = {part.call_id: part.name for part in calls if part.name}
+    results = [
+        (message, place, part)
+        for message in group.messages
+        for place, part in enumerate(message.parts)
+        if part.type == "tool_result"
+    ]
+    if not results:
+        yield _ours("no results")
+    for number, (message, place, part) in enumerate(results):
+        name = names.get(part.call_id, "")
+        text = part.text.rstrip() if name else part.text.strip()
+        label = (f"{name}: " if text else f"{name}:") if name else ""
+        yield _ours(("; " if number else "") + label)
+        start = 0 if name else len(part.text) - len(part.text.lstrip())
+        if text:
+            yield _piece(part, message, place, start, text)
+
+
+def _fitting(pieces: list[Part]) -> Iterator[Part]:
+    """The pieces between brackets, cut off where they are too long."""
+    yield _ours(PREFIX)
+    size = sum(len(piece.text) for piece in pieces)
+    room = MOST - len(PREFIX) - len(SUFFIX)
+    if size <= room:
+        yield from pieces
+    else:
+        yield from _stripped(pieces, room - len(TRUNCATED))
+        yield _ours(TRUNCATED)
+    yield _ours(SUFFIX)
+
+
+def _stripped(pieces: Sequence[Part], room: int) -> list[Part]:
+    kept: list[Part] = []
+    for piece in pieces:
+        kept.append(_shorter(piece, piece.text[:room]))
+        room -= len(kept[-1].text)
+    while kept and not kept[-1].text.rstrip():
+        kept.pop()
+    return [*kept[:-1], _shorter(kept[-1], kept[-1].text.rstrip())] if kept else []
+
+
+def _shorter(piece: Part, text: str) -> Part:
+    if text == piece.text or not piece.sources:
+        return Part("text", text, piece.kind, piece.sources)
+    (source,) = piece.sources[:1]
+    end = source.start + len(text)
+    return Part("text", text, "truncated", (Source(source.id, source.part, source.start, end),))
+
+
+def _ours(text: str) -> Part:
+    return Part("text", text, "synthetic", ())
+
+
+def _piece(part: Part, message: Message, place: int, start: int, text: str) -> Part:
+    if text == part.text:
+        return Part("text", text, part.kind, part.sources)
+    return Part("text", text, "truncated", (Source(message.id, place, start, start + len(text)),))
+
+
+# Leave out or tell whole groups of messages: Microsoft's Agent Framework.
+
+_WORDS = {"last user message": "a turn may have more than fits; agent-framework-core 1.23.0"}
+_SIZE = {"size": "what tells a tiny result is longer than it; agent-framework-core 1.23.0"}
+_BREAKS = {
+    "context_window": _WORDS | _SIZE,
+    "truncation": _WORDS,
+    "sliding_window": _WORDS,
+    "tool_result": _SIZE,
+    "selective_tool_call": {},
+}
+
+
+@dataclass(frozen=True)
+class ToolGroups(Strategy):
+    """Leave out whole groups: a message, or a call with its results; or tell old results in one.
+
+    After the compaction strategies of agent-framework-core 1.23.0, which mark messages as left
+    out in the session, exactly but for where tokens come from: they are its estimate, a quarter
+    of each message's JSON, and the system prompt, which stands outside of the history here, is not
+    in it. Its summarising strategy and its composition under a budget are not built.
+
+    Parameters
+    ----------
+    strategy
+        ``context_window``: tell old tool groups in a message each when the tokens exceed
+        ``tool_eviction_threshold``, then leave out the oldest groups if they still exceed
+        ``truncation_threshold``. ``truncation``, by messages; ``sliding_window``;
+        ``selective_tool_call``: leave out old tool groups; ``tool_result``: tell them.
+    keep_last_tool_call_groups
+        How many of the newest tool groups stay as they are.
+    tool_eviction_threshold, truncation_threshold
+        Shares of the window without the answer's maximum.
+    max_output_tokens
+        Tokens of the window kept for the answer.
+    max_n, compact_to
+        For ``truncation``: above how many messages it acts, and down to how many.
+    keep_last_groups
+        For ``sliding_window``: how many groups.
+    preserve_first_user_group
+        Whether the first message of the user is never left out by truncation.
+    """
+
+    strategy: Literal[
+        "context_window", "truncation", "sliding_window", "selective_tool_call", "tool_result"
+    ] = "context_window"
+    keep_last_tool_call_groups: int = 4
+    tool_eviction_threshold: float = 0.5
+    truncation_threshold: float = 0.8
+    max_output_tokens: int = 16_384
+    max_n: int = 100
+    compact_to: int = 50
+    keep_last_groups: int = 40
+    preserve_first_user_group: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("keep_last_tool_call_groups", "max_output_tokens"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} must be at least 0, not {getattr(self, name)}")
+        for name in ("max_n", "compact_to", "keep_last_groups"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
+        if self.compact_to > self.max_n:
+            raise ValueError(f"compact_to must be at most max_n, not {self.compact_to}")
+        if not 0 < self.tool_eviction_threshold <= self.truncation_threshold <= 1:
+            raise ValueError(
+                "tool_eviction_threshold must be above 0 and at most truncation_threshold, and "
+                f"that at most 1, not {self.tool_eviction_threshold}"
+            )
+
+    @property
+    def breaks(self) -> Mapping[str, str]:  # type: ignore[override]
+        """What is left out may be the last words of the user; what is told may be longer."""
+        return MappingProxyType(_BREAKS[self.strategy])
+
+    def compact(self, view: View, host: Host) -> View:
+        """Leave out or tell, if it is time."""
+        messages = view.messages
+        if not self._is_due(messages, host):
+            return view
+        return view.with_messages(in_order(self._made(groups_of(messages), host), messages))
+
+    def _is_due(self, messages: Messages, host: Host) -> bool:
+        """Whether there can be anything to do; so that nothing is grouped in vain."""
+        if self.strategy == "context_window":
+            return messages.total(serialised) > self._budget(host) * self.tool_eviction_threshold
+        if self.strategy == "truncation":
+            return len(messages) > self.max_n
+        if self.strategy == "sliding_window":
+            return len(messages) > self.keep_last_groups
+        return messages.total(calls_tool) > self.keep_last_tool_call_groups
+
+    def _made(self, groups: list[Group], host: Host) -> list[Group]:
+        keep, first = self.keep_last_tool_call_groups, self.preserve_first_user_group
+        if self.strategy == "truncation":
+            limits = self.max_n, self.compact_to
+            return truncate(groups, *limits, one, preserve_first_user_group=first)
+        if self.strategy == "sliding_window":
+            return slide_groups(groups, self.keep_last_groups)
+        if self.strategy == "selective_tool_call":
+            return leave_out_tool_groups(groups, keep)
+        if self.strategy == "tool_result":
+            return tell_tool_groups(groups, keep)
+        shares = self.tool_eviction_threshold, self.truncation_threshold
+        return context_window(
+            groups, self._budget(host), *shares, keep, preserve_first_user_group=first
+        )
+
+    def _budget(self, host: Host) -> int:
+        return max(1, host.window - self.max_output_tokens)

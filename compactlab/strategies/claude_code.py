@@ -1,0 +1,316 @@
+"""Claude Code: near the limit, the whole conversation gives way to a summary."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import msgspec
+
+from compactlab.sim.core.message import Message, Part, Source, frame
+from compactlab.sim.core.view import Phase, View
+from compactlab.sim.replay.host import Host
+from compactlab.sim.replay.strategy import Strategy
+from compactlab.sim.replay.summarize import SummaryRequest
+from compactlab.strategies.mechanisms.agent import Agent
+from compactlab.strategies.mechanisms.estimate import at_most, known_tokens
+from compactlab.strategies.mechanisms.handover import (
+    INSTRUCTIONS,
+    fitting,
+    split_previous,
+    summary_message,
+)
+from compactlab.strategies.mechanisms.stub import older_outputs, with_erased
+
+# What a log knows of the files that an agent has read and changed.
+#
+# Nothing is ever opened: a file is what the tools' arguments and results said of it.
+
+# The tools of Claude Code, pi, OpenCode and Gemini CLI, without case and without "file".
+READS = frozenset({"read", "view", "open"})
+WRITES = frozenset({"write", "create"})
+EDITS = frozenset({"edit", "multiedit", "replace", "strreplace", "update"})
+_PATHS = ("path", "file_path", "filePath", "absolute_path", "filename")
+_CONTENTS = ("content", "contents", "text", "file_text")
+_OLD = ("old_string", "oldText", "oldString", "old")
+_NEW = ("new_string", "newText", "newString", "new")
+_PIECE = ("offset", "limit", "start_line", "end_line")
+
+# Claude Code numbers the lines of what it reads; an edit's texts have no numbers.
+_NUMBERED = re.compile(r"^ *\d+(?:→|\t)", re.MULTILINE)
+
+
+@dataclass
+class KnownFile:
+    """A file, as far as the log knows it.
+
+    Parameters
+    ----------
+    path
+        As the agent wrote it.
+    text
+        What was last read or written of it, with later edits put in where their old text stands.
+    sources
+        The messages that this comes from.
+    touched, modified
+        Place in the log at which it was last read or changed, and last changed; -1 for never.
+    whole
+        Whether the text was read or written without being a piece.
+    """
+
+    path: str
+    text: str = ""
+    sources: tuple[Source, ...] = ()
+    touched: int = -1
+    modified: int = -1
+    whole: bool = False
+
+
+@dataclass
+class _Shelf:
+    """All files that are known so far, and the calls whose results are still to come."""
+
+    files: dict[str, KnownFile] = field(default_factory=dict)
+    calls: dict[str, tuple[Message, Part, dict[str, Any]]] = field(default_factory=dict)
+
+    def call(self, message: Message, part: Part) -> None:
+        arguments = _arguments(part)
+        if _first(arguments, _PATHS):
+            self.calls[part.call_id] = message, part, arguments
+
+    def result(self, place: int, message: Message, index: int) -> None:
+        part = message.parts[index]
+        if part.is_error or part.call_id not in self.calls:
+            return
+        caller, call, arguments = self.calls.pop(part.call_id)
+        tool = re.sub(r"file|[_\W]", "", call.name.lower())
+        path = _first(arguments, _PATHS)
+        known = self.files.setdefault(path, KnownFile(path))
+        if tool in READS:
+            whole = not any(arguments.get(name) for name in _PIECE)
+            self._learn(known, _NUMBERED.sub("", part.text), (Source(message.id, index),), whole)
+        elif tool in WRITES:
+            self._learn(known, _first(arguments, _CONTENTS), (Source(caller.id),), whole=True)
+            known.modified = place
+        elif tool in EDITS:
+            _edit(known, arguments, caller)
+            known.modified = place
+        else:
+            return
+        known.touched = place
+
+    @staticmethod
+    def _learn(known: KnownFile, text: str, sources: tuple[Source, ...], whole: bool) -> None:
+        # A piece says less than the whole file that was read before it.
+        if text and (whole or not known.whole):
+            known.text, known.sources, known.whole = text, sources, whole
+
+
+def known_files(log: Iterable[Message]) -> list[KnownFile]:
+    """The files of a log, the most recently modified first, then those that were only read.
+
+    A file that was only read in a session was changed before all that were changed in it.
+    """
+    shelf = _Shelf()
+    for place, message in enumerate(log):
+        for index, part in enumerate(message.parts):
+            if part.type == "tool_call":
+                shelf.call(message, part)
+            elif part.type == "tool_result":
+                shelf.result(place, message, index)
+    known = [each for each in shelf.files.values() if each.touched >= 0]
+    return sorted(known, key=lambda each: (each.modified, each.touched), reverse=True)
+
+
+def attached(
+    log: Iterable[Message], count: Callable[[str], int], files: int, file_tokens: int
+) -> list[Part]:
+    """The most recently modified files as a client attaches them anew after a compaction.
+
+    Parameters
+    ----------
+    log
+        All that has been said.
+    count
+        Counts tokens.
+    files
+        How many, at most.
+    file_tokens
+        Tokens above which a file's path alone is told.
+    """
+    parts = []
+    for known in [each for each in known_files(log) if each.text][:files]:
+        if count(known.text) <= file_tokens:
+            parts.append(frame(f"{known.path} as it is now:\n"))
+            parts.append(Part("text", known.text, "recovered", known.sources, handle=known.path))
+        else:
+            told = f"{known.path} was in use; read it again if need be."
+            parts.append(Part("text", told, "stub", known.sources, handle=known.path))
+    return parts
+
+
+def _edit(known: KnownFile, arguments: dict[str, Any], caller: Message) -> None:
+    changed = False
+    for edit in _edits(arguments):
+        old, new = _first(edit, _OLD), _first(edit, _NEW)
+        if old and old in known.text:
+            known.text = known.text.replace(old, new, -1 if edit.get("replace_all") else 1)
+            changed = True
+    if changed:
+        known.sources = (*known.sources, Source(caller.id))
+
+
+def _edits(arguments: dict[str, Any]) -> Iterator[Mapping[str, Any]]:
+    yield arguments
+    several = arguments.get("edits")
+    if isinstance(several, list):
+        yield from (edit for edit in several if isinstance(edit, dict))
+
+
+def _arguments(part: Part) -> dict[str, Any]:
+    try:
+        found = msgspec.json.decode(part.text)
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _first(arguments: Mapping[str, Any], names: Iterable[str]) -> str:
+    """The first of some arguments that is a text."""
+    return next((v for v in map(arguments.get, names) if isinstance(v, str) and v), "")
+
+
+# Near the limit, the whole conversation gives way to a summary: as Claude Code compacts.
+
+# After so many attempts in a row that did not help it gives up for the rest of the session.
+ATTEMPTS = 3
+
+
+@dataclass(frozen=True)
+class FullSummary(Strategy):
+    """Summarise everything when the window is nearly full, and attach files anew.
+
+    After Claude Code's auto-compaction, as its documentation and the community describe it (2026;
+    the program is closed): it is time at the effective window, which is the window less what a
+    summary may take, less a buffer. The request rides on the live prompt. What follows the system
+    prompt then is the summary, as a message of the user, and the files that were modified last:
+    what the log knows of them stands in for reading them from the disk. Not even the last words
+    of the user stay as they are.
+
+    Simplified: rules, memory, plan and skills, which are read again too, are not in a log; in a
+    narrowed window what is reserved is a quarter of it at most; what would not be smaller than
+    before is not kept.
+
+    Parameters
+    ----------
+    buffer_tokens
+        Tokens of the effective window that stay free.
+    summary_tokens
+        Tokens that a summary may have, and that are kept free for it; a model that writes less
+        has less.
+    files
+        How many files are attached, at most.
+    file_tokens
+        Tokens of a file, above which its path alone is told.
+    clear_first
+        Whether old tool outputs are cleared before anything is summarised, which may be enough.
+    keep_outputs
+        How many of the newest tool outputs such a clearing leaves.
+    """
+
+    buffer_tokens: int = 13_000
+    summary_tokens: int = 20_000
+    files: int = 5
+    file_tokens: int = 5000
+    clear_first: bool = False
+    keep_outputs: int = 5
+    phases = frozenset({Phase.BEFORE_CALL, Phase.ON_OVERFLOW})
+
+    breaks = MappingProxyType(
+        {"last user message": "everything is summarised, what was just said too; Claude Code 2.1"}
+    )
+
+    def __post_init__(self) -> None:
+        for name in ("buffer_tokens", "files", "file_tokens", "keep_outputs"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} must be at least 0, not {getattr(self, name)}")
+        if self.summary_tokens < 1:
+            raise ValueError(f"summary_tokens must be at least 1, not {self.summary_tokens}")
+
+    def compact(self, view: View, host: Host) -> View:
+        """Replace everything, if it is time."""
+        overflow = host.phase is Phase.ON_OVERFLOW
+        if not overflow and known_tokens(view, host) < self.limit(host):
+            return view
+        if self.clear_first:
+            old = older_outputs(view.messages, self.keep_outputs)
+            cleared = view.with_messages(with_erased(view.messages, old))
+            # The stubs of tiny outputs are larger than these.
+            if (tokens := host.count(cleared)) < host.count(view):
+                view = cleared
+                if tokens < self.limit(host):
+                    return view
+        if host.notes.get("failed", 0) >= ATTEMPTS or not view.messages:
+            return view
+        after = self._summarised(view, host)
+        helped = after is not None and host.count(after) < host.count(view)
+        host.notes["failed"] = 0 if helped else host.notes.get("failed", 0) + 1
+        return after if after is not None and helped else view
+
+    def limit(self, host: Host) -> int:
+        """Tokens at which it is time."""
+        reserve = at_most(self._output(host), host) + at_most(self.buffer_tokens, host)
+        return host.window - reserve
+
+    def _output(self, host: Host) -> int:
+        return min(self.summary_tokens, host.model.max_output or self.summary_tokens)
+
+    def _summarised(self, view: View, host: Host) -> View | None:
+        """What takes the place of everything; None if the summariser says nothing."""
+        asked = fitting(view, host, INSTRUCTIONS)
+        previous, told = split_previous(asked.messages)
+        summary = host.summarize(
+            asked,
+            SummaryRequest(tuple(told), self._output(host), previous, INSTRUCTIONS, rides="live"),
+        )
+        if not summary:
+            return None
+        first = summary_message(host, summary)
+        return view.with_messages([first, *self._attachments(first, host)])
+
+    def _attachments(self, first: Message, host: Host) -> list[Message]:
+        parts: list[Part] = attached(host.log, host.count, self.files, self.file_tokens)
+        if not parts:
+            return []
+        return [Message(f"{first.id}/files", "user", tuple(parts), host.now, meta=True)]
+
+
+# Claude Code.
+
+
+@dataclass(frozen=True)
+class ClaudeCode(Agent):
+    """Claude Code: the whole conversation becomes one summary, and files are read again.
+
+    After its documentation and what its users found out (see ``full_summary``), 2026; its source
+    is not public, so nothing is exact. Left out: the clearing of old outputs inside of the cached
+    prefix, which only the provider can do; memory files, plans and skills that are attached again;
+    ``/compact`` by hand.
+
+    Parameters
+    ----------
+    clear_first
+        Whether old outputs are cleared before anything is summarised.
+    files
+        Files that are read again after a compaction, at most.
+    """
+
+    clear_first: bool = True
+    files: int = 5
+
+    def steps(self) -> tuple[Strategy, ...]:
+        """One strategy."""
+        return (FullSummary(clear_first=self.clear_first, files=self.files),)

@@ -1,0 +1,111 @@
+"""A checkpoint for every so many turns of an agent: the LLM summary of The Complexity Trap."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from compactlab.sim.core.message import Message, Part
+from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.view import View
+from compactlab.sim.replay.host import Host
+from compactlab.sim.replay.strategy import Strategy
+from compactlab.sim.replay.summarize import SummaryRequest
+from compactlab.strategies.mechanisms.cut import after_results, parted, starts_turn
+from compactlab.strategies.mechanisms.handover import (
+    INSTRUCTIONS,
+    is_summary,
+    split_previous,
+    summary_message,
+)
+from compactlab.strategies.mechanisms.text import transcript
+
+# The original sets no limit; a model has its own.
+_MAX_TOKENS = 4096
+
+
+@dataclass(frozen=True)
+class TurnCheckpoints(Strategy):
+    """Behind the task, put a checkpoint in the place of the oldest turns, so many at a time.
+
+    ``SummarizeEveryNTurns`` of the SWE-agent behind the paper The Complexity Trap (2508.21433,
+    its repository at adfaa1a), which calls it LLM-Summary, with N = 21 and M = 10. A turn is an
+    answer that calls a tool, with its results. When ``every + keep`` turns stand there as they
+    were said, the first ``every`` become one message of the agent; so between ``keep`` and
+    ``every + keep - 1`` turns stay. What is summarised is sent as a request of its own: the task
+    or the checkpoint before, and those turns.
+
+    The original is configured to keep the newest checkpoint alone and keeps all of them, but for
+    the one request that a new one is made for. Here all stay at that request, too. Simplified in
+    that it has no turns of a person but the task; here they go with the turns around them.
+
+    Parameters
+    ----------
+    every
+        Turns that a checkpoint stands for.
+    keep
+        Turns that are never summarised, the newest.
+    pile
+        Whether earlier checkpoints stay before the new one, as they do in the original; else the
+        new one stands for them, too.
+    """
+
+    every: int = 21
+    keep: int = 10
+    pile: bool = True
+
+    breaks = MappingProxyType(
+        {
+            "last user message": "it pins the task alone; The Complexity Trap, adfaa1a",
+            "size": "a checkpoint may be longer than the little that it stands for; adfaa1a",
+        }
+    )
+
+    def __post_init__(self) -> None:
+        if self.every < 1:
+            raise ValueError(f"every must be at least 1, not {self.every}")
+        if self.keep < 0:
+            raise ValueError(f"keep must be at least 0, not {self.keep}")
+
+    def compact(self, view: View, host: Host) -> View:
+        """Write a checkpoint, if it is time."""
+        messages = view.messages
+        head = _behind_task(messages)
+        start = head
+        while start < len(messages) and is_summary(messages[start]):
+            start += 1
+        rest = messages[start:]
+        turns = rest.total(acts)
+        if turns < self.every + self.keep:
+            return view
+        last = rest.last_holding(acts, turns - self.every + 1) or 0
+        old, kept = parted(rest, after_results(rest, last + 1))
+        before = messages[max(start - 1, 0) : start]
+        parts = self._written(view, host, list(before), old)
+        lead = f"Checkpoint for the last {self.every} turns:\n"
+        checkpoint = summary_message(host, parts, "assistant", lead)
+        place = start if self.pile else head
+        return view.with_messages(messages.branch(place, [checkpoint, *kept]))
+
+    def _written(
+        self, view: View, host: Host, before: list[Message], old: Sequence[Message]
+    ) -> tuple[Part, ...]:
+        previous, _ = split_previous(Messages(before))
+        most = host.model.max_output or _MAX_TOKENS
+        written = transcript([*before, *old])
+        request = SummaryRequest(tuple(old), most, previous, INSTRUCTIONS, written, "fresh")
+        return host.summarize(view, request)
+
+
+def acts(message: Message) -> int:
+    """Weigh a message by whether it is an answer that calls a tool."""
+    if message.role != "assistant":
+        return 0
+    return int(any(part.type == "tool_call" for part in message.parts))
+
+
+def _behind_task(messages: Messages) -> int:
+    """Index behind the first message of a person; 0 if nobody has spoken."""
+    first = messages.last_holding(starts_turn, messages.total(starts_turn))
+    return 0 if first is None or not messages.total(starts_turn) else first + 1

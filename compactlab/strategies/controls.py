@@ -1,0 +1,191 @@
+"""Null strategies and other controls: keep all, keep none, chance, the oracle, as recorded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+
+from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.view import Phase, View
+from compactlab.sim.replay.host import Host, Recorded
+from compactlab.sim.replay.recording import compacted
+from compactlab.sim.replay.strategy import Strategy
+from compactlab.strategies.mechanisms.cut import current_turn, exchanges, tail, unasked
+
+# The null strategy at the dear end: everything is kept, whatever the window.
+
+
+@dataclass(frozen=True)
+class KeepAll(Strategy):
+    """Send everything that was ever said.
+
+    Forgets nothing and leaves the cached prefix alone; runs over the window, sooner or later.
+    """
+
+    def compact(self, view: View, host: Host) -> View:
+        """Leave it alone."""
+        return view
+
+
+# The null strategy at the cheap end: nothing is kept but the current turn.
+
+
+@dataclass(frozen=True)
+class KeepNone(Strategy):
+    """Send the current turn alone.
+
+    Whatever a table shows for this one is what an empty memory is worth.
+    """
+
+    def compact(self, view: View, host: Host) -> View:
+        """Cut before the last message that a person typed."""
+        return view.with_messages(tail(view.messages, current_turn(view.messages)))
+
+
+# The null strategy in the middle: chance decides what is kept.
+
+
+@dataclass(frozen=True)
+class RandomKeep(Strategy):
+    """Keep the current turn, and of what came before each exchange by the toss of a coin.
+
+    A strategy that keeps as much as this one and remembers no more has not chosen at all. Each
+    exchange is tossed for once, when its turn is over.
+
+    Parameters
+    ----------
+    share
+        Probability that an exchange is kept, 0 to 1.
+    """
+
+    share: float = 0.5
+    phases = frozenset({Phase.BEFORE_TURN})
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.share <= 1:
+            raise ValueError(f"share must be between 0 and 1, not {self.share}")
+
+    def compact(self, view: View, host: Host) -> View:
+        """Toss for what came before the current turn."""
+        messages, now = view.messages, current_turn(view.messages)
+        start = self._tossed(messages, host)
+        new = exchanges(messages[start:now])
+        if start and any(exchange[0].role == "tool" for exchange in new):
+            start, new = 0, exchanges(messages[:now])  # a late result: its call is further back
+        dropped = {
+            message.id
+            for exchange in new
+            if host.rng(exchange[0].id).random() >= self.share
+            for message in exchange
+        }
+        left = (
+            [message for message in messages if message.id not in dropped] if dropped else messages
+        )
+        place = now - len(dropped)
+        host.notes["tossed"] = [place, left[place - 1].id if place else ""]
+        if any(message.role == "tool" for message in messages[now:]):
+            # A result that comes a turn late goes with its call, which may have gone long ago.
+            late = set(map(id, unasked(left))) & set(map(id, messages[now:]))
+            left = [message for message in left if id(message) not in late]
+        return view.with_messages(left)
+
+    @staticmethod
+    def _tossed(messages: Messages, host: Host) -> int:
+        """How many messages in front have been tossed for, and kept: tossing again is the same."""
+        place, id = host.notes.get("tossed", (0, ""))
+        stands = 0 < place <= len(messages) and messages[place - 1].id == id
+        return place if stands else 0
+
+
+# The control that cannot be beaten: it knows what will be needed.
+
+
+@dataclass(frozen=True)
+class Oracle(Strategy):
+    """Keep the current turn, and of what came before only what a later call will need.
+
+    What is needed stands in ``host.needs``: the words that recorded actions use, and the places
+    where the facts are stated that calls are labelled to use. Of a word that stands in several
+    places the newest is kept, with its whole exchange; and a message of the user in front, as
+    providers demand. No real agent can do this: it shows how small a context could be that forgets
+    nothing, and what a strategy loses against that. It is no bound on cost: it rewrites the prompt
+    whenever something has been used for the last time.
+
+    When the prompt is too large, only the words of the user and the newest exchange of the
+    current turn are kept for their own sake.
+    """
+
+    phases = frozenset({Phase.BEFORE_TURN, Phase.ON_OVERFLOW})
+    sees_future = True
+
+    def compact(self, view: View, host: Host) -> View:
+        """Drop what will not be needed."""
+        messages, needs = view.messages, host.needs
+        kept = _current(messages, overflow=host.phase is Phase.ON_OVERFLOW)
+        covered = needs.held_by(view.system)
+        for message in messages:
+            if id(message) in kept:
+                covered |= needs.held_in(message)
+        for exchange in reversed(exchanges(messages)):
+            held = reduce(or_, map(needs.held_in, exchange))
+            if held & ~covered or not kept.isdisjoint(map(id, exchange)):
+                kept.update(map(id, exchange))
+                covered |= held
+        _begin_with_the_user(messages, kept)
+        return view.with_messages([message for message in messages if id(message) in kept])
+
+
+def _current(messages: Messages, *, overflow: bool) -> set[int]:
+    """What is kept for its own sake, by identity."""
+    now = current_turn(messages)
+    if not overflow:
+        return set(map(id, messages[now:]))
+    newest = len(messages) - 1
+    while newest > now and messages[newest].role != "assistant":
+        newest -= 1
+    return set(map(id, (*messages[now : now + 1], *messages[newest:])))
+
+
+def _begin_with_the_user(messages: Messages, kept: set[int]) -> None:
+    """Keep the message of the user before the first one that is kept, if that is none."""
+    before = None
+    for message in messages:
+        if id(message) in kept:
+            if message.role != "user" and before is not None:
+                kept.add(id(before))
+            return
+        if message.role == "user":
+            before = message
+
+
+# Play back what the recorded agent sent.
+
+
+@dataclass(frozen=True)
+class AsRecorded(Strategy):
+    """Compact where the recording says that its agent did, to what it says was left.
+
+    The row "what you actually ran". On conversations that were made up it keeps everything.
+    """
+
+    def compact(self, view: View, host: Host) -> View:
+        """Repeat the recorded compactions that are new since the last call."""
+        done = host.notes.get("done", 0)
+        for recorded in host.recorded[done:]:
+            view = view.with_messages(_repeat(view.messages, recorded, host.log))
+        host.notes["done"] = len(host.recorded)
+        return view
+
+
+def _repeat(messages: Messages, recorded: Recorded, log: Messages) -> Messages:
+    """Compact what stood there when the recorded agent did; what came after it stays."""
+    later: set[str] = set()
+    for message in reversed(log):
+        if message.id == recorded.last:
+            break
+        later.add(message.id)
+    then = len(messages)
+    while then and messages[then - 1].id in later:
+        then -= 1
+    return compacted(messages[:then], recorded.compaction).append(*messages[then:])

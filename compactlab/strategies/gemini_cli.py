@@ -1,0 +1,359 @@
+"""Gemini CLI: the older part of the history is summarised, and the summary checked."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import msgspec
+
+from compactlab.sim.core.message import Message, Part, frame, remembered
+from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.tokens import utf16_length
+from compactlab.sim.core.view import View
+from compactlab.sim.replay.host import Host
+from compactlab.sim.replay.strategy import Strategy
+from compactlab.sim.replay.summarize import SummaryRequest
+from compactlab.strategies.mechanisms.agent import Agent
+from compactlab.strategies.mechanisms.cut import parted
+from compactlab.strategies.mechanisms.estimate import is_stale
+from compactlab.strategies.mechanisms.handover import (
+    INSTRUCTIONS,
+    split_previous,
+    summary_message,
+)
+from compactlab.strategies.mechanisms.text import without_middle
+
+# Where Gemini CLI cuts a history, and what it cuts out of large tool outputs before.
+
+# @google/gemini-cli-core 0.61.0: an output that does not fit keeps this many characters, a fifth
+# of them from its beginning; estimates count a quarter of a token for each character, 1.5 for one
+# that is not ASCII, and above so many characters a quarter for any.
+KEPT_CHARS = 40_000
+_HEAD = 0.2
+_ASCII, _OTHER, _LONG = 0.25, 1.5, 100_000
+_IMAGE = 3000
+_quote = json.JSONEncoder(ensure_ascii=False).encode
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def split_point(contents: Messages, fraction: float) -> int:
+    """Index of the oldest message to keep; as ``findCompressSplitPoint`` (0.61.0).
+
+    It is the first message of a user, no function's response among its parts, before which at
+    least that share of all characters stands, as JSON. Where there is none, everything goes if the
+    last message is the model's and calls no function; else the cut falls on the last such message.
+
+    Parameters
+    ----------
+    contents
+        The history.
+    fraction
+        Share of the characters that may go, between 0 and 1.
+
+    Returns
+    -------
+    int
+        The index; the length of the history if everything may go.
+
+    Raises
+    ------
+    ValueError
+        If the fraction is not between 0 and 1.
+    """
+    if fraction <= 0 or fraction >= 1:
+        raise ValueError("Fraction must be between 0 and 1")
+    target = contents.total(json_chars) * fraction
+    last = before = 0
+    for index, message in enumerate(contents):
+        if _is_plain(message):
+            if before >= target:
+                return index
+            last = index
+        before += json_chars(message)
+    if contents and contents[-1].role == "assistant" and not _has(contents[-1], "tool_call"):
+        return len(contents)
+    return last
+
+
+def _is_plain(message: Message) -> bool:
+    return message.role == "user" and not _has(message, "tool_result")
+
+
+def _has(message: Message, type: str) -> bool:
+    return any(part.type == type for part in message.parts)
+
+
+@remembered
+def json_chars(message: Message) -> int:
+    """Characters (UTF-16) of a message as the JSON of Gemini's API."""
+    role = message.origin or ("model" if message.role == "assistant" else "user")
+    parts = [_part_chars(part) for part in message.parts]
+    commas = max(len(parts) - 1, 0)
+    return len('{"role":,"parts":[]}') + _quoted(role) + sum(parts) + commas
+
+
+def _part_chars(part: Part) -> int:
+    id = len('"id":,') + _quoted(part.call_id) if part.call_id else 0
+    if part.type == "tool_call":
+        around = len('{"functionCall":{"name":,"args":}}')
+        return around + id + _quoted(part.name) + utf16_length(part.text or "{}")
+    if part.type == "tool_result":
+        key = "error" if part.is_error else "output"
+        around = len('{"functionResponse":{"name":,"response":{"":}}}') + len(key)
+        return around + id + _quoted(part.name) + _quoted(part.text)
+    if part.type == "image":
+        return len('{"inlineData":{}}') + 4 * part.size
+    thought = len('"thought":true,') if part.type == "thinking" else 0
+    return len('{"text":}') + thought + _quoted(part.text) + 4 * part.size
+
+
+def _quoted(text: str) -> int:
+    """Length of a text as `JSON.stringify` writes it: lone surrogates become escapes."""
+    written = _quote(text)
+    lone = 0 if text.isascii() else len(_SURROGATE.findall(text))
+    return utf16_length(written) + 5 * lone
+
+
+def estimate_text(text: str) -> float:
+    """Tokens of a text as Gemini CLI estimates them, not rounded."""
+    length = utf16_length(text)
+    if text.isascii() or length > _LONG:
+        return length * _ASCII
+    ascii_only = sum(character < "\x80" for character in text)
+    return ascii_only * _ASCII + (length - ascii_only) * _OTHER
+
+
+@remembered
+def estimate_content(message: Message) -> int:
+    """Tokens of a message as Gemini CLI estimates them."""
+    tokens = 0.0
+    for part in message.parts:
+        if part.type == "image":
+            tokens += _IMAGE
+        elif part.type == "tool_result":
+            wrapped = len('{"output":}') + _quoted(part.text)
+            tokens += (utf16_length(part.name) + wrapped) * _ASCII
+        elif part.type == "tool_call":
+            tokens += _part_chars(part) * _ASCII
+        else:
+            tokens += estimate_text(part.text) + part.size
+    return math.floor(tokens)
+
+
+def within_budget(messages: Messages, host: Host, budget: int) -> Messages:
+    """Keep the newest tool outputs whole up to a budget; cut the older ones that are long.
+
+    What is cut out stays in a file, by whose path it can be fetched again. As
+    ``truncateHistoryToBudget`` (0.61.0); an output of up to 40,000 characters is never cut.
+
+    Parameters
+    ----------
+    messages
+        The history.
+    host
+        Keeps the files.
+    budget
+        Tokens of whole outputs.
+    """
+    used, changed = 0, {}
+    for place in range(len(messages) - 1, -1, -1):
+        message = messages[place]
+        if message.role != "tool":
+            continue
+        parts = list(message.parts)
+        for index in range(len(parts) - 1, -1, -1):
+            if parts[index].type != "tool_result":
+                continue
+            tokens = math.floor(estimate_text(parts[index].text))
+            if used + tokens > budget:
+                parts[index] = _cut(message, index, host)
+                tokens = math.floor(estimate_text(parts[index].text))
+            used += tokens
+        if any(new is not old for new, old in zip(parts, message.parts, strict=True)):
+            changed[place] = msgspec.structs.replace(message, parts=tuple(parts))
+    return messages.replace(changed)
+
+
+def _cut(message: Message, index: int, host: Host) -> Part:
+    part = message.parts[index]
+    length = len(part.text)
+    if length <= KEPT_CHARS or part.kind == "truncated":
+        return part
+    head = math.floor(KEPT_CHARS * _HEAD)
+    path = f"tool-outputs/{message.id}-{index}.txt"
+    host.files[path] = part.text
+    left_out = length - KEPT_CHARS
+    marker = f"\n\n[{left_out} characters left out; all of it is in {path}]\n\n"
+    kept = without_middle(message, index, head, KEPT_CHARS - head, marker)
+    return msgspec.structs.replace(kept, handle=part.handle or path)
+
+
+# Summarise the older part of the history, and have the summary checked: Gemini CLI.
+
+# Our own words; only their length matters.
+SYSTEM = (
+    "You keep the record of an agent's work. You are given what was said so far and answer with a "
+    "snapshot of its state: goal, facts that must not be lost, files and what was done to them, "
+    "what was tried, and the plan with what is done of it. An older snapshot is carried on."
+)
+VERIFY = (
+    "Look at your snapshot again. If a path, a name, a number, a result or a wish of the user is "
+    "missing or could be said more exactly, answer with a better one; else with the same."
+)
+ACKNOWLEDGED = "Understood, I go on from there."
+_MAX_TOKENS = 8192  # the original sets no limit
+# What its tool for reading files returns at once; set in its fileUtils.
+_READ_LINES, _READ_CHARS = 2_000, 2_000
+
+
+@dataclass(frozen=True)
+class FractionSplit(Strategy):
+    """Summarise the older 70 % of the history by characters, in two calls.
+
+    After Gemini CLI's chat compression (``@google/gemini-cli-core`` 0.61.0), before every call,
+    on the history without what is about to be sent. The point of the cut and the cutting of tool
+    outputs before it are exact. The summary is made by a request of its own with the history in
+    it, and checked by a second one that goes on from the first. It stands in front, with an
+    answer of the model that acknowledges it. A history that would be larger than before is
+    refused, and from then on only tool outputs are cut; an empty summary is refused, and asked
+    for again at the next call.
+
+    Simplified: several results that one message carries there are messages of their own here; what
+    the client says about the environment is not put in front again; what is larger by count and
+    not by Gemini's estimate is refused, too.
+
+    Parameters
+    ----------
+    threshold
+        Share of the window at which it is time, 0 to 1.
+    preserve
+        Share of the characters that stay at least, above 0 and below 1.
+    output_budget
+        Tokens of tool outputs that stay whole; of older ones, those above 40,000 characters lose
+        their middle.
+    verify
+        Whether the second request is made.
+    """
+
+    threshold: float = 0.5
+    preserve: float = 0.3
+    output_budget: int = 50_000
+    verify: bool = True
+
+    breaks = MappingProxyType(
+        {"last user message": "all of a finished turn may be summarised; gemini-cli-core 0.61.0"}
+    )
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.threshold <= 1:
+            raise ValueError(f"threshold must be between 0 and 1, not {self.threshold}")
+        if not 0 < self.preserve < 1:
+            raise ValueError(f"preserve must be above 0 and below 1, not {self.preserve}")
+        if self.output_budget < 0:
+            raise ValueError(f"output_budget must be at least 0, not {self.output_budget}")
+
+    def fetch(self, handle: str, host: Host) -> str | None:
+        """What was cut out of a tool's output, as Gemini CLI's ``read_file`` returns it.
+
+        That is 2,000 lines of 2,000 characters; its users can go on from there, ours do not.
+        """
+        text = host.files.get(handle)
+        if text is None:
+            return None
+        lines = text.splitlines()[:_READ_LINES]
+        return "\n".join(line[:_READ_CHARS] for line in lines)
+
+    def compact(self, view: View, host: Host) -> View:
+        """Replace the older part, if it is time."""
+        before = _prompt_tokens(view, host)
+        end = _history(view.messages)
+        if before < self.threshold * host.window or not end:
+            return view
+        history, pending = view.messages[:end], view.messages[end:]
+        short = within_budget(history, host, self.output_budget)
+        if host.notes.get("inflated"):
+            smaller = short.total(estimate_content) < before
+            return view.with_messages([*short, *pending]) if smaller else view
+        cut = split_point(short, 1 - self.preserve)
+        if not cut:
+            return view
+        snapshot = self._snapshot(view, host, history[:cut], short[:cut])
+        if not snapshot:
+            return view
+        first = summary_message(host, snapshot, lead="")
+        model = Message(
+            f"{first.id}/answer", "assistant", (frame(ACKNOWLEDGED),), host.now, meta=True
+        )
+        _, rest = parted(short.append(*pending), cut)
+        after = Messages([first, model, *rest])
+        size = after.total(estimate_content) - pending.total(estimate_content)
+        if size > before or host.count(after) > host.count(view.messages):
+            host.notes["inflated"] = True
+            return view
+        return view.with_messages(after)
+
+    def _snapshot(
+        self, view: View, host: Host, whole: Messages, short: Messages
+    ) -> tuple[Part, ...]:
+        """The summary of the older part: of what it was before outputs were cut, if that fits."""
+        old = whole if whole.total(estimate_content) < host.window else short
+        previous, told = split_previous(old)
+        live = View((Part("text", SYSTEM, "synthetic", ()),), old)
+        most = host.model.max_output or _MAX_TOKENS
+        request = SummaryRequest(tuple(told), most, previous, INSTRUCTIONS, rides="live")
+        summary = host.summarize(live, request)
+        if not self.verify:
+            return summary
+        if summary:
+            live = live.append(Message("snapshot", "assistant", summary, host.now, meta=True))
+        again = SummaryRequest(tuple(told), most, summary or previous, VERIFY, rides="live")
+        return host.summarize(live, again) or summary
+
+
+def _prompt_tokens(view: View, host: Host) -> int:
+    """Tokens of the last prompt; after a compaction, of the history as it is estimated."""
+    if host.reported is not None and not is_stale(host):
+        return host.reported.prompt
+    if host.reported is None:
+        return 0
+    return view.messages[: _history(view.messages)].total(estimate_content)
+
+
+def _history(messages: Messages) -> int:
+    """Index at which what is about to be sent begins: after the last answer."""
+    index = len(messages)
+    while index and messages[index - 1].role != "assistant":
+        index -= 1
+    return index
+
+
+# Gemini CLI.
+
+
+@dataclass(frozen=True)
+class GeminiCli(Agent):
+    """Gemini CLI: at half of the window the older part becomes a snapshot that is verified.
+
+    After v0.61 (2026). Left out: masking of tool outputs by a service of its own, and the newer
+    profiles, which render the context anew.
+
+    Parameters
+    ----------
+    threshold
+        Share of the window at which it compresses.
+    """
+
+    threshold: float = 0.5
+
+    def __post_init__(self) -> None:
+        if not 0 < self.threshold <= 1:
+            raise ValueError(f"threshold must be above 0 and at most 1, not {self.threshold}")
+        super().__post_init__()
+
+    def steps(self) -> tuple[Strategy, ...]:
+        """One strategy."""
+        return (FractionSplit(threshold=self.threshold),)

@@ -1,1 +1,0 @@
-"""Microsoft's Agent Framework: groups of messages, and what becomes of them."""

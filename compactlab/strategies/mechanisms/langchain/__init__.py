@@ -1,1 +1,0 @@
-"""LangChain: sizes, trimming, and what its middleware hands to a summariser."""

@@ -1,1 +1,0 @@
-"""OpenClaw: what it does around pi, and what three pull requests would have added."""

@@ -1,1 +1,0 @@
-"""pi: how it estimates a session, cuts it and has it summarised."""

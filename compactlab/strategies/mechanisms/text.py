@@ -1,0 +1,172 @@
+"""Texts as the originals see, cut and write them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from compactlab.sim.core.message import FRAME, Message, Part, Source
+from compactlab.sim.core.tokens import utf16_length
+
+# Texts as the originals see them: in UTF-16 code units.
+
+# What JavaScript takes for white space; Python's own list is another one.
+BLANKS = "\t\n\v\f\r \xa0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(
+    map(chr, range(0x2000, 0x200B))
+)
+_BLANK_RUN = re.compile(f"[{BLANKS}]+")
+# Where Python and JavaScript do not agree on what a blank is.
+_DISPUTED = "\x1c\x1d\x1e\x1f\x85\ufeff"
+_LONE = re.compile("[\ud800-\udfff]")
+
+
+def head(text: str, units: int) -> str:
+    r"""The first so many code units of a text; half of a pair may be left at the end.
+
+    Examples
+    --------
+    >>> head("hello", 2), head("a\N{ROCKET}", 2)
+    ('he', 'a\ud83d')
+    """
+    begins = text[: max(units, 0)]
+    if begins.isascii():
+        return begins
+    cut = begins.encode("utf-16-le", "surrogatepass")[: 2 * units]
+    return cut.decode("utf-16-le", "surrogatepass")
+
+
+def collapsed(text: str, words: int = -1) -> str:
+    r"""A text with one blank for every run of blanks, and none around it.
+
+    Parameters
+    ----------
+    text
+        The text.
+    words
+        How many words are wanted, if not all; of a long text the rest is not looked at.
+
+    Examples
+    --------
+    >>> collapsed("  a\n b "), collapsed("a b c d", words=2)
+    ('a b', 'a b')
+    """
+    if any(map(text.__contains__, _DISPUTED)):
+        text = _BLANK_RUN.sub(" ", text).strip(" ")
+        return text if words < 0 else " ".join(text.split(" ", words)[:words])
+    found = text.split(None, words)
+    return " ".join(found if words < 0 else found[:words])
+
+
+def whole(text: str) -> str:
+    r"""A text without halves of pairs: pi takes them out of everything that it sends.
+
+    Examples
+    --------
+    >>> whole("a\ud83d...")
+    'a...'
+    """
+    return text if text.isascii() else _LONE.sub("", text)
+
+
+# A text without its middle.
+
+
+def without_middle(message: Message, index: int, head: int, tail: int, marker: str) -> Part:
+    """A part's text with its middle left out, with the spans that it still holds.
+
+    Parameters
+    ----------
+    message
+        The message.
+    index
+        Which of its parts.
+    head, tail
+        Characters that stay at the beginning and at the end.
+    marker
+        What stands in between.
+    """
+    part = message.parts[index]
+    text, end = part.text, len(part.text)
+    kept = text[:head] + marker + (text[end - tail :] if tail else "")
+    return Part(
+        part.type,
+        kept,
+        "truncated" if part.sources else part.kind,
+        _spans(message, index, [(0, head), (end - tail, end)]),
+        part.name,
+        part.call_id,
+        part.is_error,
+        part.handle,
+    )
+
+
+def _spans(message: Message, index: int, spans: list[tuple[int, int]]) -> tuple[Source, ...]:
+    """Where pieces of a part stand in the log; all of its sources, if that is not known."""
+    part = message.parts[index]
+    if part.kind != "verbatim" or len(part.sources) > 1:
+        return part.sources
+    (source,) = part.sources
+    place, first = (index, 0) if source.part < 0 else (source.part, source.start)
+    found = (Source(source.id, place, first + a, first + b) for a, b in spans if a < b)
+    return tuple(found) or part.sources
+
+
+# Who speaks in a message, and what is said in it.
+
+_SUMMARY = "compactionSummary"
+
+
+def speaker(message: Message) -> str:
+    """``User`` or ``Assistant``; "" if neither of them speaks.
+
+    Summaries, shell output and the like, which are told to the model as the user's, are nobody's
+    words, and so is what a client attaches without a person having typed it. What a strategy tells
+    the agent in an extra turn is the user's: it stands in the transcript as such.
+    """
+    if message.role == "assistant":
+        return "" if message.origin == _SUMMARY else "Assistant"
+    attached = message.meta and any(part.kind != "synthetic" for part in message.parts)
+    return "" if message.role == "tool" or message.origin or attached else "User"
+
+
+def spoken(message: Message) -> list[tuple[int, Part]]:
+    """The parts of a message that are prose, with their places in it."""
+    return [
+        (place, part)
+        for place, part in enumerate(message.parts)
+        if part.type == "text" and part.name != FRAME
+    ]
+
+
+# A conversation written out as text: what a summary request with a prompt of its own holds.
+
+_SPEAKERS = {"user": "User", "assistant": "Assistant", "tool": "Tool result"}
+
+
+def transcript(messages: Iterable[Message], result_chars: int | None = None) -> str:
+    """Write messages out, who said it and what.
+
+    Parameters
+    ----------
+    messages
+        The messages.
+    result_chars
+        Characters of each tool result (OpenCode and Cline: 2,000); None for all of them.
+    """
+    lines = (_line(message, part, result_chars) for message in messages for part in message.parts)
+    return "\n\n".join(line for line in lines if line)
+
+
+def _line(message: Message, part: Part, result_chars: int | None) -> str:
+    text = part.text
+    if not text and part.type != "tool_call":
+        return ""
+    if part.type == "tool_call":
+        return f"[Assistant calls] {part.name}({text})"
+    if (
+        part.type == "tool_result"
+        and result_chars is not None
+        and utf16_length(text) > result_chars
+    ):
+        text = f"{text[:result_chars]}\n[cut]"
+    return f"[{_SPEAKERS[message.role]}] {text}"

@@ -1,0 +1,508 @@
+"""When an agent is to write its memory down before a compaction: OpenClaw's memory flush."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Literal, TypeGuard
+
+from compactlab.sim.core.message import Message
+from compactlab.sim.core.view import Phase, View
+from compactlab.sim.replay.host import Compacted, Host
+from compactlab.sim.replay.strategy import Strategy
+from compactlab.sim.replay.summarize import TurnRequest
+from compactlab.strategies.mechanisms.estimate import estimate
+
+# Silent replies: an agent's answer of which the user is to hear nothing, after OpenClaw.
+#
+# Early versions suppress a whole message that begins or ends with the token, whatever else it
+# says. Later ones suppress only a message that is the token, and strip a token from the end of
+# another.
+
+SILENT = "NO_REPLY"
+
+Version = Literal["2026.1.29", "2026.3.13"]
+
+# What JavaScript's `\s` and `trim()` take for a blank; Python's own differ at both ends.
+BLANKS = (
+    "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000\ufeff"
+)
+_ENDS = re.compile(rf"^[{BLANKS}]*{SILENT}(?=\Z|\W)|\b{SILENT}\b\W*\Z", re.ASCII)
+_WHOLE = re.compile(rf"[{BLANKS}]*{SILENT}[{BLANKS}]*")
+_TRAILING = re.compile(rf"(?:^|[{BLANKS}]+|\*+){SILENT}[{BLANKS}]*\Z")
+
+
+def is_silent(text: str | None, version: Version = "2026.3.13") -> bool:
+    """Whether a text is to be suppressed as a whole; as ``isSilentReplyText``.
+
+    Parameters
+    ----------
+    text
+        What the agent answered.
+    version
+        2026.1.29 looks at both ends of the text, 2026.3.13 at all of it.
+
+    Examples
+    --------
+    >>> is_silent("Saved. NO_REPLY", "2026.1.29"), is_silent("Saved. NO_REPLY", "2026.3.13")
+    (True, False)
+    """
+    found = _ENDS.search if version == "2026.1.29" else _WHOLE.fullmatch
+    return found(text or "") is not None
+
+
+def strip_silent(text: str) -> str:
+    """A text without the token at its end and without outer blanks; as ``stripSilentToken``.
+
+    Examples
+    --------
+    >>> strip_silent("Saved. NO_REPLY")
+    'Saved.'
+    """
+    return _TRAILING.sub("", text, count=1).strip(BLANKS)
+
+
+def is_silent_start(text: str | None) -> bool:
+    """Whether what has been streamed so far may become the token; as ``isSilentReplyPrefixText``.
+
+    Capitals only, so that a sentence which begins with "No" is not held back; without the
+    underscore only ``NO``.
+
+    Examples
+    --------
+    >>> is_silent_start("NO"), is_silent_start("No"), is_silent_start("NO_RE")
+    (True, False, True)
+    """
+    begun = (text or "").lstrip(BLANKS)
+    return SILENT.startswith(begun) and ("_" in begun or begun == "NO")
+
+
+def heard(text: str, version: Version) -> str:
+    """What a user hears of an answer: nothing, the text, or the text without the token.
+
+    Of an answer that breaks off inside the token, a later version shows nothing either, because
+    its streaming holds it back.
+    """
+    if is_silent(text, version):
+        return ""
+    if version == "2026.1.29":
+        return text
+    return "" if is_silent_start(text) else strip_silent(text)
+
+
+# When an agent is to write its memory down before a compaction, after OpenClaw's memory flush.
+#
+# Numbers are those of a configuration and of a session file: anything may stand there, and is
+# read as JavaScript reads it.
+
+SOFT_THRESHOLD_TOKENS = 4_000
+RESERVE_TOKENS_FLOOR = 20_000
+FORCE_FLUSH_TRANSCRIPT_BYTES = 2 * 1024 * 1024
+DEFAULT_CONTEXT_TOKENS = 200_000
+
+# So near the threshold 2026.3.13 reads the transcript for what the last answer came to.
+_OUTPUT_BUFFER_TOKENS = 8_192
+
+# Our own wording throughout; only lengths matter here, as no model reads it. The originals have
+# about as many characters.
+PROMPT = (
+    "The context will soon be compacted. Write down now what must outlive that: decisions and "
+    "their reasons, what you learnt about the user, where the work stands and what blocks it, and "
+    "what is still to be done. Put it into the file of today under memory/, at its end, without "
+    "touching what is there, and leave all other files alone. Write nothing that the repository "
+    f"or an earlier note says anyway. Where nothing is worth keeping, answer {SILENT}. You may say "
+    f"something to the user as well, but as a rule {SILENT} is the answer."
+)
+SYSTEM_PROMPT = (
+    "This turn is for your memory alone: the session is near the size at which it is compacted, "
+    "and what is not written down may be lost. Nobody has asked for anything, and the user does "
+    "not see this turn. Keep to the folder memory/ and append to the file of today; treat every "
+    "other file as read-only, those with your instructions above all. Be brief: a line for each "
+    f"thing. When you are done, or if there is nothing to store, the whole answer is {SILENT}, "
+    "which is never shown to anybody."
+)
+# The first words of the first hint are OpenClaw's (2026.3.13, vectors memoryFlushSettings).
+_SAFETY_HINTS = (
+    "Store durable memories in the file of today under memory/, and nowhere else.",
+    "Append to a file that is there; leave what stands in it as it is.",
+    "Files with instructions and references are read-only in this turn.",
+)
+_SILENCE_HINT = f"Begin with {SILENT} where the user need not hear anything."
+
+
+@dataclass(frozen=True)
+class FlushSettings:
+    """What a configuration comes to.
+
+    Parameters
+    ----------
+    soft_threshold_tokens, reserve_tokens_floor
+        The flush runs so many tokens, both together, before the end of the window.
+    force_flush_transcript_bytes
+        Size of the transcript from which on it runs anyway; 0 for never.
+    prompt, system_prompt
+        What the agent is told, and what is added to the system prompt.
+    """
+
+    soft_threshold_tokens: int
+    reserve_tokens_floor: int
+    force_flush_transcript_bytes: int
+    prompt: str
+    system_prompt: str
+
+
+def flush_settings(
+    *,
+    enabled: object = None,
+    soft_threshold_tokens: object = None,
+    reserve_tokens_floor: object = None,
+    force_flush_transcript_bytes: object = None,
+    prompt: str | None = None,
+    system_prompt: str | None = None,
+    version: Version = "2026.3.13",
+) -> FlushSettings | None:
+    """Read a configuration; as ``resolveMemoryFlushSettings``.
+
+    What is no number that is finite and not negative gives way to the default; fractions are
+    dropped. A prompt that does not say how to be silent has that appended, and since 2026.3.13
+    what keeps files safe as well.
+
+    Returns
+    -------
+    FlushSettings or None
+        None if flushes are turned off; None for ``enabled`` leaves them on.
+    """
+    if enabled in (False, 0, "") or (_is_number(enabled) and math.isnan(enabled)):
+        return None
+    soft = _natural(soft_threshold_tokens)
+    reserve = _natural(reserve_tokens_floor)
+    force = _bytes(force_flush_transcript_bytes) if version != "2026.1.29" else 0
+    return FlushSettings(
+        SOFT_THRESHOLD_TOKENS if soft is None else soft,
+        RESERVE_TOKENS_FLOOR if reserve is None else reserve,
+        FORCE_FLUSH_TRANSCRIPT_BYTES if force is None else force,
+        _hinted(prompt, PROMPT, version),
+        _hinted(system_prompt, SYSTEM_PROMPT, version),
+    )
+
+
+def _natural(value: object) -> int | None:
+    return math.floor(value) if _is_number(value) and 0 <= value < math.inf else None
+
+
+_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)([a-z]+)?")
+_UNITS = {"": 0, "b": 0, "k": 1, "kb": 1, "m": 2, "mb": 2, "g": 3, "gb": 3, "t": 4, "tb": 4}
+
+
+def _bytes(value: object) -> int | None:
+    """A size as a number or with a unit, ``2mb``."""
+    if not isinstance(value, str):
+        return _natural(value)
+    found = _SIZE.fullmatch(value.strip(BLANKS).lower())
+    unit = _UNITS.get(found[2] or "") if found else None
+    if found is None or unit is None:
+        return None
+    size = float(found[1]) * 1024**unit
+    return math.floor(size + 0.5) if math.isfinite(size) else None
+
+
+def _hinted(given: str | None, default: str, version: Version) -> str:
+    text = (given or "").strip(BLANKS) or default
+    if text is not default and version != "2026.1.29":
+        text = "\n\n".join([text, *(hint for hint in _SAFETY_HINTS if hint not in text)])
+    return text if SILENT in text else f"{text}\n\n{_SILENCE_HINT}"
+
+
+def flush_window(known: float | None, configured: float | None) -> float:
+    """The window that the threshold is reckoned from.
+
+    As ``resolveMemoryFlushContextWindowTokens`` (2026.1.29): what is known of the model, or what
+    the agent is configured to, or 200,000; not the smallest of them.
+    """
+    if known is not None:
+        return known
+    return DEFAULT_CONTEXT_TOKENS if configured is None else configured
+
+
+@dataclass(frozen=True)
+class SessionEntry:
+    """What the session's file says.
+
+    Parameters
+    ----------
+    total_tokens
+        Tokens of the last prompt.
+    total_tokens_fresh
+        False if that is known to be out of date; 2026.1.29 does not ask.
+    compaction_count
+        Compactions so far.
+    memory_flush_compaction_count
+        How many there had been at the last flush.
+    """
+
+    total_tokens: object = None
+    total_tokens_fresh: object = None
+    compaction_count: object = None
+    memory_flush_compaction_count: object = None
+
+    @property
+    def flushed(self) -> bool:
+        """Whether there was a flush since the last compaction."""
+        last = self.memory_flush_compaction_count
+        count = 0 if self.compaction_count is None else self.compaction_count
+        return _is_number(last) and _is_number(count) and last == count
+
+
+def should_flush(
+    entry: SessionEntry | None,
+    *,
+    window: float | None,
+    reserve: float | None,
+    soft: float | None,
+    token_count: object = None,
+    version: Version = "2026.3.13",
+) -> bool:
+    """Whether it is time for a flush; as ``shouldRunMemoryFlush``, inclusively.
+
+    Parameters
+    ----------
+    entry
+        What the session's file says.
+    window, reserve, soft
+        The threshold is the window less the two others; NaN for what is not set.
+    token_count
+        A newer count than the session's; 2026.1.29 does not know of it.
+    version
+        Which version is asked.
+    """
+    if entry is None or entry.flushed:
+        return False
+    old = version == "2026.1.29"
+    total = entry.total_tokens if old else _fresh(entry, token_count)
+    threshold = flush_threshold(window, reserve, soft)
+    if not _is_number(total) or not total > 0 or threshold <= 0:
+        return False
+    return not total < threshold  # a threshold that is no number is always reached
+
+
+def flush_threshold(window: float | None, reserve: float | None, soft: float | None) -> float:
+    """Tokens from which on a flush is due; 0 for never."""
+    size, held, margin = _most(1, window), _most(0, reserve), _most(0, soft)
+    return _most(0, size - held - margin)
+
+
+def projected_tokens(prompt: float, output: float, new: float, threshold: float) -> float:
+    """Tokens that the next prompt will have, as 2026.3.13 reckons them.
+
+    Parameters
+    ----------
+    prompt, output
+        Tokens of the last prompt, and of the answer to it. The answer counts only where the rest
+        comes near the threshold, because the transcript is not read before.
+    new
+        Tokens of what the user says now.
+    threshold
+        When a flush is due.
+    """
+    near = prompt + new >= threshold - _OUTPUT_BUFFER_TOKENS
+    return prompt + new + (output if near else 0)
+
+
+def transcript_bytes(message: Message) -> int:
+    """What a message adds to the transcript: its text in UTF-8, without the JSON around it."""
+    return sum(len(part.text.encode("utf-8", "surrogatepass")) for part in message.parts)
+
+
+def booked_under(count: int, last: str, compactions: Sequence[Compacted]) -> int:
+    """The count of compactions that a flush is booked under.
+
+    Where a compaction ends the flush's own turn, OpenClaw writes down the count after it: the
+    cycle that begins then counts as flushed, and has no flush of its own.
+
+    Parameters
+    ----------
+    count
+        Compactions before the flush.
+    last
+        Id of the newest message when it ran.
+    compactions
+        All that have happened.
+    """
+    return count + sum(compacted.last == last for compacted in compactions[count:])
+
+
+def _fresh(entry: SessionEntry, token_count: object) -> object:
+    if _is_number(token_count) and 0 < token_count < math.inf:
+        return math.floor(token_count)
+    total = entry.total_tokens
+    known = _is_number(total) and math.isfinite(total)
+    return total if known and entry.total_tokens_fresh is not False else None
+
+
+def _is_number(value: object) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _most(least: float, value: float | None) -> float:
+    """`Math.max(least, Math.floor(value))`: null counts as 0, and NaN wins."""
+    number = 0.0 if value is None else value
+    if not math.isfinite(number):
+        return number if math.isnan(number) else max(least, number)
+    return max(least, math.floor(number))
+
+
+# Have the agent write its memory down before a compaction: OpenClaw's memory flush.
+
+# What a plug-in of OpenCode may add to the request for a summary. Our own wording.
+REMINDER = "A memory is kept outside of this conversation: what is put into it can be asked for."
+
+
+@dataclass(frozen=True)
+class MemoryFlush(Strategy):
+    """Before a compaction, once a cycle, let the agent take a turn to write its memory down.
+
+    It compacts nothing: it goes before one that does, as in ``memory_flush() + auto_compact()``.
+    The protocol is that of the Signet specification, section 6.4, in the three profiles found in
+    the field:
+
+    ``full``
+        OpenClaw's. When the last prompt comes near the size at which it is compacted, and before
+        the user's turn, the agent is told to store what must last, with words added to the system
+        prompt. It writes, and answers that nothing need be said. That is a turn like any other:
+        each of its calls is billed, the changed system prompt is read from no cache, and what is
+        said stays in the history.
+    ``hook``
+        OpenCode's plug-ins are handed the compactor's request, and add a reminder to it. No turn
+        is run, so nothing is written down.
+    ``internal``
+        Claude Code's: nothing of it can be seen from outside, so it does nothing here.
+
+    The rules for when it runs, and for what a user hears of it, are exact. What the agent writes is
+    simulated: the run's summariser says it, from what the agent sees. Simplified: the turn sees the
+    session's view, not what others make of it for a request; the transcript's size is that of its
+    texts, without the JSON around them; heartbeats and read-only sandboxes, for which OpenClaw has
+    no flush, do not occur; the prompts are our own, about as long as the originals.
+
+    Parameters
+    ----------
+    soft_threshold_tokens
+        So many tokens before the reserve it runs.
+    reserve_tokens_floor
+        Tokens of the window that the context is not to grow into. The compactor's own reserve is
+        not asked: with a larger one, compaction comes first and the flush too late, as in the
+        original.
+    force_flush_transcript_bytes
+        Size of the transcript from which on it runs anyway; 0 for never. Since 2026.3.13.
+    prompt, system_prompt
+        What the agent is told, and what is added to the system prompt; our own words by default.
+    max_notes_tokens
+        How long what it writes may be; the original leaves that to the model.
+    profile
+        Whose flush it is.
+    version
+        Of OpenClaw. 2026.1.29 looks at the last prompt alone and suppresses every answer that
+        begins or ends with the token for silence; 2026.3.13 adds the last answer and what the user
+        says now, and suppresses only the token.
+    """
+
+    soft_threshold_tokens: int = SOFT_THRESHOLD_TOKENS
+    reserve_tokens_floor: int = RESERVE_TOKENS_FLOOR
+    force_flush_transcript_bytes: int = FORCE_FLUSH_TRANSCRIPT_BYTES
+    prompt: str = ""
+    system_prompt: str = ""
+    max_notes_tokens: int = 1_000
+    profile: Literal["full", "hook", "internal"] = "full"
+    version: Version = "2026.3.13"
+    phases = frozenset({Phase.BEFORE_TURN})
+
+    def __post_init__(self) -> None:
+        for name in (
+            "soft_threshold_tokens",
+            "reserve_tokens_floor",
+            "force_flush_transcript_bytes",
+            "max_notes_tokens",
+        ):
+            value = getattr(self, name)
+            if value < 0:
+                raise ValueError(f"{name} must be 0 or more, not {value}")
+
+    @property
+    def flushes(self) -> bool:
+        """Whether it is to come before each compaction; of an internal one nobody can tell."""
+        return self.profile != "internal"
+
+    @cached_property
+    def settings(self) -> FlushSettings:
+        """The fields, as a configuration that says all of them comes to."""
+        settings = flush_settings(
+            soft_threshold_tokens=self.soft_threshold_tokens,
+            reserve_tokens_floor=self.reserve_tokens_floor,
+            force_flush_transcript_bytes=self.force_flush_transcript_bytes,
+            prompt=self.prompt,
+            system_prompt=self.system_prompt,
+            version=self.version,
+        )
+        assert settings is not None
+        return settings
+
+    def compact(self, view: View, host: Host) -> View:
+        """Let the agent write, if it is time."""
+        if self.profile == "hook" and REMINDER not in host.reminders:
+            host.reminders.append(REMINDER)
+        if self.profile != "full" or not self._due(view, host):
+            return view
+        request = TurnRequest(
+            self.settings.prompt,
+            self.settings.system_prompt,
+            "flush",
+            self.max_notes_tokens,
+            SILENT,
+            partial(heard, version=self.version),
+        )
+        flushed = host.run_turn(view, request)
+        host.notes["count"], host.notes["last"] = len(host.compactions), host.log[-1].id
+        return flushed
+
+    def _due(self, view: View, host: Host) -> bool:
+        if host.reported is None:
+            return False
+        settings, last, count = self.settings, host.reported, None
+        entry = SessionEntry(last.prompt, True, len(host.compactions), self._flushed(host))
+        window = flush_window(host.window, None)
+        reserve, soft = settings.reserve_tokens_floor, settings.soft_threshold_tokens
+        if self.version != "2026.1.29":
+            threshold = flush_threshold(window, reserve, soft)
+            count = projected_tokens(last.prompt, last.output, _said_now(view), threshold)
+        return should_flush(
+            entry,
+            window=window,
+            reserve=reserve,
+            soft=soft,
+            token_count=count,
+            version=self.version,
+        ) or (self._forced(host) and not entry.flushed)
+
+    def _forced(self, host: Host) -> bool:
+        """Whether the transcript is so large that it runs whatever the tokens."""
+        most = self.settings.force_flush_transcript_bytes
+        return 0 < most <= host.log.total(transcript_bytes)
+
+    @staticmethod
+    def _flushed(host: Host) -> int | None:
+        if "count" not in host.notes:
+            return None
+        return booked_under(host.notes["count"], host.notes["last"], host.compactions)
+
+
+def _said_now(view: View) -> int:
+    """Estimate what the user says now: all that a person typed since the last answer."""
+    tokens = 0
+    for message in reversed(view.messages):
+        if message.role == "assistant":
+            break
+        tokens += estimate(message) if message.starts_turn else 0
+    return tokens

@@ -1,0 +1,400 @@
+"""What OpenClaw keeps under a summary: the last turns, or the newest word for word."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
+
+from compactlab.sim.core.message import Message, Part, Source
+from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.tokens import utf16_length
+from compactlab.sim.core.view import View
+from compactlab.sim.replay.host import Host
+from compactlab.sim.replay.strategy import Strategy
+from compactlab.strategies.mechanisms.estimate import estimate, role_of
+from compactlab.strategies.mechanisms.text import BLANKS, head
+from compactlab.strategies.openclaw.pairs import answers, repair
+from compactlab.strategies.openclaw.safeguard import (
+    MARGIN,
+    OVERHEAD,
+    Safeguard,
+    failure_section,
+    tool_failures,
+)
+from compactlab.strategies.pi.compaction import PHASES, Rules, occasion
+from compactlab.strategies.pi.preparation import file_section
+from compactlab.strategies.pi.summary import STRUCTURE, Scribe, lines, plain
+
+# The recency buffer: the newest of what would be summarised, word for word (pull request 3968).
+
+KEEP_MESSAGES = 10
+KEEP_TOKENS = 2000
+BUFFER_HEADING = "\n\n---\n\n## Recent Context (preserved verbatim)\n\n"
+
+_NAMES = {"user": "User", "assistant": "Assistant"}
+# Roles whose words stand where the original looks for them.
+_SPOKEN = {"bashExecution", "branchSummary", "compactionSummary"}
+
+
+def buffered(
+    messages: Sequence[Message],
+    keep_messages: float | None = None,
+    keep_tokens: float | None = None,
+    enabled: bool = True,
+) -> int:
+    """How many of the newest messages go into the buffer: ``computeRecencyBufferSlice``.
+
+    Whichever limit is hit first. The newest goes in even if it alone has more tokens than that,
+    unless no message at all is wanted. Calls and their results may be torn apart.
+
+    Parameters
+    ----------
+    messages
+        What would be summarised.
+    keep_messages
+        Messages, at most; 2.5 are 3. None for 10.
+    keep_tokens
+        Tokens, at most. None for 2,000.
+    enabled
+        Whether there is a buffer.
+    """
+    most = KEEP_MESSAGES if keep_messages is None else keep_messages
+    budget = KEEP_TOKENS if keep_tokens is None else keep_tokens
+    count, tokens = 0, 0
+    for message in reversed(messages) if enabled else ():
+        tokens += estimate(message)
+        if count >= most or (count and tokens > budget):
+            break
+        count += 1
+    return count
+
+
+def words(message: Message) -> list[Part]:
+    """The words of a message: ``extractMessageText``.
+
+    Calls, thinking and images vanish, and so does what is no content to the original: a command
+    that the user ran, a summary.
+    """
+    if role_of(message) in _SPOKEN:
+        return []
+    said = [part for part in message.parts if part.type in ("text", "tool_result")]
+    return lines(Part("text", p.text, p.kind, p.sources) for p in said)
+
+
+def quoted(message: Message) -> list[Part]:
+    """A message in the buffer, with who said it: ``formatMessageForRecencyBuffer``."""
+    role = role_of(message)
+    return [plain(f"**{_NAMES.get(role, role)}:** "), *words(message)]
+
+
+def buffer_section(messages: Sequence[Message]) -> list[Part]:
+    """The buffer as it stands under a summary; nothing if it is empty."""
+    parts: list[Part] = []
+    for message in messages:
+        parts += [plain("\n\n" if parts else BUFFER_HEADING), *quoted(message)]
+    return parts
+
+
+# Summarise, but keep the last of what is summarised word for word: OpenClaw pull request 3968.
+
+
+@dataclass(frozen=True)
+class RecencyBuffer(Strategy):
+    """Summarising compaction whose summary ends with the newest of the old messages, verbatim.
+
+    OpenClaw pull request 3968 (not merged), on top of the safeguard of OpenClaw 2026.1.29, on top
+    of pi's compaction; when it compacts and what it cuts off is told at ``auto_compact``. The
+    buffer is taken from what would be summarised, never from the turn that is cut in two nor from
+    pi's own tail: it preserves the border between the summary and the tail. Only the words of its
+    messages survive: calls, thinking and images vanish, and an answer that only calls tools is an
+    empty line. The next compaction hands the whole summary, its verbatim section included, on as
+    the previous one: what was verbatim is then summarised.
+
+    Of the safeguard, built are: the summary in stages (two halves and a third request that makes
+    them one, where the history is more than one request may take), the share of the history, the
+    failures of tools, the file lists, which it does not carry on, and the order of all of these.
+    Simplified: no request fails, so that nothing is left out as too large and there is no
+    fall-back text; status and exit code of a failure are not known.
+
+    Parameters
+    ----------
+    enabled
+        Whether there is a buffer; off in the original. Without it this is OpenClaw's safeguard.
+    keep_messages
+        Messages in the buffer, at most.
+    keep_tokens
+        Estimated tokens in the buffer, at most, but for the newest message, which is always kept.
+    reserve_tokens
+        Tokens of the window that the context may not grow into.
+    reserve_tokens_floor
+        OpenClaw raises the reserve to so many tokens.
+    keep_recent_tokens
+        Estimated tokens of the tail that stays as it is.
+    max_history_share
+        If what is new takes more than this share of the window (and a fifth), the history is
+        pruned to the share before it is summarised; what is pruned is summarised first. 0.1 to 0.9.
+    version
+        Of pi, see ``auto_compact``.
+    """
+
+    enabled: bool = True
+    keep_messages: int = 10
+    keep_tokens: int = 2000
+    reserve_tokens: int = 16_384
+    reserve_tokens_floor: int = 20_000
+    keep_recent_tokens: int = 20_000
+    max_history_share: float = 0.5
+    version: Literal["0.49.3", "0.58.0", "0.73.1"] = "0.49.3"
+    phases = PHASES
+
+    breaks = MappingProxyType(
+        {
+            "last user message": "a cut may fall inside a turn: its beginning is summarised (all)",
+            "size": "where nothing can be cut off, a summary comes on top of everything (all)",
+        }
+    )
+
+    def __post_init__(self) -> None:
+        for name in ("reserve_tokens", "reserve_tokens_floor", "keep_recent_tokens"):
+            value = getattr(self, name)
+            if value < 0:
+                raise ValueError(f"{name} must be a number of tokens, 0 or more, not {value}")
+        for name in ("keep_messages", "keep_tokens"):
+            value = getattr(self, name)
+            if value < 0:
+                raise ValueError(f"{name} must be 0 or more, not {value}")
+        if not 0.1 <= self.max_history_share <= 0.9:
+            raise ValueError("max_history_share must be a share of the window, 0.1 to 0.9")
+
+    def compact(self, view: View, host: Host) -> View:
+        """Replace the old part, if it is time."""
+        rules = Rules.of(self)
+        now = occasion(view, host, rules)
+        if now is None:
+            return view
+        prepared = now.prepared
+        old = prepared.history
+        end = len(old) - buffered(old, self.keep_messages, self.keep_tokens, self.enabled)
+        scribe = Scribe(now.view, host, max(1, rules.reserve), self.version)
+        safeguard = Safeguard(scribe, self.max_history_share)
+        history, previous = safeguard.fitted(old[:end], prepared)
+        parts = [
+            *safeguard.summary(history, prepared, previous),
+            *buffer_section(old[end:]),
+            *failure_section(tool_failures([*old, *prepared.prefix])),
+            *file_section(prepared.files),
+        ]
+        return now.replaced(host, parts)
+
+
+# The turns that OpenClaw keeps under a summary in place of a recency buffer (2026.3.13).
+
+TURNS = 3
+MOST_TURNS = 12
+CHARS = 600
+TURNS_HEADING = "\n\n## Recent turns preserved verbatim"
+
+_TYPES = {"thinking": "thinking", "tool_call": "toolCall", "image": "image"}
+
+
+def split_turns(
+    messages: Messages, turns: float | None, now: float | None = None
+) -> tuple[Messages, list[Message]]:
+    """Take the newest turns out of what would be summarised: ``splitPreservedRecentTurns``.
+
+    Of users and assistants everything from the so-manieth last user message on; where there are
+    fewer of those, all of them and the newest messages, twice as many as there should be turns.
+    With the calls that are kept go their results, and what is left is repaired.
+
+    Parameters
+    ----------
+    messages
+        What would be summarised.
+    turns
+        How many turns, at most 12; fractions are cut off, and what is no number is 0.
+    now
+        The time of results that the repair makes up.
+
+    Returns
+    -------
+    tuple
+        What is to be summarised, and what is kept.
+    """
+    most = math.floor(turns) if turns is not None and math.isfinite(turns) else 0
+    kept = _said(messages, min(MOST_TURNS, max(0, most)))
+    if not kept:
+        return messages, []
+    calls = {p.call_id for n in kept for p in messages[n].parts if p.type == "tool_call"} - {""}
+    for place in range(min(kept), len(messages)):
+        if messages[place].role == "tool" and answers(messages[place]) in calls:
+            kept.add(place)
+    left = Messages(message for n, message in enumerate(messages) if n not in kept)
+    return repair(left, now).messages, [messages[n] for n in sorted(kept)]
+
+
+def _said(messages: Sequence[Message], turns: int) -> set[int]:
+    """Places of the messages of users and assistants that are kept."""
+    talk = [n for n, m in enumerate(messages) if role_of(m) in _NAMES]
+    users = [n for n in talk if role_of(messages[n]) == "user"]
+    if not turns:
+        return set()
+    if len(users) >= turns:
+        return {n for n in talk if n >= users[-turns]}
+    kept = set(users)
+    for place in reversed(talk):
+        kept.add(place)
+        if len(kept) >= 2 * turns:
+            break
+    return kept
+
+
+def turns_section(messages: Sequence[Message]) -> list[Part]:
+    """The kept turns as they stand under a summary: ``formatPreservedTurnsSection``."""
+    told = [part for message in messages for part in _line(message)]
+    return [plain(TURNS_HEADING), *told] if told else []
+
+
+def _line(message: Message) -> list[Part]:
+    """One message: who said it, its words, and what in it is no words; cut to 600 characters."""
+    said = [*_words(message), *_rest(message)]
+    if not said:
+        return []
+    label = _NAMES.get(role_of(message)) or f"Tool result ({_tool(message)})"
+    line, room = [plain(f"\n- {label}: ")], CHARS
+    for number, part in enumerate(said):
+        if number:
+            line.append(plain(head("\n", room)))
+            room -= 1
+        if utf16_length(part.text) > room:
+            return [*line, *_cut(part, room), plain("...")]
+        line.append(part)
+        room -= utf16_length(part.text)
+    return line
+
+
+def _words(message: Message) -> Iterator[Part]:
+    for number, part in enumerate(message.parts):
+        text = part.text.strip(BLANKS)
+        if part.type in ("text", "tool_result") and text:
+            start = part.text.index(text)
+            piece = (Source(message.id, number, start, start + len(text)),)
+            # What a repair made up comes from nothing that was said.
+            yield Part("text", text, part.kind, piece if part.sources else ())
+
+
+def _rest(message: Message) -> Iterator[Part]:
+    found = Counter(_TYPES[part.type] for part in message.parts if part.type in _TYPES)
+    if found:
+        told = ", ".join(f"{name} x{n}" if n > 1 else name for name, n in found.items())
+        yield Part("text", f"[non-text content: {told}]", "stub", (Source(message.id),))
+
+
+def _tool(message: Message) -> str:
+    name = next((part.name for part in message.parts if part.name), "")
+    return name if name.strip(BLANKS) else "tool"
+
+
+def _cut(part: Part, units: int) -> list[Part]:
+    text = head(part.text, units)
+    if not text:
+        return []
+    if part.kind != "verbatim":
+        return [Part("text", text, part.kind, part.sources)]
+    (source,) = part.sources
+    piece = Source(source.id, source.part, source.start, source.start + len(text))
+    return [Part("text", text, "truncated", (piece,))]
+
+
+# Summarise, but keep the last turns of what is summarised: what OpenClaw shipped in March 2026.
+
+_REAL = ("user", "assistant", "toolResult")
+
+
+@dataclass(frozen=True)
+class PreserveTurns(Strategy):
+    """Summarising compaction whose summary ends with the last turns of what it replaces.
+
+    The safeguard of OpenClaw 2026.3.13, on top of pi's compaction (see ``auto_compact``). The turns
+    are taken from what would be summarised; each message is a line of at most 600 characters, so
+    that long ones are cut, and calls, thinking and images are only named. Where there is nothing
+    to be summarised but messages of extensions, it does not compact.
+
+    Built are the same pieces as in ``recency_buffer``, and of what came later the repair of what is
+    left to be summarised, smaller pieces, the headings that a summary must have, and the refusal
+    to compact nothing. Left out: the check of a summary's quality (off by default), the rules from
+    ``AGENTS.md``, and the headings where there is neither a history nor a previous summary.
+
+    Parameters
+    ----------
+    recent_turns_preserve
+        Turns that are kept, at most 12.
+    reserve_tokens
+        Tokens of the window that the context may not grow into.
+    reserve_tokens_floor
+        OpenClaw raises the reserve to so many tokens.
+    keep_recent_tokens
+        Estimated tokens of the tail that stays as it is.
+    max_history_share
+        If what is new takes more than this share of the window (and a fifth), the history is
+        pruned to the share before it is summarised; what is pruned is summarised first. 0.1 to 0.9.
+    version
+        Of pi, see ``auto_compact``.
+    """
+
+    recent_turns_preserve: int = 3
+    reserve_tokens: int = 16_384
+    reserve_tokens_floor: int = 20_000
+    keep_recent_tokens: int = 20_000
+    max_history_share: float = 0.5
+    version: Literal["0.49.3", "0.58.0", "0.73.1"] = "0.58.0"
+    phases = PHASES
+
+    breaks = MappingProxyType(
+        {
+            "last user message": "a cut may fall inside a turn: its beginning is summarised (all)",
+            "size": "where little can be cut off, a summary may be larger than that (all)",
+        }
+    )
+
+    def __post_init__(self) -> None:
+        for name in ("reserve_tokens", "reserve_tokens_floor", "keep_recent_tokens"):
+            value = getattr(self, name)
+            if value < 0:
+                raise ValueError(f"{name} must be a number of tokens, 0 or more, not {value}")
+        if not 0 <= self.recent_turns_preserve <= 12:
+            turns = self.recent_turns_preserve
+            raise ValueError(f"recent_turns_preserve must be 0 to 12 turns, not {turns}")
+        if not 0.1 <= self.max_history_share <= 0.9:
+            raise ValueError("max_history_share must be a share of the window, 0.1 to 0.9")
+
+    def compact(self, view: View, host: Host) -> View:
+        """Replace the old part, if it is time."""
+        rules = Rules.of(self)
+        now = occasion(view, host, rules)
+        if now is None:
+            return view
+        prepared = now.prepared
+        old = [*prepared.history, *prepared.prefix]
+        if not any(role_of(message) in _REAL for message in old):
+            return view
+        scribe = Scribe(now.view, host, max(1, rules.reserve), self.version)
+        safeguard = Safeguard(
+            scribe, self.max_history_share, STRUCTURE, OVERHEAD, MARGIN, _repaired
+        )
+        rest, previous = safeguard.fitted(prepared.history, prepared)
+        history, turns = split_turns(Messages(rest), self.recent_turns_preserve)
+        parts = [
+            *safeguard.summary(history, prepared, previous),
+            *turns_section(turns),
+            *failure_section(tool_failures(old)),
+            *file_section(prepared.files),
+        ]
+        return now.replaced(host, parts)
+
+
+def _repaired(messages: list[Message]) -> Messages:
+    return repair(Messages(messages)).messages

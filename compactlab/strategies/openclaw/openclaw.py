@@ -1,0 +1,165 @@
+"""OpenClaw, as it was released, and as three pull requests would have made it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from types import MappingProxyType
+from typing import Literal
+
+from compactlab.sim.core.view import Phase, View
+from compactlab.sim.replay.host import Host
+from compactlab.sim.replay.strategy import Lifetime, Strategy
+from compactlab.strategies.mechanisms.agent import Agent
+from compactlab.strategies.mechanisms.cut import current_turn, last_turns
+from compactlab.strategies.mechanisms.stub import PerReplay
+from compactlab.strategies.openclaw.flush import MemoryFlush
+from compactlab.strategies.openclaw.kept import PreserveTurns, RecencyBuffer
+from compactlab.strategies.openclaw.outputs import OffloadOutputs
+from compactlab.strategies.openclaw.pairs import BREAKS, Mender, PairRepair
+from compactlab.strategies.openclaw.planner import TokenBudget
+from compactlab.strategies.openclaw.recovery import ContextRecovery
+from compactlab.strategies.openclaw.sidecar import SummarySidecar
+from compactlab.strategies.openclaw.ttl_prune import TtlPrune
+from compactlab.strategies.pi.compaction import AutoCompact
+
+# Keep the newest turns: OpenClaw's limitHistoryTurns.
+
+
+@dataclass(frozen=True)
+class TurnSlice(Strategy):
+    """Send the newest turns before the current one, whole.
+
+    After OpenClaw's ``limitHistoryTurns`` (2026.1.29 to 2026.3.13), which slices the history that
+    is loaded for a turn, before the user's new prompt is added to it; so the current turn does not
+    count, and nothing is sliced while it goes on. What came before the first turn that is kept is
+    dropped, a summary that an earlier compaction left there among it. If nothing were left, the
+    history would stay as it is.
+
+    The original has no default: it slices only where a limit is configured for a channel or a
+    direct chat (``historyLimit``, ``dmHistoryLimit``). Ours needs one. Simplified in that what a
+    client told the model in the user's name, the prompt of a memory flush say, is no turn.
+
+    Parameters
+    ----------
+    history_limit
+        How many turns at most.
+    repair
+        Whether calls and results are put together afterwards, as from 2026.2.17 on; before that
+        it was done before the slice: ``pair_repair + turn_slice(repair=False)``.
+    """
+
+    history_limit: int = 10
+    repair: bool = True
+    phases = frozenset({Phase.BEFORE_TURN})
+    lifetime = Lifetime.TURN
+    menders: PerReplay[Mender] = field(
+        default_factory=partial(PerReplay, Mender), init=False, repr=False, compare=False
+    )
+
+    def __post_init__(self) -> None:
+        if self.history_limit < 1:
+            raise ValueError(f"history_limit must be at least 1, not {self.history_limit}")
+
+    @property
+    def breaks(self) -> Mapping[str, str]:  # type: ignore[override]
+        """What the repair breaks."""
+        return BREAKS if self.repair else MappingProxyType({})
+
+    def compact(self, view: View, host: Host) -> View:
+        """Cut before the oldest turn that is kept."""
+        messages = view.messages
+        now = current_turn(messages)
+        start = last_turns(messages[:now], self.history_limit)
+        history = messages[start:now]
+        mended = self.menders.of(host).mend(history) if self.repair else history
+        if mended is history:
+            return view.with_messages(messages[start:])
+        return view.with_messages(mended.append(*messages[now:])) if mended else view
+
+
+# OpenClaw, as it was released, and as three pull requests would have made it.
+
+
+@dataclass(frozen=True)
+class Openclaw(Agent):
+    """OpenClaw: memory flush, compaction in safeguard mode, pruning of stale tool results.
+
+    What it does out of the box with an Anthropic key: no turn is sliced off, pairs are repaired at
+    load, the flush is on, the cache's lifetime is taken to be an hour for pruning. The three pull
+    requests (3968 recency buffer, 3599 context recovery, 17345 planner, sidecar and outputRef;
+    none was merged) are off and can be switched on, to see what they would have changed.
+
+    Left out: recall from memory (a search that the model asks for); recovery from overflows by
+    truncating results in the session's file; the guards on single results; heartbeats.
+
+    Parameters
+    ----------
+    version
+        ``2026.1.29``: pi 0.49.3, safeguard without preserved turns. ``2026.2.17``: pi 0.53.0; its
+        package lacked the extension files, so that safeguard and pruning silently did nothing (to
+        0.55.3 pi's compaction is that of 0.49.3, byte for byte). ``2026.3.13``: pi 0.58.0, the
+        three newest turns that are summarised are quoted.
+    memory_flush
+        Whether the agent writes its memory down before a compaction.
+    pruning
+        Whether stale tool results are pruned.
+    history_limit
+        Turns that are sent; 0 for all, which is the default.
+    recency_buffer
+        Pull request 3968. With 2026.3.13 it takes the place of the preserved turns.
+    context_recovery
+        Pull request 3599: messages that are shown again after a compaction; 0 for none.
+    planner
+        Pull request 17345: token budget, sidecar, and oversized results in files.
+    """
+
+    version: Literal["2026.1.29", "2026.2.17", "2026.3.13"] = "2026.3.13"
+    memory_flush: bool = True
+    pruning: bool = True
+    history_limit: int = 0
+    recency_buffer: bool = False
+    context_recovery: int = 0
+    planner: bool = False
+
+    def __post_init__(self) -> None:
+        if self.history_limit < 0:
+            raise ValueError(f"history_limit must not be negative, not {self.history_limit}")
+        if not 0 <= self.context_recovery <= 50:
+            raise ValueError(f"context_recovery must be 0 to 50, not {self.context_recovery}")
+        if self.recency_buffer and self.version == "2026.2.17":
+            raise ValueError("recency_buffer must be False for 2026.2.17: there is no safeguard")
+        super().__post_init__()
+
+    def steps(self) -> tuple[Strategy, ...]:
+        """What changes the session, then what changes a turn, then what changes a request."""
+        new = self.version == "2026.3.13"
+        session: list[Strategy] = [OffloadOutputs(pointer_for_text=False)] if self.planner else []
+        if self.memory_flush:
+            session.append(MemoryFlush(version="2026.3.13" if new else "2026.1.29"))
+        session.append(self._compaction())
+        turn: list[Strategy] = [PairRepair(version="2026.3.13" if new else "2026.1.29")]
+        if self.planner:
+            turn += [TokenBudget(history_limit=self.history_limit), SummarySidecar()]
+        elif self.history_limit:
+            repairs = self.version != "2026.1.29"
+            turn.append(TurnSlice(history_limit=self.history_limit, repair=repairs))
+        if self.context_recovery:
+            turn.append(ContextRecovery(messages=self.context_recovery))
+        return (*session, *turn, *self._pruning())
+
+    def _pruning(self) -> tuple[Strategy, ...]:
+        if not self.pruning or self.version == "2026.2.17":
+            return ()
+        return (TtlPrune(ttl="1h", version=self.version),)
+
+    def _compaction(self) -> Strategy:
+        if self.version == "2026.2.17":
+            return AutoCompact(version="0.49.3")
+        if self.version == "2026.1.29" or self.recency_buffer:
+            return RecencyBuffer(
+                enabled=self.recency_buffer,
+                version="0.58.0" if self.version == "2026.3.13" else "0.49.3",
+            )
+        return PreserveTurns()

@@ -1,0 +1,418 @@
+"""Oversized results of tools, put into files: OpenClaw's outputRef (pull request 17345)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import posixpath
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from compactlab.sim.core.errors import InputError
+from compactlab.sim.core.message import Message, Part, Source
+from compactlab.sim.core.tokens import utf16_length
+from compactlab.sim.core.view import View
+from compactlab.sim.replay.host import Host
+from compactlab.sim.replay.strategy import Strategy
+from compactlab.strategies.mechanisms.text import head, whole
+
+# Oversized results of tools, put into files: OpenClaw's outputRef (pull request 17345).
+
+FOLDER = "tool-output"
+NOTICE_CHARS = 400  # room for the path, the hash and the words around them
+KIND = "tool_result_payload"  # what the original calls such a reference
+# What stays of details that are put away: short plain values under these names.
+_KEPT = (
+    "status",
+    "exitCode",
+    "error",
+    "path",
+    "sessionId",
+    "runId",
+    "success",
+    "killed",
+    "timedOut",
+)
+_KEPT_CHARS = 500
+_DEFAULT_CHARS, _MIN_CHARS, _MAX_CHARS = 20_000, 256, 120_000
+
+
+@dataclass(frozen=True)
+class Limits:
+    """From which size on a result is put away, and what stays of it; UTF-16 code units.
+
+    Parameters
+    ----------
+    details, text
+        More than this is put away.
+    preview
+        What stays of a text, its ellipsis included.
+    """
+
+    details: int = 24_000
+    text: int = 120_000
+    preview: int = 8_000
+
+
+@dataclass(frozen=True)
+class Payload:
+    """What was put away.
+
+    Parameters
+    ----------
+    path
+        Of the file, in the folder of the session.
+    content
+        The file's text.
+    text
+        What stands in place of the result's text: a beginning, and where the rest is; None if the
+        text was not put away.
+    details
+        What stands in place of the result's details; None if they were not put away.
+    preview
+        How many characters of the text are its beginning.
+    reference
+        By what it is found again, as the original writes it.
+    """
+
+    path: str
+    content: str
+    text: str | None
+    details: dict[str, Any] | None
+    preview: int = 0
+    reference: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def bytes(self) -> int:
+        """Size of the file."""
+        return len(self.content.encode("utf-8", "replace"))
+
+    @property
+    def sha256(self) -> str:
+        """Hash of the file."""
+        return digest(self.content)
+
+
+def digest(content: str) -> str:
+    """The hash by which a payload is checked: SHA-256 of its UTF-8, in hexadecimal digits."""
+    return hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()
+
+
+def put_away(
+    blocks: Sequence[str],
+    details: Any,
+    tool: str | None,
+    call_id: str | None,
+    *,
+    now: float,
+    limits: Limits = Limits(),
+) -> Payload | None:
+    """Put a tool's result away, if it is too large.
+
+    Parameters
+    ----------
+    blocks
+        Its blocks of text.
+    details
+        What the tool told its client and not the model: any JSON; None if there is nothing.
+    tool, call_id
+        Name of the tool and id of the call, as far as they are known.
+    now
+        Seconds since 1970.
+    limits
+        What is too large.
+
+    Returns
+    -------
+    Payload or None
+        None if it is not too large.
+    """
+    text = "\n".join(blocks)
+    large_text = utf16_length(text) > limits.text
+    large_details = (
+        isinstance(details, Mapping | list) and utf16_length(_json(details)) > limits.details
+    )
+    if not large_text and not large_details:
+        return None
+    millis = math.floor(now * 1000 + 0.5)
+    path = f"{FOLDER}/{millis}-{_slug(tool) or 'tool'}-{_slug(call_id) or 'call'}.json"
+    content = _content(
+        {
+            "toolCallId": call_id,
+            "toolName": tool,
+            "savedAt": _iso(millis),
+            "details": details if large_details else None,
+            "text": text if large_text else None,
+        }
+    )
+    kept = limits.preview - 1 if utf16_length(text) > limits.preview else utf16_length(text)
+    payload = Payload(path, content, None, None, kept if large_text else 0)
+    return Payload(
+        path,
+        content,
+        _notice(head(text, kept), kept, text, payload) if large_text else None,
+        _slim(details, payload, large_text) if large_details else None,
+        payload.preview,
+        _reference(payload, large_details, large_text),
+    )
+
+
+def _notice(start: str, kept: int, text: str, payload: Payload) -> str:
+    more = "\N{HORIZONTAL ELLIPSIS}" if kept < utf16_length(text) else ""
+    # The literal of the original, as its answers show it: agents look for the path in it.
+    return (
+        f"{start}{more}\n\n[openclaw] Full tool output saved to {payload.path} "
+        f"(sha256: {payload.sha256[:12]}..., bytes: {payload.bytes})."
+    )
+
+
+def _reference(payload: Payload, details: bool, text: bool) -> dict[str, Any]:
+    return {
+        "kind": KIND,
+        "path": payload.path,
+        "bytes": payload.bytes,
+        "sha256": payload.sha256,
+        "contains": {"details": details, "text": text},
+    }
+
+
+def _slim(details: Any, payload: Payload, text: bool) -> dict[str, Any]:
+    known = details if isinstance(details, Mapping) else {}
+    kept = {name: known[name] for name in _KEPT if name in known and _short(known[name])}
+    return kept | {"outputRef": _reference(payload, True, text)}
+
+
+def _short(value: Any) -> bool:
+    if isinstance(value, str):
+        return utf16_length(value) <= _KEPT_CHARS
+    return value is None or isinstance(value, bool | int | float)
+
+
+def read_reference(details: Any) -> dict[str, Any] | None:
+    """Read a reference out of a result's details; what is not as it should be is left out."""
+    found = details.get("outputRef") if isinstance(details, Mapping) else None
+    if not isinstance(found, Mapping) or found.get("kind") != KIND:
+        return None
+    path = found.get("path")
+    if not isinstance(path, str) or not path.strip():
+        return None
+    reference: dict[str, Any] = {"kind": KIND, "path": path}
+    size, sha256, contains = found.get("bytes"), found.get("sha256"), found.get("contains")
+    if _number(size):
+        reference["bytes"] = size
+    if isinstance(sha256, str):
+        reference["sha256"] = sha256
+    if isinstance(contains, Mapping):
+        said = {n: contains[n] for n in ("details", "text") if isinstance(contains.get(n), bool)}
+        reference |= {"contains": said} if said else {}
+    return reference
+
+
+def resolve(folder: str, path: str) -> str | None:
+    """Where a reference's path leads, if that is inside the folder of payloads; else None.
+
+    It looks at names alone, as the original does; symbolic links are for whoever opens the file.
+
+    Parameters
+    ----------
+    folder
+        The folder of the session.
+    path
+        The reference's path, absolute or in that folder.
+    """
+    root = posixpath.normpath(posixpath.join(folder, FOLDER))
+    place = posixpath.normpath(posixpath.join(folder, path))
+    return place if place == root or place.startswith(f"{root}/") else None
+
+
+def chars_to_deliver(asked: Any = None) -> int:
+    """How many characters of a payload are delivered: what was asked for, within bounds."""
+    wanted: int = math.floor(asked) if _number(asked) else _DEFAULT_CHARS
+    return min(max(wanted, _MIN_CHARS), _MAX_CHARS)
+
+
+def delivered(content: str, chars: int) -> str:
+    """The beginning of a payload, with a mark if there is more; no pair of surrogates is split."""
+    if utf16_length(content) <= chars:
+        return content
+    start = head(content, chars)
+    if "\ud800" <= start[-1:] <= "\udbff":
+        start = start[:-1]
+    more = "\N{HORIZONTAL ELLIPSIS}(truncated)\N{HORIZONTAL ELLIPSIS}"
+    return f"{start}\n{more}"
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _content(fields: dict[str, Any]) -> str:
+    known = {"version": 1} | {name: value for name, value in fields.items() if value is not None}
+    return json.dumps(known, indent=2, ensure_ascii=False) + "\n"
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+
+def _iso(millis: int) -> str:
+    moment = datetime.fromtimestamp(millis / 1000, UTC)
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.{millis % 1000:03d}Z"
+
+
+def _slug(name: str | None) -> str:
+    plain = re.sub(r"[^a-z0-9._-]+", "-", (name or "").lower())
+    return re.sub(r"-+", "-", plain).removeprefix("-").removesuffix("-")
+
+
+# Put oversized results of tools into files: OpenClaw's outputRef.
+
+
+@dataclass(frozen=True)
+class OffloadOutputs(Strategy):
+    """Replace a tool's result that is too large by its beginning and a pointer to a file.
+
+    After OpenClaw's pull request 17345 (guard of the session's tool results, late version). It
+    acts before a result is sent for the first time, so it breaks no cache. Exact: thresholds, file
+    name and content, hash, preview and notice, retrieval. Transcripts do not hold what a tool told
+    its client (``details``), so of a recording only texts are put away. Files go to ``host.files``;
+    no replay opens a file that a transcript names.
+
+    Parameters
+    ----------
+    max_text_chars
+        A longer text is put away.
+    preview_chars
+        What stays of it.
+    hard_max_chars
+        A text is cut to so many characters before anything else, as the original's guard does: the
+        rest reaches no file. 0 for no cap.
+    pointer_for_text
+        Whether a result of which only the text was too large can be fetched again. In the original
+        it cannot: it stores a reference only beside details.
+    verify
+        Whether a payload that does not have its hash is an error. The original delivers it all the
+        same, and reports.
+    """
+
+    max_text_chars: int = 120_000
+    preview_chars: int = 8_000
+    hard_max_chars: int = 400_000
+    pointer_for_text: bool = True
+    verify: bool = True
+
+    def __post_init__(self) -> None:
+        if self.preview_chars < 1 or self.max_text_chars < self.preview_chars + NOTICE_CHARS:
+            raise ValueError(
+                f"preview_chars must be at least 1, and {NOTICE_CHARS} less than max_text_chars "
+                f"(the pointer takes room, too), not {self.preview_chars} of {self.max_text_chars}"
+            )
+        if self.hard_max_chars < 0:
+            raise ValueError(f"hard_max_chars must not be negative, not {self.hard_max_chars}")
+
+    def compact(self, view: View, host: Host) -> View:
+        """Put away what has come since the last time."""
+        seen = host.notes.get("seen", "")
+        if view.messages:
+            host.notes["seen"] = view.messages[-1].id
+        new: dict[str, Message] = {}
+        for message in _since(view, seen):
+            if message.role == "tool" and len(message.text) > min(
+                self.max_text_chars // 2, self.hard_max_chars or self.max_text_chars
+            ):
+                offloaded = self._offload(message, host)
+                if offloaded is not message:
+                    new[message.id] = offloaded
+        if not new:
+            return view
+        return view.with_messages(new.get(message.id, message) for message in view.messages)
+
+    def _offload(self, message: Message, host: Host) -> Message:
+        texts = [part for part in message.parts if part.type != "image" and part.text]
+        if not texts:
+            return message
+        first = texts[0]
+        text = self._capped("\n".join(part.text for part in texts))
+        payload = put_away(
+            [text],
+            None,
+            first.name or None,
+            first.call_id or None,
+            now=message.time,
+            limits=Limits(text=self.max_text_chars, preview=self.preview_chars),
+        )
+        if payload is None:
+            if text == "\n".join(part.text for part in texts):
+                return message
+            return self._replaced(message, first, text, utf16_length(text), "")
+        host.files[payload.path] = payload.content
+        start, _, notice = (payload.text or "").partition("\n\n[openclaw]")
+        handle = _handle(payload) if self.pointer_for_text else ""
+        kept = self._replaced(message, first, start, payload.preview, handle)
+        told = Part("text", f"\n\n[openclaw]{notice}", "synthetic", ())
+        return msgspec.structs.replace(kept, parts=(kept.parts[0], told, *kept.parts[1:]))
+
+    def _capped(self, text: str) -> str:
+        if not self.hard_max_chars or utf16_length(text) <= self.hard_max_chars:
+            return text
+        start = head(text, self.hard_max_chars)
+        line = start.rfind("\n")
+        return start[:line] if line > 0.8 * len(start) else start
+
+    @staticmethod
+    def _replaced(message: Message, first: Part, text: str, chars: int, handle: str) -> Message:
+        source = Source(message.id, message.parts.index(first), 0, chars)
+        cut = msgspec.structs.replace(
+            first, text=whole(text), kind="truncated", sources=(source,), handle=handle
+        )
+        images = [part for part in message.parts if part.type == "image"]
+        return msgspec.structs.replace(message, parts=(cut, *images))
+
+    def fetch(self, handle: str, host: Host, *, chars: int | None = None) -> str:
+        """Deliver what was put away, or its beginning.
+
+        Parameters
+        ----------
+        handle
+            That of the part in its place.
+        host
+            Has the files.
+        chars
+            How many characters at most; 20,000 if not said, never under 256 or over 120,000.
+
+        Raises
+        ------
+        InputError
+            If the handle leads out of the folder of payloads, if there is no such file, or if it
+            has another hash (unless ``verify=False``).
+        """
+        path, _, sha256 = handle.partition("#sha256=")
+        reference = read_reference(
+            {"outputRef": {"kind": "tool_result_payload", "path": path, "sha256": sha256}}
+        )
+        place = resolve("", reference["path"]) if reference else None
+        if place is None or place == FOLDER:
+            raise InputError(f"{path!r} is not in the folder of payloads")
+        content = host.files.get(place)
+        if content is None:
+            raise InputError(f"{path!r}: there is no such payload")
+        if self.verify and digest(content) != sha256:
+            raise InputError(f"{path!r} is not what was put away: its hash is another one")
+        return delivered(content, chars_to_deliver(chars))
+
+
+def _handle(payload: Payload) -> str:
+    return f"{payload.path}#sha256={payload.sha256}"
+
+
+def _since(view: View, seen: str) -> Iterator[Message]:
+    for message in reversed(view.messages):
+        if message.id == seen:
+            return
+        yield message

@@ -1,0 +1,349 @@
+"""Pairs: behind every call its result, and no result without its call: OpenClaw's repair."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import takewhile
+from operator import is_
+from types import MappingProxyType
+from typing import Literal, NamedTuple, get_args
+
+import msgspec
+
+from compactlab.sim.core.message import FAILED, Message, Part
+from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.view import Phase, View
+from compactlab.sim.replay.host import Host
+from compactlab.sim.replay.strategy import Lifetime, Strategy
+from compactlab.strategies.mechanisms.cut import current_turn
+from compactlab.strategies.mechanisms.stub import Edits, PerReplay
+from compactlab.strategies.mechanisms.text import BLANKS
+from compactlab.strategies.pi.preparation import at_least
+
+# Pairs: behind every call its result, and no result without its call.
+
+Version = Literal["2026.1.29", "2026.3.13"]
+NEWEST: Version = "2026.3.13"
+VERSIONS: tuple[str, ...] = get_args(Version)
+
+# What OpenClaw says in the place of a result that it does not find (2026.1.29 to 2026.3.13).
+MISSING = (
+    "[openclaw] missing tool result in session history; inserted synthetic error result for "
+    "transcript repair."
+)
+# Since when calls of answers that were cut off are left alone (its pull request 4598), and results
+# are given the name of a tool (30881 and its successors); vectors hold both ends to account.
+_LEAVES_FAILED, _NAMES = "2026.2.3", "2026.3.1"
+UNKNOWN = "unknown"  # the name of a tool that has none
+
+# What a strategy that repairs breaks of the contract, because OpenClaw does.
+BREAKS: Mapping[str, str] = MappingProxyType(
+    {
+        "order": "a result that came late is moved up to its call (OpenClaw 2026.1.29 on)",
+        "size": "a call without a result is given one (OpenClaw 2026.1.29 on)",
+    }
+)
+
+_Calls = list[tuple[str, str]]  # ids and tools
+
+
+@dataclass(frozen=True)
+class Repaired:
+    """A history in which every call has its result, and what was done for that.
+
+    Parameters
+    ----------
+    messages
+        The history; the very one that was given, if nothing was to be done.
+    added
+        Results that were made up for calls that had none, those among them that were dropped
+        again as duplicates.
+    dropped_duplicate_count
+        How many results were dropped because their id had been answered before.
+    dropped_orphan_count
+        How many were dropped because their call was not right before them.
+    moved
+        Whether anything at all was found to be wrong.
+    """
+
+    messages: Messages
+    added: tuple[Message, ...] = ()
+    dropped_duplicate_count: int = 0
+    dropped_orphan_count: int = 0
+    moved: bool = False
+
+
+class _Span(NamedTuple):
+    """An answer and what came between it and the next, put right."""
+
+    out: list[Message]
+    added: list[Message]
+    answered: list[str]
+    duplicates: int
+    orphans: int
+    changed: bool
+
+
+def repair(
+    messages: Messages,
+    now: float | None = None,
+    version: str = NEWEST,
+    edits: Edits | None = None,
+) -> Repaired:
+    """Put calls and results together, as OpenClaw's ``repairToolUseResultPairing`` does.
+
+    Behind every answer come the results of its calls, in the order of the calls, and then what
+    else stood between it and the next answer. Calls without a result there get one that is made
+    up; results that stand anywhere else are dropped. Two things go wrong in the original and here:
+    when an id is used again in a later turn, its real result is dropped, and so is the one that is
+    made up for it; and further results of the same id behind the same answer vanish uncounted.
+    A history with which nothing else is wrong keeps them, and the order of its results.
+
+    Parameters
+    ----------
+    messages
+        The history.
+    now
+        The time of results that are made up, in seconds since 1970; None for that of their call.
+    version
+        OpenClaw's. In newer ones the calls of an answer that was cut off are left alone, so that
+        their results are dropped; and a result without a tool's name is given that of its call.
+    edits
+        Messages that were made or changed before.
+    """
+    if not messages.total(involved):
+        return Repaired(messages)
+    rules = _Rules(now, version, edits or Edits())
+    seen: set[str] = set()
+    spans = []
+    for said in _spans(messages):
+        spans.append(rules.apply(said, seen))
+        seen.update(spans[-1].answered)
+    if not any(span.changed for span in spans):
+        return Repaired(messages)
+    out = [message for span in spans for message in span.out]
+    first = sum(1 for _ in takewhile(bool, map(is_, messages, out)))
+    return Repaired(
+        messages.branch(first, out[first:]),
+        tuple(message for span in spans for message in span.added),
+        sum(span.duplicates for span in spans),
+        sum(span.orphans for span in spans),
+        True,
+    )
+
+
+def involved(message: Message) -> int:
+    """Weigh a message by whether it calls a tool or is a result."""
+    return int(message.role == "tool" or any(part.type == "tool_call" for part in message.parts))
+
+
+def _spans(messages: Iterable[Message]) -> Iterator[list[Message]]:
+    """Cut a history before every answer."""
+    said: list[Message] = []
+    for message in messages:
+        if message.role == "assistant" and said:
+            yield said
+            said = []
+        said.append(message)
+    if said:
+        yield said
+
+
+@dataclass
+class _Rules:
+    """What is done, and at what time."""
+
+    now: float | None
+    version: str
+    edits: Edits
+
+    def __post_init__(self) -> None:
+        self.leaves_failed = at_least(self.version, _LEAVES_FAILED)
+        self.names = at_least(self.version, _NAMES)
+
+    def apply(self, said: list[Message], seen: set[str]) -> _Span:
+        """Put an answer and what follows it right, once: it mostly is what it was last time."""
+        key = self.now, self.version, *map(id, said)
+        known: tuple[_Span, list[str], list[Message]] | None = self.edits.found.get(key)
+        if known is None or not seen.isdisjoint(known[1]):
+            ids = [id for id, _ in self._calls(said[0])]
+            known = self._apply(said[0], said, seen), ids, said
+            if seen.isdisjoint(ids):
+                self.edits.found[key] = known
+        return known[0]
+
+    def _apply(self, caller: Message, said: list[Message], seen: set[str]) -> _Span:
+        calls = self._calls(caller)
+        if not calls:
+            out = [message for message in said if message.role != "tool"]
+            orphans = len(said) - len(out)
+            return _Span(out, [], [], 0, orphans, orphans > 0)
+        results, rest, duplicates, orphans, changed = self._sort(said[1:], dict(calls), seen)
+        out, added, answered = [caller], [], list[str]()
+        for id, tool in calls:
+            result = results.get(id)
+            if result is None:
+                result = self._made_up(caller, id, tool)
+                added.append(result)
+            if id in seen or id in answered:
+                duplicates += 1
+            else:
+                answered.append(id)
+                out.append(result)
+        changed = changed or bool(added or duplicates or orphans or (results and rest))
+        return _Span([*out, *rest], added, answered, duplicates, orphans, changed)
+
+    def _calls(self, message: Message) -> _Calls:
+        if message.role != "assistant" or (message.origin in FAILED and self.leaves_failed):
+            return []
+        return [(p.call_id, p.name) for p in message.parts if p.type == "tool_call" and p.call_id]
+
+    def _sort(
+        self, said: list[Message], tools: dict[str, str], seen: set[str]
+    ) -> tuple[dict[str, Message], list[Message], int, int, bool]:
+        results: dict[str, Message] = {}
+        rest: list[Message] = []
+        duplicates = orphans = 0
+        changed = False
+        for message in said:
+            id = answers(message)
+            if message.role != "tool":
+                rest.append(message)
+            elif id not in tools:
+                orphans += 1
+            elif id in seen:
+                duplicates += 1
+            else:
+                named = self._named(message, tools[id])
+                changed = changed or named is not message
+                results.setdefault(id, named)
+        return results, rest, duplicates, orphans, changed
+
+    def _made_up(self, caller: Message, id: str, tool: str) -> Message:
+        how = ("missing", id, tool, self.now)
+        return self.edits.of(caller, how, lambda: _made_up(caller, id, tool, self.now))
+
+    def _named(self, message: Message, tool: str) -> Message:
+        """A result under the name of its tool, without blanks around it."""
+        told = next((part.name for part in message.parts if part.call_id), "")
+        name = told.strip(BLANKS) or tool.strip(BLANKS) or (UNKNOWN if told else "")
+        if name == told or not self.names:
+            return message
+        return self.edits.of(message, ("named", name), lambda: _named(message, name))
+
+
+def answers(message: Message) -> str:
+    """The id of the call that a message is the result of; "" if it is none."""
+    return next((part.call_id for part in message.parts if part.call_id), "")
+
+
+def _made_up(caller: Message, id: str, tool: str, now: float | None) -> Message:
+    part = Part("tool_result", MISSING, "synthetic", (), tool or UNKNOWN, id, is_error=True)
+    return Message(f"missing-{id}", "tool", (part,), caller.time if now is None else now)
+
+
+def _named(message: Message, name: str) -> Message:
+    parts = tuple(
+        msgspec.structs.replace(part, name=name) if part.call_id else part for part in message.parts
+    )
+    return msgspec.structs.replace(message, parts=parts)
+
+
+def _begins_with_result(messages: Messages) -> bool:
+    """Whether a result stands before the first answer."""
+    return next((m.role for m in messages if m.role != "user"), "") == "tool"
+
+
+@dataclass
+class Mender:
+    """Repairs one history after the other, and remembers what it found sound.
+
+    A session is repaired once a turn, and most of what is there then was there before.
+    """
+
+    edits: Edits = field(default_factory=Edits, repr=False)
+    _history: Messages = field(default_factory=Messages, repr=False)
+    _upto: int = field(default=0, repr=False)
+    _seen: set[str] = field(default_factory=set, repr=False)
+    _changed: bool = field(default=False, repr=False)
+    _same: bool = field(default=True, repr=False)
+
+    def mend(self, messages: Messages, version: str = NEWEST) -> Messages:
+        """The history with calls and results together; itself, if they are.
+
+        The same repair gives the same objects: what was sent once is not sent as something new.
+        """
+        if not messages.total(involved) or self._is_sound(messages, version):
+            return messages
+        return repair(messages, version=version, edits=self.edits).messages
+
+    def _is_sound(self, messages: Messages, version: str) -> bool:
+        """Whether a repair would change nothing; only what came since the last time is looked at.
+
+        The last answer and what follows it are looked at again: there may be more to come.
+        """
+        ahead = self._history.ahead_of(messages)
+        if 0 < ahead <= self._upto and not _begins_with_result(messages):
+            # The same history, cut off in front; ids from there can only make one look twice.
+            self._upto -= ahead
+        elif ahead or self._history.shared(messages) < self._upto:
+            self._upto, self._seen, self._changed, self._same = 0, set(), False, True
+        self._history = messages
+        rules = _Rules(None, version, self.edits)
+        place, changed, same = self._upto, self._changed, self._same
+        answered: list[str] = []
+        for said in _spans(messages[place:]):
+            # Of what stands before an answer all is known now.
+            self._upto, self._changed, self._same = place, changed, same
+            self._seen.update(answered)
+            span = rules.apply(said, self._seen)
+            place, answered = place + len(said), span.answered
+            changed, same = changed or span.changed, same and span.out == said
+        return same or not changed
+
+
+# Put calls and results together: OpenClaw's repairToolUseResultPairing.
+
+
+@dataclass(frozen=True)
+class PairRepair(Strategy):
+    """Give every call its result right behind it, and drop results that have no call there.
+
+    After OpenClaw's ``repairToolUseResultPairing``, with its faults, which
+    :mod:`compactlab.strategies.openclaw.pairs` tells. A provider refuses a prompt in
+    which calls and results do not match. The original repairs what it loads for a turn and leaves
+    the file as it is; so does this: it holds for one turn, and the next starts from the session's
+    view again, to the same effect. What goes wrong within a turn is put right in the next one. In a
+    pipeline it comes after what cuts: ``token_budget + pair_repair``.
+
+    The original does it for Anthropic's and Google's kinds of API only; this one for all.
+
+    Parameters
+    ----------
+    version
+        OpenClaw's: from 2026.3.13 on, calls of answers that were cut off are given no results, and
+        results without the name of a tool that of their call.
+    """
+
+    version: Version = NEWEST
+    phases = frozenset({Phase.BEFORE_TURN})
+    lifetime = Lifetime.TURN
+    breaks = BREAKS
+    menders: PerReplay[Mender] = field(
+        default_factory=partial(PerReplay, Mender), init=False, repr=False, compare=False
+    )
+
+    def __post_init__(self) -> None:
+        if self.version not in VERSIONS:
+            raise ValueError(f"version must be {' or '.join(VERSIONS)}, not {self.version}")
+
+    def compact(self, view: View, host: Host) -> View:
+        """Repair what there is before the current turn."""
+        now = current_turn(view.messages)
+        history = view.messages[:now]
+        mended = self.menders.of(host).mend(history, self.version)
+        if mended is history:
+            return view
+        return view.with_messages(mended.append(*view.messages[now:]))

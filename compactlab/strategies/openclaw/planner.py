@@ -1,0 +1,287 @@
+"""What of a history fits a token budget: the planner of OpenClaw's pull request 17345."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Literal, NamedTuple
+
+from compactlab.sim.core.message import Message, Weight
+from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.tokens import chars4, utf16_length
+from compactlab.sim.core.view import Phase, View
+from compactlab.sim.replay.host import Host
+from compactlab.sim.replay.strategy import Lifetime, Strategy
+from compactlab.strategies.mechanisms.cut import current_turn, last_turns, starts_turn
+from compactlab.strategies.mechanisms.estimate import estimate, role_of
+from compactlab.strategies.mechanisms.stub import PerReplay
+from compactlab.strategies.mechanisms.text import BLANKS
+from compactlab.strategies.openclaw.pairs import BREAKS, Mender
+
+# What of a history fits a token budget: the planner of OpenClaw's pull request 17345.
+
+# What the planner leaves of a budget aside, because its token counts are estimates.
+SAFETY_RATIO = 0.9
+DYNAMIC_RESERVE_RATIO = 0.08
+MIN_DYNAMIC_RESERVE_TOKENS = 1200
+CHARS_PER_TOKEN = 3.6
+
+Outcome = Literal[
+    "empty", "invalid-budget", "under-budget", "mandatory-tail-only", "budget-trimmed"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Tokens that are left for a history, of whatever numbers one is given.
+
+    Parameters
+    ----------
+    window, reserve, static
+        Tokens of the model's window, of the reserve for the answer, of system prompt and prompt.
+        Fractions are rounded down, and what is negative counts as nothing.
+    share
+        Share of what is left that the history may take: 0.1 to 1; what is outside is brought to
+        the nearer end, NaN and infinity to the lower.
+    dynamic_ratio
+        Share of the window that is held back for what is not known yet: 0 to 0.5, likewise.
+    min_dynamic
+        Tokens held back at least.
+    """
+
+    window: float
+    reserve: float
+    static: float
+    share: float | None = None
+    dynamic_ratio: float | None = None
+    min_dynamic: float | None = None
+
+    @property
+    def available(self) -> float:
+        """Tokens left before safety and share; may be negative, or NaN."""
+        window = _at_least(1, _floor(self.window))
+        ratio = _clamped(self.dynamic_ratio, DYNAMIC_RESERVE_RATIO, 0, 0.5)
+        least = MIN_DYNAMIC_RESERVE_TOKENS if self.min_dynamic is None else self.min_dynamic
+        dynamic = _at_least(_at_least(0, _floor(least)), _floor(window * ratio))
+        reserve, static = _at_least(0, _floor(self.reserve)), _at_least(0, _floor(self.static))
+        return window - reserve - static - dynamic
+
+    @property
+    def tokens(self) -> float:
+        """Tokens that the history may take; at least 1."""
+        # The order of the products decides how the last bit is rounded.
+        return _at_least(1, _floor(self.available * SAFETY_RATIO * _clamped(self.share, 1, 0.1, 1)))
+
+
+def _floor(number: float) -> float:
+    return math.floor(number) if math.isfinite(number) else number
+
+
+def _at_least(least: float, number: float) -> float:
+    """The larger of two, and NaN if one is: as JavaScript's ``Math.max``."""
+    return number if math.isnan(number) or number > least else least
+
+
+def _clamped(number: float | None, default: float, low: float, high: float) -> float:
+    if number is None:
+        return default
+    return min(high, max(low, number)) if math.isfinite(number) else low
+
+
+class Plan(NamedTuple):
+    """What is to be kept of a history, and why.
+
+    Parameters
+    ----------
+    outcome
+        ``empty``: there is no history. ``invalid-budget``: nothing is left for it, so only its
+        last message stays. ``under-budget``: all of it fits. ``mandatory-tail-only``: what the
+        user said last, and what came of it, fills the budget. ``budget-trimmed``: the oldest
+        messages go.
+    trimmed
+        Whether the planner says that it trimmed: always, where a tail alone is kept, even if that
+        is everything.
+    first
+        Index of the first message that is kept; None if there is none.
+    before, after
+        Estimated tokens of the history and of what is kept.
+    budget
+        Tokens that it might have had.
+    """
+
+    outcome: Outcome
+    trimmed: bool
+    first: int | None
+    before: int
+    after: int
+    budget: float
+
+    @property
+    def dropped(self) -> int:
+        """How many messages go."""
+        return self.first or 0
+
+    @property
+    def dropped_tokens(self) -> int:
+        """How many estimated tokens go."""
+        return self.before - self.after
+
+
+def plan(messages: Messages, budget: Budget, weight: Weight | None = None) -> Plan:
+    """Say what of a history fits its budget, as ``planContextMessages`` does.
+
+    Messages go from the front, wherever that cuts a turn; the user's last message and what
+    follows it are kept whatever their size. Calls and results are for others to put together.
+
+    Parameters
+    ----------
+    messages
+        The history, without the prompt that is about to be sent.
+    budget
+        What it may take.
+    weight
+        Estimates the tokens of a message; :func:`planned_tokens` by default.
+    """
+    if not messages:
+        return Plan("empty", False, None, 0, 0, 0)
+    weight = weight or planned_tokens
+    total, tokens, last = messages.total(weight), budget.tokens, len(messages) - 1
+    if budget.available <= 0:
+        return Plan("invalid-budget", True, last, total, messages[last:].total(weight), tokens)
+    if total <= tokens:
+        return Plan("under-budget", False, 0, total, total, tokens)
+    turn = messages.last_holding(starts_turn, 1)
+    mandatory = last if turn is None else turn
+    tail = messages[mandatory:].total(weight)
+    if tail >= tokens:
+        return Plan("mandatory-tail-only", True, mandatory, total, tail, tokens)
+    # No budget at all is one that nothing exceeds.
+    fits = 0 if math.isnan(tokens) else messages.tail_from(weight, int(tokens))
+    first = min(mandatory, fits)
+    return Plan("budget-trimmed", first > 0, first, total, messages[first:].total(weight), tokens)
+
+
+def planned_tokens(message: Message, written: Callable[[Message], str] | None = None) -> int:
+    """Estimate a message as the planner does: as pi, and by its length as JSON where pi says 0.
+
+    Parameters
+    ----------
+    message
+        The message.
+    written
+        Writes it as JSON; by default :func:`as_json`.
+    """
+    return estimate(message) or _by_length((written or as_json)(message))
+
+
+def _by_length(text: str) -> int:
+    return max(1, math.ceil(utf16_length(text) / CHARS_PER_TOKEN))
+
+
+def as_json(message: Message) -> str:
+    """Write a message in the shape in which pi keeps one, as far as it is known here.
+
+    The model's name and the usage of an answer, which pi keeps with it, are left out, so an empty
+    answer weighs less than there.
+    """
+    content = [{"type": part.type, "text": part.text} for part in message.parts]
+    time = round(message.time * 1000)
+    told = {"role": role_of(message), "content": content, "timestamp": time}
+    return json.dumps(told, separators=(",", ":"), ensure_ascii=False)
+
+
+def text_tokens(text: str) -> int:
+    """Estimate a text: a quarter of its length, rounded up; blanks alone are nothing."""
+    return chars4(text) if text.strip(BLANKS) else 0
+
+
+def static_tokens(system: str, prompt: str) -> int:
+    """Estimate what is sent whatever the history: ``computeStaticPromptTokens``."""
+    return text_tokens(system) + text_tokens(prompt)
+
+
+# Fit the history into a token budget: the planner of OpenClaw's pull request 17345.
+
+
+@dataclass(frozen=True)
+class TokenBudget(Strategy):
+    """Once a turn, drop the oldest messages until the history fits its budget.
+
+    After the planner of OpenClaw's pull request 17345 (commit 84e6946), which was never merged.
+    The budget is what the window leaves beside a reserve for the answer, the system prompt, the
+    prompt of the current turn and a reserve for what is not known yet, less a tenth for safety.
+    The turn before the current one is kept whatever its size. Then come the limit of turns and a
+    repair of calls and results, which the plan may have cut apart; if nothing is left, the history
+    stays as it is.
+
+    Exact are plan, order and repair. Simplified: the definitions of tools count as part of the
+    system prompt, and a summary beside the transcript (``summary_sidecar``) does not count.
+
+    Parameters
+    ----------
+    reserve_tokens_floor
+        Tokens kept free for the answer.
+    max_history_share
+        Share of the rest that the history may take, 0.1 to 1.
+    dynamic_reserve_ratio
+        Share of the window held back for what is not known yet, 0 to 0.5.
+    min_dynamic_reserve_tokens
+        Tokens held back at least.
+    history_limit
+        How many turns at most; 0 for no limit, as in the original where none is configured.
+    """
+
+    reserve_tokens_floor: int = 20_000
+    max_history_share: float = 1.0
+    dynamic_reserve_ratio: float = DYNAMIC_RESERVE_RATIO
+    min_dynamic_reserve_tokens: int = MIN_DYNAMIC_RESERVE_TOKENS
+    history_limit: int = 0
+    phases = frozenset({Phase.BEFORE_TURN})
+    lifetime = Lifetime.TURN
+    breaks = BREAKS
+    menders: PerReplay[Mender] = field(
+        default_factory=partial(PerReplay, Mender), init=False, repr=False, compare=False
+    )
+
+    def __post_init__(self) -> None:
+        share, ratio = self.max_history_share, self.dynamic_reserve_ratio
+        if not 0.1 <= share <= 1:
+            raise ValueError(f"max_history_share must be between 0.1 and 1, not {share}")
+        if not 0 <= ratio <= 0.5:
+            raise ValueError(f"dynamic_reserve_ratio must be between 0 and 0.5, not {ratio}")
+        for name in ("reserve_tokens_floor", "min_dynamic_reserve_tokens", "history_limit"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} must not be negative, not {getattr(self, name)}")
+
+    def compact(self, view: View, host: Host) -> View:
+        """Plan the history; the current prompt is no part of it."""
+        messages = view.messages
+        now = current_turn(messages)
+        static = _static(view, messages[now:])
+        first = plan(messages[:now], self._budget(host.window, static)).first or 0
+        first += last_turns(messages[first:now], self.history_limit)
+        history = messages[first:now]
+        mended = self.menders.of(host).mend(history)
+        if mended is history:
+            return view.with_messages(messages[first:])
+        return view.with_messages(mended.append(*messages[now:])) if mended else view
+
+    def _budget(self, window: int, static: int) -> Budget:
+        return Budget(
+            window,
+            self.reserve_tokens_floor,
+            static,
+            self.max_history_share,
+            self.dynamic_reserve_ratio,
+            self.min_dynamic_reserve_tokens,
+        )
+
+
+def _static(view: View, prompt: Messages) -> int:
+    """Tokens that are sent in any case, those of parts whose text is not known among them."""
+    said = [part for message in prompt for part in message.parts if part.type != "image"]
+    texts = ("\n".join(part.text for part in parts) for parts in (view.system, said))
+    return static_tokens(*texts) + sum(part.size for part in (*view.system, *said))

@@ -1,0 +1,498 @@
+"""Old tool results made shorter when the cache has gone cold: the rules of OpenClaw's pruning."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache, partial
+from typing import Any, Literal, NamedTuple, get_args
+
+import msgspec
+
+from compactlab.sim.core.message import FRAME, Kind, Message, Part, Source, remembered
+from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.tokens import utf16_length
+from compactlab.strategies.mechanisms.stub import Edits, sources_of
+from compactlab.strategies.mechanisms.text import BLANKS, head
+from compactlab.strategies.pi.preparation import at_least
+
+# Settings of OpenClaw's context pruning, and what it accepts for them.
+
+PLACEHOLDER = "[Old tool result content cleared]"
+
+_UNITS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+_DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h|d)?")
+
+
+@dataclass(frozen=True)
+class Pruning:
+    """When results are made shorter, and how: OpenClaw's ``agents.defaults.contextPruning``.
+
+    Parameters
+    ----------
+    ttl_ms
+        Milliseconds that must have passed since the cache was last touched.
+    keep_last_assistants
+        Everything from the newest so many answers on stays.
+    soft_trim_ratio
+        Share of the window from which on long results are trimmed.
+    hard_clear_ratio
+        Share of the window to which results are cleared, oldest first, if trimming was not enough.
+    min_prunable_tool_chars
+        Nothing is cleared where less than that could be.
+    tools
+        ``allow`` and ``deny``: patterns of the tools whose results may be made shorter.
+    max_chars, head_chars, tail_chars
+        A result longer than the first is trimmed to the other two.
+    hard_clear
+        Whether anything is cleared at all.
+    placeholder
+        What stands in the place of a cleared result.
+    """
+
+    ttl_ms: float = 300_000
+    keep_last_assistants: float = 3
+    soft_trim_ratio: float = 0.3
+    hard_clear_ratio: float = 0.5
+    min_prunable_tool_chars: float = 50_000
+    tools: Mapping[str, Any] = field(default_factory=dict)
+    max_chars: float = 4000
+    head_chars: float = 1500
+    tail_chars: float = 1500
+    hard_clear: bool = True
+    placeholder: str = PLACEHOLDER
+
+
+def effective_settings(raw: object) -> Pruning | None:
+    """Read settings as OpenClaw's ``computeEffectiveSettings`` does (2026.1.29).
+
+    What does not fit is brought into its range or passed over.
+
+    Parameters
+    ----------
+    raw
+        The configuration, under the names of the original.
+
+    Returns
+    -------
+    Pruning or None
+        None unless its mode is ``cache-ttl``.
+
+    Examples
+    --------
+    >>> effective_settings({"mode": "cache-ttl", "ttl": "1h", "softTrimRatio": 3}).soft_trim_ratio
+    1
+    """
+    if not isinstance(raw, Mapping) or raw.get("mode") != "cache-ttl":
+        return None
+    found: dict[str, Any] = {}
+    if isinstance(raw.get("ttl"), str):
+        found["ttl_ms"] = duration_ms(raw["ttl"])
+    found["keep_last_assistants"] = _whole(raw.get("keepLastAssistants"))
+    found["soft_trim_ratio"] = _ratio(raw.get("softTrimRatio"))
+    found["hard_clear_ratio"] = _ratio(raw.get("hardClearRatio"))
+    found["min_prunable_tool_chars"] = _whole(raw.get("minPrunableToolChars"))
+    found["tools"] = raw.get("tools") or None
+    soft, hard = (_section(raw.get(name)) for name in ("softTrim", "hardClear"))
+    for name in ("max", "head", "tail"):
+        found[f"{name}_chars"] = _whole(soft.get(f"{name}Chars"))
+    if isinstance(hard.get("enabled"), bool):
+        found["hard_clear"] = hard["enabled"]
+    if isinstance(hard.get("placeholder"), str):
+        found["placeholder"] = hard["placeholder"].strip(BLANKS) or None
+    return Pruning(**{name: value for name, value in found.items() if value is not None})
+
+
+def duration_ms(text: str) -> int | None:
+    """Read a duration, ``90s`` or ``1.5h``; minutes where no unit is given; None if it is none.
+
+    Examples
+    --------
+    >>> duration_ms("5"), duration_ms("250ms"), duration_ms("-5m")
+    (300000, 250, None)
+    """
+    match = _DURATION.fullmatch(text.strip(BLANKS).lower())
+    if match is None:
+        return None
+    milliseconds = float(match[1]) * _UNITS[match[2] or "m"]
+    return math.floor(milliseconds + 0.5) if math.isfinite(milliseconds) else None
+
+
+def _number(value: object) -> float | None:
+    known = isinstance(value, int | float) and not isinstance(value, bool)
+    return value if known and math.isfinite(value) else None  # type: ignore[arg-type, return-value]
+
+
+def _whole(value: object) -> int | None:
+    number = _number(value)
+    return None if number is None else max(0, math.floor(number))
+
+
+def _ratio(value: object) -> float | None:
+    number = _number(value)
+    return None if number is None else min(1, max(0, number))
+
+
+def _section(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def may_prune(tools: Mapping[str, Any]) -> Callable[[str], bool]:
+    """Say of a tool's name whether its results may be made shorter.
+
+    Patterns know the asterisk only, and case does not matter. A tool that is denied is out; where
+    any are allowed, so are all others.
+
+    Examples
+    --------
+    >>> allowed = may_prune({"allow": ["web_*"], "deny": ["WEB_search"]})
+    >>> allowed("web_fetch"), allowed("web_search"), allowed("read")
+    (True, False, False)
+    """
+    allow, deny = (_patterns(tools.get(name)) for name in ("allow", "deny"))
+
+    def may(name: str) -> bool:
+        plain = _plain(name)
+        if any(pattern.fullmatch(plain) for pattern in deny):
+            return False
+        return not allow or any(pattern.fullmatch(plain) for pattern in allow)
+
+    return may
+
+
+def _patterns(raw: object) -> list[re.Pattern[str]]:
+    plain = map(_plain, raw) if isinstance(raw, list | tuple) else ()
+    return [re.compile(".*".join(map(re.escape, name.split("*")))) for name in plain if name]
+
+
+def _plain(name: object) -> str:
+    return str("" if name is None else name).strip(BLANKS).lower()
+
+
+# A tool's result made shorter: its head and its tail, or a word in its place.
+
+# What OpenClaw says in the place of an image (2026.3.11 on).
+IMAGE_GONE = "[image removed during context pruning]"
+
+
+class _Piece(NamedTuple):
+    """A text of a message, and where it begins in all of them joined, in UTF-16 code units."""
+
+    part: Part
+    place: int
+    text: str
+    start: int
+
+
+def trimmed(
+    message: Message, max_chars: float, head_chars: float, tail_chars: float, *, images: bool
+) -> Message:
+    """Keep the beginning and the end of a tool's result that is too long.
+
+    As OpenClaw's pruner does (2026.1.29 to 2026.3.13): the texts are joined by line breaks and cut
+    by UTF-16 code units, if need be through a pair; a note says what was kept.
+
+    Parameters
+    ----------
+    message
+        The result.
+    max_chars
+        Code units that it may have.
+    head_chars, tail_chars
+        How many are kept at either end, if that makes fewer.
+    images
+        Whether a line takes the place of its images, however short it is. If not, a result with
+        images is left alone.
+
+    Returns
+    -------
+    Message
+        The shorter result; itself, if nothing was to be done.
+    """
+    pictured = any(part.type == "image" for part in message.parts)
+    if pictured and not images:
+        return message
+    pieces = list(_pieces(message))
+    whole = "\n".join(piece.text for piece in pieces)
+    length, first, last = utf16_length(whole), max(0, head_chars), max(0, tail_chars)
+    if length <= max_chars or first + last >= length:
+        if not pictured:
+            return message
+        return _instead(message, whole, "truncated", _spans(pieces, length, 0, length))
+    kept = f"{head(whole, int(first))}\n...\n{_tail(whole, length, math.ceil(last))}"
+    note = (
+        f"\n\n[Tool result trimmed: kept first {_written(first)} chars and last {_written(last)} "
+        f"chars of {length} chars.]"
+    )
+    spans = _spans(pieces, int(first), math.ceil(last), length)
+    return _instead(message, kept + note, "truncated", spans)
+
+
+def cleared(message: Message, placeholder: str) -> Message:
+    """Put a word in the place of a tool's result; its call keeps it."""
+    return _instead(message, placeholder, "stub", ())
+
+
+def _instead(message: Message, text: str, kind: Kind, sources: tuple[Source, ...]) -> Message:
+    """The result with one text in the place of all its parts."""
+    if not sources:
+        kind, sources = "stub", sources_of(message.parts)
+    said = next((part for part in message.parts if part.call_id), message.parts[0])
+    part = Part(
+        "tool_result",
+        text,
+        kind if sources else "synthetic",
+        sources,
+        said.name,
+        said.call_id,
+        said.is_error,
+        said.handle,
+    )
+    return msgspec.structs.replace(message, parts=(part,))
+
+
+def _pieces(message: Message) -> Iterator[_Piece]:
+    start = 0
+    for place, part in enumerate(message.parts):
+        text = IMAGE_GONE if part.type == "image" else part.text
+        yield _Piece(part, place, text, start)
+        start += utf16_length(text) + 1
+
+
+def _spans(pieces: list[_Piece], first: int, last: int, length: int) -> tuple[Source, ...]:
+    """What is left of each text when so many code units of all are kept at either end."""
+    found: list[Source] = []
+    for part, place, text, start in pieces:
+        if part.type == "image" or not text:
+            continue
+        units = utf16_length(text)
+        begins = min(max(first - start, 0), units)
+        ends = min(max(start + units - (length - last), 0), units)
+        if begins + ends >= units:
+            found += _piece(part, place, 0, -1)
+            continue
+        if begins:
+            found += _piece(part, place, 0, _points(text, begins, up=False))
+        if ends:
+            found += _piece(part, place, _points(text, units - ends, up=True), -1)
+    return tuple(dict.fromkeys(found))
+
+
+def _piece(part: Part, place: int, start: int, end: int) -> tuple[Source, ...]:
+    """A span of a part; of one that is a piece itself, what it stands for."""
+    plain = part.kind == "verbatim" and len(part.sources) == 1
+    return (Source(part.sources[0].id, place, start, end),) if plain else part.sources
+
+
+def _points(text: str, units: int, *, up: bool) -> int:
+    """Characters in so many code units; one that is cut in two counts only if rounded up."""
+    begins = head(text, units)
+    cut = bool(begins) and begins[-1] != text[len(begins) - 1]
+    return len(begins) - (cut and not up)
+
+
+def _tail(text: str, length: int, units: int) -> str:
+    """The last so many code units of a text; half of a pair may be left in front."""
+    if text.isascii():
+        return text[length - units :]
+    cut = text.encode("utf-16-le", "surrogatepass")[2 * (length - units) :]
+    return cut.decode("utf-16-le", "surrogatepass")
+
+
+def _written(number: float) -> str:
+    """A number as JavaScript writes it into a text."""
+    return str(int(number)) if float(number).is_integer() else str(number)
+
+
+# Old tool results made shorter when the cache has gone cold: OpenClaw's context pruning.
+
+Version = Literal["2026.1.29", "2026.3.13"]
+NEWEST: Version = "2026.3.13"
+VERSIONS: tuple[str, ...] = get_args(Version)
+_TRIMS_IMAGES = "2026.3.11"  # its pull request 43045
+
+CHARS_PER_TOKEN = 4
+IMAGE_CHARS = 8000
+OTHER_CHARS = 256  # of whatever is neither the user's, nor an answer, nor a tool's
+
+
+def prune_expired(
+    messages: Messages,
+    settings: Pruning | None,
+    *,
+    now: float,
+    touched: float | None,
+    window: float | None,
+    model_window: float | None = None,
+    version: str = NEWEST,
+    edits: Edits | None = None,
+) -> tuple[Messages, float | None]:
+    """Prune if the cache has not been touched for long enough: OpenClaw's handler of ``context``.
+
+    Parameters
+    ----------
+    messages
+        What is about to be sent.
+    settings
+        None if pruning is not configured.
+    now, touched
+        This moment and that of the last touch, in milliseconds. Where no touch is known, nothing
+        is pruned.
+    window, model_window, version, edits
+        See :func:`prune`.
+
+    Returns
+    -------
+    tuple
+        What is sent, and when the cache was touched last: now, if anything was pruned.
+    """
+    if settings is None or not is_expired(now, touched, settings.ttl_ms):
+        return messages, touched
+    pruned = prune(
+        messages, settings, window, model_window=model_window, version=version, edits=edits
+    )
+    return pruned, touched if pruned is messages else now
+
+
+def is_expired(now: float, touched: float | None, ttl_ms: float) -> bool:
+    """Whether a cache that was touched then has outlived its time; without a touch it has not."""
+    if not touched or math.isnan(touched) or ttl_ms <= 0:
+        return False
+    return not now - touched < ttl_ms
+
+
+def prune(
+    messages: Messages,
+    settings: Pruning,
+    window: float | None,
+    *,
+    model_window: float | None = None,
+    version: str = NEWEST,
+    edits: Edits | None = None,
+) -> Messages:
+    """Make old tool results shorter: OpenClaw's ``pruneContextMessages``.
+
+    Only results between the first words of the user and the newest few answers are touched. If the
+    context fills a share of the window, all that are too long are trimmed; if it then still fills
+    a larger one, they are cleared, oldest first, until it does not.
+
+    Parameters
+    ----------
+    messages
+        What is about to be sent.
+    settings
+        When and how.
+    window
+        Tokens of the window as configured; where that is no positive number, the model's counts.
+    model_window
+        The model's.
+    version
+        OpenClaw's: newer ones take images for something that can be trimmed away, older ones leave
+        results with images alone.
+    edits
+        Messages that have been made shorter before.
+    """
+    tokens = window if window and 0 < window < math.inf else model_window
+    stop = _protected(messages, settings.keep_last_assistants)
+    if not tokens or not tokens > 0 or stop is None:
+        return messages
+    room, total = tokens * CHARS_PER_TOKEN, messages.total(context_chars)
+    if total / room < settings.soft_trim_ratio:
+        return messages
+    start = next((n for n, m in enumerate(messages) if m.starts_turn), stop)
+    may = cache(may_prune(settings.tools))
+    images = at_least(version, _TRIMS_IMAGES)
+    results = {
+        place: message
+        for place, message in enumerate(messages[start:stop], start)
+        if message.role == "tool" and may(_tool(message)) and (images or not _pictured(message))
+    }
+    work = _Work(settings, room, total, results, edits or Edits())
+    work.trim(images=images)
+    if settings.hard_clear and work.exceeds():
+        work.clear()
+    return messages.replace(work.changed)
+
+
+@dataclass
+class _Work:
+    """Results by place, and how many characters all messages have together."""
+
+    settings: Pruning
+    room: float
+    total: int
+    results: dict[int, Message]
+    edits: Edits
+    changed: dict[int, Message] = field(default_factory=dict)
+
+    def exceeds(self) -> bool:
+        """Whether the context still fills its larger share of the window."""
+        return not self.total / self.room < self.settings.hard_clear_ratio
+
+    def trim(self, *, images: bool) -> None:
+        """Trim all that are too long."""
+        rule = self.settings
+        how = (rule.max_chars, rule.head_chars, rule.tail_chars)
+        for place, message in self.results.items():
+            edited = self.edits.of(
+                message, ("trim", *how, images), partial(trimmed, message, *how, images=images)
+            )
+            self._put(place, edited)
+
+    def clear(self) -> None:
+        """Clear the oldest until it is enough, if there is enough to clear."""
+        rule = self.settings
+        if sum(map(context_chars, self.results.values())) < rule.min_prunable_tool_chars:
+            return
+        for place, message in self.results.items():
+            if not self.exceeds():
+                break
+            how, edit = ("clear", rule.placeholder), partial(cleared, message, rule.placeholder)
+            self._put(place, self.edits.of(message, how, edit))
+
+    def _put(self, place: int, message: Message) -> None:
+        before = self.results[place]
+        if message is not before:  # few are too long
+            self.total += context_chars(message) - context_chars(before)
+            self.results[place] = self.changed[place] = message
+
+
+def _tool(message: Message) -> str:
+    first = message.parts[0]
+    if first.call_id:  # nearly always
+        return first.name
+    return next((part.name for part in message.parts if part.call_id), first.name)
+
+
+def _pictured(message: Message) -> bool:
+    return any(part.type == "image" for part in message.parts)
+
+
+def _protected(messages: Messages, keep: float) -> int | None:
+    """Where the newest answers begin, so many of them; None if there are fewer."""
+    if keep <= 0:
+        return len(messages)
+    return messages.last_holding(is_answer, int(keep)) if keep % 1 == 0 else None
+
+
+def is_answer(message: Message) -> int:
+    """Weigh a message by whether the model said it."""
+    return int(message.role == "assistant")
+
+
+@remembered
+def context_chars(message: Message) -> int:
+    """Weigh a message in characters, as the pruner does: images 8,000, and no names of tools."""
+    if message.role == "user" and message.origin:
+        return OTHER_CHARS
+    chars = 0
+    for part in message.parts:
+        if part.type == "image":
+            chars += IMAGE_CHARS if message.role != "assistant" else 0
+        elif part.type == "tool_call":
+            chars += utf16_length(part.text) or len("{}")
+        elif part.name != FRAME or part.kind != "synthetic":
+            chars += utf16_length(part.text) + CHARS_PER_TOKEN * part.size
+    return chars

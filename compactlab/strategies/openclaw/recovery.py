@@ -1,0 +1,263 @@
+"""What is shown once more after a compaction: OpenClaw pull request 3599."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import NamedTuple
+
+from compactlab.sim.core.message import Message, Part, Source
+from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.tokens import utf16_length
+from compactlab.sim.core.view import Phase, View
+from compactlab.sim.replay.host import Host
+from compactlab.sim.replay.strategy import Lifetime, Strategy
+from compactlab.strategies.mechanisms.cut import current_turn
+from compactlab.strategies.mechanisms.text import BLANKS, head, speaker, spoken, whole
+
+# What is shown once more after a compaction: OpenClaw pull request 3599.
+
+# The heading of the original; the line below it is our own, and as long as the original's.
+HEADING = "## Recent Conversation (Recovered After Context Compaction)"
+INTRO = (
+    "What was said last, before older parts of this conversation were condensed; carry on from "
+    "where it stops:"
+)
+MOST = 50
+CHARS = 500
+# Asked for beyond the messages that are wanted, because tools' results count as messages, too.
+_EXTRA = 10
+# How OpenClaw marks what neither of the two has said.
+_MARKS = ("[tool:", "[System Event]")
+
+
+class Settings(NamedTuple):
+    """Whether anything is recovered, and how many messages."""
+
+    enabled: bool
+    messages: float
+
+
+class Counted(NamedTuple):
+    """Compactions of a session so far, and how many there were at its last recovery."""
+
+    compactions: float = 0
+    recovered: float = 0
+
+
+class Check(NamedTuple):
+    """Whether it is time to recover, how many messages, after how many compactions."""
+
+    needed: bool
+    messages: float
+    compactions: float
+
+
+class Quote(NamedTuple):
+    """What somebody said: who, the words without blanks around them, and the message."""
+
+    speaker: str
+    text: str
+    message: Message
+
+
+class Piece(NamedTuple):
+    """A piece of the block, and where it comes from; a frame comes from nowhere."""
+
+    text: str
+    sources: tuple[Source, ...] = ()
+
+
+def settings(messages: float | None) -> Settings:
+    """Resolve the number of messages that is wanted: none is 0, and 50 is the most.
+
+    Examples
+    --------
+    >>> settings(51), settings(None)
+    (Settings(enabled=True, messages=50), Settings(enabled=False, messages=0))
+    """
+    wanted = 0 if messages is None else messages
+    return Settings(wanted > 0, MOST if wanted > MOST else wanted)
+
+
+def check(messages: float | None, counted: Counted | None) -> Check:
+    """Decide whether there was a compaction since the last recovery.
+
+    Parameters
+    ----------
+    messages
+        How many messages are wanted.
+    counted
+        What is known of the session; None if it is not known at all.
+    """
+    enabled, wanted = settings(messages)
+    if not enabled or counted is None:
+        return Check(False, 0, 0)
+    needed = counted.compactions > 0 and counted.compactions > counted.recovered
+    return Check(needed, wanted, counted.compactions)
+
+
+def limit(messages: float) -> float:
+    """How many messages of the transcript are asked for, tools' results among them."""
+    return messages + _EXTRA
+
+
+def newest(history: Messages, count: float) -> Messages:
+    """What the transcript answers: its newest messages."""
+    return history[max(0, len(history) - int(count)) :]
+
+
+def recover(history: Sequence[Message], count: float) -> list[Quote]:
+    """The newest messages of user and assistant that have words.
+
+    The parts of a message are put together without anything between them. What begins with a mark
+    of OpenClaw's own is left out; blanks before the mark hide it.
+
+    Parameters
+    ----------
+    history
+        The messages, oldest first.
+    count
+        How many at most. As in the original, 0 is all of them, and less leaves out so many of
+        the oldest.
+    """
+    quotes = [quote for message in history if (quote := _quote(message))]
+    if math.isfinite(count):
+        return quotes[-int(count) :]
+    return [] if count == -math.inf else quotes
+
+
+def _quote(message: Message) -> Quote | None:
+    who = speaker(message)
+    text = _joined(message) if who else ""
+    words = text.strip(BLANKS)
+    return Quote(who, words, message) if words and not text.startswith(_MARKS) else None
+
+
+def _joined(message: Message) -> str:
+    return "".join(part.text for _, part in spoken(message))
+
+
+def block(quotes: Sequence[Quote], intro: str = INTRO, chars: int = CHARS) -> list[Piece]:
+    """Write the block that shows them, in pieces that are put together without a gap.
+
+    Parameters
+    ----------
+    quotes
+        What was recovered.
+    intro
+        The line below the heading.
+    chars
+        UTF-16 code units of each message that are shown; what is longer ends in three dots.
+
+    Returns
+    -------
+    list of Piece
+        The heading, one for each quote, the line at the end; none if there is nothing to show.
+    """
+    if not quotes:
+        return []
+    return [
+        Piece(f"{HEADING}\n\n{intro}\n\n"),
+        *(_shown(quote, chars) for quote in quotes),
+        Piece("---\n"),
+    ]
+
+
+def _shown(quote: Quote, chars: int) -> Piece:
+    text, length = quote.text, len(quote.text)
+    if utf16_length(text) > chars:
+        begins = head(text, chars)
+        text, length = f"{begins}...", len(whole(begins))
+    return Piece(f"**{quote.speaker}:** {text}\n\n", _spans(quote.message, length))
+
+
+def _spans(message: Message, length: int) -> tuple[Source, ...]:
+    """Where the first characters of a message's words stand in its parts."""
+    text = _joined(message)
+    begin = len(text) - len(text.lstrip(BLANKS))
+    end = begin + length
+    spans, offset = [], 0
+    for place, part in spoken(message):
+        start, stop = max(begin - offset, 0), min(end - offset, len(part.text))
+        if start < stop:
+            upto = -1 if stop == len(part.text) else stop
+            spans.append(Source(message.id, place, start, upto))
+        offset += len(part.text)
+    return tuple(spans)
+
+
+# After a compaction, show the last messages once more: OpenClaw pull request 3599.
+
+
+@dataclass(frozen=True)
+class ContextRecovery(Strategy):
+    """For one turn after a compaction, put the last messages in front of the system prompt.
+
+    After OpenClaw pull request 3599 (commit ebb53f39, never merged). It compacts nothing: it
+    follows the compactions of other parts of a pipeline, as in ``auto_compact +
+    context_recovery``, and comes in the turn after them. The block is read from the log, which
+    still has what the compaction kept: so it repeats the tail that is in the prompt anyway. As it
+    changes the system prompt for one turn, the whole prompt is written to the cache twice: with
+    the block, and without it.
+
+    Exact are the bookkeeping, which messages are asked for and quoted, and the block, but for its
+    second line, which has our own words and the original's length. Simplified: the block goes
+    before the whole system prompt and not before a section of it; a rewind takes the bookkeeping
+    back and hides what it gave up; what a client attached to a session is not quoted, as OpenClaw
+    leaves out its own system events. Halves of code pairs at a cut are not sent, as in pi.
+
+    Parameters
+    ----------
+    messages
+        User and assistant messages that are shown, 0 to 50. In the original it is 0, which is
+        off, unless it is set; 10 is its example.
+    chars
+        UTF-16 code units of each that are shown; a constant in the original.
+    """
+
+    messages: int = 10
+    chars: int = 500
+    phases = frozenset({Phase.BEFORE_TURN, Phase.BEFORE_CALL})
+    lifetime = Lifetime.TURN
+    breaks = MappingProxyType({"size": "adds a block of what was said; pull request 3599"})
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.messages <= MOST:
+            raise ValueError(f"messages must be between 0 and {MOST}, not {self.messages}")
+        if self.chars < 1:
+            raise ValueError(f"chars must be at least 1, not {self.chars}")
+
+    def compact(self, view: View, host: Host) -> View:
+        """Add the block in the turn after a compaction, to each of its calls."""
+        if not host.compactions:
+            return view
+        if host.phase is Phase.BEFORE_TURN:
+            self._decide(host)
+        start = host.notes.get("turn")
+        if start is None or (view.system and view.system[0].text.startswith(HEADING)):
+            return view
+        pieces = block(self._quotes(host.log[:start]), chars=self.chars)
+        parts = [
+            Part("text", whole(text), "recovered" if sources else "synthetic", sources)
+            for text, sources in pieces
+        ]
+        return view.with_system(*parts, *view.system)
+
+    def _decide(self, host: Host) -> None:
+        """Note where the turn begins, if it is one that has the block."""
+        notes, start = host.notes, current_turn(host.log)
+        notes.pop("turn", None)
+        # What is compacted on the way to this very prompt is compacted after the original looks.
+        turn = {message.id for message in host.log[start:]}
+        compactions = len(host.compactions)
+        while compactions and host.compactions[compactions - 1].last in turn:
+            compactions -= 1
+        needed, _, count = check(self.messages, Counted(compactions, notes.get("recovered", 0)))
+        if needed and self._quotes(host.log[:start]):
+            notes["recovered"], notes["turn"] = count, start
+
+    def _quotes(self, history: Messages) -> list[Quote]:
+        return recover(newest(history, limit(self.messages)), self.messages)

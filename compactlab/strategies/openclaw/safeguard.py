@@ -1,0 +1,350 @@
+"""OpenClaw's safeguard: how it has a history summarised instead of pi, in stages."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from compactlab.sim.core.message import Message, Part, Source
+from compactlab.sim.core.tokens import utf16_length
+from compactlab.strategies.mechanisms.estimate import estimate
+from compactlab.strategies.mechanisms.text import BLANKS, head
+from compactlab.strategies.pi.preparation import Preparation
+from compactlab.strategies.pi.summary import (
+    MERGE,
+    NO_HISTORY,
+    SPLIT_TURN,
+    TURN_PREFIX,
+    Scribe,
+    plain,
+)
+
+# Long histories summarised in stages, as OpenClaw does (``compaction.ts``).
+
+BASE_RATIO = 0.4
+LEAST_RATIO = 0.15
+MARGIN = 1.2
+PARTS = 2
+LEAST_MESSAGES = 4
+
+
+def weight(messages: Sequence[Message]) -> int:
+    """Estimated tokens of messages."""
+    return sum(map(estimate, messages))
+
+
+def chunk_ratio(messages: Sequence[Message], window: float) -> float:
+    """Share of the window that one request may take: ``computeAdaptiveChunkRatio``.
+
+    Less where messages are large.
+    """
+    if not messages:
+        return BASE_RATIO
+    ratio = weight(messages) / len(messages) * MARGIN / window
+    if ratio <= 0.1:
+        return BASE_RATIO
+    return max(LEAST_RATIO, BASE_RATIO - min(ratio * 2, BASE_RATIO - LEAST_RATIO))
+
+
+def split_by_share(messages: Sequence[Message], parts: int = PARTS) -> list[list[Message]]:
+    """Split messages into parts of about the same weight: ``splitMessagesByTokenShare``.
+
+    Calls and their results may be torn apart, and there may be fewer parts.
+    """
+    parts = min(parts, len(messages))
+    if parts <= 1:
+        return [list(messages)] if messages else []
+    target = weight(messages) / parts
+    chunks: list[list[Message]] = []
+    current: list[Message] = []
+    tokens = 0
+    for message in messages:
+        own = estimate(message)
+        if len(chunks) < parts - 1 and current and tokens + own > target:
+            chunks.append(current)
+            current, tokens = [], 0
+        current.append(message)
+        tokens += own
+    return [*chunks, current]
+
+
+def chunks_of(messages: Sequence[Message], most: float) -> list[list[Message]]:
+    """Cut messages into pieces of no more than so many tokens: ``chunkMessagesByMaxTokens``.
+
+    A message that alone has more closes the piece that it stands in.
+    """
+    chunks: list[list[Message]] = []
+    current: list[Message] = []
+    tokens = 0
+    for message in messages:
+        own = estimate(message)
+        if current and tokens + own > most:
+            chunks.append(current)
+            current, tokens = [], 0
+        current.append(message)
+        tokens += own
+        if own > most:
+            chunks.append(current)
+            current, tokens = [], 0
+    return [*chunks, current] if current else chunks
+
+
+def pruned(
+    messages: Sequence[Message],
+    window: float,
+    share: float,
+    mend: Callable[[list[Message]], Sequence[Message]] = list,
+) -> tuple[Sequence[Message], list[Message]]:
+    """Drop the oldest messages so that the rest has its share of the window.
+
+    As ``pruneHistoryForContextShare``: half of what is left, again and again. A single message
+    stays however large it is.
+
+    Parameters
+    ----------
+    messages
+        The history.
+    window, share
+        What the rest may take.
+    mend
+        What is done to the rest after each drop (2026.3.13: calls and results put together).
+
+    Returns
+    -------
+    tuple
+        The rest, and what was dropped.
+    """
+    budget = max(1, math.floor(window * share))
+    kept, dropped = messages, list[Message]()
+    while weight(kept) > budget:
+        chunks = split_by_share(kept)
+        if len(chunks) <= 1:
+            break
+        dropped += chunks[0]
+        kept = mend(list(kept[len(chunks[0]) :]))
+    return kept, dropped
+
+
+@dataclass(frozen=True, slots=True)
+class Stages:
+    """Summarises piece by piece.
+
+    Parameters
+    ----------
+    scribe
+        Asks for the summaries.
+    chunk
+        Estimated tokens of one request, at most.
+    margin
+        By what estimates may be too low: a piece is made that much smaller (2026.3.13: 1.2).
+    """
+
+    scribe: Scribe
+    chunk: float
+    margin: float = 1.0
+
+    def summary(
+        self, messages: Sequence[Message], previous: Sequence[Part] = (), focus: str = ""
+    ) -> list[Part]:
+        """Summarise messages: ``summarizeInStages``.
+
+        More than one request can take are split in two halves; both are summarised without what
+        was before, and then the two summaries with it are made one.
+        """
+        if len(messages) < LEAST_MESSAGES or weight(messages) <= self.chunk:
+            return self._in_a_row(messages, previous, focus)
+        halves = split_by_share(messages)
+        if len(halves) <= 1:
+            return self._in_a_row(messages, previous, focus)
+        told = [self._in_a_row(half, (), focus) for half in halves]
+        partial = [
+            Message(f"part-{n}", "user", tuple(parts), meta=True) for n, parts in enumerate(told)
+        ]
+        merge = f"{MERGE}\n\nAdditional focus:\n{focus}" if focus else MERGE
+        return self._in_a_row(partial, previous, merge)
+
+    def _in_a_row(
+        self, messages: Sequence[Message], previous: Sequence[Part], focus: str
+    ) -> list[Part]:
+        """Summarise piece after piece, each with the summary of those before it."""
+        summary = list(previous)
+        for chunk in chunks_of(messages, max(1, math.floor(self.chunk / self.margin))):
+            summary = self.scribe.history(chunk, summary, focus)
+        return summary or [plain(NO_HISTORY)]
+
+
+# Tools that reported failure, as OpenClaw's safeguard tells of them under a summary.
+
+# OpenClaw 2026.1.29.
+MOST = 8
+CHARS = 240
+_RUN = re.compile(f"[{BLANKS}]+")
+
+Details = Callable[[Message], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A result that says that its tool failed.
+
+    Parameters
+    ----------
+    message
+        Id of the message that told of it.
+    call_id
+        Of which call.
+    tool
+        The tool's name.
+    text
+        What it said, in a line.
+    meta
+        Status and exit code, where they are known.
+    """
+
+    message: str
+    call_id: str
+    tool: str
+    text: str
+    meta: str = ""
+
+
+def _nothing(message: Message) -> None:
+    return None
+
+
+def tool_failures(messages: Iterable[Message], details: Details = _nothing) -> list[Failure]:
+    """The failures among messages: ``collectToolFailures`` (OpenClaw 2026.1.29 and 2026.3.13).
+
+    Of each call the first; what has no call id is passed over.
+
+    Parameters
+    ----------
+    messages
+        The messages.
+    details
+        What a tool told its client beside the result. The model never sees it, so recordings and
+        scripts do not have it.
+    """
+    found: dict[str, Failure] = {}
+    for message in messages:
+        part = next((p for p in message.parts if p.type == "tool_result"), None)
+        if part is None or not part.is_error or not part.call_id or part.call_id in found:
+            continue
+        said = [p.text for p in message.parts if p.type in ("tool_result", "text")]
+        meta = _meta(details(message))
+        nothing = "failed" if meta else "failed (no output)"
+        text = _cut(_RUN.sub(" ", "\n".join(said)).strip() or nothing)
+        tool = part.name if part.name.strip(BLANKS) else "tool"
+        found[part.call_id] = Failure(message.id, part.call_id, tool, text, meta)
+    return list(found.values())
+
+
+def _cut(text: str) -> str:
+    if utf16_length(text) <= CHARS:
+        return text
+    return f"{head(text, CHARS - 3)}..."
+
+
+def _meta(details: Any) -> str:
+    if not isinstance(details, Mapping):
+        return ""
+    status, code = details.get("status"), details.get("exitCode")
+    told = [f"status={status}"] if isinstance(status, str) and status else []
+    if isinstance(code, int | float) and not isinstance(code, bool) and math.isfinite(code):
+        told.append(f"exitCode={int(code) if code == int(code) else code}")
+    return " ".join(told)
+
+
+def failure_section(failures: list[Failure]) -> list[Part]:
+    """The failures as they stand under a summary; nothing if there are none.
+
+    As ``formatToolFailuresSection``: the first eight, and how many more there were.
+    """
+    if not failures:
+        return []
+    parts = [Part("text", "\n\n## Tool Failures", "synthetic", ())]
+    for failure in failures[:MOST]:
+        meta = f" ({failure.meta})" if failure.meta else ""
+        parts += [
+            Part("text", f"\n- {failure.tool}{meta}: ", "synthetic", ()),
+            Part("text", failure.text, "summary", (Source(failure.message),)),
+        ]
+    if len(failures) > MOST:
+        parts.append(Part("text", f"\n- ...and {len(failures) - MOST} more", "synthetic", ()))
+    return parts
+
+
+# OpenClaw's safeguard: how it has a history summarised instead of pi.
+
+# What 2026.3.13 reckons for a request beside its messages.
+OVERHEAD = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Safeguard:
+    """Summarises in stages, and less of the history if there is much that is new.
+
+    Parameters
+    ----------
+    scribe
+        Asks for the summaries.
+    max_history_share
+        Share of the window that the history may take if there is much that is new.
+    focus
+        What every summary should look to.
+    overhead
+        Tokens that a request has beside the messages.
+    margin
+        By what a piece is made smaller than a request may be (2026.3.13: 1.2).
+    mend
+        What is done to a history of which messages were dropped.
+    """
+
+    scribe: Scribe
+    max_history_share: float
+    focus: str = ""
+    overhead: int = 0
+    margin: float = 1.0
+    mend: Callable[[list[Message]], Sequence[Message]] = list
+
+    def fitted(
+        self, history: Sequence[Message], prepared: Preparation
+    ) -> tuple[Sequence[Message], list[Part]]:
+        """What of a history is to be summarised, and the summary that this carries on.
+
+        Where too much is new, the oldest messages are dropped and summarised first. New is what is
+        in context and not to be summarised. The margin for estimates that are too low raises what
+        is allowed, as in the original.
+        """
+        old = weight(history) + weight(prepared.prefix)
+        new = max(0, math.floor(prepared.tokens_before - old))
+        window, share = self.scribe.host.window, self.max_history_share
+        previous = list(prepared.previous)
+        if new <= math.floor(window * share * MARGIN):
+            return history, previous
+        rest, dropped = pruned(history, window, share, self.mend)
+        if dropped:
+            previous = self._stages(dropped).summary(dropped, previous, self.focus)
+        return rest, previous
+
+    def summary(
+        self, history: Sequence[Message], prepared: Preparation, previous: Sequence[Part]
+    ) -> list[Part]:
+        """The summary of a history, and of the first part of a turn that is cut in two.
+
+        Unlike pi's, it keeps the previous summary if there is no history to summarise.
+        """
+        stages = self._stages([*history, *prepared.prefix])
+        told = stages.summary(history, previous, self.focus)
+        if not (prepared.split and prepared.prefix):
+            return told
+        focus = f"{TURN_PREFIX}\n\n{self.focus}" if self.focus else TURN_PREFIX
+        return [*told, plain(SPLIT_TURN), *stages.summary(prepared.prefix, (), focus)]
+
+    def _stages(self, messages: Sequence[Message]) -> Stages:
+        window = self.scribe.host.window
+        chunk = max(1, math.floor(window * chunk_ratio(messages, window)) - self.overhead)
+        return Stages(self.scribe, chunk, self.margin)

@@ -1,0 +1,394 @@
+"""Notes, a line for each message, kept beside the transcript: OpenClaw pull request 17345."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from types import MappingProxyType
+from typing import Any, NamedTuple, NoReturn
+
+import msgspec
+
+from compactlab.sim.core.message import Kind, Message, Part, Source
+from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.tokens import utf16_length
+from compactlab.sim.core.view import Phase, View
+from compactlab.sim.replay.host import Host
+from compactlab.sim.replay.strategy import Lifetime, Strategy
+from compactlab.strategies.mechanisms.cut import current_turn
+from compactlab.strategies.mechanisms.estimate import estimate, estimate_system
+from compactlab.strategies.mechanisms.handover import glued
+from compactlab.strategies.mechanisms.text import collapsed, head, speaker, spoken, whole
+
+# A line for each message, kept beside the transcript: OpenClaw pull request 17345.
+
+# The header of the original; the line below it is our own, and exactly as long as the original's.
+HEADER = "[SESSION_SUMMARY]"
+INSTRUCTION = (
+    "Earlier messages, a line each; where a message itself is in view, go by its own words."
+)
+VERSION = 1
+MAX_ITEMS = 60
+ITEM_CHARS = 220
+MAX_CHARS = 1200
+THRESHOLD = 0.72
+
+_LONE = re.compile("[\ud800-\udfff]")
+
+
+class Item(NamedTuple):
+    """A line, and the id of the message that it was read from; "" if that is not known."""
+
+    text: str
+    id: str = ""
+
+
+class Block(NamedTuple):
+    """What is shown, and the lines that are in it."""
+
+    text: str
+    items: tuple[Item, ...] = ()
+
+
+@dataclass(frozen=True)
+class Sidecar:
+    """The state that is kept beside a transcript.
+
+    Parameters
+    ----------
+    processed
+        Messages of the transcript that were read.
+    items
+        The lines, oldest first.
+    updated
+        When it was last changed, in milliseconds since 1970.
+    version
+        Of the format.
+    """
+
+    processed: float
+    items: tuple[Item, ...]
+    updated: float
+    version: float = VERSION
+
+
+def load(file: str | None, now: float, ids: Sequence[str] = ()) -> Sidecar:
+    """Read the file; what is missing or makes no sense counts as empty, whatever the version.
+
+    Parameters
+    ----------
+    file
+        Its content; None if there is none.
+    now
+        Milliseconds since 1970.
+    ids
+        The ids of the lines' messages, which the original does not keep.
+    """
+    raw = _parsed(file)
+    items, count, updated = (
+        raw.get(k) for k in ("items", "lastProcessedMessageCount", "updatedAt")
+    )
+    texts = [text for text in items if isinstance(text, str)] if isinstance(items, list) else []
+    known = ids if len(ids) == len(texts) else [""] * len(texts)
+    return Sidecar(
+        math.floor(max(_number(count), 0.0)),
+        tuple(map(Item, texts, known)),
+        _number(updated, now),
+    )
+
+
+def _parsed(file: str | None) -> dict[str, Any]:
+    try:
+        # Numbers of JavaScript are floats, and it knows no NaN in JSON.
+        raw = json.loads(file or "", parse_int=float, parse_constant=_refused)
+    except (ValueError, RecursionError):
+        return {}
+    return raw if isinstance(raw, dict) else {}
+
+
+def _refused(constant: str) -> NoReturn:
+    raise ValueError(constant)
+
+
+def _number(value: object, default: float = 0.0) -> float:
+    return value if isinstance(value, float) and math.isfinite(value) else default
+
+
+def dump(state: Sidecar, now: float) -> str:
+    """Write the file, as of now."""
+    lines = ",\n    ".join(_quoted(item.text) for item in state.items)
+    items = f"[\n    {lines}\n  ]" if lines else "[]"
+    return (
+        f'{{\n  "version": {VERSION},\n'
+        f'  "lastProcessedMessageCount": {_written(max(0, math.floor(state.processed)))},\n'
+        f'  "items": {items},\n  "updatedAt": {_written(now)}\n}}\n'
+    )
+
+
+def _quoted(text: str) -> str:
+    """A text in JSON; JavaScript writes halves of code pairs as escapes."""
+    try:
+        return msgspec.json.encode(text).decode()
+    except UnicodeEncodeError:
+        quoted = json.dumps(text, ensure_ascii=False)
+        return _LONE.sub(lambda half: f"\\u{ord(half[0]):04x}", quoted)
+
+
+def _written(value: float) -> str:
+    """A whole number as JavaScript writes it: the shortest digits that name the float."""
+    shortest = repr(float(value))
+    return shortest if value >= 1e21 else str(int(Decimal(shortest)))
+
+
+def update(
+    state: Sidecar,
+    messages: Sequence[Message],
+    now: float,
+    *,
+    max_items: float | None = None,
+    item_chars: int = ITEM_CHARS,
+    hardened: bool = False,
+) -> Sidecar:
+    """Add a line for each message of user and assistant that has words and was not read yet.
+
+    A line that is the same as the last one that had been there before is left out; the lines that
+    are added are not compared with each other.
+
+    Parameters
+    ----------
+    state
+        What there is.
+    messages
+        The transcript.
+    now
+        Milliseconds since 1970.
+    max_items
+        Lines that are kept, the newest; None for 60.
+    item_chars
+        UTF-16 code units of a line, without who spoke.
+    hardened
+        Leave out messages that begin with a block of the sidecar's own, and begin anew when the
+        transcript has become shorter. Otherwise it then waits until it is as long again.
+
+    Returns
+    -------
+    Sidecar
+        The very state that it was given if nothing is new.
+    """
+    if hardened and state.processed > len(messages):
+        state = replace(state, processed=0, items=())
+    start = max(0, min(state.processed, len(messages)))
+    if start >= len(messages):
+        return state
+    last = state.items[-1].text if state.items else ""
+    read = (_item(m, item_chars, hardened) for m in messages[int(start) :])
+    items = (*state.items, *(item for item in read if item and item.text != last))
+    kept = MAX_ITEMS if max_items is None else max_items
+    if math.isfinite(kept):
+        items = items[-max(1, math.floor(kept)) :]
+    return replace(state, items=items, processed=len(messages), updated=now)
+
+
+def _item(message: Message, chars: int, hardened: bool) -> Item | None:
+    """The line of a message; None if nobody speaks in it."""
+    who = speaker(message)
+    if not who:
+        return None
+    # A word and a blank are two characters at least, so that more words are never shown.
+    words = chars // 2 + 2
+    text = " ".join(filter(None, (collapsed(part.text, words) for _, part in spoken(message))))
+    if not text or (hardened and text.startswith(HEADER)):
+        return None
+    return Item(f"{who}: {shortened(text, chars)}", message.id)
+
+
+def shortened(text: str, chars: int) -> str:
+    r"""A text that is no longer than so many UTF-16 code units, the last a sign that it was cut.
+
+    Examples
+    --------
+    >>> shortened("abcd", 4), shortened("abcd", 3), shortened("abcd", 1)
+    ('abcd', 'ab…', 'a')
+    """
+    if utf16_length(text) <= chars:
+        return text
+    return head(text, chars) if chars <= 1 else head(text, chars - 1) + "\N{HORIZONTAL ELLIPSIS}"
+
+
+def block(
+    items: Sequence[Item], max_chars: float | None = None, instruction: str = INSTRUCTION
+) -> Block | None:
+    """Write the newest lines that fit below the header, oldest first.
+
+    Parameters
+    ----------
+    items
+        The lines.
+    max_chars
+        UTF-16 code units, at least 1; None for 1200.
+    instruction
+        The second line of the header.
+
+    Returns
+    -------
+    Block or None
+        None if there are no lines. The header alone, cut if it must be, if none of them fits.
+    """
+    if not items:
+        return None
+    limit: float = MAX_CHARS if max_chars is None else max_chars
+    if math.isfinite(limit):
+        limit = max(1, math.floor(limit))
+    header = f"{HEADER}\n{instruction}"
+    total = utf16_length(header) + 1
+    if total > limit:
+        return Block(shortened(header, int(limit)))
+    first = len(items)
+    while first:
+        total += utf16_length(items[first - 1].text) + 3
+        if total > limit:
+            break
+        first -= 1
+    shown = tuple(items[first:])
+    return Block("\n".join([header, *(f"- {item.text}" for item in shown)]), shown)
+
+
+def is_needed(trimmed: bool, pressure: float, threshold: float = THRESHOLD) -> bool:
+    """Whether the hardened version shows its lines: history was left out, or the window fills.
+
+    Only the threshold is known of the original; that reaching it is enough is taken for granted.
+    """
+    return trimmed or pressure >= threshold
+
+
+# Notes kept beside the transcript: OpenClaw pull request 17345.
+
+# The file of the original, and beside it the ids of the messages that its lines were read from.
+FILE = "session.jsonl.summary.json"
+_IDS = "session.jsonl.summary.ids.json"
+_NAME = "session summary"
+
+
+@dataclass(frozen=True)
+class SummarySidecar(Strategy):
+    """Keep a line for each message of user and assistant beside the transcript, and show them.
+
+    After OpenClaw pull request 17345 (never merged). The lines are extracted, not written by a
+    model, and kept in a file that no rewind touches. Before each turn the messages of the
+    session's view that are new since the last time are read, but not the new prompt.
+
+    ``hardened=False`` is the first version (commit 4c779794), exact but for the second line of
+    the block, which has our own words and the original's length. It shows the lines always, glued
+    to the front of the user's new prompt, where they stay. So its own blocks are read as what the
+    user said, and quoted in the next blocks: a loop. The prompt grows by up to 1,200 characters a
+    turn, and the user's own words are pushed out of the lines. When the view becomes shorter, by
+    a rewind or by a compaction, it stops reading until the view is as long again, and shows what
+    it has.
+
+    ``hardened=True`` is the last version, of which only a report and a test are known, not the
+    source: messages that begin with such a block are skipped, and a view that has become shorter
+    is read anew (so that after a compaction only what it kept has lines); a view that is just as
+    long again has nothing new, and lines of a branch that was given up stay. The lines go to the
+    end of the system prompt for one turn, if another part of the pipeline has left out messages,
+    or if the pressure reaches the threshold. What pressure is, is not known; here it is pi's
+    estimate of the prompt over the window.
+
+    Both compare a new line with the last of the old ones alone. Simplified in both: successive
+    messages of the user are not merged; a line whose message was given up in a rewind stands for
+    nothing that is known.
+
+    Parameters
+    ----------
+    hardened
+        The last version, or the first.
+    threshold
+        Share of the window from which on the hardened version shows its lines.
+    max_items
+        Lines that are kept; the newest.
+    item_chars
+        UTF-16 code units of a line.
+    max_chars
+        UTF-16 code units that are shown; the newest lines that fit.
+    """
+
+    hardened: bool = True
+    threshold: float = THRESHOLD
+    max_items: int = MAX_ITEMS
+    item_chars: int = ITEM_CHARS
+    max_chars: int = MAX_CHARS
+    phases = frozenset({Phase.BEFORE_TURN, Phase.BEFORE_CALL})
+    breaks = MappingProxyType({"size": "adds a block of notes; pull request 17345"})
+
+    def __post_init__(self) -> None:
+        if not self.threshold >= 0:
+            raise ValueError(f"threshold must be at least 0, not {self.threshold}")
+        for name in ("max_items", "item_chars", "max_chars"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
+
+    @property
+    def lifetime(self) -> Lifetime:  # type: ignore[override]
+        """The first version's block stays where it was put."""
+        return Lifetime.TURN if self.hardened else Lifetime.SESSION
+
+    def compact(self, view: View, host: Host) -> View:
+        """Bring the file up to date once a turn, and show its lines."""
+        if self.hardened:
+            return self._in_system(view, host)
+        return self._in_prompt(view, host) if host.phase is Phase.BEFORE_TURN else view
+
+    def _in_prompt(self, view: View, host: Host) -> View:
+        state = self._kept_up(view.messages[: current_turn(view.messages)], host)
+        shown = self._part(state, host, "\n\n")
+        return glued(view, shown) if shown else view
+
+    def _in_system(self, view: View, host: Host) -> View:
+        if host.phase is Phase.BEFORE_TURN:
+            session = host.session.messages
+            state = self._kept_up(session[: current_turn(session)], host)
+            host.notes["shown"] = is_needed(
+                len(view.messages) < len(session), _pressure(view, host), self.threshold
+            )
+        elif host.notes.get("shown") and not any(part.name == _NAME for part in view.system):
+            state = _loaded(host)  # a compaction in the middle of the turn took the block away
+        else:
+            return view
+        shown = self._part(state, host) if host.notes["shown"] else None
+        return view.with_system(*view.system, shown) if shown else view
+
+    def _kept_up(self, messages: Messages, host: Host) -> Sidecar:
+        before, now = _loaded(host), int(host.now * 1000)
+        state = update(
+            before,
+            messages,
+            now,
+            max_items=self.max_items,
+            item_chars=self.item_chars,
+            hardened=self.hardened,
+        )
+        if state is not before:
+            host.files[FILE] = dump(state, now)
+            host.files[_IDS] = json.dumps([item.id for item in state.items])
+        return state
+
+    def _part(self, state: Sidecar, host: Host, end: str = "") -> Part | None:
+        shown = block(state.items, self.max_chars)
+        if shown is None:
+            return None
+        said = {message.id for message in host.log}
+        ids = dict.fromkeys(item.id for item in shown.items if item.id in said)
+        kind: Kind = "summary" if ids else "synthetic"
+        return Part("text", whole(shown.text) + end, kind, tuple(map(Source, ids)), _NAME)
+
+
+def _pressure(view: View, host: Host) -> float:
+    return (estimate_system(view) + view.messages.total(estimate)) / host.window
+
+
+def _loaded(host: Host) -> Sidecar:
+    ids = json.loads(host.files.get(_IDS, "[]"))
+    return load(host.files.get(FILE), int(host.now * 1000), ids)

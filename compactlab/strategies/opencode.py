@@ -1,0 +1,249 @@
+"""OpenCode: old tool outputs are erased between turns, and summarised when that is not enough."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
+
+from compactlab.sim.core.message import Message, Part
+from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.tokens import utf16_length
+from compactlab.sim.core.view import Phase, View
+from compactlab.sim.replay.host import Host
+from compactlab.sim.replay.strategy import Strategy
+from compactlab.sim.replay.summarize import SummaryRequest
+from compactlab.strategies.mechanisms.agent import Agent
+from compactlab.strategies.mechanisms.cut import after_results, current_turn, parted
+from compactlab.strategies.mechanisms.estimate import at_most, is_little, reported_tokens
+from compactlab.strategies.mechanisms.handover import (
+    INSTRUCTIONS,
+    ORIGIN,
+    split_previous,
+    summary_message,
+)
+from compactlab.strategies.mechanisms.stub import output_tokens, prunable, with_erased
+from compactlab.strategies.mechanisms.text import transcript
+from compactlab.strategies.openclaw.flush import MemoryFlush
+
+# The newest turns that fit a budget, as OpenCode keeps them behind a summary.
+
+# Tokens of the tail: a quarter of what is usable, within these (31e22f6).
+LEAST, MOST, SHARE = 2000, 15_000, 0.25
+
+
+def tail_budget(usable: int) -> int:
+    """Tokens that the tail may have; as ``preserveRecentBudget``."""
+    return min(MOST, max(LEAST, int(usable * SHARE)))
+
+
+def turn_tail(messages: Messages, budget: int) -> int:
+    """Index at which the newest turns begin that fit a budget; the length if none does.
+
+    The turn that does not fit may be cut: as much of its end is kept as does, but no result
+    without its call. Where everything fits nothing is kept: all of it is summarised. As ``select``
+    (31e22f6), with a quarter of the characters for the size of a message.
+
+    Parameters
+    ----------
+    messages
+        The history, without summaries.
+    budget
+        Tokens.
+    """
+    starts = [n for n, message in enumerate(messages) if message.starts_turn]
+    if not starts:
+        return len(messages)
+    first = messages.tail_from(size, budget)
+    whole = next((n for n in starts if n >= first), len(messages))
+    inside = max((n for n in starts if n < whole), default=None)
+    if inside is not None:
+        first = after_results(messages, max(first, inside + 1))
+        whole = min(whole, first)
+    return whole or len(messages)
+
+
+def size(message: Message) -> int:
+    """Tokens of a message as OpenCode estimates them: a quarter of its characters as JSON."""
+    chars = len('{"role":"assistant","content":[]}')
+    for part in message.parts:
+        # Quotes and line breaks are escaped; the type, the ids and the names stand there, too.
+        escapes = part.text.count("\n") + part.text.count('"') + part.text.count("\\")
+        named = utf16_length(part.name) + utf16_length(part.call_id)
+        chars += 30 + utf16_length(part.text) + escapes + named + 4 * part.size
+    return chars // 4
+
+
+# Erase old tool outputs between turns, summarise when that is not enough: OpenCode.
+
+# Our own words; only their length matters.
+QUESTION = "What has been done so far?"
+GO_ON = "Go on if there is a next step, or ask if it is not clear what to do."
+_OUTPUT, _RESERVED = 32_000, 20_000  # what an answer and the buffer have at most
+_SUMMARY = 4096
+_RESULT_CHARS = 2000
+
+
+@dataclass(frozen=True)
+class PruneThenSummarize(Strategy):
+    """After each turn erase old tool outputs; when the window fills summarise, and keep a tail.
+
+    After OpenCode (``session/compaction.ts`` and ``overflow.ts``, 31e22f6). Outputs that are older
+    than the newest two turns and the newest 40,000 tokens of outputs are erased if they come to
+    more than 20,000; those of skills stay. The session is summarised when the last call, as
+    reported, was as large as what is usable: the window less the longest answer and a buffer. A
+    question and the summary as its answer stand in front, then the newest turns that fit a
+    quarter of what is usable, then a word to go on. When a prompt was too large, the turn that is
+    under way is dropped but for the words of the user, as in the original; if it is the first, it
+    is summarised.
+
+    Pruning is opt-in in one version and opt-out in another; here it is on. Simplified: sizes of
+    messages are a quarter of their characters; plugins, and media that are stripped, are left out;
+    in a narrowed window an answer and the buffer take a quarter of it each at most; where next to
+    nothing would be gained it does not act.
+
+    Parameters
+    ----------
+    prune
+        Whether outputs are erased.
+    protect_tokens
+        Tokens of the newest outputs that stay.
+    minimum_tokens
+        Tokens that can be erased must be more than so many.
+    protected_tools
+        Tools whose outputs always stay.
+    preserve_recent_tokens
+        Tokens of the tail; 0 for a quarter of what is usable, between 2,000 and 15,000.
+    rides
+        ``fresh`` is the mode called prepend, ``live`` the one called suffix, which falls back to
+        a fresh request if it does not fit or nothing comes back.
+    """
+
+    prune: bool = True
+    protect_tokens: int = 40_000
+    minimum_tokens: int = 20_000
+    protected_tools: tuple[str, ...] = ("skill",)
+    preserve_recent_tokens: int = 0
+    rides: Literal["live", "fresh"] = "fresh"
+    phases = frozenset({Phase.BEFORE_CALL, Phase.AFTER_TURN, Phase.ON_OVERFLOW})
+
+    breaks = MappingProxyType(
+        {
+            "last user message": "in a long turn the tail begins after it; OpenCode 31e22f6",
+            "size": "the line in place of a short output may be longer than that; OpenCode 31e22f6",
+        }
+    )
+
+    def __post_init__(self) -> None:
+        for name in ("protect_tokens", "minimum_tokens", "preserve_recent_tokens"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} must be at least 0, not {getattr(self, name)}")
+        tools = self.protected_tools
+        if not isinstance(tools, list | tuple) or not all(isinstance(t, str) for t in tools):
+            raise ValueError(f"protected_tools must be a tuple of names, not {tools!r}")
+        object.__setattr__(self, "protected_tools", tuple(tools))
+
+    def compact(self, view: View, host: Host) -> View:
+        """Erase after a turn; summarise before a call, if it is time."""
+        if host.phase is Phase.ON_OVERFLOW:
+            return self._overflown(view, host)
+        tokens = reported_tokens(host)
+        full = tokens is not None and tokens >= usable(host)
+        if host.phase is Phase.AFTER_TURN:
+            return view if full else self._pruned(view)
+        return self._summarised(view, host, view.messages) if full else view
+
+    def _pruned(self, view: View) -> View:
+        threshold = self.protect_tokens + self.minimum_tokens
+        if not self.prune or view.messages.total(output_tokens) <= threshold:
+            return view
+        places = prunable(
+            view.messages,
+            protect=self.protect_tokens,
+            minimum=self.minimum_tokens,
+            exempt=self.protected_tools,
+        )
+        return view.with_messages(with_erased(view.messages, frozenset(places)))
+
+    def _overflown(self, view: View, host: Host) -> View:
+        now = current_turn(view.messages)
+        before, spoken = view.messages[:now], view.messages[now : now + 1]
+        if not any(message.starts_turn for message in before):
+            return self._summarised(view, host, view.messages)
+        return self._summarised(view, host, before, spoken)
+
+    def _summarised(
+        self, view: View, host: Host, history: Messages, again: Iterable[Message] = ()
+    ) -> View:
+        """The view with a summary of a history, its newest turns, and what is said again."""
+        again = list(again)
+        previous, told = split_previous(history)
+        said = Messages(told)
+        budget = self.preserve_recent_tokens or tail_budget(usable(host))
+        head, tail = parted(said, turn_tail(said, budget))
+        dropped = view.messages[len(history) + len(again) :]
+        if is_little(host.count(Messages([*head, *dropped])), host):
+            return view
+        summary = self._summary(view, host, head, previous)
+        answer = summary_message(host, summary, "assistant", lead="")
+        question = _told(f"{answer.id}/question", QUESTION, host)
+        end = again or [_told(f"{answer.id}/go-on", GO_ON, host)]
+        answered = [answer] if summary else []
+        return view.with_messages([question, *answered, *tail, *end])
+
+    def _summary(
+        self, view: View, host: Host, head: list[Message], previous: tuple[Part, ...]
+    ) -> tuple[Part, ...]:
+        if self.rides == "live" and host.count(view) + _SUMMARY <= host.window:
+            request = SummaryRequest(tuple(head), _SUMMARY, previous, INSTRUCTIONS, rides="live")
+            summary = host.summarize(view, request)
+            if summary:
+                return summary
+        before = "\n".join(part.text for part in previous)
+        written = f"{before}\n\n{transcript(head, _RESULT_CHARS)}"
+        return host.summarize(
+            view, SummaryRequest(tuple(head), _SUMMARY, previous, INSTRUCTIONS, written)
+        )
+
+
+def usable(host: Host) -> int:
+    """Tokens that may be used: the window less the longest answer and a buffer."""
+    answer = at_most(min(host.model.max_output or _OUTPUT, _OUTPUT), host)
+    return max(0, host.window - answer - min(_RESERVED, answer))
+
+
+def _told(id: str, text: str, host: Host) -> Message:
+    """A message that the client writes on its own."""
+    part = Part("text", text, "synthetic", ())
+    return Message(id, "user", (part,), host.now, meta=True, origin=ORIGIN)
+
+
+# OpenCode.
+
+
+@dataclass(frozen=True)
+class Opencode(Agent):
+    """OpenCode: old outputs are erased, then all but the tail is summarised.
+
+    After its source at 31e22f6 (2026). Whether it prunes by default changed between versions.
+    Left out: plug-ins, but for the reminder that a memory's plug-in adds to the request.
+
+    Parameters
+    ----------
+    prune
+        Whether old outputs are erased.
+    rides
+        ``fresh`` (its ``prepend``) or ``live`` (its ``suffix``).
+    memory_plugin
+        Whether a plug-in reminds the compactor of a memory.
+    """
+
+    prune: bool = True
+    rides: Literal["live", "fresh"] = "fresh"
+    memory_plugin: bool = False
+
+    def steps(self) -> tuple[Strategy, ...]:
+        """The plug-in, if there is one, and the compaction."""
+        hook = (MemoryFlush(profile="hook"),) if self.memory_plugin else ()
+        return (*hook, PruneThenSummarize(prune=self.prune, rides=self.rides))

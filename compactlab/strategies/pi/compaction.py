@@ -1,0 +1,343 @@
+"""pi: a compaction in a running session, when it comes, and what the view is after it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Literal
+
+from compactlab.sim.core.message import FAILED, Message, Part, compacted
+from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.view import Phase, View
+from compactlab.sim.replay.host import Host
+from compactlab.sim.replay.strategy import Strategy
+from compactlab.strategies.mechanisms.agent import Agent
+from compactlab.strategies.mechanisms.cut import tail
+from compactlab.strategies.mechanisms.estimate import last_usage
+from compactlab.strategies.pi.preparation import (
+    Entry,
+    Files,
+    Preparation,
+    at_least,
+    file_section,
+    last_compaction,
+    prepare,
+)
+from compactlab.strategies.pi.summary import Scribe, pi_summary
+
+# When it is time to compact.
+
+# The floor that OpenClaw puts under pi's reserve (2026.1.29).
+RESERVE_FLOOR = 20_000
+
+
+def should_compact(tokens: float, window: float, reserve: float, enabled: bool = True) -> bool:
+    """Whether the context has grown into the reserve: pi's ``shouldCompact`` (0.49.3 to 0.73.1).
+
+    Strictly; never if the tokens are not a number.
+
+    Examples
+    --------
+    >>> should_compact(180_000, 200_000, 20_000), should_compact(180_001, 200_000, 20_000)
+    (False, True)
+    """
+    return enabled and tokens > window - reserve
+
+
+def reserve_floor(floor: float | None) -> int:
+    """The floor that is meant: as OpenClaw's ``resolveCompactionReserveTokensFloor`` (2026.1.29).
+
+    Examples
+    --------
+    >>> reserve_floor(None), reserve_floor(-1), reserve_floor(0), reserve_floor(16384.5)
+    (20000, 20000, 0, 16384)
+    """
+    if not isinstance(floor, int | float) or not math.isfinite(floor) or floor < 0:
+        return RESERVE_FLOOR
+    return math.floor(floor)
+
+
+def raised_reserve(reserve: float, floor: float | None) -> float:
+    """The reserve, raised to the floor: ``ensurePiCompactionReserveTokens`` (2026.1.29)."""
+    least = reserve_floor(floor)
+    return reserve if reserve >= least else least
+
+
+# A compaction of pi's in a running session: when it comes, and what the view is after it.
+
+# When pi is asked: after a run of the agent, before the next prompt, and when a provider refuses
+# a request. Never between the calls of a turn.
+PHASES = frozenset({Phase.AFTER_TURN, Phase.BEFORE_TURN, Phase.ON_OVERFLOW})
+# From this version on, an answer that is older than the last compaction triggers none.
+STALE_IS_IGNORED = "0.56.3"
+SUMMARY = "compactionSummary"
+
+_NOTES = "compaction"
+# A provider that refuses a request answers with an error. pi keeps that answer in the session, of
+# no weight and with no words, and it is an entry before which a cut may fall.
+_REFUSED = Entry("refused", message=Message("refused", "assistant", (), origin="error"))
+_TYPES = {"custom": "custom_message", "branchSummary": "branch_summary"}
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """How a session is compacted.
+
+    Parameters
+    ----------
+    reserve
+        Tokens of the window that the context may not grow into.
+    keep_recent_tokens
+        What the kept tail is to weigh.
+    version
+        Of pi.
+    """
+
+    reserve: float
+    keep_recent_tokens: float
+    version: str
+
+    @classmethod
+    def of(cls, strategy: Any) -> Rules:
+        """The rules that a strategy's fields give."""
+        reserve = raised_reserve(strategy.reserve_tokens, strategy.reserve_tokens_floor)
+        return cls(reserve, strategy.keep_recent_tokens, strategy.version)
+
+
+@dataclass(frozen=True, slots=True)
+class Occasion:
+    """A compaction that is about to be made.
+
+    Parameters
+    ----------
+    view
+        What was in context when it was decided.
+    arrived
+        What has come since and is not looked at: the prompt before which pi compacts.
+    prepared
+        What is summarised and what is kept.
+    kept
+        How many messages of the view stay.
+    """
+
+    view: View
+    arrived: Messages
+    prepared: Preparation
+    kept: int
+
+    def replaced(self, host: Host, summary: Sequence[Part], files: Files | None = None) -> View:
+        """The view with a summary in front of what is kept.
+
+        Results whose call was cut off are left out, as OpenClaw's repair does before it sends.
+
+        Parameters
+        ----------
+        host
+            Keeps the notes.
+        summary
+            The summary.
+        files
+            The files that the next compaction carries on; None if it starts anew.
+        """
+        old, notes = self.view.messages, host.notes.get(_NOTES) or {}
+        number = notes.get("number", 0) + 1
+        message = Message(
+            f"summary-{number}", "user", tuple(compacted(summary)), host.now, True, origin=SUMMARY
+        )
+        body = old[1:] if _is_summary(old, notes) else old
+        cut = len(body) - self.kept
+        rest = body.append(*self.arrived)
+        rest = tail(rest, cut) if 0 < cut < len(rest) else rest[cut:]
+        came = set(map(id, self.arrived))
+        host.notes[_NOTES] = {
+            "number": number,
+            "id": message.id,
+            "last": next((m.id for m in reversed(rest) if id(m) not in came), ""),
+            "files": [files.read, files.edited] if files else None,
+        }
+        return View(self.view.system, Messages([message, *rest]))
+
+
+def occasion(view: View, host: Host, rules: Rules) -> Occasion | None:
+    """Say whether it is time to compact, and what; None if it is not.
+
+    Parameters
+    ----------
+    view
+        What is in context.
+    host
+        Says which moment it is, and what the provider reported.
+    rules
+        How this session is compacted.
+    """
+    tokens = last_usage(host)
+    if host.phase is not Phase.ON_OVERFLOW and (
+        tokens is None or not should_compact(tokens, host.window, rules.reserve)
+    ):
+        return None
+    before = _before(view, host)
+    entries = _entries(before, host)
+    if host.phase is Phase.ON_OVERFLOW:
+        entries.append(_REFUSED)
+    elif not _answered(entries, rules.version):
+        return None
+    answer = next((m for m in reversed(before) if m.call is not None), None)
+    prepared = prepare(
+        entries,
+        rules.keep_recent_tokens,
+        rules.version,
+        lambda message: tokens if message is answer else None,
+    )
+    if prepared is None:
+        return None
+    kept = [
+        e for e in entries[prepared.first_kept :] if e.type != "compaction" and e is not _REFUSED
+    ]
+    arrived = view.messages[len(before) :]
+    return Occasion(View(view.system, before), arrived, prepared, len(kept))
+
+
+def _before(view: View, host: Host) -> Messages:
+    """What is in context, without the prompt before which pi compacts."""
+    messages = view.messages
+    if host.phase is not Phase.BEFORE_TURN:
+        return messages
+    for index in range(len(messages) - 1, -1, -1):
+        if messages[index].starts_turn:
+            return messages[:index]
+    return messages
+
+
+def _answered(entries: Sequence[Entry], version: str) -> bool:
+    """Whether there is an answer by whose usage one can go, and it is none that failed."""
+    start = last_compaction(entries) + 1 if at_least(version, STALE_IS_IGNORED) else 0
+    for entry in reversed(entries[start:]):
+        if entry.message is not None and entry.message.role == "assistant":
+            return entry.message.origin not in FAILED
+    return False
+
+
+def _entries(messages: Messages, host: Host) -> list[Entry]:
+    """The session as pi has it: what a compaction kept stands before it, what came later after."""
+    notes = host.notes.get(_NOTES) or {}
+    if not _is_summary(messages, notes):
+        return [_entry(message) for message in messages]
+    entries = [_entry(message) for message in messages[1:]]
+    kept = next((n + 1 for n, entry in enumerate(entries) if entry.id == notes["last"]), 0)
+    files = (
+        Files(dict(notes["files"][0]), edited=dict(notes["files"][1])) if notes["files"] else None
+    )
+    first = entries[0].id if kept else ""
+    entries.insert(kept, Entry(notes["id"], "compaction", messages[0], first, files))
+    return entries
+
+
+def _entry(message: Message) -> Entry:
+    return Entry(message.id, _TYPES.get(message.origin, "message"), message)
+
+
+def _is_summary(messages: Messages, notes: dict[str, Any]) -> bool:
+    return bool(
+        notes and messages and messages[0].id == notes["id"] and messages[0].origin == SUMMARY
+    )
+
+
+# Summarise the old part of the history when the window fills: pi's compaction.
+
+
+@dataclass(frozen=True)
+class AutoCompact(Strategy):
+    """Summarise what is older than the tail once the context has grown into the reserve.
+
+    pi's compaction (``@mariozechner/pi-coding-agent``), with the floor that OpenClaw puts under
+    its reserve. Exact: token estimates, trigger, cut point, what is summarised and what is kept,
+    the two summaries of a turn that is cut in two, the previous summary, file lists, limits of
+    length, and the text that a summary is asked for with, but for the wording of the instructions.
+
+    pi looks at the window after a run of the agent and before the next prompt, by the usage of the
+    last answer, that answer included and the new prompt not. Between the calls of a turn it does
+    not look: in a long turn it compacts only when the provider refuses a request, once, and sends
+    that request again. The refusal stays in the session as an empty answer, so that even a turn
+    that ends in results larger than the tail can be cut then: nothing but the summary is left.
+    Without a refusal, such results at the end keep everything (see ``find_cut_point``), and a
+    summary of nothing is asked for and put in front.
+
+    Simplified: a refusal comes when the prompt is larger than the window, by the model's own
+    count; requests have no system prompt (some 80 tokens in the original) and no thinking; an
+    interrupted answer that nothing was billed for is not looked at.
+
+    Parameters
+    ----------
+    reserve_tokens
+        Tokens of the window that the context may not grow into.
+    reserve_tokens_floor
+        OpenClaw raises the reserve to so many tokens; 0 for pi alone.
+    keep_recent_tokens
+        Estimated tokens of the tail that stays as it is.
+    version
+        Of pi. ``0.49.3`` (what OpenClaw had in January 2026): what one compaction had kept, the
+        next neither summarises nor keeps, so that it is silently lost; tool results are summarised
+        in full. ``0.58.0`` (March 2026): the same, but results are cut to 2,000 characters and a
+        usage that is older than the last compaction counts no more. ``0.73.1``: what was kept is
+        summarised.
+    file_lists
+        Whether the files that were read and changed are listed under the summary.
+    rides
+        ``fresh``, as pi does: a request for a summary has a prompt of its own. ``live``: it rides
+        on the live prompt and reads the cache.
+    """
+
+    reserve_tokens: int = 16_384
+    reserve_tokens_floor: int = 20_000
+    keep_recent_tokens: int = 20_000
+    version: Literal["0.49.3", "0.58.0", "0.73.1"] = "0.73.1"
+    file_lists: bool = True
+    rides: Literal["live", "fresh"] = "fresh"
+    phases = PHASES
+
+    breaks = MappingProxyType(
+        {
+            "last user message": "a cut may fall inside a turn: its beginning is summarised (all)",
+            "size": "where nothing can be cut off, a summary comes on top of everything (all)",
+        }
+    )
+
+    def __post_init__(self) -> None:
+        for name in ("reserve_tokens", "reserve_tokens_floor", "keep_recent_tokens"):
+            value = getattr(self, name)
+            if value < 0:
+                raise ValueError(f"{name} must be a number of tokens, 0 or more, not {value}")
+
+    def compact(self, view: View, host: Host) -> View:
+        """Replace the old part by a summary, if it is time."""
+        rules = Rules.of(self)
+        now = occasion(view, host, rules)
+        if now is None:
+            return view
+        scribe = Scribe(now.view, host, rules.reserve, self.version, self.rides)
+        summary = pi_summary(scribe, now.prepared)
+        files = now.prepared.files.carried()
+        listed = file_section(files) if self.file_lists else []
+        return now.replaced(host, [*summary, *listed], files if self.file_lists else None)
+
+
+# pi: the coding agent beneath OpenClaw.
+
+
+@dataclass(frozen=True)
+class Pi(Agent):
+    """pi's own compaction, with its own reserve and nothing around it.
+
+    Parameters
+    ----------
+    version
+        Of the package; see ``auto_compact``.
+    """
+
+    version: Literal["0.49.3", "0.58.0", "0.73.1"] = "0.73.1"
+
+    def steps(self) -> tuple[Strategy, ...]:
+        """One strategy."""
+        return (AutoCompact(reserve_tokens_floor=0, version=self.version),)

@@ -1,0 +1,359 @@
+"""What a compaction of pi's summarises, and what it keeps: entries, cut point, lists of files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from compactlab.sim.core.message import FRAME, Message, Part, Source
+from compactlab.strategies.mechanisms.estimate import estimate, estimate_context, role_of
+
+# Which files were read and which were changed: the lists under a summary of pi's.
+
+# The tools whose calls pi looks into (0.49.3 to 0.73.1).
+_TOOLS = {"read": "read", "write": "written", "edit": "edited"}
+
+
+@dataclass
+class Files:
+    """Paths, in the order in which they were named, each with the id of the message that names it.
+
+    Parameters
+    ----------
+    read, written, edited
+        By what was done with them.
+    """
+
+    read: dict[str, str] = field(default_factory=dict)
+    written: dict[str, str] = field(default_factory=dict)
+    edited: dict[str, str] = field(default_factory=dict)
+
+    def note(self, messages: Iterable[Message]) -> None:
+        """Take up what the calls in messages name."""
+        for message in messages:
+            if message.role != "assistant":
+                continue
+            for part in message.parts:
+                kind = _TOOLS.get(part.name) if part.type == "tool_call" else None
+                if kind and (path := _path(part)):
+                    getattr(self, kind).setdefault(path, message.id)
+
+    def carried(self) -> Files:
+        """What the next compaction starts from: what was only read, and what was changed."""
+        return Files(read=self.only_read, edited=self.modified)
+
+    @property
+    def modified(self) -> dict[str, str]:
+        """Those that were changed, sorted."""
+        return _sorted(self.written | self.edited)
+
+    @property
+    def only_read(self) -> dict[str, str]:
+        """Those that were read and not changed, sorted."""
+        changed = self.written.keys() | self.edited.keys()
+        return _sorted({path: id for path, id in self.read.items() if path not in changed})
+
+
+def _path(part: Part) -> str:
+    try:
+        arguments = json.loads(part.text)
+    except (ValueError, RecursionError):
+        return ""
+    path = arguments.get("path") if isinstance(arguments, dict) else None
+    return path if isinstance(path, str) else ""
+
+
+def _sorted(paths: Mapping[str, str]) -> dict[str, str]:
+    """In the order of their UTF-16 code units, as JavaScript sorts."""
+    return {path: paths[path] for path in sorted(paths, key=_units)}
+
+
+def _units(path: str) -> bytes:
+    return path.encode("utf-16-be", "surrogatepass")
+
+
+def file_section(files: Files) -> list[Part]:
+    """The lists as they stand under a summary; nothing if there are no files.
+
+    As pi's ``computeFileLists`` and ``formatFileOperations`` (0.49.3 to 0.73.1).
+    """
+    return [
+        *_list("read-files", files.only_read),
+        *_list("modified-files", files.modified),
+    ]
+
+
+def _list(tag: str, paths: Mapping[str, str]) -> list[Part]:
+    if not paths:
+        return []
+    sources = tuple(Source(id) for id in dict.fromkeys(paths.values()) if id)
+    text, kind = "\n".join(paths), "summary" if sources else "synthetic"
+    return [
+        Part("text", f"\n\n<{tag}>\n", "synthetic", ()),
+        Part("text", text, kind, sources),  # type: ignore[arg-type]
+        Part("text", f"\n</{tag}>", "synthetic", ()),
+    ]
+
+
+# The entries of a session of pi, in which a compaction is an entry like the others.
+
+
+def told(message: Message) -> tuple[Part, ...]:
+    """The parts of a message without what frames it."""
+    return tuple(p for p in message.parts if not (p.kind == "synthetic" and p.name == FRAME))
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry on the way from the session's start to its newest message.
+
+    Parameters
+    ----------
+    id
+        Its id; "" if it has none.
+    type
+        ``message``; ``custom_message`` and ``branch_summary``, which the model is told of;
+        ``compaction``; anything else is bookkeeping.
+    message
+        What the model is told of it.
+    kept_from
+        Of a compaction: id of the first entry that it kept.
+    files
+        Of a compaction: the files that it knew of; None if an extension wrote its summary, as
+        OpenClaw's safeguard does, because pi does not carry those on.
+    """
+
+    id: str
+    type: str = "message"
+    message: Message | None = None
+    kept_from: str = ""
+    files: Files | None = None
+
+    @property
+    def summary(self) -> tuple[Part, ...]:
+        """The parts of a compaction's summary."""
+        return told(self.message) if self.message else ()
+
+
+def last_compaction(entries: Sequence[Entry]) -> int:
+    """Index of the last compaction; -1 if there is none."""
+    for index in range(len(entries) - 1, -1, -1):
+        if entries[index].type == "compaction":
+            return index
+    return -1
+
+
+def messages_of(entries: Sequence[Entry]) -> list[Message]:
+    """What the model is told of entries, compactions left out."""
+    return [e.message for e in entries if e.message is not None and e.type != "compaction"]
+
+
+# Where pi cuts a session's history.
+
+# Roles of messages before which a cut may fall: never a tool's result, whose call stands before it.
+_CUTS = {"user", "assistant", "bashExecution", "custom", "branchSummary", "compactionSummary"}
+# Entries that the model is told of as the user's, and that are no messages to pi.
+_ADDED = {"custom_message", "branch_summary"}
+
+
+class CutPoint(NamedTuple):
+    """Index of the first entry to keep; of the turn that it cuts in two, or -1; whether it does."""
+
+    first_kept: int
+    turn_start: int = -1
+    split: bool = False
+
+
+def find_cut_point(
+    entries: Sequence[Entry], start: int, end: int, keep_recent_tokens: float
+) -> CutPoint:
+    """Cut so that about so many tokens stay: pi's ``findCutPoint`` (0.49.3 to 0.73.1).
+
+    Walks back until the sum of estimates reaches the budget, and cuts before the next entry there
+    or after it at which a cut may fall. If there is none, because the budget is reached inside
+    trailing results of tools, or if everything fits, the cut falls before the first entry at which
+    it may: nothing is cut off.
+
+    Parameters
+    ----------
+    entries
+        The session.
+    start, end
+        Which of them are looked at, the end not included.
+    keep_recent_tokens
+        What the kept tail is to weigh. Entries that are no messages weigh nothing.
+    """
+    cuts = [index for index in range(start, end) if _may_cut(entries[index])]
+    if not cuts:
+        return CutPoint(start)
+    crossing = _crossing(entries, start, end, keep_recent_tokens)
+    cut = next((index for index in cuts if index >= crossing), cuts[0])
+    while cut > start and entries[cut - 1].type not in ("message", "compaction"):
+        cut -= 1
+    if entries[cut].type == "message" and _role(entries[cut]) == "user":
+        return CutPoint(cut)
+    turn = _turn_start(entries, cut, start)
+    return CutPoint(cut, turn, turn != -1)
+
+
+def _crossing(entries: Sequence[Entry], start: int, end: int, budget: float) -> int:
+    """Index of the message at which the tail reaches its budget; the end, if none does."""
+    tokens = 0
+    for index in range(end - 1, start - 1, -1):
+        entry = entries[index]
+        if entry.type == "message" and entry.message is not None:
+            tokens += estimate(entry.message)
+            if tokens >= budget:
+                return index
+    return end
+
+
+def _may_cut(entry: Entry) -> bool:
+    return entry.type in _ADDED or (entry.type == "message" and _role(entry) in _CUTS)
+
+
+def _role(entry: Entry) -> str:
+    return role_of(entry.message) if entry.message is not None else ""
+
+
+def _turn_start(entries: Sequence[Entry], index: int, start: int) -> int:
+    """Index of the entry that starts the turn in which another stands; -1 if none does."""
+    for at in range(index, start - 1, -1):
+        entry = entries[at]
+        if entry.type in _ADDED:
+            return at
+        if entry.type == "message" and _role(entry) in ("user", "bashExecution"):
+            return at
+    return -1
+
+
+# What a compaction of pi's summarises, and what it keeps.
+
+# From this version on, a compaction looks at what the one before it kept.
+KEPT_ARE_SEEN = "0.63.1"
+
+
+def at_least(version: str, other: str) -> bool:
+    """Whether a version is another one or a later one.
+
+    Examples
+    --------
+    >>> at_least("0.73.1", "0.63.1"), at_least("0.9.0", "0.63.1")
+    (True, False)
+    """
+    return _numbers(version) >= _numbers(other)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in version.split("."))
+
+
+@dataclass(frozen=True, slots=True)
+class Preparation:
+    """What is to be done.
+
+    Parameters
+    ----------
+    first_kept
+        Index of the first entry to keep.
+    history
+        The messages to summarise.
+    prefix
+        The messages of the turn that is cut in two, up to the cut; they are summarised apart.
+    split
+        Whether a turn is cut in two.
+    tokens_before
+        Tokens in context.
+    previous
+        The summary of the compaction before; empty if there was none.
+    files
+        The files that were read and changed.
+    """
+
+    first_kept: int
+    history: tuple[Message, ...]
+    prefix: tuple[Message, ...]
+    split: bool
+    tokens_before: float
+    previous: tuple[Part, ...]
+    files: Files
+
+
+def prepare(
+    entries: Sequence[Entry],
+    keep_recent_tokens: float,
+    version: str,
+    reported: Callable[[Message], float | None],
+) -> Preparation | None:
+    """Decide what to summarise and what to keep: pi's ``prepareCompaction``.
+
+    Before 0.63.1 only entries after the last compaction are looked at: what that one had kept is
+    neither summarised nor kept, and is lost.
+
+    Parameters
+    ----------
+    entries
+        The session.
+    keep_recent_tokens
+        What the kept tail is to weigh.
+    version
+        Of pi, 0.49.3 to 0.73.1.
+    reported
+        Tokens that were reported with an answer, see
+        :func:`compactlab.strategies.mechanisms.estimate.estimate_context`.
+
+    Returns
+    -------
+    Preparation or None
+        None if the newest entry is a compaction, or the first one to keep has no id.
+    """
+    last = last_compaction(entries)
+    if last >= 0 and last == len(entries) - 1:
+        return None
+    start = _start(entries, last, version)
+    cut = find_cut_point(entries, start, len(entries), keep_recent_tokens)
+    if cut.first_kept >= len(entries) or not entries[cut.first_kept].id:
+        return None
+    end = cut.turn_start if cut.split else cut.first_kept
+    history = messages_of(entries[start:end])
+    prefix = messages_of(entries[end : cut.first_kept]) if cut.split else []
+    before = entries[last] if last >= 0 else None
+    context = _context(entries, start, last)
+    return Preparation(
+        cut.first_kept,
+        tuple(history),
+        tuple(prefix),
+        cut.split,
+        estimate_context(context, reported).tokens,
+        before.summary if before else (),
+        _files(before, [*history, *prefix]),
+    )
+
+
+def _start(entries: Sequence[Entry], last: int, version: str) -> int:
+    """Index of the first entry that is looked at."""
+    if last < 0:
+        return 0
+    if at_least(version, KEPT_ARE_SEEN):
+        for index, entry in enumerate(entries):
+            if entry.id and entry.id == entries[last].kept_from:
+                return index
+    return last + 1
+
+
+def _context(entries: Sequence[Entry], start: int, last: int) -> list[Message]:
+    """What the model is sent, as far as this version knows: the summary, and what stands after."""
+    if last < 0:
+        return messages_of(entries)
+    summary = entries[last].message
+    return [*([summary] if summary else []), *messages_of(entries[start:])]
+
+
+def _files(before: Entry | None, messages: Sequence[Message]) -> Files:
+    files = Files()
+    if before is not None and before.files is not None:
+        files = Files(dict(before.files.read), edited=dict(before.files.edited))
+    files.note(messages)
+    return files

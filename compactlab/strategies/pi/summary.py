@@ -1,0 +1,300 @@
+"""The summary that stands for the old part of a history, and the requests for it."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import msgspec
+
+from compactlab.sim.core.message import Message, Part
+from compactlab.sim.core.tokens import utf16_length
+from compactlab.sim.core.view import View
+from compactlab.sim.replay.host import Host
+from compactlab.sim.replay.summarize import SummaryRequest
+from compactlab.strategies.mechanisms.text import head
+from compactlab.strategies.pi.preparation import Preparation, at_least
+
+# What a model is told when it is asked for a summary.
+#
+# The wording is our own, about as long as pi's, because it is billed; the sections that are asked
+# for are pi's.
+
+_SECTIONS = """\
+## Goal
+What the user wants to reach; several points if there were several tasks.
+
+## Constraints & Preferences
+- What the user demands, forbids or likes; "none" if nothing of the kind was said.
+
+## Progress
+### Done
+- [x] What is finished
+
+### In Progress
+- [ ] What is being worked on
+
+### Blocked
+- What keeps the work from going on
+
+## Key Decisions
+- **What was decided**: and why, in a few words
+
+## Next Steps
+1. What comes next, in order
+
+## Critical Context
+- Data, examples and references without which nobody could go on; "none" if there are none
+
+Write no more than is needed. Paths, names of functions and error messages stand exactly as they \
+were."""
+
+FIRST = f"""\
+Above stands a conversation. Write a checkpoint of it, from which another model can go on with \
+the work without having seen a word of the conversation. Use these headings, all of them and in \
+this order:
+
+{_SECTIONS}"""
+
+UPDATE = f"""\
+Above stand the messages that came after a checkpoint, and the checkpoint itself in \
+<previous-summary>. Bring the checkpoint up to date:
+- what it holds stays in it
+- what the new messages add goes in: progress, decisions, things to know
+- what was finished moves from "In Progress" to "Done"
+- the next steps follow from what was done
+- paths, names of functions and error messages stand exactly as they were
+- only what no longer matters may be dropped
+
+Use these headings, all of them and in this order; under each goes what was there before and what \
+is new:
+
+{_SECTIONS}"""
+
+PREFIX = """\
+Above stands the first part of a turn that is too long to be kept. Its second part, the newest \
+work, is kept as it is. Write what one must know of the first part to understand the second:
+
+## Original Request
+What the user asked for in this turn
+
+## Early Progress
+- What was decided and done in this part
+
+## Context for Suffix
+- What the kept part builds on
+
+Be brief: only what makes the kept part understandable."""
+
+# OpenClaw's safeguard asks for the first part of a turn with the same request as for a history,
+# and with this at its end.
+TURN_PREFIX = (
+    "What stands above is only the first part of a turn, whose second part is kept as it is. Keep "
+    "to what was asked for, what was done first, and what the second part builds on."
+)
+MERGE = (
+    "What stands above are summaries of parts of one conversation. Make one summary of them. Keep "
+    "decisions, what is to be done, open questions, and what must be observed."
+)
+# What OpenClaw demands beside that since March 2026: five headings, and identifiers as they are.
+STRUCTURE = (
+    "Use these headings as well, in this order: ## Decisions, ## Open TODOs, ## Constraints/Rules, "
+    "## Pending user asks, ## Exact identifiers. Leave none of them out; write that there is "
+    "nothing where there is nothing. Under the last one, and wherever else they occur, give ids, "
+    "addresses, hashes, paths, dates and numbers exactly as they were, and neither shorten nor "
+    "rebuild them."
+)
+
+
+# Messages written out as text, for a summary request with a prompt of its own.
+
+# pi cuts tool results in what it has summarised to so many characters (since 0.56.3).
+RESULT_CHARS = 2000
+RESULTS_ARE_CUT = "0.56.3"
+
+# Of what stands in the user's place, this is told to the model; pi drops everything else.
+_TOLD = {"", "bashExecution", "custom", "branchSummary", "compactionSummary"}
+_HALF = re.compile("[\ud800-\udfff]")
+
+
+def serialise(messages: Iterable[Message], result_chars: int | None = RESULT_CHARS) -> str:
+    """Write messages out, a block each: pi's ``serializeConversation`` (0.49.3 to 0.73.1).
+
+    Parameters
+    ----------
+    messages
+        The messages.
+    result_chars
+        Characters of a tool's result that are written, in UTF-16 code units; None for all of
+        them, as pi did before 0.56.3.
+    """
+    return "\n\n".join(block for m in messages for block in _blocks(m, result_chars))
+
+
+def _blocks(message: Message, result_chars: int | None) -> list[str]:
+    def texts(*types: str) -> list[str]:
+        return [part.text for part in message.parts if part.type in types]
+
+    if message.role == "user":
+        text = "".join(texts("text")) if message.origin in _TOLD else ""
+        return [f"[User]: {text}"] if text else []
+    if message.role == "tool":
+        text = "".join(texts("text", "tool_result"))
+        more = utf16_length(text) - result_chars if result_chars is not None else 0
+        if result_chars is not None and more > 0:
+            cut = head(text, result_chars)
+            text = f"{cut}\n\n[... {more} more characters truncated]"
+        return [f"[Tool result]: {text}"] if text else []
+    labelled = (
+        ("[Assistant thinking]: ", "\n", texts("thinking")),
+        ("[Assistant]: ", "\n", texts("text")),
+        (
+            "[Assistant tool calls]: ",
+            "; ",
+            [_call(p) for p in message.parts if p.type == "tool_call"],
+        ),
+    )
+    return [label + between.join(said) for label, between, said in labelled if said]
+
+
+def _call(part: Part) -> str:
+    try:
+        arguments = _arguments(part.text)
+    except (ValueError, RecursionError):
+        return f"{part.name}({part.text})"
+    inside = ", ".join(f"{name}={value}" for name, value in arguments)
+    return f"{part.name}({inside})"
+
+
+def _arguments(text: str) -> list[tuple[str, str]]:
+    """The arguments of a call, each value as JSON."""
+    try:
+        raw = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
+        return [(name, bytes(value).decode()) for name, value in raw.items()]
+    except ValueError:
+        # It takes no half of a pair of surrogates, which JavaScript writes as an escape.
+        values = json.loads(text)
+    if not isinstance(values, dict):
+        raise ValueError("arguments are no object")
+    return [(name, _written(value)) for name, value in values.items()]
+
+
+def _written(value: object) -> str:
+    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    return _HALF.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
+
+
+# The summary that stands for the old part of a history, and the requests for it.
+
+# Literals of pi (0.49.3 to 0.73.1).
+NO_HISTORY = "No prior history."
+SPLIT_TURN = "\n\n---\n\n**Turn Context (split turn):**\n\n"
+
+
+def plain(text: str) -> Part:
+    """Text of the client's own, which stands for nothing that was said."""
+    return Part("text", text, "synthetic", ())
+
+
+def text_of(parts: Iterable[Part]) -> str:
+    """What parts say when they are written one after the other."""
+    return "".join(part.text for part in parts)
+
+
+def lines(parts: Iterable[Part]) -> list[Part]:
+    """Parts, each on a line of its own."""
+    apart: list[Part] = []
+    for part in parts:
+        apart += [plain("\n"), part] if apart else [part]
+    return apart
+
+
+def result_chars(version: str) -> int | None:
+    """Characters of a tool's result that a version of pi writes into a request; None for all."""
+    return RESULT_CHARS if at_least(version, RESULTS_ARE_CUT) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Scribe:
+    """Asks for summaries as pi does.
+
+    Parameters
+    ----------
+    view
+        The live prompt.
+    host
+        Bills the requests.
+    reserve
+        Tokens of the window that are held back; they limit how long a summary may be.
+    version
+        Of pi.
+    rides
+        How a request is built, see :class:`compactlab.sim.replay.summarize.SummaryRequest`.
+    """
+
+    view: View
+    host: Host
+    reserve: float
+    version: str
+    rides: Literal["live", "fresh"] = "fresh"
+
+    def history(
+        self, messages: Sequence[Message], previous: Sequence[Part] = (), focus: str = ""
+    ) -> list[Part]:
+        """Ask for a summary of messages that carries a previous one on: ``generateSummary``.
+
+        Parameters
+        ----------
+        messages
+            What is to be summarised; there may be none.
+        previous
+            The summary before.
+        focus
+            What the summary should look to in particular.
+        """
+        instructions = UPDATE if text_of(previous) else FIRST
+        if focus:
+            instructions += f"\n\nAdditional focus: {focus}"
+        return self._ask(messages, previous, instructions, 0.8)
+
+    def prefix(self, messages: Sequence[Message]) -> list[Part]:
+        """Ask for a summary of the first part of a turn: ``generateTurnPrefixSummary``."""
+        return self._ask(messages, (), PREFIX, 0.5)
+
+    def _ask(
+        self, messages: Sequence[Message], previous: Sequence[Part], instructions: str, share: float
+    ) -> list[Part]:
+        transcript = ""
+        if self.rides == "fresh":
+            said = serialise(messages, result_chars(self.version))
+            transcript = f"<conversation>\n{said}\n</conversation>"
+            if before := text_of(previous):
+                transcript += f"\n\n<previous-summary>\n{before}\n</previous-summary>"
+        request = SummaryRequest(
+            tuple(messages),
+            math.floor(share * self.reserve),
+            tuple(part for part in previous if part.sources),
+            instructions,
+            transcript,
+            self.rides,
+        )
+        return lines(self.host.summarize(self.view, request))
+
+
+def pi_summary(scribe: Scribe, prepared: Preparation, focus: str = "") -> list[Part]:
+    """Have a history summarised, and apart from it the first part of a turn that is cut in two.
+
+    As pi's ``compact`` (0.49.3 to 0.73.1), file lists left out. Where only a turn is cut in two and
+    nothing stands before it, the previous summary is thrown away; where it is not and there is
+    nothing to summarise, a summary is asked for all the same.
+    """
+    if not (prepared.split and prepared.prefix):
+        return scribe.history(prepared.history, prepared.previous, focus)
+    before = [plain(NO_HISTORY)]
+    if prepared.history:
+        before = scribe.history(prepared.history, prepared.previous, focus)
+    return [*before, plain(SPLIT_TURN), *scribe.prefix(prepared.prefix)]

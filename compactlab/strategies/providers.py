@@ -1,0 +1,460 @@
+"""What providers do within a request: Anthropic's context editing, and compaction blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from types import MappingProxyType
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from compactlab.sim.core.message import Message, Part, Source, Weight
+from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.tokens import Tokenizer
+from compactlab.sim.core.view import View
+from compactlab.sim.replay.host import Host
+from compactlab.sim.replay.strategy import Lifetime, Strategy
+from compactlab.sim.replay.summarize import SummaryRequest
+from compactlab.strategies.mechanisms.estimate import approximate
+from compactlab.strategies.mechanisms.handover import (
+    INSTRUCTIONS,
+    split_previous,
+    summary_message,
+)
+from compactlab.strategies.mechanisms.stub import Edits, is_stub, results_of, unstubbed, with_stubs
+
+# Clearing the results of old tool uses: Anthropic's context editing, and LangChain's like it.
+
+Gate = Literal["api", "langchain"]
+
+_Edit = Callable[[Message, int, "Clearing"], Message]
+
+
+@dataclass(frozen=True, eq=False)
+class Clearing:
+    """What is cleared, once it is time. A history's sums are kept for the rule that asked for them.
+
+    Parameters
+    ----------
+    keep
+        How many of the newest tool results stay.
+    clear_at_least
+        Tokens. Under ``api`` nothing is cleared unless so many can be; under ``langchain``
+        clearing stops as soon as so many have been. 0 for no such rule.
+    exclude_tools
+        Tools whose results stay.
+    clear_tool_inputs
+        Whether the arguments of a cleared result's call go too; or the tools of which they go.
+    placeholder
+        What stands in the place of a result.
+    gate
+        Who is followed.
+    count
+        Counts the tokens of a part; with it, a result that is no larger than the place-holder
+        stays. LangChain makes no such difference.
+    """
+
+    keep: int = 3
+    clear_at_least: int = 0
+    exclude_tools: tuple[str, ...] = ()
+    clear_tool_inputs: bool | tuple[str, ...] = False
+    placeholder: str = "[cleared]"
+    gate: Gate = "api"
+    count: Callable[[Part], int] | None = None
+
+    def __call__(self, message: Message) -> int:
+        """Weigh a message by how many of its results can be cleared, as far as it tells itself."""
+        if message.role != "tool":
+            return 0
+        return sum([self.clears(*result) for result in results_of(message)])
+
+    def clears(self, first: Part, *_: Part) -> bool:
+        """Whether a result can be cleared: it still says something, and no rule keeps it."""
+        if first.kind == "stub" or (first.name and first.name in self.exclude_tools):
+            return False
+        return self.count is None or self.count(first) > self._least
+
+    @cached_property
+    def _least(self) -> int:
+        """Tokens of the place-holder."""
+        assert self.count is not None
+        return self.count(Part("tool_result", self.placeholder, "synthetic", ()))
+
+
+class _Use(NamedTuple):
+    """A tool use that can be cleared: where its result and its call stand."""
+
+    message: int
+    result: int
+    call_message: int
+    call: int
+
+
+@dataclass
+class Past:
+    """What was made of a history, and how far that is final: the next is often a longer one.
+
+    Parameters
+    ----------
+    source, result
+        The history, and what was made of it.
+    final
+        Index up to which the result stays what it is, however the history goes on.
+    saved
+        Tokens that were saved before that.
+    enough
+        Whether clearing stopped because enough was cleared.
+    edits
+        Messages that have been edited before.
+    """
+
+    source: Messages = field(default_factory=Messages)
+    result: Messages = field(default_factory=Messages)
+    final: int = 0
+    saved: int = 0
+    enough: bool = False
+    edits: Edits = field(default_factory=Edits)
+
+    def follow(self, messages: Messages) -> None:
+        """Begin anew, unless a history goes on from the last one."""
+        if self.source.shared(messages) < len(self.source):
+            self.source = self.result = Messages()
+            self.final, self.saved, self.enough = 0, 0, False
+
+
+def clear_tool_uses(
+    messages: Messages, rule: Clearing, weight: Weight, excess: int, past: Past
+) -> Messages:
+    """Put place-holders in the place of old tool results, oldest first.
+
+    A result counts for ``keep`` whether it can be cleared or not. It can only be cleared if its
+    call is in the assistant message before it.
+
+    Parameters
+    ----------
+    messages
+        The history.
+    rule
+        What is cleared.
+    weight
+        Counts the tokens of a message.
+    excess
+        Tokens (or tool uses) by which the prompt is above the trigger; at 0 or below, nothing
+        happens.
+    past
+        What was made of the last history under this rule, above the trigger. It is kept up to
+        date for LangChain's gate; the API's is given histories that are cleared already.
+
+    Returns
+    -------
+    Messages
+        The history with place-holders; itself, if nothing was cleared.
+    """
+    stop = _older(messages, rule.keep)
+    if excess <= 0 or not messages[: stop[0] + 1].total(rule):
+        return messages
+    past.follow(messages)
+    if past.enough:
+        past.result = past.result.branch(len(past.source), messages[len(past.source) :])
+        past.source = messages
+        return past.result
+    first = _first(messages, rule, stop, past.final)
+    if rule.gate == "api" and messages[first : stop[0] + 1].total(weight) < rule.clear_at_least:
+        return messages  # not even all of that would be enough
+    changes = _Changes(messages, past.edits)
+    final, saved, settled = _settled(messages, stop[0]), past.saved, past.saved
+    for use in _uses(messages, rule, stop, first):
+        saved += changes.clear(use, rule, weight)
+        settled = saved if use.message < final else settled
+        past.enough = rule.gate == "langchain" and 0 < rule.clear_at_least <= saved
+        if past.enough:
+            break
+    if rule.gate == "api":
+        return changes.behind(messages) if saved >= rule.clear_at_least else messages
+    result = changes.behind(past.result if past.final else messages, past.final)
+    past.source, past.result, past.final, past.saved = messages, result, final, settled
+    return result
+
+
+def _settled(messages: Messages, stop: int) -> int:
+    """Index of the call whose results are the first of which some may still be too new."""
+    return next((n for n in range(stop, -1, -1) if _assistant(messages[n : n + 1])), 0)
+
+
+def _assistant(messages: Messages) -> bool:
+    return any(message.role == "assistant" for message in messages)
+
+
+@dataclass
+class _Changes:
+    """A history, and what is put in the place of some of its messages."""
+
+    messages: Messages
+    edits: Edits
+    changed: dict[int, Message] = field(default_factory=dict)
+
+    def clear(self, use: _Use, rule: Clearing, weight: Weight) -> int:
+        """Clear a use; the tokens that this saves, where they matter."""
+        saved = 0
+        for index, place, edit in _edits(self.messages, use, rule):
+            before = self.changed.get(index, self.messages[index])
+            how = (place, rule.placeholder)
+            after = self.edits.of(before, how, partial(edit, before, place, rule))
+            self.changed[index] = after
+            if rule.clear_at_least > 0:
+                saved += weight(before) - weight(after)
+        return saved
+
+    def behind(self, base: Messages, final: int = 0) -> Messages:
+        """The history so changed; its first so many messages are those of another."""
+        rest = self.messages if not final else base.branch(final, self.messages[final:])
+        return rest.replace(self.changed)
+
+
+def _results(message: Message) -> int:
+    return len(results_of(message)) if message.role == "tool" else 0
+
+
+def _older(messages: Messages, keep: int) -> tuple[int, int]:
+    """Before which message, and before which of its results, a result is not one of the newest."""
+    if keep < 0:  # as Python slices: all but the oldest so many
+        keep = max(0, messages.total(_results) + keep)
+    if not keep:
+        return len(messages), 0
+    index = messages.last_holding(_results, keep)
+    if index is None:
+        return 0, 0
+    return index, messages[index:].total(_results) - keep
+
+
+def _first(messages: Messages, rule: Clearing, stop: tuple[int, int], start: int) -> int:
+    """Index of the call whose result is the first, from a message on, that can be cleared."""
+    prefix = messages[: stop[0] + 1]
+    first = max(start, prefix.last_holding(rule, prefix.total(rule)) or 0)
+    return next((n for n in range(first, -1, -1) if messages[n].role == "assistant"), first)
+
+
+def _uses(messages: Messages, rule: Clearing, stop: tuple[int, int], first: int) -> Iterator[_Use]:
+    """The uses that can be cleared from a message on, oldest first."""
+    caller: int | None = None
+    for index, message in enumerate(messages[first : stop[0] + 1], first):
+        if message.role == "assistant":
+            caller = index
+        for place, result in enumerate(results_of(message)):
+            if caller is None or (index, place) >= stop or is_stub(result):
+                continue
+            call = _call(messages[caller], result[0].call_id)
+            if call is None or not rule.clears(*result):
+                continue
+            if (result[0].name or messages[caller].parts[call].name) not in rule.exclude_tools:
+                yield _Use(index, place, caller, call)
+
+
+def _call(message: Message, call_id: str) -> int | None:
+    for place, part in enumerate(message.parts):
+        if part.type == "tool_call" and part.call_id == call_id:
+            return place
+    return None
+
+
+def _edits(messages: Messages, use: _Use, rule: Clearing) -> Iterator[tuple[int, int, _Edit]]:
+    yield use.message, use.result, _clear_result
+    name = messages[use.call_message].parts[use.call].name
+    which = rule.clear_tool_inputs
+    if which is True or (which and name in which):
+        yield use.call_message, use.call, _clear_input
+
+
+def _clear_result(message: Message, place: int, rule: Clearing) -> Message:
+    return with_stubs(message, lambda other, _: rule.placeholder if other == place else None)
+
+
+def _clear_input(message: Message, place: int, rule: Clearing) -> Message:
+    parts = list(message.parts)
+    call = parts[place]
+    kind = "stub" if call.sources else call.kind  # what stands for nothing goes on to
+    parts[place] = msgspec.structs.replace(call, text="{}", kind=kind)
+    return msgspec.structs.replace(message, parts=tuple(parts))
+
+
+# Clear old tool results: Anthropic's context editing, and LangChain's edit of the same name.
+
+_LARGER = MappingProxyType({"size": "the place-holder of a tiny result is longer; langchain 1.4.7"})
+
+
+@dataclass(frozen=True)
+class ClearToolResults(Strategy):
+    """Put a place-holder in the place of old tool results once the prompt is large.
+
+    ``gate="api"`` is the request option ``clear_tool_uses_20250919`` of Anthropic's API (beta
+    ``context-management-2025-06-27``), after its documentation and the types of the Python SDK
+    (2.12). The client keeps the full history and sends it every time; the service edits the
+    prompt. Its documentation says that each clearing costs one cache write and that later
+    requests read what was written then, and that ``clear_at_least`` decides whether breaking the
+    cache is worth it. Both only make sense if a clearing that was made is made again in the same
+    way at the next request, and the trigger is held against what is left. So the lifetime is the
+    session's: the view is what the service sends to the model, a clearing stays, and a rewind
+    takes it back. An edit that begins anew at every request would find the full history above
+    the trigger for ever after, and break the cache with every tool use, as LangChain's does.
+
+    What is not documented is taken from LangChain: a result counts for ``keep`` even if its tool
+    is excluded. Not exact: the text of the place-holder, and that a result which is no larger
+    than it stays. A trigger of ``tool_uses`` counts those that are not cleared yet.
+
+    ``gate="langchain"`` is ``ClearToolUsesEdit`` (langchain 1.4.7), exactly: for one request
+    alone, the tokens are its approximation, of the messages without the system prompt, and
+    ``clear_at_least`` is where it *stops*.
+
+    Parameters
+    ----------
+    trigger
+        Beyond how many tokens (or tool uses) results are cleared.
+    trigger_type
+        What the trigger counts: ``input_tokens`` of the prompt, or ``tool_uses``; LangChain has
+        only the former.
+    keep
+        How many of the newest tool uses stay.
+    clear_at_least
+        Tokens. For the API a gate: nothing is cleared unless so much can be. For LangChain enough:
+        it stops when so much has been cleared. 0 for no such rule.
+    exclude_tools
+        Names of tools whose results stay.
+    clear_tool_inputs
+        Whether the arguments of the calls go, too.
+    placeholder
+        What stands in the place of a result.
+    gate
+        Who is followed.
+    """
+
+    trigger: int = 100_000
+    trigger_type: Literal["input_tokens", "tool_uses"] = "input_tokens"
+    keep: int = 3
+    clear_at_least: int = 0
+    exclude_tools: tuple[str, ...] = ()
+    clear_tool_inputs: bool = False
+    placeholder: str = "[cleared]"
+    gate: Literal["api", "langchain"] = "api"
+    past: Past = field(default_factory=Past, init=False, repr=False, compare=False)
+    rules: dict[Tokenizer, Clearing] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
+    def __post_init__(self) -> None:
+        for name in ("trigger", "keep", "clear_at_least"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} must be at least 0, not {getattr(self, name)}")
+        tools = self.exclude_tools
+        if not isinstance(tools, list | tuple) or not all(isinstance(t, str) for t in tools):
+            raise ValueError(f"exclude_tools must be a tuple of names, not {tools!r}")
+        object.__setattr__(self, "exclude_tools", tuple(tools))
+        if self.gate == "langchain" and self.trigger_type != "input_tokens":
+            raise ValueError("trigger_type must be 'input_tokens' with gate='langchain'")
+
+    @property
+    def lifetime(self) -> Lifetime:  # type: ignore[override]
+        """What the API has cleared stays cleared; LangChain begins anew at every request."""
+        return Lifetime.REQUEST if self.gate == "langchain" else Lifetime.SESSION
+
+    @property
+    def breaks(self) -> Mapping[str, str]:  # type: ignore[override]
+        """LangChain's place-holder may be longer than what it stands for."""
+        return _LARGER if self.gate == "langchain" else MappingProxyType({})
+
+    def compact(self, view: View, host: Host) -> View:
+        """Clear, if it is time."""
+        excess = self._size(view, host) - self.trigger
+        if excess <= 0:
+            return view
+        weight: Weight = approximate if self.gate == "langchain" else host.weight
+        rule = self._rule(host.model.tokenizer)
+        cleared = clear_tool_uses(view.messages, rule, weight, excess, self.past)
+        return view.with_messages(cleared)
+
+    def _rule(self, tokenizer: Tokenizer) -> Clearing:
+        """What is cleared under a tokenizer."""
+        rule = self.rules.get(tokenizer)
+        if rule is None:
+            rule = self.rules[tokenizer] = Clearing(
+                self.keep,
+                self.clear_at_least,
+                self.exclude_tools,
+                self.clear_tool_inputs,
+                self.placeholder,
+                self.gate,
+                None if self.gate == "langchain" else tokenizer.part,
+            )
+        return rule
+
+    def _size(self, view: View, host: Host) -> int:
+        if self.trigger_type == "tool_uses":
+            return view.messages.total(unstubbed)
+        return view.messages.total(approximate) if self.gate == "langchain" else host.count(view)
+
+
+# The provider compacts within a request: Anthropic's and OpenAI's compaction blocks.
+
+LEAST = 50_000  # the API takes no smaller trigger
+_MAX_TOKENS = 16_000  # how long a block may get is not documented
+
+
+@dataclass(frozen=True)
+class ServerCompaction(Strategy):
+    """Let the provider put a compaction block in front of its answer, and ignore what was before.
+
+    After ``compact_20260112`` of Anthropic's API (beta ``compact-2026-01-12``), by its
+    documentation and the types of the Python SDK (2.12): when a request has more input tokens
+    than the trigger, an extra sampling pass over the whole prompt writes the block, which is
+    billed as an iteration of its own and reads the cache; the answer goes on from the block alone,
+    and so do all later requests. A pass that fails gives a block without content, which changes
+    nothing. With ``opaque=True`` the block is encrypted, as OpenAI's compaction item
+    (``context_management`` with ``compact_threshold``): no text of it is known to anybody.
+
+    Simplified: the block stands in a message of its own in front of the answer; what the provider
+    really asks for and writes is not known; pausing after a compaction is not built.
+
+    Parameters
+    ----------
+    trigger
+        Input tokens above which it compacts; at least 50,000.
+    instructions
+        What is asked for instead of the provider's own prompt; only its length matters.
+    opaque
+        Whether the block's text is hidden.
+    """
+
+    trigger: int = 150_000
+    instructions: str = ""
+    opaque: bool = False
+
+    breaks = MappingProxyType(
+        {"last user message": "all before the block is ignored; compact_20260112"}
+    )
+
+    def __post_init__(self) -> None:
+        if self.trigger < LEAST:
+            raise ValueError(f"trigger must be at least {LEAST}, not {self.trigger}")
+
+    def compact(self, view: View, host: Host) -> View:
+        """Put a block in the place of everything, if the request is large enough."""
+        if host.count(view) <= self.trigger:
+            return view
+        previous, told = split_previous(view.messages)
+        asked = self.instructions or INSTRUCTIONS
+        most = host.model.max_output or _MAX_TOKENS
+        summary = host.summarize(
+            view, SummaryRequest(tuple(told), most, previous, asked, rides="live")
+        )
+        if not summary:
+            return view
+        block = (_sealed(summary, host),) if self.opaque else summary
+        return view.with_messages([summary_message(host, block, "assistant", lead="")])
+
+
+def _sealed(summary: tuple[Part, ...], host: Host) -> Part:
+    """A summary whose text nobody sees: what it weighs, and what it stands for."""
+    tokens = sum(map(host.count, summary)) / host.model.tokenizer.factor
+    sources: tuple[Source, ...] = tuple(dict.fromkeys(s for p in summary for s in p.sources))
+    return Part("text", "", "opaque", sources, name="compaction", size=round(tokens))

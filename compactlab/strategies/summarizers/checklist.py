@@ -1,0 +1,205 @@
+"""A structured summary whose fields are filled by rules."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from compactlab.sim.core.message import Part, Source
+from compactlab.sim.facts.needs import identifiers
+from compactlab.sim.replay.summarize import SummaryRequest
+from compactlab.strategies.summarizers.extractive import Sized
+from compactlab.strategies.summarizers.units import (
+    AHEAD,
+    ASKED,
+    BINDING,
+    BROKEN,
+    DECIDED,
+    Unit,
+    units_of,
+    words,
+)
+
+# The fields of a structured summary, and the rules by which they are filled.
+
+_BINDS = words(*BINDING, "must")
+_DECIDES = words(*DECIDED)
+_ASKS = re.compile(rf"{words(*ASKED).pattern}|[?\uff1f]\s*$", re.IGNORECASE)
+_GOES_ON = words(*AHEAD)
+_BREAKS = words(*BROKEN)
+# A path with a folder, or a name with an ending that no attribute has.
+_FILE = re.compile(
+    r"[\w.~-]*/[\w./~-]*\w|[\w-]+\.(?:c|cfg|cpp|css|csv|go|h|html|ini|java|js|json|lock|md|py|rs|sh"
+    r"|sql|toml|ts|tsx|txt|xml|ya?ml)"
+)
+
+
+class Line(NamedTuple):
+    """A line of a field, and what it stands for."""
+
+    text: str
+    sources: tuple[Source, ...]
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field of a structured summary.
+
+    Parameters
+    ----------
+    name
+        What stands before each of its lines.
+    share
+        Of the budget, at most. Guesses; together they are 1.
+    said_by
+        Whose units it reads; "" are the lines of a summary, which are nobody's.
+    finds
+        What it takes from a unit.
+    keeps
+        Which lines stay where there are too many.
+    most
+        How many lines it may have; 0 for any number.
+    """
+
+    name: str
+    share: float
+    said_by: tuple[str, ...]
+    finds: Callable[[Unit], Iterable[str]]
+    keeps: Literal["first", "last"]
+    most: int = 0
+
+    def lines(self, units: Iterable[Unit]) -> Iterator[Line]:
+        """What the rule finds, in order."""
+        for unit in units:
+            if unit.role in self.said_by:
+                for text in self.finds(unit):
+                    yield Line(text, unit.sources)
+
+    def written(
+        self, lines: Iterable[Line], budget: int, count: Callable[[str], int]
+    ) -> list[Part]:
+        """Write down as many lines as the field has room for, each as a part of its own.
+
+        Of lines that say the same, one counts: the first or the last, as the field keeps them.
+        """
+        ordered = list(lines)
+        if self.keeps == "last":
+            ordered.reverse()
+        parts: list[Part] = []
+        room = int(budget * self.share)
+        for line in _once(ordered):
+            text = f"{self.name}: {line.text}"
+            room -= count(text)
+            if room < 0 or 0 < self.most <= len(parts):
+                break
+            parts.append(Part("text", text, "summary", line.sources))
+        return parts if self.keeps == "first" else parts[::-1]
+
+    def read(self, part: Part) -> Line | None:
+        """The line that a part holds, if it was written for this field."""
+        label, _, text = part.text.partition(": ")
+        return Line(text, part.sources) if label == self.name and text else None
+
+
+def _once(lines: Iterable[Line]) -> Iterator[Line]:
+    seen: set[str] = set()
+    for line in lines:
+        if line.text not in seen:
+            seen.add(line.text)
+            yield line
+
+
+def _said(unit: Unit) -> Iterable[str]:
+    return (unit.text,) if unit.type == "text" else ()
+
+
+def _with(cue: re.Pattern[str]) -> Callable[[Unit], Iterable[str]]:
+    return lambda unit: _said(unit) if cue.search(unit.text) else ()
+
+
+def _files(unit: Unit) -> Iterable[str]:
+    if unit.type != "tool_call":
+        return ()
+    return sorted(name for name in identifiers(unit.text) if _FILE.fullmatch(name))
+
+
+def _errors(unit: Unit) -> Iterable[str]:
+    if unit.type == "tool_result" or not unit.role:
+        return (unit.text,) if unit.failed or _BREAKS.search(unit.text) else ()
+    return ()
+
+
+GOAL = Field("Goal", 0.05, ("user", ""), _said, "first", most=1)
+CONSTRAINTS = Field("Constraint", 0.2, ("user", ""), _with(_BINDS), "first")
+DECISIONS = Field("Decision", 0.2, ("user", "assistant", ""), _with(_DECIDES), "last")
+FILES = Field("File", 0.2, ("assistant",), _files, "last")
+OPEN = Field("Open", 0.15, ("user", ""), _with(_ASKS), "last")
+NEXT = Field("Next", 0.05, ("assistant", ""), _with(_GOES_ON), "last", most=1)
+ERRORS = Field("Error", 0.15, ("tool", ""), _errors, "last")
+FIELDS = (GOAL, CONSTRAINTS, DECISIONS, FILES, OPEN, NEXT, ERRORS)
+
+
+# Checklist: a structured summary whose fields are filled by rules.
+
+
+@dataclass(frozen=True)
+class Checklist(Sized):
+    """Fill a form by rules: goal, constraints, decisions, files, what is open, next step, errors.
+
+    Every line quotes a sentence or a line of the conversation, or names a file that a tool was
+    called with; it is a part of its own, with its source, and begins with the name of its field.
+    The rules look for cue words (``cues.py``), and generated conversations keep off them. Each
+    field has a share of the budget. Goal and constraints keep what came first, where there is too
+    much; the others what came last.
+
+    Parameters
+    ----------
+    mode
+        ``merge``: what the fields of the summary before hold stays, and what is new is added.
+        ``regenerate``: all fields are filled anew from what is given, and the summary before is
+        text like any other. The two ways that Factory.ai compared in December 2025 (anchored
+        merge 2.45 of 5 on artifacts, regenerated 2.33).
+    tokens
+        Length that is aimed at; a request for less gets less.
+    files
+        Whether there is a field for files.
+    """
+
+    mode: Literal["merge", "regenerate"] = "merge"
+    files: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.mode not in ("merge", "regenerate"):
+            raise ValueError(f"mode must be merge or regenerate, not {self.mode!r}")
+
+    def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
+        """Summarise; see :meth:`compactlab.sim.replay.summarize.Summarizer.summarize`."""
+        lines = [(part, *_line_in(part)) for part in request.previous]
+        if self.mode == "merge":
+            held = [(field, line) for _, field, line in lines if field and line]
+            other = tuple(part for part, field, _ in lines if field is None)
+            units = list(units_of(replace(request, previous=other)))
+        else:
+            bare = (
+                msgspec.structs.replace(part, text=line.text) if line else part
+                for part, _, line in lines
+            )
+            units, held = list(units_of(replace(request, previous=tuple(bare)))), []
+        budget = min(request.max_tokens, self.tokens)
+        parts: list[Part] = []
+        for field in FIELDS:
+            if self.files or field is not FILES:
+                told = [line for name, line in held if name is field]
+                parts += field.written([*told, *field.lines(units)], budget, count)
+        return tuple(parts)
+
+
+def _line_in(part: Part) -> tuple[Field | None, Line | None]:
+    """The field that a part was written for, and its line."""
+    found = ((field, field.read(part)) for field in FIELDS)
+    return next(((field, line) for field, line in found if line), (None, None))

@@ -1,0 +1,142 @@
+"""Controls: a summary that knows what later calls need, and summaries that do it wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.core.errors import UsageError
+from compactlab.sim.core.message import Part
+from compactlab.sim.facts.ledger import numbers
+from compactlab.sim.replay.summarize import Summarizer, SummaryRequest
+from compactlab.strategies.summarizers.statements import recited, told
+from compactlab.strategies.summarizers.writer import Bound, ScriptedWriter
+
+# Oracle: a summary that knows what later calls need, and says just that. No agent can write it.
+
+
+@dataclass(frozen=True)
+class Oracle(ScriptedWriter):
+    """Say every fact that a later call needs, as far as the budget goes, and nothing else.
+
+    It sees the future: the best that any summary could do, for comparison. Where there are too
+    many facts, those come first that are needed soonest. A fact that the messages do not state,
+    nor the summary before, it does not know either.
+    """
+
+    simulated: ClassVar[str] = "sees the future: says just the facts that later calls need"
+
+    def bound(self, conversation: Conversation, seed: int) -> Summarizer:
+        """With the facts and needs of a conversation."""
+        return BoundOracle(conversation, seed, self.spec)
+
+    def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
+        """Refuse: without a conversation there are no facts."""
+        raise UsageError("the oracle knows what is needed: bind it to a conversation first")
+
+
+@dataclass(frozen=True, eq=False)
+class BoundOracle(Bound):
+    """An :class:`Oracle` that knows the needs."""
+
+    simulated: ClassVar[str] = Oracle.simulated
+
+    def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
+        """Summarise; see :meth:`compactlab.sim.replay.summarize.Summarizer.summarize`."""
+        found = told(self.witness, request)
+        known = (found.fresh | found.carried) & ~found.deleted
+        now = max((self.place.get(message.id, -1) for message in request.messages), default=-1)
+        kept: dict[int, Part] = {}
+        room = request.max_tokens
+        for number in self._by_need(known, now):
+            part = recited(self.ledger.facts[number], found.given)
+            if (tokens := count(part.text)) <= room:
+                room -= tokens
+                kept[number] = part
+        return tuple(kept[number] for number in sorted(kept))
+
+    def _by_need(self, known: int, now: int) -> list[int]:
+        """Facts that are needed after a place in the script, the soonest first."""
+        soonest: dict[int, int] = {}
+        for answer, needed in self.ledger.needs.items():
+            if self.place[answer] > now:
+                for number in numbers(needed & known):
+                    soonest[number] = min(soonest.get(number, len(self.place)), self.place[answer])
+        return sorted(soonest, key=lambda number: (soonest[number], number))
+
+
+# Summarisers that do it wrong: controls for strategies that trust theirs.
+#
+# Each does one thing that models have been seen to do: nothing at all (OpenClaw issue 4223: 22
+# empty summaries in a row), too much, or something else.
+
+_FILLER = "In other words, and to say it once more, all of this was said and none of it is short. "
+_ANSWER = "Sure, I will do that right away. You said: "
+_QUOTED = 200  # characters of the last message that an answer repeats
+
+
+@dataclass(frozen=True)
+class Empty(Summarizer):
+    """Say nothing. What a strategy makes of it shows whether it looks at its summaries."""
+
+    simulated: ClassVar[str] = "a model that answers nothing"
+
+    def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
+        """Nothing."""
+        return ()
+
+
+@dataclass(frozen=True)
+class Inflating(Summarizer):
+    """Repeat everything and add more, beyond the budget: longer than what it was given.
+
+    Nothing is forgotten, so only the cost shows what is wrong: strategies that do not look at the
+    size of a summary make the prompt larger with every compaction.
+    """
+
+    simulated: ClassVar[str] = "a model that repeats everything and adds to it"
+
+    def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
+        """What was said, and filler until it is longer than that, and a third over the budget."""
+        told = tuple(
+            Part("text", part.text, "summary", part.sources) for part in _said(request) if part.text
+        )
+        if not told:
+            return ()
+        given = sum(count(part.text) for part in told)
+        missing = max(request.max_tokens * 4 // 3 - given, 0) + 1
+        filler = _FILLER * (missing // max(count(_FILLER) - 1, 1) + 1)
+        return (*told, Part("text", filler, "summary", told[-1].sources))
+
+
+@dataclass(frozen=True)
+class Failed(Summarizer):
+    """Answer the last message instead of summarising: all but that message is gone.
+
+    25 of the 28 summaries that one repository recorded are of this kind (lost-in-compaction, May
+    2026, judged by their openings).
+    """
+
+    simulated: ClassVar[str] = "a model that answers instead of summarising"
+
+    def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
+        """An answer, within the budget."""
+        last = next((part for part in reversed([*_said(request)]) if part.text), None)
+        if last is None:
+            return ()
+        quoted, answer = last.text[:_QUOTED], _ANSWER
+        while quoted and count(answer + quoted) > request.max_tokens:
+            quoted = quoted[: len(quoted) // 2]
+        while answer and count(answer + quoted) > request.max_tokens:
+            answer = answer[: len(answer) // 2]
+        text = answer + quoted
+        return (Part("text", text, "summary", last.sources),) if text else ()
+
+
+def _said(request: SummaryRequest) -> Iterator[Part]:
+    """All that the summariser was given, in order, but what stands for nothing."""
+    yield from (part for part in request.previous if part.sources)
+    for message in request.messages:
+        yield from (part for part in message.parts if part.sources)

@@ -1,0 +1,230 @@
+"""What summarisers that quote share: units, budget, and writing down with exact sources."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
+
+from compactlab.sim.core.message import Part
+from compactlab.sim.replay.summarize import SummaryRequest
+from compactlab.strategies.summarizers.units import (
+    WORD,
+    Unit,
+    distinct,
+    promising,
+    quoted,
+    units_of,
+)
+from compactlab.strategies.summarizers.writer import ScriptedWriter
+
+# How alike texts are: cosines between their TF-IDF vectors, the same on every machine.
+
+Vector = NDArray[np.float64]
+
+
+# Strategies ask for summaries of much the same lines, and so does each round.
+@lru_cache(maxsize=2**14)
+def _bag(text: str) -> Counter[str]:
+    """How often each word is in a text."""
+    return Counter(WORD.findall(text.lower()))
+
+
+class Cosines:
+    """The cosines between texts, as a matrix that is never formed.
+
+    With ``W`` the normed TF-IDF rows the matrix is ``W W'``; to multiply by it one word after the
+    other costs as much as there are words. And ``bincount`` adds in the order of the words, where
+    BLAS would add in an order of its own.
+
+    Parameters
+    ----------
+    texts
+        The texts.
+    """
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        bags = [_bag(text) for text in texts]
+        words = [*chain.from_iterable(bags)]
+        spread = Counter(words)
+        number = {word: index for index, word in enumerate(spread)}
+        idf = np.array([1 + math.log(len(texts) / units) for units in spread.values()], np.float64)
+        times = np.array([n for bag in bags for n in bag.values()], np.float64)
+        self.shape = len(texts), len(number)
+        self.rows = np.repeat(np.arange(len(bags)), np.array([*map(len, bags)], np.intp))
+        self.columns = np.array([number[word] for word in words], np.intp)
+        #: TF-IDF of each word of each text
+        self.raw = times * idf[self.columns]
+        norms = np.sqrt(np.bincount(self.rows, self.raw**2, self.shape[0]))
+        self.weights = self.raw / norms[self.rows]
+
+    def times(self, x: Vector) -> Vector:
+        """Multiply the matrix by a vector."""
+        inner = np.bincount(self.columns, self.weights * x.take(self.rows), self.shape[1])
+        return self._outer(np.asarray(inner, np.float64))
+
+    def _outer(self, inner: Vector) -> Vector:
+        """Multiply the rows by a vector of words."""
+        outer = np.bincount(self.rows, self.weights * inner.take(self.columns), self.shape[0])
+        return np.asarray(outer, np.float64)
+
+    def of(self, text: int) -> Vector:
+        """Cosines of one text with all."""
+        first, last = np.searchsorted(self.rows, (text, text + 1))
+        own = np.zeros(self.shape[1])
+        own[self.columns[first:last]] = self.weights[first:last]
+        return self._outer(own)
+
+    def centroid(self, words: int) -> Vector:
+        """The mean TF-IDF vector of all texts; what is not among its heaviest words is nought."""
+        texts, known = self.shape
+        mean = np.round(np.bincount(self.columns, self.raw, known) / max(1, texts), 9)
+        mean[np.argsort(-mean, kind="stable")[words:]] = 0
+        return np.asarray(mean, np.float64)
+
+    def sums(self, weights: Vector) -> Vector:
+        """For each text, the weights of its words added up, each word once."""
+        return np.asarray(np.bincount(self.rows, weights[self.columns], self.shape[0]), np.float64)
+
+
+# What summarisers that quote share: units, budget, and writing down with exact sources.
+
+# A model does not fill its budget: the eleven summaries in recorded sessions of Claude Code and
+# pi (2025-11 to 2026-03) have 1,300 to 5,540 tokens, median 3,900.
+SHORTEST, USUAL, LONGEST = 1300, 3900, 5540
+
+_SAME = 0.7  # cosine above which a unit only says again what is chosen already
+
+
+@dataclass(frozen=True)
+class Sized(ScriptedWriter):
+    """A summariser that aims at a length.
+
+    Parameters
+    ----------
+    tokens
+        The length; a request for less gets less.
+    """
+
+    tokens: int = USUAL
+
+    def __post_init__(self) -> None:
+        if self.tokens < 1:
+            raise ValueError("tokens must be at least 1")
+
+
+@dataclass(frozen=True)
+class Extractive(ScriptedWriter):
+    """Quotes sentences and lines in their original order, within the budget.
+
+    Units are the sentences and lines of what was said and of what tools returned, and each call
+    of a tool as ``name(arguments…)``; thinking is left out, as providers drop it too. The same
+    unit twice counts once, where it came first.
+
+    Lines of the previous summary are units like all others and keep their sources. A line that
+    was copied here has one source, the span that it was copied from: the n-th source of a part
+    belongs to its n-th line. Lines of unknown origin (a summary of another make, a truncated
+    result) stand in parts of their own, with all the sources of the part that they came from.
+    What has no source (a heading, a label) is left out: it says nothing of the conversation.
+
+    Parameters
+    ----------
+    units
+        At most that many units are weighed: of more, those are taken that are long, have
+        identifiers in them, and stand near the beginning or the end.
+    tokens
+        Length that is aimed at; a request for less gets less.
+    """
+
+    units: int = 1000
+    tokens: int = USUAL
+
+    def __post_init__(self) -> None:
+        if self.units < 1 or self.tokens < 1:
+            raise ValueError("units and tokens must be at least 1")
+
+    @abstractmethod
+    def choose(
+        self, units: Sequence[Unit], budget: int, count: Callable[[str], int]
+    ) -> Iterable[int]:
+        """Choose units by their numbers, best first.
+
+        Parameters
+        ----------
+        units
+            What there is to choose from, in order.
+        budget
+            Tokens that they may have together, each with a line break after it.
+        count
+            Counts the tokens of a text as the model does.
+        """
+
+    def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
+        """Summarise; see :meth:`compactlab.sim.replay.summarize.Summarizer.summarize`."""
+        units = promising(distinct(units_of(request)), self.units)
+        budget = min(request.max_tokens, self.tokens)
+        return written(units, self.choose(units, budget, count), budget, count)
+
+
+def written(
+    units: Sequence[Unit], chosen: Iterable[int], budget: int, count: Callable[[str], int]
+) -> tuple[Part, ...]:
+    """Write the chosen units in their order, without the last chosen that do not fit."""
+    kept = list(chosen)
+    parts = quoted([units[index] for index in sorted(kept)])
+    # Tokens of lines need not add up to tokens of the whole: the whole decides.
+    while kept and sum(count(part.text) for part in parts) > budget:
+        kept.pop()
+        parts = quoted([units[index] for index in sorted(kept)])
+    return parts
+
+
+def filling(
+    ranked: Iterable[int], units: Sequence[Unit], budget: int, count: Callable[[str], int]
+) -> Iterator[int]:
+    """Yield units in the order of their rank, and pass over what does not fit any more."""
+    for index in ranked:
+        if budget <= 0:
+            return
+        if (tokens := count(units[index].text + "\n")) <= budget:
+            yield index
+            budget -= tokens
+
+
+def best_first(
+    scores: Vector,
+    units: Sequence[Unit],
+    budget: int,
+    count: Callable[[str], int],
+    cosines: Cosines,
+) -> list[int]:
+    """Take the best units; pass over what does not fit and what says the same again.
+
+    Parameters
+    ----------
+    scores
+        Of the units, rounded; of two that are alike the earlier comes first.
+    units, budget, count
+        As in :meth:`Extractive.choose`.
+    cosines
+        Between the units.
+    """
+    said = np.zeros(len(units), np.bool_)
+
+    def unsaid() -> Iterator[int]:
+        for index in np.argsort(-scores, kind="stable").tolist():
+            if not said[index]:
+                yield index
+
+    chosen: list[int] = []
+    for index in filling(unsaid(), units, budget, count):
+        chosen.append(index)
+        said |= np.round(cosines.of(index), 9) > _SAME
+    return chosen

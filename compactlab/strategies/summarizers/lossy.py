@@ -1,0 +1,408 @@
+"""Lossy: a summary in which the fate of each fact is drawn. Simulated, with figures of others."""
+
+from __future__ import annotations
+
+import random
+import re
+import tomllib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from importlib.resources import files
+from itertools import islice
+from typing import Any, ClassVar, Literal, NamedTuple
+
+from compactlab.sim.core.conversation import Conversation, Fact
+from compactlab.sim.core.errors import UsageError
+from compactlab.sim.core.message import Part, Source
+from compactlab.sim.core.stream import stream
+from compactlab.sim.facts.evidence import normal, occurrences
+from compactlab.sim.facts.ledger import numbers
+from compactlab.sim.replay.summarize import Summarizer, SummaryRequest
+from compactlab.strategies.summarizers.extractive import (
+    LONGEST,
+    SHORTEST,
+    USUAL,
+    filling,
+    written,
+)
+from compactlab.strategies.summarizers.statements import (
+    Told,
+    damaged,
+    outdated,
+    recited,
+    summaries,
+    told,
+)
+from compactlab.strategies.summarizers.units import Unit, distinct, units_of
+from compactlab.strategies.summarizers.writer import Bound, ScriptedWriter
+
+# What becomes of facts in a summary: how likely, at which level, and who says so.
+#
+# All figures are data (``fates.toml``), each with its source. They are inputs of a simulation and
+# never findings.
+
+Level = Literal["low", "mid", "high"]
+LEVELS: tuple[Level, ...] = ("low", "mid", "high")
+Fate = Literal["intact", "mutated", "stale", "lost"]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A parameter of the simulation.
+
+    Parameters
+    ----------
+    name
+        Which one.
+    low, mid, high
+        Its value where little, middling, or much is remembered; the ends are its interval.
+    source, n, model, date
+        Who measured it, on how many, of which model, and when; "guess" where nobody did.
+    kinds, polarity
+        Facts that it is for; empty for all.
+    """
+
+    name: str
+    low: float
+    mid: float
+    high: float
+    source: str
+    n: str
+    model: str
+    date: str
+    kinds: tuple[str, ...] = ()
+    polarity: tuple[str, ...] = ()
+
+    def at(self, level: Level) -> float:
+        """Its value at a level."""
+        values: dict[Level, float] = {"low": self.low, "mid": self.mid, "high": self.high}
+        return values[level]
+
+    def fits(self, fact: Fact) -> bool:
+        """Whether it is for a fact."""
+        kind = not self.kinds or fact.kind in self.kinds
+        return kind and (not self.polarity or fact.polarity in self.polarity)
+
+
+@cache
+def figures() -> tuple[Figure, ...]:
+    """All figures, in the order in which they are asked."""
+    text = files(__package__).joinpath("fates.toml").read_text("utf-8")
+    return tuple(_read(tomllib.loads(text)))
+
+
+def _read(tables: dict[str, Any]) -> Iterator[Figure]:
+    for name, found in tables.items():
+        for row in found if isinstance(found, list) else [found]:
+            kinds, polarity = tuple(row.pop("kinds", ())), tuple(row.pop("polarity", ()))
+            yield Figure(name, **row, kinds=kinds, polarity=polarity)
+
+
+class Case(NamedTuple):
+    """In which a fact comes before the summariser.
+
+    Parameters
+    ----------
+    fresh
+        Whether a message states it.
+    carried
+        Whether the summary before states it.
+    place
+        Where in the messages it is stated: 0 the oldest, 1 the newest; None if they do not.
+    ratio
+        Tokens of the summary to tokens of what it is made of.
+    older
+        Whether it has an older value.
+    """
+
+    fresh: bool = True
+    carried: bool = False
+    place: float | None = None
+    ratio: float = 0.0
+    older: bool = False
+
+
+@dataclass(frozen=True)
+class Fates:
+    """The chances of facts.
+
+    Parameters
+    ----------
+    level
+        Which value of each figure counts.
+    first, later, mutated, stale
+        Known chances in place of the figures; where the first two are given, the place of a fact
+        and the ratio change nothing.
+    """
+
+    level: Level = "mid"
+    first: float | None = None
+    later: float | None = None
+    mutated: float | None = None
+    stale: float | None = None
+
+    def figure(self, name: str, fact: Fact) -> float:
+        """The value of a figure for a fact."""
+        return next(f for f in figures() if f.name == name and f.fits(fact)).at(self.level)
+
+    def kept(self, fact: Fact, case: Case) -> float:
+        """How likely a fact stays what it is."""
+        first = later = 0.0
+        if case.fresh:
+            first = self._first(fact, case) if self.first is None else self.first
+        if case.carried or not case.fresh:
+            later = self.figure("later", fact) if self.later is None else self.later
+        # What is said once more is not forgotten more easily.
+        return max(first, later)
+
+    def _first(self, fact: Fact, case: Case) -> float:
+        """By the odds: those of its kind, times those of its place and of the ratio."""
+        chance = self.figure("first", fact)
+        if chance in (0, 1):
+            return chance
+        odds = chance / (1 - chance)
+        if case.place is not None and 0.1 <= case.place <= 0.9:
+            odds *= self.figure("middle", fact)
+        if case.ratio > 0:
+            usual = case.ratio / self.figure("usual_ratio", fact)
+            odds *= usual ** self.figure("power", fact)
+        return round(odds / (1 + odds), 9)
+
+    def drawn(self, fact: Fact, case: Case, chance: float) -> Fate:
+        """The fate of a fact.
+
+        Parameters
+        ----------
+        fact, case
+            Which, and how it is stated.
+        chance
+            A number drawn evenly between 0 and 1; the smaller, the kinder.
+        """
+        kept = self.kept(fact, case)
+        if chance < kept:
+            return "intact"
+        rest = (chance - kept) / (1 - kept)
+        stale = self.figure("stale", fact) if self.stale is None else self.stale
+        mutated = self.figure("mutated", fact) if self.mutated is None else self.mutated
+        if case.older and rest < stale:
+            return "stale"
+        return "mutated" if rest < stale * case.older + mutated else "lost"
+
+
+# Lossy: a summary in which the fate of each fact is drawn. Simulated, with figures of others.
+
+_HEADING = "Simulated summary, round {}: what is kept was drawn"
+_ROUND = re.compile(r"Simulated summary, round (\d{1,6})\b")
+_LOOKED_AT = 2000  # units that may become filler
+
+
+@dataclass(frozen=True)
+class Lossy(ScriptedWriter):
+    """Draw for each fact whether it stays, is damaged, keeps an older value, or is lost.
+
+    A simulation: how much is forgotten is an input here, never a finding; what follows from it
+    (cost, re-reading, continuity) is measured. The chances depend on the fact's type and
+    polarity, on whether it is summarised for the first time, on where it stands and on the ratio
+    of compression; all figures stand in ``fates.toml`` and in ``docs/summarizers.md``, with their
+    sources. A ranking that another level turns round is not determined.
+
+    Known are the facts of the conversation; where it has none, those that its actions show to be
+    needed. A draw is keyed by seed, conversation, fact, round and ``draw``, so that all strategies
+    meet the same luck. What survives stands in a line of its own (key, polarity, value) that
+    stands for where it was said; a part before them says which round it is. Sentences in which no
+    fact's key or value occurs fill the summary up to its drawn length: between the shortest,
+    median and longest of eleven recorded ones (1,300, 3,900 and 5,540 tokens), and never more
+    than it was made of. What was taken back is dropped, but for a leak, and what was replaced
+    appears only as a stale value.
+
+    Parameters
+    ----------
+    level
+        How much is remembered: ``low``, ``mid`` or ``high``.
+    draw
+        Which of many draws.
+    first, later, mutated, stale
+        Known chances in place of the figures, between 0 and 1: to be kept the first time, and
+        each time after that, whatever the place and the ratio; and of what is not kept, the share
+        that is damaged, and that keeps the older value where there is one.
+    """
+
+    level: Level = "mid"
+    draw: int = 0
+    first: float | None = None
+    later: float | None = None
+    mutated: float | None = None
+    stale: float | None = None
+    simulated: ClassVar[str] = "the fate of each fact is drawn, by published rates and guesses"
+
+    def __post_init__(self) -> None:
+        if self.level not in LEVELS:
+            raise ValueError(f"level must be low, mid or high, not {self.level!r}")
+        for name in ("first", "later", "mutated", "stale"):
+            value = getattr(self, name)
+            if value is not None and not (isinstance(value, int | float) and 0 <= value <= 1):
+                raise ValueError(f"{name} must be a number between 0 and 1, not {value!r}")
+        if (self.mutated or 0) + (self.stale or 0) > 1:
+            raise ValueError("mutated and stale are shares of the same facts: at most 1 together")
+
+    @property
+    def fates(self) -> Fates:
+        """The chances."""
+        return Fates(self.level, self.first, self.later, self.mutated, self.stale)
+
+    def bound(self, conversation: Conversation, seed: int) -> Summarizer:
+        """With the facts of a conversation."""
+        return BoundLossy(conversation, seed, self.spec, self.fates, self.draw)
+
+    def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
+        """Refuse: without a conversation there are no facts."""
+        raise UsageError("lossy draws the fates of facts: bind it to a conversation first")
+
+
+class _Line(NamedTuple):
+    """A fact in the summary to be: its number, what was drawn for it, and how it is told."""
+
+    number: int
+    chance: float
+    part: Part
+
+
+@dataclass(frozen=True, eq=False)
+class BoundLossy(Bound):
+    """A :class:`Lossy` that knows the facts.
+
+    Parameters
+    ----------
+    fates, draw
+        Its chances, and which draw it is.
+    """
+
+    fates: Fates
+    draw: int
+    simulated: ClassVar[str] = Lossy.simulated
+
+    @cached_property
+    def _needles(self) -> frozenset[str]:
+        """The names and values of all facts, decoys among them, as texts are compared."""
+        return frozenset(
+            normal(each)
+            for fact in self.ledger.facts
+            for each in (fact.key, *fact.aliases, fact.value, *fact.variants)
+            if each
+        )
+
+    def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
+        """Summarise; see :meth:`compactlab.sim.replay.summarize.Summarizer.summarize`."""
+        given = [*request.previous, *(part for m in request.messages for part in m.parts)]
+        sources = [source for part in given for source in part.sources]
+        round = _round(request)
+        heading = _HEADING.format(round)
+        room = request.max_tokens - count(heading)
+        if not sources or room < 0:
+            return ()
+        ends = Source(sources[0].id), Source(sources[-1].id)
+        first = Part("text", heading, "summary", tuple(dict.fromkeys(ends)))
+        size = min(self._size(round), sum(count(part.text) for part in given))
+        ratio = min(size, request.max_tokens) / max(1, sum(count(part.text) for part in given))
+        lines = self._within(list(self._lines(request, round, ratio)), room, count)
+        used = count(heading) + sum(count(part.text) for part in lines)
+        most = min(size, request.max_tokens) - used
+        return (first, *lines, *self._filler(request, round, most, count))
+
+    def _dice(self, *purpose: str | int) -> random.Random:
+        return stream(self.seed, self.conversation.id, "lossy", *purpose, self.draw)
+
+    def _size(self, round: int) -> int:
+        dice = self._dice("size", round)
+        low, high = (SHORTEST, USUAL) if dice.random() < 0.5 else (USUAL, LONGEST)
+        return int(dice.uniform(low, high))
+
+    def _lines(self, request: SummaryRequest, round: int, ratio: float) -> Iterator[_Line]:
+        """Yield what becomes of each fact that the request states, in the order of the script."""
+        found = told(self.witness, request)
+        place = {message.id: number for number, message in enumerate(request.messages)}
+        last = max(1, len(place) - 1)
+        for number in self._ordered(found.known):
+            fact = self.ledger.facts[number]
+            if found.deleted >> number & 1 and not self._leaks(fact):
+                continue
+            chance = self._dice("fate", fact.id, round).random()
+            at = next((place[s.id] / last for s in fact.origin if s.id in place), None)
+            older = self._older(number, found)
+            case = Case(
+                bool(found.fresh >> number & 1),
+                bool(found.carried >> number & 1),
+                at,
+                ratio,
+                older is not None,
+            )
+            fate = _after(found, number, self.fates.drawn(fact, case, chance))
+            if part := self._part(fact, older, fate, found):
+                yield _Line(number, chance, part)
+
+    def _ordered(self, facts: int) -> list[int]:
+        """Facts in the order in which they were first said."""
+        told = self.ledger.facts
+        return sorted(numbers(facts), key=lambda number: self.place[told[number].origin[0].id])
+
+    def _leaks(self, fact: Fact) -> bool:
+        return self._dice("leak", fact.id).random() < self.fates.figure("leak", fact)
+
+    def _older(self, number: int, found: Told) -> Fact | None:
+        """The newest older value of a fact that the request still says."""
+        shown = self._ordered(self.ledger.older.get(number, 0) & found.shown)
+        return self.ledger.facts[shown[-1]] if shown else None
+
+    def _part(self, fact: Fact, older: Fact | None, fate: Fate, found: Told) -> Part | None:
+        if fate == "mutated":
+            return damaged(fact, self._dice("damage", fact.id), found.given)
+        if fate == "stale" and older:
+            return outdated(fact, older, found.given)
+        return recited(fact, found.given) if fate == "intact" else None
+
+    def _within(self, lines: list[_Line], room: int, count: Callable[[str], int]) -> list[Part]:
+        """The lines that there is room for: where it is scarce, the luckiest facts stay."""
+        kept = set()
+        for line in sorted(lines, key=lambda line: (line.chance, line.number)):
+            room -= count(line.part.text)
+            if room < 0:
+                break
+            kept.add(line.number)
+        return [line.part for line in lines if line.number in kept]
+
+    def _filler(
+        self, request: SummaryRequest, round: int, most: int, count: Callable[[str], int]
+    ) -> tuple[Part, ...]:
+        """Quote sentences that have nothing to do with any fact."""
+        units = list(distinct(units_of(replace(request, previous=()))))
+        order = list(range(len(units)))
+        self._dice("filler", round).shuffle(order)
+        mute = (n for n in islice(order, _LOOKED_AT) if self._mute(units[n]))
+        return written(units, filling(mute, units, most, count), most, count)
+
+    def _mute(self, unit: Unit) -> bool:
+        """Whether a unit holds no key and no value of a fact."""
+        text = normal(unit.text)
+        if not unit.role or _ROUND.search(unit.text):
+            return False
+        return not any(
+            needle in text and next(occurrences(text, needle), None) is not None
+            for needle in self._needles
+        )
+
+
+def _round(request: SummaryRequest) -> int:
+    """Which summary in a row it is: one more than the one before says, or than there seem to be."""
+    before = summaries(request)
+    said = (int(match[1]) for part in before for match in _ROUND.finditer(part.text))
+    return 1 + max(said, default=1 if before else 0)
+
+
+def _after(found: Told, number: int, fate: Fate) -> Fate:
+    """What is stale or damaged already stays so, or is lost."""
+    if found.stale >> number & 1:
+        return "stale" if fate == "intact" else "lost"
+    if found.mutated >> number & 1:
+        return "mutated" if fate == "intact" else "lost"
+    return fate

@@ -1,0 +1,299 @@
+"""Summarisers that quote: by centrality, by cue words, by place, or by chance."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.core.errors import UsageError
+from compactlab.sim.core.message import Part
+from compactlab.sim.core.stream import stream
+from compactlab.sim.facts.needs import identifiers
+from compactlab.sim.replay.summarize import Summarizer, SummaryRequest
+from compactlab.strategies.summarizers.extractive import (
+    Cosines,
+    Extractive,
+    Sized,
+    Vector,
+    best_first,
+    filling,
+    written,
+)
+from compactlab.strategies.summarizers.units import (
+    BINDING,
+    BROKEN,
+    DECIDED,
+    Unit,
+    distinct,
+    units_of,
+    words,
+)
+from compactlab.strategies.summarizers.writer import Bound
+
+# LexRank: quote the sentences and lines that most others resemble.
+#
+# Extractive and without a model: nothing is paraphrased, so every line of the summary has an
+# exact source. What it costs a real agent it cannot say; what is left of a conversation when the
+# most central lines are copied, it can.
+
+_DAMPING = 0.85  # Erkan and Radev 2004, section 3.2: between 0.8 and 0.9
+_ROUNDS = 100  # 0.85 ** 100 = 9e-8, far below what decides between two units
+
+
+@dataclass(frozen=True)
+class Lexrank(Extractive):
+    """Quote the most central sentences and lines, in their original order, within the budget.
+
+    The ranking is continuous LexRank (Erkan and Radev, "LexRank: Graph-based Lexical Centrality
+    as Salience in Text Summarization", 2004): the stationary distribution of a walk between units
+    along the cosines of their TF-IDF vectors. As in that paper, a unit much like a better one
+    that was taken is passed over. What units are and how they are written down, and what the
+    parameters mean, see :class:`~.extractive.Extractive`.
+
+    Examples
+    --------
+    >>> from compactlab.sim.core.message import Message, verbatim
+    >>> from compactlab.sim.replay.summarize import SummaryRequest
+    >>> said = Message("m1", "user", (verbatim("m1", "text", "Use tabs. Never touch main.py."),))
+    >>> (part,) = Lexrank().summarize(SummaryRequest((said,), max_tokens=30), len)
+    >>> part.text, part.sources
+    ('Use tabs.', (Source(id='m1', part=0, start=0, end=9),))
+    """
+
+    def choose(
+        self, units: Sequence[Unit], budget: int, count: Callable[[str], int]
+    ) -> Iterable[int]:
+        """The most central ones."""
+        cosines = Cosines([unit.text for unit in units])
+        return best_first(_ranks(cosines), units, budget, count, cosines)
+
+
+def _ranks(cosines: Cosines) -> Vector:
+    """Rank texts by LexRank: the stationary distribution of the walk, with mean 1."""
+    ranks = np.ones(cosines.shape[0])
+    degrees = cosines.times(ranks)
+    for _ in range(_ROUNDS):
+        ranks = 1 - _DAMPING + _DAMPING * cosines.times(ranks / degrees)
+    return np.round(ranks, 9)
+
+
+# Centroid: quote the sentences and lines that hold the words the whole is about.
+
+
+@dataclass(frozen=True)
+class Centroid(Extractive):
+    """Quote the units nearest to the centre of all words, in their order, within the budget.
+
+    The centroid value of MEAD (Radev, Jing, Stys and Tam, "Centroid-based summarization of
+    multiple documents", Information Processing & Management 40, 2004): the centroid is the mean
+    TF-IDF vector without its light words, and a unit scores the sum of the centroid's weights of
+    the words in it. MEAD's scores for place and for likeness to the first sentence are left out,
+    as a conversation has no first sentence that tells what it is about; so is its corpus, from
+    which it takes the IDF: here that comes from the units. As there, what says the same as a
+    better unit is passed over.
+
+    Parameters
+    ----------
+    units, tokens
+        See :class:`~.extractive.Extractive`.
+    words
+        How many words the centroid keeps. A guess: MEAD keeps those over a threshold, which
+        depends on its corpus.
+    """
+
+    words: int = 100
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.words < 1:
+            raise ValueError("words must be at least 1")
+
+    def choose(
+        self, units: Sequence[Unit], budget: int, count: Callable[[str], int]
+    ) -> Iterable[int]:
+        """Those that hold most of the centroid."""
+        cosines = Cosines([unit.text for unit in units])
+        scores = np.round(cosines.sums(cosines.centroid(self.words)), 9)
+        return best_first(scores, units, budget, count, cosines)
+
+
+# Salience: quote what looks important by who said it, when, and by which words.
+
+# By role; what the summary before says has been chosen once already. Guesses.
+_ROLES = {"user": 1.0, "assistant": 0.5, "tool": 0.0, "": 0.5}
+_DECISION, _ERROR = words(*DECIDED, *BINDING), words(*BROKEN)
+
+
+@dataclass(frozen=True)
+class Salience(Extractive):
+    """Quote the most salient units, in their original order, within the budget.
+
+    A unit's salience is the weighted sum of five scores between 0 and 1: who said it (a person 1,
+    the agent and the summary before 0.5, a tool 0); how new it is (its message's place among
+    all); how rare its rarest identifier is (1 if no other unit has it, 0 if all have); whether it
+    holds a cue of a decision or a rule; whether it reports an error, by a cue or by the tool's
+    word. The cues stand in ``cues.py``, and generated conversations keep off them on purpose: a
+    rule that shared its words with the generator would win by construction.
+
+    A unit is worth its salience for each of its tokens, else the shortest would always win. So
+    the knapsack is filled greedily by worth per token, which is by salience; what does not fit
+    any more is passed over. The best filling is worth at most one unit more (Dantzig 1957).
+
+    Parameters
+    ----------
+    units, tokens
+        See :class:`~.extractive.Extractive`.
+    role, recency, rarity, decision, error
+        Weights of the scores. Guesses.
+    """
+
+    role: float = 1.0
+    recency: float = 0.5
+    rarity: float = 0.5
+    decision: float = 1.0
+    error: float = 0.5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        weights = self.role, self.recency, self.rarity, self.decision, self.error
+        if not all(0 <= weight < math.inf for weight in weights):
+            raise ValueError("weights must be finite and at least 0")
+
+    def choose(
+        self, units: Sequence[Unit], budget: int, count: Callable[[str], int]
+    ) -> Iterable[int]:
+        """The most salient ones."""
+        scores = self.scores(units)
+        ranked = sorted(range(len(units)), key=lambda index: -scores[index])
+        return filling(ranked, units, budget, count)
+
+    def scores(self, units: Sequence[Unit]) -> list[float]:
+        """The salience of each unit, rounded to 1e-9."""
+        return [
+            round(
+                self.role * _ROLES.get(unit.role, 0.0)
+                + self.recency * unit.place
+                + self.rarity * rare
+                + self.decision * (_DECISION.search(unit.text) is not None)
+                + self.error * (unit.failed or _ERROR.search(unit.text) is not None),
+                9,
+            )
+            for unit, rare in zip(units, _rarities(units), strict=True)
+        ]
+
+
+def _rarities(units: Sequence[Unit]) -> list[float]:
+    """How rare the rarest identifier of each unit is, between 0 and 1."""
+    named = [identifiers(unit.text) for unit in units]
+    spread = Counter(name for names in named for name in names)
+    most = math.log(max(2, len(units)))
+    return [max((1 - math.log(spread[n]) / most for n in names), default=0.0) for names in named]
+
+
+# Lead and tail: quote the oldest, or the newest; what needs no ranking at all.
+
+
+@dataclass(frozen=True)
+class Lead(Sized):
+    """Quote the oldest sentences and lines until the budget is spent, and never another.
+
+    What units are and how they are written down, see
+    :class:`~.extractive.Extractive`. What the first summary says stays for
+    ever, as the lines of the summary before are the oldest.
+
+    Parameters
+    ----------
+    tokens
+        Length that is aimed at; a request for less gets less.
+    """
+
+    def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
+        """Summarise; see :meth:`compactlab.sim.replay.summarize.Summarizer.summarize`."""
+        budget = min(request.max_tokens, self.tokens)
+        units = list(_until_full(distinct(units_of(request)), budget, count))
+        return written(units, range(len(units)), budget, count)
+
+
+@dataclass(frozen=True)
+class Tail(Sized):
+    """Quote the newest sentences and lines until the budget is spent.
+
+    Parameters
+    ----------
+    tokens
+        Length that is aimed at; a request for less gets less.
+    """
+
+    def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
+        """Summarise; see :meth:`compactlab.sim.replay.summarize.Summarizer.summarize`."""
+        budget = min(request.max_tokens, self.tokens)
+        newest = distinct(reversed(list(units_of(request))))
+        units = list(_until_full(newest, budget, count))[::-1]
+        return written(units, reversed(range(len(units))), budget, count)
+
+
+def _until_full(units: Iterable[Unit], budget: int, count: Callable[[str], int]) -> Iterator[Unit]:
+    """Yield units up to the first that does not fit."""
+    for unit in units:
+        budget -= count(unit.text + "\n")
+        if budget < 0:
+            return
+        yield unit
+
+
+# Chance: quote whatever the dice say. What a summariser must beat.
+
+
+@dataclass(frozen=True)
+class Random(Sized):
+    """Quote sentences and lines by chance, in their original order, within the budget.
+
+    What units are and how they are written down, see
+    :class:`~.extractive.Extractive`. The draws depend on the experiment's
+    seed, the conversation and which messages are to be summarised.
+
+    Parameters
+    ----------
+    tokens
+        Length that is aimed at; a request for less gets less.
+    """
+
+    simulated: ClassVar[str] = "chance decides what is quoted"
+
+    def bound(self, conversation: Conversation, seed: int) -> Summarizer:
+        """With the seed and the conversation that its draws depend on."""
+        return BoundRandom(conversation, seed, self.spec, self.tokens)
+
+    def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
+        """Refuse: without a conversation there is no seed."""
+        raise UsageError("chance needs a seed: bind it to a conversation first")
+
+
+@dataclass(frozen=True, eq=False)
+class BoundRandom(Bound):
+    """A :class:`Random` with a seed.
+
+    Parameters
+    ----------
+    tokens
+        The length that is aimed at.
+    """
+
+    tokens: int
+    simulated: ClassVar[str] = Random.simulated
+
+    def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
+        """Summarise; see :meth:`compactlab.sim.replay.summarize.Summarizer.summarize`."""
+        units = list(distinct(units_of(request)))
+        asked = (message.id for message in request.messages)
+        dice = stream(self.seed, self.conversation.id, "random summary", *asked)
+        order = list(range(len(units)))
+        dice.shuffle(order)
+        budget = min(request.max_tokens, self.tokens)
+        return written(units, filling(order, units, budget, count), budget, count)

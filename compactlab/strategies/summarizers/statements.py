@@ -1,0 +1,180 @@
+"""What a summariser that knows the facts finds of them, and how it says them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Container, Iterator
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+
+from compactlab.sim.core.conversation import Fact
+from compactlab.sim.core.message import Message, Part, Source
+from compactlab.sim.facts.evidence import NOTHING, Evidence, Witness, Wording
+from compactlab.sim.replay.summarize import SummaryRequest
+
+# What a summariser that knows the facts finds of them in what it is given.
+
+
+@dataclass(frozen=True)
+class Told:
+    """Facts as bits, by how a request states them; what it shows to be replaced is left out.
+
+    Parameters
+    ----------
+    fresh
+        Stated by its messages.
+    carried
+        Intact in the summary before.
+    stale
+        Of which the summary before has the older value.
+    mutated
+        That the summary before has damaged.
+    deleted
+        Those of them that its messages take back.
+    shown
+        All that it says, what was replaced as well.
+    given
+        Ids of the messages that it is made of.
+    """
+
+    fresh: int
+    carried: int
+    stale: int
+    mutated: int
+    deleted: int
+    shown: int
+    given: frozenset[str]
+
+    @property
+    def known(self) -> int:
+        """All of them."""
+        return self.fresh | self.carried | self.stale | self.mutated
+
+
+def told(witness: Witness, request: SummaryRequest) -> Told:
+    """Read a request."""
+    ledger = witness.ledger
+    said, notes = _evidence(witness, request)
+    fresh = ledger.held(said.verbatim) | said.intact
+    carried = notes.intact | ledger.held(notes.verbatim)
+    older = {number: mask for number, mask in ledger.older.items() if notes.key >> number & 1}
+    stale = ledger.mask(n for n, mask in older.items() if mask & notes.said) & ~(fresh | carried)
+    mutated = notes.key & ~(fresh | carried | stale)
+    known = fresh | carried | stale | mutated
+    replaced = reduce(or_, (m for n, m in ledger.older.items() if known >> n & 1), 0)
+    ids = frozenset(message.id for message in request.messages)
+    ended = ledger.mask(n for n, fact in enumerate(ledger.facts) if fact.scope in ids)
+    deleted = ledger.mask(n for n, fact in enumerate(ledger.facts) if fact.deleted_at in ids)
+    due = ~(replaced | ended | ledger.decoys)
+    shown = fresh | carried | notes.said
+    known &= due
+    given = ids.union(source.id for part in _parts(request) for source in part.sources)
+    return Told(
+        fresh & known,
+        carried & known,
+        stale & known,
+        mutated & known,
+        deleted & known,
+        shown,
+        given,
+    )
+
+
+def _evidence(witness: Witness, request: SummaryRequest) -> tuple[Evidence, Evidence]:
+    """What the messages show, and what summaries do: the one before, and those among them."""
+    said = NOTHING
+    notes = [part for part in request.previous if part.kind == "summary"]
+    rest = [part for part in request.previous if part.kind != "summary"]
+    for message in request.messages:
+        if _is_summary(message):
+            notes += [part for part in message.parts if part.kind == "summary"]
+            rest += [part for part in message.parts if part.kind != "summary"]
+        else:
+            said |= witness.message(message)
+    return said | witness.parts(rest), witness.parts(notes)
+
+
+def _is_summary(message: Message) -> bool:
+    return any(part.kind == "summary" for part in message.parts)
+
+
+def summaries(request: SummaryRequest) -> list[Part]:
+    """All parts of a request that were summarised already."""
+    return [part for part in _parts(request) if part.kind == "summary"]
+
+
+def _parts(request: SummaryRequest) -> Iterator[Part]:
+    yield from request.previous
+    for message in request.messages:
+        yield from message.parts
+
+
+# Facts in the words of a summary: each a line of its own, that stands for where it was said.
+
+_POLARITY = {"is": "", "must": " (must)", "must_not": " (must not)"}
+_MOST = 3  # origins that a line names; a word that is used all day long has hundreds
+_DIGITS, _LETTERS = "0123456789", "abcdefghijklmnopqrstuvwxyz"
+
+
+def recited(fact: Fact, given: Container[str]) -> Part:
+    """Say a fact as it is: key, polarity and value.
+
+    Parameters
+    ----------
+    fact
+        The fact.
+    given
+        Ids of the messages that the summary may stand for.
+    """
+    return Part("text", _line(fact, fact.value), "summary", _sources(fact, given))
+
+
+def outdated(fact: Fact, older: Fact, given: Container[str]) -> Part:
+    """Say a fact with the value that it had before; the line stands for both."""
+    sources = tuple(dict.fromkeys((*_sources(older, given), *_sources(fact, given))))
+    return Part("text", _line(fact, older.value), "summary", sources)
+
+
+def damaged(fact: Fact, dice: random.Random, given: Container[str]) -> Part | None:
+    """Say a fact with another value, without its value, or without its polarity.
+
+    None if it cannot be damaged so that its key stays: one without a key, say, or whose key holds
+    its value.
+    """
+    lines = list(dict.fromkeys(_damages(fact, dice)))
+    dice.shuffle(lines)
+    for line in lines:
+        said = Wording(line).says(fact)
+        if said.key and not said.intact:
+            return Part("text", line, "summary", _sources(fact, given))
+    return None
+
+
+def _damages(fact: Fact, dice: random.Random) -> Iterator[str]:
+    yield _line(fact, _another(fact.value, dice))
+    yield f"{fact.key}{_POLARITY[fact.polarity]}"
+    if fact.polarity != "is":
+        yield _line(fact, fact.value, polarity="")
+
+
+def _line(fact: Fact, value: str, polarity: str | None = None) -> str:
+    word = _POLARITY[fact.polarity] if polarity is None else polarity
+    return f"{fact.key}{word}: {value}" if fact.key else f"{word}{value}".strip()
+
+
+def _another(value: str, dice: random.Random) -> str:
+    """A value in which one digit, or where there is none one letter, is another one."""
+    places = [n for n, c in enumerate(value) if c in _DIGITS]
+    alphabet = _DIGITS if places else _LETTERS
+    places = places or [n for n, c in enumerate(value) if c.isalpha()]
+    if not places:
+        return ""
+    place = dice.choice(places)
+    other = dice.choice([each for each in alphabet if each != value[place].lower()])
+    return value[:place] + other + value[place + 1 :]
+
+
+def _sources(fact: Fact, given: Container[str]) -> tuple[Source, ...]:
+    sources = tuple(source for source in fact.origin if source.id in given) or fact.origin[:1]
+    return sources if fact.whole else sources[:_MOST]

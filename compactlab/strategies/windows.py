@@ -1,0 +1,320 @@
+"""Windows of the newest messages: sliding, and Strands', which keeps calls and results together."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import msgspec
+
+from compactlab.sim.core.message import Message, Part, Source
+from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.view import Phase, View
+from compactlab.sim.replay.host import Host
+from compactlab.sim.replay.strategy import Strategy
+from compactlab.strategies.mechanisms.cut import tail
+
+# Send the newest messages only.
+
+
+@dataclass(frozen=True)
+class SlidingWindow(Strategy):
+    """Send the newest messages only.
+
+    Cheap in tokens and unkind to the cache: from the moment that the window is full, the prompt
+    begins with another message at every call, so nothing of it can be read.
+
+    Parameters
+    ----------
+    keep
+        How many messages; fewer where the first would be a result without its call, and more
+        where there would be nothing but results.
+    """
+
+    keep: int = 20
+
+    breaks = MappingProxyType({"last user message": "in a long turn the tail may begin after it"})
+
+    def __post_init__(self) -> None:
+        if self.keep < 1:
+            raise ValueError(f"keep must be at least 1, not {self.keep}")
+
+    def compact(self, view: View, host: Host) -> View:
+        """Cut off the front."""
+        messages = view.messages
+        if len(messages) <= self.keep:
+            return view
+        return view.with_messages(tail(messages, len(messages) - self.keep))
+
+
+# A window of the newest messages that never parts a call from its result: Strands'.
+
+# What stays of a tool's text at either end, in characters (code points).
+PRESERVED = 200
+TRUNCATED = "... [truncated:"
+
+
+def pinned_first(messages: Messages, count: int) -> frozenset[str]:
+    """Ids of the first messages, which are pinned when the history is first cut."""
+    return frozenset(message.id for message in messages[: max(count, 0)])
+
+
+def slide(
+    messages: Messages, window_size: int, pins: Container[str] = frozenset(), *, force: bool = False
+) -> Messages | None:
+    """Cut the front off, as Strands' ``reduce_context``.
+
+    The cut falls on the next message of a user that is no tool's result; where there is none, on
+    the next call whose result follows. Pinned messages stay, and so does the other half of a
+    pinned call or result.
+
+    Parameters
+    ----------
+    messages
+        The history.
+    window_size
+        How many messages at most; 0 leaves only the pinned ones.
+    pins
+        Ids of the pinned messages.
+    force
+        Whether to cut even where the history is no longer than the window: then at least two
+        messages go.
+
+    Returns
+    -------
+    Messages
+        What stays; the history itself, if it is no longer than the window; None if nothing can
+        be cut off.
+    """
+    size = len(messages)
+    if size <= window_size and not force:
+        return messages
+    if window_size == 0:
+        return Messages(m for n, m in enumerate(messages) if _pinned(messages, n, pins))
+    start = 2 if size <= window_size else size - window_size
+    cut = _plain_user(messages, start)
+    if cut is None:
+        cut = _pair(messages, start)
+    if cut is None:
+        return None
+    if not pins:
+        return messages[cut:] if cut else None
+    kept = [messages[n] for n in range(min(cut, size)) if _pinned(messages, n, pins)]
+    return Messages([*kept, *messages[cut:]]) if len(kept) < cut else None
+
+
+def truncate_oldest(messages: Messages, pins: Container[str] = frozenset()) -> Messages | None:
+    """Shorten the results in the oldest message that holds any, to 200 characters at either end.
+
+    Returns
+    -------
+    Messages
+        The history with that message shortened; None if there is none, or if nothing in it is
+        longer than that: a message that is not shortened keeps the next ones from being so.
+    """
+    for index, message in enumerate(messages):
+        if _holds(message, "tool_result") and not _pinned(messages, index, pins):
+            parts = tuple(_shortened(part, message, n) for n, part in enumerate(message.parts))
+            if all(one is other for one, other in zip(parts, message.parts, strict=True)):
+                return None
+            shorter = msgspec.structs.replace(message, parts=parts)
+            return messages.replace({index: shorter})
+    return None
+
+
+def reduce(
+    messages: Messages,
+    window_size: int,
+    pins: Container[str] = frozenset(),
+    *,
+    should_truncate_results: bool = True,
+) -> Messages | None:
+    """Make a history that did not fit smaller by one step; None if that cannot be done.
+
+    First the oldest results are shortened; once they are, the front is cut off.
+    """
+    if should_truncate_results and window_size:
+        shorter = truncate_oldest(messages, pins)
+        if shorter is not None:
+            return shorter
+    return slide(messages, window_size, pins, force=True)
+
+
+def _holds(message: Message, type: str) -> bool:
+    return any(part.type == type for part in message.parts)
+
+
+def _told(message: Message) -> bool:
+    """Whether a message is what Strands calls a user's: its tools' results are told by the user."""
+    return message.role != "assistant"
+
+
+def _plain_user(messages: Messages, start: int) -> int | None:
+    """The next message of a user's that is no result, and no call without one."""
+    for index in range(start, len(messages)):
+        message = messages[index]
+        if not _told(message) or _holds(message, "tool_result"):
+            continue
+        following = messages[index + 1 : index + 2]
+        if not _holds(message, "tool_call") or any(_holds(m, "tool_result") for m in following):
+            return index
+    return None
+
+
+def _pair(messages: Messages, start: int) -> int | None:
+    """The next message that calls a tool and is followed by a result."""
+    for index in range(start, len(messages) - 1):
+        after = messages[index + 1]
+        if _holds(messages[index], "tool_call") and _told(after) and _holds(after, "tool_result"):
+            return index
+    return None
+
+
+def _pinned(messages: Messages, index: int, pins: Container[str]) -> bool:
+    """Whether a message, or the other half of one of its calls or results beside it, is pinned."""
+    if messages[index].id in pins:
+        return True
+    mine = _call_ids(messages[index])
+    beside = (n for n in (index - 1, index + 1) if 0 <= n < len(messages))
+    return any(
+        messages[n].id in pins and not mine.isdisjoint(_call_ids(messages[n])) for n in beside
+    )
+
+
+def _call_ids(message: Message) -> set[str]:
+    return {
+        part.call_id
+        for part in message.parts
+        if part.type in ("tool_call", "tool_result") and part.call_id
+    }
+
+
+def _shortened(part: Part, message: Message, place: int) -> Part:
+    if message.role == "assistant":
+        return part
+    if part.type == "image":
+        # Its bytes are not kept; the original says 0 of an image without any.
+        text = f"[image: {part.name or 'unknown'}, 0 bytes]"
+        return Part("tool_result", text, "stub" if part.sources else part.kind, part.sources)
+    size = len(part.text)
+    if part.type != "tool_result" or TRUNCATED in part.text or size <= 2 * PRESERVED:
+        return part
+    gap = f"...\n\n{TRUNCATED} {size - 2 * PRESERVED} chars removed] ...\n\n..."
+    return msgspec.structs.replace(
+        part,
+        text=part.text[:PRESERVED] + gap + part.text[-PRESERVED:],
+        kind="truncated" if part.sources else part.kind,
+        sources=_ends(part, message, place),
+    )
+
+
+def _ends(part: Part, message: Message, place: int) -> tuple[Source, ...]:
+    """The two spans that stay; of a part that is no longer the log's own, all that it stood for."""
+    if part.kind != "verbatim" or any(source.id != message.id for source in part.sources):
+        return part.sources
+    end = len(part.text) - PRESERVED
+    return (Source(message.id, place, 0, PRESERVED), Source(message.id, place, end, -1))
+
+
+# A window that never parts a call from its result: Strands' sliding window.
+
+
+@dataclass(frozen=True)
+class PairSafeWindow(Strategy):
+    """After each turn, keep the newest messages, and cut only where a user speaks.
+
+    ``SlidingWindowConversationManager`` (strands-agents 1.62.0), exactly, in place on the
+    agent's messages. Where no message of a user is left to cut at, a call with its result behind
+    it will do; then the last words of the user are gone, as in the original. When the prompt does
+    not fit into the window of the model, the results in the oldest message with results are
+    shortened to 200 characters at either end; if they are short already, the front is cut off,
+    and two messages at least. The original's request is refused each time, and it tries again;
+    here that is one ask, in which it goes on until the prompt fits or nothing more can be done.
+
+    Parameters
+    ----------
+    window_size
+        How many messages at most; 0 for none but the pinned ones.
+    pin_first
+        How many messages at the front are pinned for good when the history is first cut.
+    should_truncate_results
+        Whether results are shortened before anything is cut off.
+    per_turn
+        0 to look at the end of each turn alone; n to look before every n-th call, too.
+    compression_threshold
+        Share of the model's window from which on the front is cut off before a call; 0 for never.
+        The original's ``proactive_compression=True`` is 0.7.
+    """
+
+    window_size: int = 40
+    pin_first: int = 0
+    should_truncate_results: bool = True
+    per_turn: int = 0
+    compression_threshold: float = 0.0
+    phases = frozenset({Phase.BEFORE_CALL, Phase.AFTER_TURN, Phase.ON_OVERFLOW})
+
+    breaks = MappingProxyType(
+        {
+            "last user message": "where no user speaks it cuts at a call; strands-agents 1.62.0",
+            "pairs": "it looks for a result in the next message alone; strands-agents 1.62.0",
+        }
+    )
+
+    def __post_init__(self) -> None:
+        for name in ("window_size", "pin_first", "per_turn"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} must be at least 0, not {getattr(self, name)}")
+        if not 0 <= self.compression_threshold <= 1:
+            raise ValueError(
+                f"compression_threshold must be between 0 and 1, not {self.compression_threshold}"
+            )
+
+    def compact(self, view: View, host: Host) -> View:
+        """Cut, if it is time."""
+        if host.phase is Phase.ON_OVERFLOW:
+            return self._relieved(view, host)
+        if host.phase is Phase.AFTER_TURN or self._is_due(host):
+            view = self._cut(view, host, force=False)
+        if host.phase is Phase.BEFORE_CALL and self._is_full(view, host):
+            view = self._cut(view, host, force=True)
+        return view
+
+    def _is_due(self, host: Host) -> bool:
+        if not self.per_turn:
+            return False
+        host.notes["calls"] = host.notes.get("calls", 0) + 1
+        return bool(host.notes["calls"] % self.per_turn == 0)
+
+    def _is_full(self, view: View, host: Host) -> bool:
+        share = self.compression_threshold
+        return share > 0 and host.count(view) >= share * host.window
+
+    def _cut(self, view: View, host: Host, *, force: bool) -> View:
+        if len(view.messages) <= self.window_size and not force:
+            return view
+        kept = slide(view.messages, self.window_size, self._pins(view.messages, host), force=force)
+        return view if kept is None else view.with_messages(kept)
+
+    def _relieved(self, view: View, host: Host) -> View:
+        pins = self._pins(view.messages, host)
+        while host.count(view) > host.window:
+            kept = reduce(
+                view.messages,
+                self.window_size,
+                pins,
+                should_truncate_results=self.should_truncate_results,
+            )
+            smaller = view if kept is None else view.with_messages(kept)
+            if smaller is view:
+                break
+            view = smaller
+        return view
+
+    def _pins(self, messages: Messages, host: Host) -> frozenset[str]:
+        """The pinned messages: those that stood first when the history was first cut."""
+        if not self.pin_first:
+            return frozenset()
+        if "pins" not in host.notes:
+            host.notes["pins"] = sorted(pinned_first(messages, self.pin_first))
+        return frozenset(host.notes["pins"])

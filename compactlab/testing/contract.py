@@ -1,0 +1,465 @@
+"""The contract of a strategy, as checks that anybody can run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from itertools import pairwise
+
+from compactlab.sim.core.blocks import forget_blocks
+from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.core.errors import UsageError
+from compactlab.sim.core.memory import Remembered
+from compactlab.sim.core.message import Message, Part, Source, verbatim
+from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.spec import build, parse_spec
+from compactlab.sim.core.tokens import Tokenizer
+from compactlab.sim.core.view import Phase, View
+from compactlab.sim.models.model import Catalogue, built_in
+from compactlab.sim.replay.host import Host
+from compactlab.sim.replay.recording import Unseen
+from compactlab.sim.replay.replay import replay
+from compactlab.sim.replay.strategy import Lifetime, Pipeline, Strategy
+from compactlab.sim.replay.summarize import Summarizer, SummaryRequest, TurnRequest, Written
+from compactlab.sim.replay.trace import Step
+from compactlab.testing.drawn import draw
+
+# A strategy that is watched: what it was asked, and what it answered.
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One question to a strategy, and its answer.
+
+    Parameters
+    ----------
+    phase
+        When it was asked.
+    before, after
+        The view that it was given, and what it made of it.
+    log
+        All that had been said, when it had answered.
+    born
+        Messages that it caused to be said.
+    intact
+        Whether view and log stood as they were, when it had answered.
+    notes
+        Its notes, when it had answered.
+    count
+        Counts tokens of a view as the model does.
+    """
+
+    phase: Phase
+    before: View
+    after: View
+    log: Messages
+    born: tuple[Message, ...]
+    intact: bool
+    notes: Mapping[str, object]
+    count: Callable[[View], int]
+
+
+@dataclass(frozen=True)
+class Watched(Strategy):
+    """Another strategy, whose every answer is shown to somebody.
+
+    Parameters
+    ----------
+    inner
+        The strategy.
+    saw
+        Who is shown the answers.
+    """
+
+    inner: Strategy
+    saw: Callable[[Strategy, Asked], None] = field(compare=False, repr=False)
+
+    @property
+    def phases(self) -> frozenset[Phase]:  # type: ignore[override]
+        """Those of the inner one."""
+        return self.inner.phases
+
+    @property
+    def lifetime(self) -> Lifetime:  # type: ignore[override]
+        """That of the inner one."""
+        return self.inner.lifetime
+
+    @property
+    def idle_after(self) -> float:  # type: ignore[override]
+        """That of the inner one."""
+        return self.inner.idle_after
+
+    @property
+    def sees_future(self) -> bool:  # type: ignore[override]
+        """Whether the inner one does."""
+        return self.inner.sees_future
+
+    @property
+    def spec(self) -> str:
+        """That of the inner one: it has the same random draws."""
+        return self.inner.spec
+
+    def compact(self, view: View, host: Host) -> View:
+        """Ask the inner one, and show what it said."""
+        messages, system, log = list(view.messages), view.system, host.log
+        said = list(log)
+        after = self.inner.compact(view, host)
+        if isinstance(after, View):
+            intact = _same(view.messages, messages) and view.system == system and _same(log, said)
+            heard = set(map(id, log))
+            born = tuple(message for message in host.log if id(message) not in heard)
+            asked = Asked(
+                host.phase, view, after, host.log, born, intact, dict(host.notes), host.count
+            )
+            self.saw(self.inner, asked)
+        return after
+
+    def fetch(self, handle: str, host: Host) -> str | None:
+        """What the inner one has put away."""
+        return self.inner.fetch(handle, host)
+
+
+def _same(messages: Messages, before: list[Message]) -> bool:
+    return len(messages) == len(before) and all(map(_is, messages, before))
+
+
+def _is(one: Message | Part, other: Message | Part) -> bool:
+    return one is other
+
+
+# The rules that every answer of a strategy is held against, one function each.
+#
+# A rule is judged against what the strategy was given: what was broken before it is not its
+# fault. Each yields what is wrong, in words.
+
+Rule = Callable[[Asked], Iterator[str]]
+
+
+def input_unchanged(asked: Asked) -> Iterator[str]:
+    """The view and the log that it was given stand as they were."""
+    if not asked.intact:
+        yield "the view or the log that it was given was changed"
+
+
+def notes_are_json(asked: Asked) -> Iterator[str]:
+    """Its notes are plain JSON, so that they can be kept and taken back."""
+    try:
+        same = json.loads(json.dumps(asked.notes)) == asked.notes
+    except (TypeError, ValueError) as error:
+        yield f"its notes are no JSON: {error}"
+    else:
+        if not same:
+            yield f"its notes are no plain JSON: {asked.notes!r:.80}"
+
+
+def provenance(asked: Asked) -> Iterator[str]:
+    """Every part names messages of the log, and a verbatim one has their words."""
+    said = {message.id: message for message in asked.log}
+    old = {id(part) for part in _parts(asked.before)}
+    for part in _parts(asked.after):
+        if id(part) in old:
+            continue
+        strangers = [s.id for s in part.sources if s.id not in said and s.id != "system"]
+        if strangers:
+            yield f"a {part.kind} part comes from {strangers[0]!r}, which is not in the log"
+        elif part.kind == "verbatim" and not any(
+            part.text in _words(said[source.id]) for source in part.sources
+        ):
+            yield f"a verbatim part does not have the words of its source: {part.text!r:.60}"
+
+
+def order(asked: Asked) -> Iterator[str]:
+    """Messages of the log stand in its order, and none stands twice."""
+    place = {id(message): n for n, message in enumerate(asked.log)}
+    stood = _disorder(asked.before, place)
+    stands = _disorder(asked.after, place)
+    if stands and not stood:
+        yield stands
+
+
+def pairs(asked: Asked) -> Iterator[str]:
+    """No result is left without its call, and no call without its result."""
+    calls, results = _ids(asked.before, "tool_call"), _ids(asked.before, "tool_result")
+    calls_left, results_left = _ids(asked.after, "tool_call"), _ids(asked.after, "tool_result")
+    orphans = (results_left & calls) - calls_left
+    unanswered = (calls_left & results) - results_left
+    if orphans:
+        yield f"the result of {min(orphans)} has lost its call"
+    if unanswered:
+        yield f"the call {min(unanswered)} has lost its result"
+
+
+def last_user_message(asked: Asked) -> Iterator[str]:
+    """What the user said last is still there, word for word."""
+    last = next((m for m in reversed(asked.before.messages) if m.starts_turn), None)
+    if last is None or any(message is last for message in reversed(asked.after.messages)):
+        return
+    words = {part.text for part in last.parts if part.text}
+    there = {
+        part.text
+        for part in _parts(asked.after)
+        if part.kind == "verbatim" and any(source.id == last.id for source in part.sources)
+    }
+    if words - there:
+        yield f"the last message of the user, {last.id}, is gone"
+
+
+def size(asked: Asked) -> Iterator[str]:
+    """It never makes a view larger, but for what it caused to be said."""
+    born = asked.count(View((), Messages(asked.born)))
+    before, after = asked.count(asked.before), asked.count(asked.after) - born
+    if after > before:
+        yield f"{before} tokens became {after}"
+
+
+RULES: dict[str, Rule] = {
+    "input": input_unchanged,
+    "notes": notes_are_json,
+    "provenance": provenance,
+    "order": order,
+    "pairs": pairs,
+    "last user message": last_user_message,
+    "size": size,
+}
+
+
+def _parts(view: View) -> Iterator[Part]:
+    yield from view.system
+    for message in view.messages:
+        yield from message.parts
+
+
+def _words(message: Message) -> str:
+    return "".join(part.text for part in message.parts)
+
+
+def _ids(view: View, type: str) -> set[str]:
+    return {
+        part.call_id
+        for message in view.messages
+        for part in message.parts
+        if part.type == type and part.call_id
+    }
+
+
+def _disorder(view: View, place: dict[int, int]) -> str:
+    known = [m for m in view.messages if id(m) in place]
+    for one, other in pairwise(known):
+        if place[id(one)] >= place[id(other)]:
+            return f"{other.id} stands after {one.id}"
+    return ""
+
+
+# The battery: replays drawn conversations, and holds every answer against the rules.
+
+MODEL = "claude-sonnet-4-5"
+
+
+@dataclass(frozen=True)
+class Violation:
+    """A rule that a strategy breaks.
+
+    Parameters
+    ----------
+    rule
+        Its name: a key of ``RULES``, or ``survives``, ``repeatable``, ``future``, ``spec``,
+        ``breaks``.
+    strategy
+        The spec of the part that breaks it.
+    what
+        How, the first time.
+    conversation
+        Number of the drawn conversation; -1 if it takes none.
+    times
+        How often.
+    """
+
+    rule: str
+    strategy: str
+    what: str
+    conversation: int = -1
+    times: int = 1
+
+    def __str__(self) -> str:
+        where = f", first in conversation {self.conversation}" if self.conversation >= 0 else ""
+        return f"{self.strategy} breaks {self.rule!r} {self.times} times{where}: {self.what}"
+
+
+def check_strategy(
+    strategy: Strategy, conversations: int = 50, *, seed: int = 0
+) -> list[Violation]:
+    """Hold a strategy against the contract, over conversations that are drawn for the purpose.
+
+    Among them are empty ones, rewinds, results without calls, and single messages larger than the
+    window. What a strategy declares in ``breaks`` is not reported; but it must really occur. Only
+    what a strategy does can be judged: windows are of 8,000 to 200,000 tokens, so give it a size
+    in which it acts.
+
+    Parameters
+    ----------
+    strategy
+        The strategy, or a pipeline of several.
+    conversations
+        How many are drawn. The first dozen are extremes.
+    seed
+        Root of the draws.
+
+    Returns
+    -------
+    list of Violation
+        One for each rule that a part breaks; empty if it keeps to all of them.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True)
+    ... class LastMessage(Strategy):
+    ...     def compact(self, view, host):
+    ...         return view.with_messages(view.messages[-1:])
+    >>> [broken.rule for broken in check_strategy(LastMessage())]
+    ['last user message', 'pairs']
+    """
+    battery = _Battery(strategy)
+    battery.check_specs()
+    for number in range(conversations):
+        battery.number = number
+        battery.check_conversation(*draw(number, seed))
+        forget_blocks()  # else thousands of conversations would stay in memory
+    battery.check_declared()
+    return sorted(battery.found.values(), key=lambda each: (each.strategy, each.rule))
+
+
+@dataclass
+class _Battery:
+    strategy: Strategy
+    number: int = -1
+    found: dict[tuple[str, str], Violation] = field(default_factory=dict)
+    seen: set[tuple[str, str]] = field(default_factory=set)
+
+    def check_specs(self) -> None:
+        """The spec of a part names it again."""
+        for part in self.strategy.parts:
+            try:
+                again = build(type(part), parse_spec(part.spec)[1])
+            except UsageError as error:
+                self.broken(part, "spec", str(error))
+            else:
+                if again != part:
+                    self.broken(part, "spec", f"{part.spec} is another strategy when it is read")
+
+    def check_conversation(self, conversation: Conversation, window: int) -> None:
+        """Replay it watched, then once more, then with another future."""
+        watched = Pipeline(tuple(Watched(part, self.saw) for part in self.strategy.parts))
+        try:
+            steps = list(_steps(conversation, watched, window))
+            again = list(_steps(conversation, self.strategy, window))
+            if steps != again:
+                self.broken(self.strategy, "repeatable", "a second replay is another one")
+            self._check_future(conversation, window, again)
+        except Exception as error:
+            # Whatever it raises is a finding, and the other conversations are still to come.
+            self.broken(self.strategy, "survives", f"{type(error).__name__}: {error}")
+
+    def _check_future(self, conversation: Conversation, window: int, steps: list[Step]) -> None:
+        if any(part.sees_future for part in self.strategy.parts) or len(steps) < 2:
+            return
+        answer = steps[len(steps) // 2].answer
+        other = list(_steps(_other_future(conversation, answer), self.strategy, window))
+        for one, two in zip(steps, other, strict=False):
+            if (one.system, one.shared, one.added) != (two.system, two.shared, two.added):
+                self.broken(self.strategy, "future", f"the call {one.answer} depends on what comes")
+                return
+            if one.answer == answer:
+                return
+
+    def saw(self, part: Strategy, asked: Asked) -> None:
+        """Hold an answer against the rules."""
+        if asked.after is not asked.before or asked.born:
+            for name, rule in RULES.items():
+                for what in rule(asked):
+                    self.broken(part, name, f"{what} ({asked.phase})")
+
+    def broken(self, part: Strategy, rule: str, what: str) -> None:
+        """Note that a rule was broken, unless that was declared."""
+        key = (part.spec, rule)
+        self.seen.add(key)
+        if rule in part.breaks:
+            return
+        known = self.found.get(key)
+        self.found[key] = (
+            replace(known, times=known.times + 1)
+            if known
+            else Violation(rule, part.spec, what, self.number)
+        )
+
+    def check_declared(self) -> None:
+        """What was declared has occurred."""
+        for part in self.strategy.parts:
+            for rule in part.breaks:
+                if (part.spec, rule) not in self.seen:
+                    what = f"it declares to break {rule!r}, which never happened"
+                    self.found[part.spec, f"breaks {rule}"] = Violation("breaks", part.spec, what)
+
+
+def _steps(conversation: Conversation, strategy: Strategy, window: int) -> Iterator[Step]:
+    return replay(
+        conversation,
+        strategy,
+        MODEL,
+        summarizer=Recap(),
+        window=window,
+        overhead=Unseen(),
+        catalogue=_plain(),
+    )
+
+
+@cache
+def _plain() -> Catalogue:
+    """The model, counting without a factor and without framing.
+
+    Those are measured anew now and then, and who keeps the contract must not hang on it. With 69
+    tokens of framing a call, telling of a call what it gave would never be longer than the call.
+    """
+    return Catalogue({MODEL: replace(built_in().find(MODEL), tokenizer=Tokenizer())})
+
+
+def _other_future(conversation: Conversation, answer: str) -> Conversation:
+    """The same up to an answer, and then other words."""
+    events = list(conversation.events)
+    at = next(n for n, e in enumerate(events) if isinstance(e, Message) and e.id == answer)
+    kept = [*events[: at + 1], *(_reworded(e) for e in events[at + 1 :] if isinstance(e, Message))]
+    return replace(conversation, events=tuple(kept))
+
+
+def _reworded(message: Message) -> Message:
+    words = verbatim(message.id, "text", "Something else is said here.")
+    return Message(message.id, message.role, (words,), message.time, message.meta, message.call)
+
+
+@dataclass(frozen=True)
+class Recap(Summarizer):
+    """Tells how many messages it was given: the shortest summary that stands for all of them."""
+
+    def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
+        """One line."""
+        told = dict.fromkeys(
+            [
+                *(source.id for part in request.previous for source in part.sources),
+                *(source.id for m in request.messages for p in m.parts for source in p.sources),
+            ]
+        )
+        if not told or request.max_tokens < 8:
+            return ()
+        text = f"{len(told)} messages were here."
+        return (Part("text", text, "summary", tuple(map(Source, told))),)
+
+    def write(
+        self, messages: Sequence[Message], request: TurnRequest, count: Callable[[str], int]
+    ) -> Written:
+        """A note on the newest part that stands for anything."""
+        parts = (part for message in reversed(messages) for part in message.parts)
+        sources = next((part.sources for part in parts if part.sources), ())
+        note = Remembered("progress", "We came this far.", sources)
+        return Written(request.silent, (note,) if sources else ())

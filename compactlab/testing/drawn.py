@@ -1,0 +1,152 @@
+"""Conversations for the battery: drawn by number, and odd on purpose.
+
+Texts come from a small pool, so that each is counted once however many conversations are drawn,
+and are sized by the window, so that strategies have to act in any.
+"""
+
+from __future__ import annotations
+
+import random
+from functools import cache
+
+from compactlab.sim.core.conversation import Conversation, Event, Rewind
+from compactlab.sim.core.message import Call, Message, Part, Role, verbatim
+from compactlab.sim.core.stream import stream
+
+WINDOWS = (8_000, 50_000, 200_000)
+
+# Shares of the window that a message may take, and how often it does.
+_SIZES = ((0.0, 2), (0.0005, 40), (0.005, 30), (0.03, 18), (0.1, 7), (0.3, 2), (1.2, 1))
+_TOPICS = ("the valve sticks when it is cold", "we deploy on Monday", "tests fail in ledger.py")
+_TOOLS = (
+    ("read", '{"path":"src/ledger.py"}'),
+    ("edit", '{"path":"src/ledger.py","old":"a","new":"b"}'),
+    ("write", '{"path":"docs/notes.md","content":"x"}'),
+    ("bash", '{"command":"make test"}'),
+)
+_START = 1_760_000_000.0
+
+
+@cache
+def _text(topic: str, chars: int) -> str:
+    return (f"{topic} " * (chars // len(topic) + 1))[:chars]
+
+
+def draw(number: int, seed: int = 0) -> tuple[Conversation, int]:
+    """Draw a conversation, and the window that it is for.
+
+    The first few are the plain extremes: nothing said, one message larger than the window, a turn
+    that never ends, results without calls, a rewind to the start.
+
+    Parameters
+    ----------
+    number
+        Which one.
+    seed
+        Root of the draws.
+    """
+    rng = stream(seed, "contract", number)
+    window = WINDOWS[number % len(WINDOWS)] if number >= len(_EXTREMES) else WINDOWS[0]
+    teller = _Teller(rng, window)
+    if number < len(_EXTREMES):
+        for letter in _EXTREMES[number]:
+            teller.tell(letter)
+    else:
+        for _ in range(rng.randrange(1, 13)):
+            teller.turn()
+    opaque = (Part("text", "", "opaque", (), name="system prompt", size=window // 100),)
+    system = opaque if rng.random() < 0.7 else ()
+    return Conversation(f"drawn-{number}", "drawn", tuple(teller.events), system, seed=seed), window
+
+
+# u user, U one larger than the window, a answer, c call, r result, R a huge one, o result of no
+# call, m what no person typed, < a rewind to the start.
+_EXTREMES = (
+    "",
+    "a",
+    "Ua",
+    "ua" * 30,
+    "u" + "cr" * 40 + "a",
+    "u" + "cR" * 6 + "a",
+    "uoaoua",
+    "uacra<ua",
+    "mamama",
+    "ucmra" * 6,
+    "uccra" * 5,
+    "ucr" * 8 + "a",
+)
+
+
+class _Teller:
+    """Tells a conversation message by message."""
+
+    def __init__(self, rng: random.Random, window: int) -> None:
+        self.rng, self.window = rng, window
+        self.events: list[Event] = []
+        self.ids = [""]
+        self.open: list[tuple[str, str]] = []  # calls without a result: id and tool
+        self.now = _START
+
+    def turn(self) -> None:
+        """A turn as agents have them, with something odd now and then."""
+        rng = self.rng
+        if rng.random() < 0.06:
+            self.tell("<")
+        self.tell("u" if rng.random() < 0.95 else "m")
+        for _ in range(rng.choice((0, 0, 1, 2, 4, 9))):
+            for _ in range(rng.choice((1, 1, 1, 3))):
+                self.tell("c")
+            while self.open and rng.random() < 0.97:
+                if rng.random() < 0.04:
+                    self.tell("m")
+                self.tell("r")
+            if rng.random() < 0.03:
+                self.tell("o")
+        if rng.random() < 0.95:
+            self.tell("a")
+
+    def tell(self, letter: str) -> None:
+        """One message."""
+        if letter == "<":
+            self.events.append(Rewind(self.rng.choice(self.ids) if len(self.ids) > 20 else ""))
+            self.open.clear()
+            return
+        if letter in "uU":
+            self.open.clear()  # no tool answers after its turn
+        id = f"{letter}{len(self.ids)}"
+        self.now += self.rng.choice((1.0, 10.0, 60.0, 400.0, 4000.0))
+        role: Role = "assistant" if letter in "ac" else "tool" if letter in "rRo" else "user"
+        answers = Call() if role == "assistant" else None
+        parts = tuple(self._parts(letter, id))
+        self.events.append(Message(id, role, parts, self.now, letter == "m", answers))
+        self.ids.append(id)
+
+    def _parts(self, letter: str, id: str) -> list[Part]:
+        if letter == "c":
+            return self._call(id)
+        if letter in "rRo":
+            call_id, tool = self.open.pop(0) if self.open and letter != "o" else (f"{id}/lost", "")
+            failed = self.rng.random() < 0.1
+            text = self._words(1.2 if letter == "R" else None)
+            told = verbatim(id, "tool_result", text, name=tool, call_id=call_id, is_error=failed)
+            return [told, *self._image(id)]
+        text = self._words(1.2 if letter == "U" else None)
+        thinks = letter == "a" and self.rng.random() < 0.3
+        thought = [verbatim(id, "thinking", self._words(0.0005))] if thinks else []
+        return [*thought, verbatim(id, "text", text), *(self._image(id) if letter == "u" else ())]
+
+    def _call(self, id: str) -> list[Part]:
+        tool, arguments = self.rng.choice(_TOOLS)
+        self.open.append((f"{id}/call", tool))
+        said = [verbatim(id, "text", self._words(0.0005))] if self.rng.random() < 0.5 else []
+        return [*said, verbatim(id, "tool_call", arguments, name=tool, call_id=f"{id}/call")]
+
+    def _image(self, id: str) -> list[Part]:
+        return [verbatim(id, "image", "", size=1200)] if self.rng.random() < 0.03 else []
+
+    def _words(self, share: float | None) -> str:
+        if share is None:
+            shares, weights = zip(*_SIZES, strict=True)
+            (share,) = self.rng.choices(shares, weights)
+        topic = _TOPICS[0] if share > 0.1 else self.rng.choice(_TOPICS)
+        return _text(topic, int(share * self.window * 4))

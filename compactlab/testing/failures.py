@@ -1,0 +1,351 @@
+"""Rules put to replays, and the text of a test that fails by them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+from compactlab.reports.analysis.aggregate import figures_of
+from compactlab.reports.gate.baseline import Baseline
+from compactlab.reports.gate.gate import gate
+from compactlab.reports.gate.rules import Demand, Outcome, Rule
+from compactlab.reports.gate.verdict import Finding, Verdict
+from compactlab.reports.gate.words import Words, number
+from compactlab.reports.render.text import clean, counted, shorten
+from compactlab.sim.core.conversation import Conversation, Fact
+from compactlab.sim.experiment.disclosure import Disclosure
+from compactlab.sim.experiment.results import Results
+from compactlab.sim.experiment.run import Run
+from compactlab.sim.experiment.sweep import Experiment
+from compactlab.sim.facts.ledger import ledger_of
+
+# What a conversation's facts and messages are called where somebody reads of them.
+
+_HIDDEN = "[redacted]"
+
+
+@dataclass(frozen=True)
+class Teller:
+    """Tells of one conversation.
+
+    Parameters
+    ----------
+    conversation
+        The conversation.
+    disclosure
+        Knows its secrets, where they are to be hidden; None if nothing is.
+    """
+
+    conversation: Conversation
+    disclosure: Disclosure | None = None
+
+    def fact(self, id: str) -> str:
+        """A fact by its id in a table: what it says, or the id where nobody knows that."""
+        for fact in ledger_of(self.conversation).facts:
+            if self._shown(fact.id) == id:
+                return self._shown(self._said(fact))
+        return id
+
+    def message(self, id: str) -> str:
+        """A message by its id in a table: its number, from 1 on, and the id."""
+        ids = [self._shown(message.id) for message in self.conversation.messages]
+        return f"{ids.index(id) + 1:,} ({id})" if id in ids else id
+
+    def _said(self, fact: Fact) -> str:
+        key, value = map(self._open, (fact.key, fact.value))
+        if key and value:
+            return f"{key!r}: {value!r}"
+        return repr(key or value or fact.id)
+
+    def _shown(self, text: str) -> str:
+        return self.disclosure.text(text) if self.disclosure else text
+
+    def _open(self, text: str) -> str:
+        """A text, or a word in its place, if what stands around it in a message gives it away.
+
+        What is given to a name such as ``password`` looks like nothing by itself.
+        """
+        if self.disclosure is None or not text:
+            return text
+        every = (part.text for message in self.conversation.messages for part in message.parts)
+        said = (each for each in every if text in each)
+        hidden = any(each.count(text) > self._shown(each).count(text) for each in said)
+        return _HIDDEN if hidden else text
+
+
+# Which facts were missed: what they say, in which message, and what needed them in vain.
+
+
+class Miss(NamedTuple):
+    """A fact that calls needed and their prompts no longer held.
+
+    Parameters
+    ----------
+    conversation
+        Id of the conversation.
+    type, said
+        The fact's type, and its key and value; its id where nobody knows these.
+    message
+        The message that states it: its number, from 1 on, and its id; "" if that is not known.
+    call
+        The first call that needed it in vain, from 1 on.
+    times
+        How many calls did.
+    """
+
+    conversation: str
+    type: str
+    said: str
+    message: str
+    call: int
+    times: int
+
+
+@dataclass(frozen=True)
+class Misses:
+    """What was missed in some runs.
+
+    Parameters
+    ----------
+    needs, missed
+        How often calls needed a fact, and how often in vain.
+    facts
+        How many facts were missed.
+    first
+        Some of them, those that were missed most often before others.
+    """
+
+    needs: int
+    missed: int
+    facts: int
+    first: tuple[Miss, ...]
+
+
+class _Row(NamedTuple):
+    """A row of the table of facts that was missed."""
+
+    run: Run
+    fact: str
+    type: str
+    stated_in: str
+    call: int
+    times: int
+
+
+def misses(experiment: Experiment, results: Results, type: str = "", most: int = 5) -> Misses:
+    """Say what was missed.
+
+    Parameters
+    ----------
+    experiment, results
+        What was replayed, and what was found.
+    type
+        The type of fact to look at; "" for all.
+    most
+        Of so many facts it is told what they say; only their conversations are loaded.
+    """
+    needs = 0
+    found: dict[tuple[str, str, str], _Row] = {}
+    for run in results.runs:
+        facts = run.rows.get("facts")
+        if facts is None or not len(facts):
+            continue
+        names = ("fact", "type", "stated_in", "needs", "needs_met", "first_missed")
+        for fact, kind, stated, needed, met, call in zip(
+            *map(facts.__getitem__, names), strict=True
+        ):
+            if type in ("", kind):
+                needs += needed
+                if needed > met:
+                    # In each replay of a conversation it is the same fact.
+                    key = run.scenario, run.conversation, fact
+                    row = _Row(run, fact, kind, stated, call, needed - met)
+                    found[key] = _both(found[key], row) if key in found else row
+    # Of equal ones those of the first conversation, in its order: sorting keeps it.
+    rows = sorted(found.values(), key=lambda row: -row.times)
+    told = tuple(_miss(experiment, row) for row in rows[:most])
+    return Misses(needs, sum(row.times for row in rows), len(rows), told)
+
+
+def _both(one: _Row, other: _Row) -> _Row:
+    return one._replace(call=min(one.call, other.call), times=one.times + other.times)
+
+
+def _miss(experiment: Experiment, row: _Row) -> Miss:
+    said, message = row.fact, row.stated_in
+    told = _teller(experiment, row.run)
+    if told is not None:
+        said, message = told.fact(said), told.message(message)
+    return Miss(row.run.conversation, row.type, said, message, row.call, row.times)
+
+
+def _teller(experiment: Experiment, run: Run) -> Teller | None:
+    """What tells of a run's conversation, loaded again; None if that fails: it was replayed."""
+    try:
+        return next(_loaded(experiment, run), None)
+    except Exception:
+        return None
+
+
+def _loaded(experiment: Experiment, run: Run) -> Iterator[Teller]:
+    for source in experiment.sources:
+        if source.key == run.source_key:
+            disclosure = Disclosure(source) if experiment.setting.redact else None
+            for place, conversation in enumerate(source.load()):
+                if disclosure is not None:
+                    # From the first on, so that numbers are those of the table.
+                    disclosure.turn_to(conversation)
+                if place == run.place:
+                    yield Teller(conversation, disclosure)
+
+
+# Rules put to replays, and the text of a test that fails by them.
+
+_NOTHING = "nothing to hold it against"
+# So many facts and failed runs are told.
+_TOLD = 5
+_LONGEST = 100
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Rules, and what they are put to.
+
+    Parameters
+    ----------
+    experiment, results
+        What was replayed, and what was found: one strategy.
+    rules
+        The rules.
+    type
+        The type of fact that they are on; "" for all.
+    beside
+        The results of another strategy that rules on a change are held against.
+    baseline
+        The stored figures that they are held against, where it is no strategy.
+    """
+
+    experiment: Experiment
+    results: Results
+    rules: Sequence[Rule]
+    type: str = ""
+    beside: Results | None = None
+    baseline: Baseline | None = None
+
+    @property
+    def failure(self) -> str:
+        """Why the rules do not hold, and what was forgotten and paid; "" if they do."""
+        if not self._verdict.obstacles and not self._verdict.failed:
+            return ""
+        return "\n  ".join([self._headline(), *self._broken(), *self._forgotten(), *self._paid()])
+
+    @cached_property
+    def _verdict(self) -> Verdict:
+        type = (self.type,) if self.type else ()
+        demands = [Demand(rule, type=type) for rule in self.rules]
+        if self.baseline is not None:
+            return gate(self.results, self._before, demands)
+        # Where another strategy stands does not matter to a rule on where this one must stand.
+        moves = [demand for demand in demands if demand.rule.relative]
+        places = [demand for demand in demands if not demand.rule.relative]
+        found = [self._against(moves)] if moves else []
+        found.append(gate(self.results, None, places, absence=_NOTHING))
+        obstacles = dict.fromkeys(each for verdict in found for each in verdict.obstacles)
+        return Verdict(
+            tuple(finding for verdict in found for finding in verdict.findings),
+            tuple(each for each in obstacles if each != _NOTHING),
+        )
+
+    def _against(self, moves: Sequence[Demand]) -> Verdict:
+        """What comes of rules on a change, by another strategy."""
+        if self.beside is None or not self.beside.failed:
+            return gate(self.results, self._before, moves)
+        told = f"{counted(len(self.beside.failed), 'run')} of {_name(self.beside)} failed"
+        return Verdict(tuple(Finding(each, None, Outcome.UNJUDGED, told) for each in moves))
+
+    @property
+    def _before(self) -> Baseline | None:
+        """What was, of the very strategy that is held, so that the gate finds its pairs.
+
+        Without what had failed: to a gate it is no news that it still does, and here no pass.
+        """
+        own = next((s for s in Baseline.of(self.results).records), None)
+        held = self.baseline
+        if self.beside is not None:
+            held = Baseline.of(self.beside, [rule.metric for rule in self.rules])
+        if held is None or own is None:
+            return held
+        mine = {
+            replace(subject, strategy=own.strategy, label=own.label): {
+                case: record for case, record in records.items() if not record.failed
+            }
+            for subject, records in held.records.items()
+            if self.beside is not None or subject.strategy == own.strategy
+        }
+        return replace(held, records=mine)
+
+    def _headline(self) -> str:
+        runs = self.results.runs
+        label = self.experiment.strategies[0].label
+        models = sorted({run.model for run in runs if run.model}) or list(self.experiment.models)
+        over = counted(len({(run.scenario, run.conversation) for run in runs}), "conversation")
+        under = f" under {clean(', '.join(models))}" if models else ""
+        return f"{clean(label)}{under} does not hold over {over}:"
+
+    def _broken(self) -> Iterator[str]:
+        words = Words(self._verdict)
+        for finding in self._verdict.failed:
+            marked = "" if finding.outcome is Outcome.REGRESSED else f" ({finding.outcome.value})"
+            said = [words.figures(finding), *words.details(finding)]
+            yield f"{clean(finding.name)}{marked}: {'; '.join(filter(None, said))}"
+            if finding.moved and len(self.results.runs) > 1:
+                yield f"  most: {'; '.join(map(words.moved, finding.moved))}"
+        for obstacle in self._verdict.obstacles:
+            yield f"cannot judge: {clean(obstacle)}"
+        for run in (self.results.failed or (self.beside.failed if self.beside else []))[:_TOLD]:
+            yield f"  {words.name(run.conversation)}: {shorten(clean(run.error), 3 * _LONGEST)}"
+        if held := [finding for finding in self._verdict.findings if finding.holds]:
+            yield f"holds: {', '.join(clean(finding.name) for finding in held)}"
+
+    def _forgotten(self) -> Iterator[str]:
+        found = misses(self.experiment, self.results, self.type, _TOLD)
+        if not found.needs:
+            return
+        yield (
+            f"forgotten: {counted(found.missed, 'need')} of {found.needs:,}, "
+            f"of {counted(found.facts, 'fact')}{':' if found.first else ''}"
+        )
+        several = len(self.experiment.sources) > 1
+        for miss in found.first:
+            yield f"  {_told(miss, several)}"
+        if found.facts > len(found.first):
+            yield f"  and {counted(found.facts - len(found.first), 'fact')} more"
+
+    def _paid(self) -> Iterator[str]:
+        figures = figures_of([run for run in self.results.runs if run.status == "ok"])
+        if figures["cost_usd"] is None:
+            return
+        told = f"it cost {number(figures['cost_usd'])} USD"
+        if figures["side_cost_usd"]:
+            told += f", {number(figures['side_cost_usd'])} of it for side calls such as summaries"
+        if self.beside is not None:
+            other = figures_of([run for run in self.beside.runs if run.status == "ok"])
+            if other["cost_usd"] is not None:
+                told += f" ({_name(self.beside)}: {number(other['cost_usd'])} USD)"
+        yield f"{told}, in {counted(int(figures['compactions'] or 0), 'compaction')}"
+
+
+def _name(results: Results) -> str:
+    """The short name of the one strategy that results are of."""
+    return clean(next(iter(results.manifest["strategies"].values())))
+
+
+def _told(miss: Miss, several: bool) -> str:
+    """A fact that was missed, in a line: where, what, said when, needed when."""
+    where = f"{shorten(clean(miss.conversation), _LONGEST)}: " if several else ""
+    what = shorten(clean(f"{miss.type} {miss.said}"), _LONGEST)
+    said = f"said in message {miss.message}" if miss.message else "said"
+    more = f", and {counted(miss.times - 1, 'time')} more" if miss.times > 1 else ""
+    return f"{where}{what}, {said}, needed at call {miss.call:,} and gone{more}"

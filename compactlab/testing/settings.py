@@ -1,0 +1,217 @@
+"""What markers say: the settings of a replay, checked before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Protocol
+
+import pytest
+
+from compactlab.api import plan
+from compactlab.cli.experiment import beside, conversation_beside, strategy_beside
+from compactlab.naming import strategy_of
+from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.core.errors import UsageError, unknown
+from compactlab.sim.experiment.sweep import Experiment
+from compactlab.sim.replay.client import Churn
+from compactlab.sim.replay.recovery import Closed
+from compactlab.sim.replay.strategy import Strategy
+from compactlab.sim.replay.summarize import Summarizer
+
+# Markers of a test, in the order in which they count.
+
+NAME = "compaction"
+
+
+def nearest_first(item: pytest.Item) -> Iterator[pytest.Mark]:
+    """The markers ``compaction`` of a test, its own first, then those of what it stands in.
+
+    Parameters
+    ----------
+    item
+        The test. Its case, where it is parametrised, is nearer than what holds for all cases, and
+        a class is nearer than those that it inherits from: pytest itself has these the other way
+        round.
+    """
+    for node in reversed(item.listchain()):
+        own = [mark for mark in node.own_markers if mark.name == NAME]
+        yield from sorted(own, key=partial(_distance, node))
+
+
+def _distance(node: object, mark: pytest.Mark) -> int:
+    """How far a marker is from the tests of what it stands at; what is as far stays in order."""
+    if isinstance(node, pytest.Function) and hasattr(node, "callspec"):
+        return int(all(mark is not each for each in node.callspec.marks))
+    if isinstance(node, pytest.Class):
+        for place, each in enumerate(node.obj.__mro__):
+            if any(mark is own for own in _own(each)):
+                return place
+    return 0
+
+
+def _own(cls: type) -> list[pytest.Mark]:
+    """The markers of a class itself."""
+    found: Any = vars(cls).get("pytestmark", [])
+    listed: list[Any] = found if isinstance(found, list) else [found]
+    return [each if isinstance(each, pytest.Mark) else each.mark for each in listed]
+
+
+# What markers say: the settings of a replay, checked before anything runs.
+
+_CONVERSATION = (str, Path, Conversation)
+# What each setting may be, and in words.
+KINDS: dict[str, tuple[tuple[type, ...], str]] = {
+    "strategy": ((str, Strategy), "a strategy or its spec"),
+    "conversations": ((*_CONVERSATION, list, tuple), "a path, a scenario, or a list of them"),
+    "model": ((str,), "the name of a model"),
+    "window": ((int,), "a number of tokens"),
+    "summarizer": ((str, Summarizer), "one summariser or its spec"),
+    "seeds": ((int,), "a number"),
+    "loop": ((str, Closed), "'open' or 'closed'"),
+    "churn": ((str, Path, Churn), "a file that compactlab audit has written"),
+    "models_file": ((str, Path), "a file"),
+    "lenient": ((bool,), "True or False"),
+}
+_NEEDED = ("strategy", "conversations")
+
+
+class Marker(Protocol):
+    """As much of a marker of pytest as is looked at."""
+
+    @property
+    def args(self) -> tuple[Any, ...]:
+        """Values without names."""
+
+    @property
+    def kwargs(self) -> Mapping[str, Any]:
+        """Values by name."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is replayed and how.
+
+    Parameters
+    ----------
+    strategy
+        The strategy that is held.
+    given
+        The other settings, as :func:`compactlab.api.plan` takes them.
+    folders
+        From where paths are taken: the first in which they lead to something.
+    redact
+        Whether what looks like a secret is hidden in what is found.
+    """
+
+    strategy: Strategy
+    given: Mapping[str, Any]
+    folders: tuple[Path, ...]
+    redact: bool = False
+
+    @classmethod
+    def read(
+        cls, markers: Sequence[Marker], folders: tuple[Path, ...], *, redact: bool = False
+    ) -> Settings:
+        """Read markers; of a setting that several of them have, the nearest one's holds.
+
+        Parameters
+        ----------
+        markers
+            The nearest to the test first, then those of its class and module.
+        folders
+            From where paths are taken.
+        redact
+            Whether secrets are hidden.
+
+        Raises
+        ------
+        UsageError
+            If a setting is unknown, missing or of a wrong kind.
+        """
+        found: dict[str, Any] = {}
+        for marker in markers:
+            if marker.args:
+                raise UsageError(f"all settings have names: strategy={marker.args[0]!r}")
+            found = {**marker.kwargs, **found}
+        for name, value in found.items():
+            _check(name, value)
+        for name in _NEEDED:
+            if name not in found:
+                raise UsageError(f"{name} is missing: {KINDS[name][1]}")
+        strategy = _strategy(found.pop("strategy"), folders)
+        named = found["conversations"]
+        listed = [named] if isinstance(named, _CONVERSATION) else list(named)
+        found["conversations"] = [_placed(each, folders) for each in listed]
+        for name in ("churn", "models_file"):
+            if isinstance(found.get(name), str | Path):
+                found[name] = _beside(str(found[name]), folders)
+        model = found.pop("model", "")
+        found["models"] = [model] if model else []
+        return cls(strategy, found, folders, redact)
+
+    def path(self, name: str | Path) -> Path:
+        """A file, taken from the same folders as conversations are."""
+        return Path(_beside(str(name), self.folders))
+
+    def under(self, strategy: Strategy | str) -> Strategy:
+        """Another strategy, of which the path may be taken from the same folders.
+
+        Raises
+        ------
+        UsageError
+            If it is none.
+        """
+        _check("strategy", strategy)
+        return _strategy(strategy, self.folders)
+
+    def experiment(self, strategy: Strategy) -> Experiment:
+        """A strategy's replays under these settings.
+
+        Raises
+        ------
+        InputError, ModelError, UsageError
+            If a file is no transcript, a name is unknown, or there is nothing to replay.
+        """
+        tables = ["calls", "facts"]
+        # In this process, where coverage is measured and a debugger reaches it.
+        given = {"isolate": False, "redact": self.redact, **self.given}
+        planned = plan(strategies=strategy, tables=tables, **given)
+        if not planned.sources:
+            raise UsageError("there is nothing to replay: no transcript was found")
+        return planned
+
+
+def _check(name: str, value: Any) -> None:
+    if name not in KINDS:
+        raise UsageError(unknown("setting", name, KINDS))
+    kinds, words = KINDS[name]
+    if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+        raise UsageError(f"{name} must be {words}, not {value!r}")
+    if name == "conversations" and isinstance(value, list | tuple):
+        odd = [each for each in value if not isinstance(each, _CONVERSATION)]
+        if odd or not value:
+            raise UsageError(f"{name} must be {words}, not {odd[0] if odd else value!r}")
+
+
+def _strategy(strategy: Strategy | str, folders: Sequence[Path]) -> Strategy:
+    if isinstance(strategy, str):
+        for folder in folders:
+            strategy = strategy_beside(folder, strategy)
+    return strategy_of(strategy)
+
+
+def _placed(conversation: Any, folders: Sequence[Path]) -> Any:
+    """A conversation's path or spec, with paths as they lead to something."""
+    if isinstance(conversation, Conversation):
+        return conversation
+    text = str(conversation)
+    found = (conversation_beside(folder, text) for folder in folders)
+    return next((each for each in found if each != text), text)
+
+
+def _beside(name: str, folders: Sequence[Path]) -> str:
+    found = (beside(folder, name) for folder in folders)
+    return next((each for each in found if each != name), name)
