@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
@@ -47,20 +47,18 @@ from compactlab.sim.experiment.workers import Workers
 from compactlab.sim.metrics import Reading
 from compactlab.sim.models.model import Catalogue, Model
 from compactlab.sim.replay import replay as engine
-from compactlab.sim.replay.caller import RECORDED
 from compactlab.sim.replay.client import Churn
+from compactlab.sim.replay.options import RECORDED, Options
 from compactlab.sim.replay.recovery import Closed
 from compactlab.sim.replay.strategy import Strategy
 from compactlab.sim.replay.summarize import Summarizer
 from compactlab.sim.replay.trace import Step
 from compactlab.strategies.catalogue import LINE_UP, forget
 
-# The functions that most people need, which take names where the engine takes objects.
-
 Given = Conversation | Seeded | str | Path
 """What stands for conversations; :class:`Seeded` has seeds of its own."""
 
-__all__ = ["explain", "plan", "read", "replay", "run"]
+__all__ = ["Plan", "explain", "read", "replay", "run", "score"]
 
 
 def _to_stderr(text: str) -> None:
@@ -119,16 +117,15 @@ def replay(
     InputError
         If the file of models is wrong.
     """
-    return engine.replay(
-        conversation,
-        strategy_of(strategy),
+    options = Options(
         model or (RECORDED if conversation.recorded else DEFAULT_MODEL),
-        summarizer=summarizer_of(summarizer),
-        window=window,
-        seed=seed,
-        catalogue=known_models(models_file),
+        summarizer_of(summarizer),
+        window,
+        seed,
+        known_models(models_file),
         loop=loop_of(loop),
     )
+    return engine.replay(conversation, strategy_of(strategy), options)
 
 
 def run(
@@ -209,22 +206,22 @@ def run(
     """
     if jobs < 1:
         raise UsageError("jobs must be at least 1")
-    planned = plan(
+    planned = Plan(
         conversations,
         strategies,
         models,
-        summarizer=summarizer,
-        window=window,
-        seeds=seeds,
-        lenient=lenient,
-        models_file=models_file,
-        churn=churn,
-        loop=loop,
-        metrics=metrics,
-        tables=tables,
-        redact=redact,
-        isolate=isolate,
-    )
+        summarizer,
+        window,
+        seeds,
+        lenient,
+        models_file,
+        churn,
+        loop,
+        metrics,
+        tables,
+        redact,
+        isolate,
+    ).experiment()
     workers = Workers(jobs, dask, warnings.warn)
     progress = progress or _show_printed
     if out is None:
@@ -277,19 +274,18 @@ def explain(
         conversation = find_conversation(conversation, id, seed, lenient=lenient)
     catalogue = known_models(models_file)
     name = model or (RECORDED if conversation.recorded else DEFAULT_MODEL)
-    record = partial(
-        engine.record,
-        conversation,
-        model=models_of([name], catalogue)[0],
-        summarizer=summarizer_of(summarizer),
-        window=window,
-        seed=seed,
-        catalogue=catalogue,
-        churn=churn_of(churn),
+    options = Options(
+        models_of([name], catalogue)[0],
+        summarizer_of(summarizer),
+        window,
+        seed,
+        catalogue,
+        churn_of(churn),
     )
 
     def told() -> Account:
-        return account(Reading(record(strategy=loaded(planned)), conversation), call)
+        trace = engine.record(conversation, loaded(planned), options)
+        return account(Reading(trace, conversation), call)
 
     if not any(isinstance(part, Foreign) for part in planned.parts):
         return told()
@@ -301,54 +297,59 @@ def explain(
     return outcome.value
 
 
-def plan(
-    conversations: Iterable[Given] | Given = (DEFAULT,),
-    strategies: Iterable[Strategy | str] | Strategy | str = LINE_UP,
-    models: Iterable[str] = (),
-    *,
-    summarizer: Summarizer | str | Iterable[Summarizer | str] = "lexrank",
-    window: int | None = None,
-    seeds: int = 1,
-    lenient: bool = False,
-    models_file: str | Path | None = None,
-    churn: Churn | str | Path | None = None,
-    loop: Closed | str = "open",
-    metrics: Iterable[str] = (),
-    tables: Iterable[str] = (),
-    redact: bool = False,
-    isolate: bool = True,
-) -> Experiment:
-    """Put an experiment together without running it; the parameters are those of :func:`run`."""
-    if seeds < 1 or (window is not None and window < 1):
-        raise UsageError("seeds and window must be at least 1")
-    catalogue = known_models(models_file)
-    names = models_of(several(models, (str,)), catalogue)
-    given: list[Given] = several(conversations, (Conversation, Seeded, str, Path))
-    named = [each for each in given if not isinstance(each, Conversation)]
-    found, skipped = sources(named, seeds, lenient=lenient)
-    held = [
-        Source(each.id, partial(list, (each,)), seed, content=partial(attrgetter("digest"), each))
-        for each in given
-        if isinstance(each, Conversation)
-        for seed in range(seeds)
-    ]
-    compared = tuple(map(planned_strategy, several(strategies, (Strategy, str))))
-    forget()
-    check_specs(compared)
-    writers = summarizers_of(summarizer)
-    computed = metrics_of(several(metrics, (str,)))
-    setting = Setting(
-        window,
-        catalogue,
-        churn_of(churn),
-        loop_of(loop),
-        computed,
-        tables_of(several(tables, (str,)), computed),
-        redact,
-        isolate,
-    )
-    each = {source.key: source for source in (*held, *found)}  # who is given twice runs once
-    return Experiment(tuple(each.values()), compared, names, setting, skipped, writers)
+@dataclass(frozen=True)
+class Plan:
+    """What an experiment shall be, in the names that people write; see :func:`run`."""
+
+    conversations: Iterable[Given] | Given = (DEFAULT,)
+    strategies: Iterable[Strategy | str] | Strategy | str = LINE_UP
+    models: Iterable[str] = ()
+    summarizer: Summarizer | str | Iterable[Summarizer | str] = "lexrank"
+    window: int | None = None
+    seeds: int = 1
+    lenient: bool = False
+    models_file: str | Path | None = None
+    churn: Churn | str | Path | None = None
+    loop: Closed | str = "open"
+    metrics: Iterable[str] = ()
+    tables: Iterable[str] = ()
+    redact: bool = False
+    isolate: bool = True
+
+    def experiment(self) -> Experiment:
+        """Put the experiment together, without running it."""
+        if self.seeds < 1 or (self.window is not None and self.window < 1):
+            raise UsageError("seeds and window must be at least 1")
+        catalogue = known_models(self.models_file)
+        names = models_of(several(self.models, (str,)), catalogue)
+        given: list[Given] = several(self.conversations, (Conversation, Seeded, str, Path))
+        named = [each for each in given if not isinstance(each, Conversation)]
+        found, skipped = sources(named, self.seeds, lenient=self.lenient)
+        held = [
+            Source(
+                each.id, partial(list, (each,)), seed, content=partial(attrgetter("digest"), each)
+            )
+            for each in given
+            if isinstance(each, Conversation)
+            for seed in range(self.seeds)
+        ]
+        strategies = tuple(map(planned_strategy, several(self.strategies, (Strategy, str))))
+        forget()
+        check_specs(strategies)
+        writers = summarizers_of(self.summarizer)
+        metrics = metrics_of(several(self.metrics, (str,)))
+        setting = Setting(
+            window=self.window,
+            catalogue=catalogue,
+            churn=churn_of(self.churn),
+            loop=loop_of(self.loop),
+            metrics=metrics,
+            tables=tables_of(several(self.tables, (str,)), metrics),
+            redact=self.redact,
+            isolate=self.isolate,
+        )
+        each = {source.key: source for source in (*held, *found)}  # who is given twice runs once
+        return Experiment(tuple(each.values()), strategies, names, setting, skipped, writers)
 
 
 # Scoring what some other product made of a conversation, without replaying anything.
@@ -399,7 +400,7 @@ def score(
         compacted = _context(Path(compacted), id)
     if facts is not None:
         labels = read_facts(facts, original)
-        original = dataclasses.replace(original, facts=labels[0], needs=labels[1])
+        original = replace(original, facts=labels[0], needs=labels[1])
     said = spoken(original)
     if not said:
         raise InputError("there is no message in the original", original.source)

@@ -14,8 +14,8 @@ from compactlab.sim.experiment.tables import TABLES, USUAL
 from compactlab.sim.metrics import FAMILIES, METRICS
 from compactlab.sim.models.model import Catalogue, built_in
 from compactlab.sim.models.pricing import prices_of
-from compactlab.sim.replay.caller import RECORDED
 from compactlab.sim.replay.client import Churn, read_churn
+from compactlab.sim.replay.options import RECORDED
 from compactlab.sim.replay.recovery import Closed
 from compactlab.sim.replay.strategy import Strategy
 from compactlab.sim.replay.summarize import Summarizer

@@ -15,6 +15,7 @@ from compactlab import Conversation, find_strategy
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.shard import DEFAULT_MODEL
 from compactlab.sim.metrics import FAMILIES, Reading, figures
+from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.recovery import Closed
 from compactlab.sim.replay.replay import record
 
@@ -44,8 +45,7 @@ class Case:
     def again(self, strategy: str, loop: Closed | None = None) -> Reading:
         """What becomes of it, replayed anew."""
         seed = self.conversation.seed
-        trace = record(self.conversation, find_strategy(strategy), DEFAULT_MODEL,
-                       window=WINDOW, seed=seed, loop=loop)  # fmt: skip
+        trace = record(self.conversation, find_strategy(strategy), Options(DEFAULT_MODEL, window=WINDOW, seed=seed, loop=loop))  # fmt: skip
         return Reading(trace, self.conversation)
 
 

@@ -59,6 +59,7 @@ from compactlab.sim.core.messages import Messages
 from compactlab.sim.facts import Ledger, States, Tracker, ledger_of, numbers
 from compactlab.sim.metrics import Reading
 from compactlab.sim.models.model import Catalogue
+from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.replay import record
 
 FOLDER = "../shared/recorded"
@@ -195,7 +196,7 @@ def questions(ledger: Ledger) -> Iterator[Question]:
 def tail(conversation: Conversation, tokens: int) -> States:
     """What is stated in the last tokens."""
     strategy = find_strategy(f"trim_messages(max_tokens={tokens}, token_counter='model')")
-    trace = record(conversation, strategy, "cl100k", catalogue=MODELS)
+    trace = record(conversation, strategy, Options("cl100k", catalogue=MODELS))
     return Reading(trace, conversation).states[-1]
 
 

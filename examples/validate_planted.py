@@ -56,6 +56,7 @@ from verdict import Verdict
 from compactlab import Conversation, find_strategy
 from compactlab.sim.metrics import Reading, figures
 from compactlab.sim.models.model import Catalogue
+from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.replay import record
 from compactlab.sim.replay.summarize import Summarizer
 from compactlab.strategies.summarizers.lossy import BoundLossy, Lossy
@@ -156,11 +157,9 @@ def replayed(
     trace = record(
         conversation,
         find_strategy(strategy),
-        "plain",
-        summarizer=summarizer,
-        window=window,
-        seed=conversation.seed,
-        catalogue=MODELS,
+        Options(
+            "plain", summarizer=summarizer, window=window, seed=conversation.seed, catalogue=MODELS
+        ),
     )
     return Reading(trace, conversation)
 

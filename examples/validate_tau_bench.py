@@ -47,6 +47,7 @@ from compactlab.sim.core.errors import InputError
 from compactlab.sim.facts.needs import forward_needs, used, words
 from compactlab.sim.metrics import Reading, figures
 from compactlab.sim.models.model import Catalogue
+from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.replay import record
 from compactlab.sim.replay.trace import Trace
 
@@ -92,7 +93,7 @@ found_in = lru_cache(maxsize=1024)(words)
 def last(conversation: Conversation, keep: int) -> Trace:
     """A conversation of which only the last messages are sent."""
     strategy = find_strategy(f"trim_messages(max_tokens={keep}, token_counter='len')")
-    return record(conversation, strategy, "any", catalogue=MODELS)
+    return record(conversation, strategy, Options("any", catalogue=MODELS))
 
 
 def by_metric(conversation: Conversation, trace: Trace) -> Share:

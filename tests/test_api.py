@@ -175,7 +175,7 @@ def test_the_line_up_runs_by_default(made: Conversation) -> None:
 
 
 def test_the_default_conversation_is_a_scenario() -> None:
-    (source,) = api.plan().sources
+    (source,) = api.Plan().experiment().sources
     assert source.name.startswith("coding_agent(turns=40, tokens=300000)")
 
 
@@ -201,7 +201,7 @@ def test_what_is_named_wrongly_stops_a_run_before_it_begins(
     arguments: dict[str, Any], error: type[Exception], advice: str
 ) -> None:
     with pytest.raises(error, match=advice):
-        api.plan(**{"conversations": [SMALL], "strategies": ["keep_all"], **arguments})
+        api.Plan(**{"conversations": [SMALL], "strategies": ["keep_all"], **arguments}).experiment()
 
 
 def test_results_can_be_used_as_a_table(made: Conversation) -> None:
@@ -212,11 +212,11 @@ def test_results_can_be_used_as_a_table(made: Conversation) -> None:
 
 
 def test_the_suite_is_all_scenarios_with_the_same_size() -> None:
-    planned = api.plan("suite(tokens=20000)", "keep_all", seeds=2)
+    planned = api.Plan("suite(tokens=20000)", "keep_all", seeds=2).experiment()
     names = [source.name for source in planned.sources]
     assert names == [f"{name}(tokens=20000)-{seed}" for name in SCENARIOS for seed in (0, 1)]
     with pytest.raises(UsageError, match="tokns"):
-        api.plan("suite(tokns=1)", "keep_all")
+        api.Plan("suite(tokns=1)", "keep_all").experiment()
 
 
 def test_the_closed_loop_stands_beside_the_open_one_in_a_row() -> None:

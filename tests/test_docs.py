@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from compactlab import api
-from compactlab.api import plan
+from compactlab.api import Plan
 from compactlab.cli.experiment import Settings
 from compactlab.cli.group import cli
 from compactlab.cli.run import run
@@ -74,7 +74,7 @@ def test_the_experiment_file_that_is_shown_can_be_run(root: Path, tmp_path: Path
     assert settings.out == str(tmp_path / "results")
     assert settings.models_file == str(tmp_path / "own-models.toml")
     assert settings.churn == str(tmp_path / "churn.json")
-    planned = plan(
+    planned = Plan(
         settings.conversations,
         settings.strategies,
         settings.models,
@@ -83,7 +83,7 @@ def test_the_experiment_file_that_is_shown_can_be_run(root: Path, tmp_path: Path
         seeds=settings.seeds,
         models_file=settings.models_file,
         churn=settings.churn,
-    )
+    ).experiment()
     assert planned.setting.catalogue.find("acme-large-1.5+night").multiplier == 0.5
     assert planned.setting.churn is not None
     assert planned.setting.churn.turn.share("front") == 37 / 115

@@ -6,9 +6,10 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -20,6 +21,7 @@ from compactlab.sim.core.errors import UsageError
 if TYPE_CHECKING:
     from compactlab.cli.experiment import Settings
     from compactlab.sim.experiment.results import Results
+    from compactlab.sim.experiment.shard import Shard
     from compactlab.sim.experiment.store import Store
     from compactlab.sim.experiment.sweep import Experiment
 
@@ -118,35 +120,19 @@ def run(experiment: str | None, dry_run: bool, retry: bool, **options: Any) -> N
     wins over it. What the folder holds already is not run again, so that a run that was stopped
     goes on, and another strategy costs no more than itself.
     """
-    from compactlab.api import plan
     from compactlab.cli.experiment import Settings
+    from compactlab.cli.progress import Progress
     from compactlab.cli.rehearsal import rehearse
+    from compactlab.sim.experiment.results import Results
     from compactlab.sim.experiment.store import Store
+    from compactlab.sim.experiment.workers import Workers
 
     _check_kind(experiment)
     given = {name: value for name, value in options.items() if value not in (None, ())}
     settings = Settings.load(Path(experiment) if experiment else None, given)
     if settings.redact:
         redact_from_here()
-    planned = plan(
-        settings.conversations,
-        settings.strategies,
-        settings.models,
-        summarizer=settings.summarizer,
-        window=settings.window,
-        seeds=settings.seeds,
-        lenient=settings.lenient,
-        models_file=settings.models_file,
-        churn=settings.churn,
-        loop=settings.loop,
-        metrics=settings.metrics,
-        tables=settings.tables,
-        redact=redactor() is not None,
-    )
-    if not planned.sources:
-        names = [each if isinstance(each, str) else each.name for each in settings.conversations]
-        told = nothing_found(names, planned.skipped)
-        raise UsageError(f"there is nothing to replay: {told}")
+    planned = _planned(settings)
     store = Store(settings.out)
     if store.exists:
         store.manifest()
@@ -155,7 +141,29 @@ def run(experiment: str | None, dry_run: bool, retry: bool, **options: Any) -> N
         rehearse(planned, store, settings.jobs, settings.timeout)
         return
     with _stoppable(store), store.locked():
-        _run(planned, store, settings, retry=retry)
+        todo = _missing(planned, store, settings, retry=retry)
+        before, held = store.manifest() if store.exists else None, set(store.shards())
+        warn = partial(say, err=True)
+        workers = Workers(min(settings.jobs, max(1, len(todo))), settings.dask or "", warn)
+        with Progress(todo) as progress:
+            planned.fill(store, workers, progress, todo=todo, fail_fast=settings.fail_fast)
+        results = Results.load(store.folder)
+        _check_readable(results, store, before, held)
+        _finish(results, store)
+
+
+def _planned(settings: Settings) -> Experiment:
+    """The experiment that is asked for; there must be something to replay."""
+    from compactlab.api import Plan
+
+    names = [field.name for field in fields(Plan) if hasattr(settings, field.name)]
+    asked = {name: getattr(settings, name) for name in names}
+    planned = Plan(**{**asked, "redact": redactor() is not None}).experiment()
+    if not planned.sources:
+        paths = [each if isinstance(each, str) else each.name for each in settings.conversations]
+        told = nothing_found(paths, planned.skipped)
+        raise UsageError(f"there is nothing to replay: {told}")
+    return planned
 
 
 def _check_kind(experiment: str | None) -> None:
@@ -183,35 +191,24 @@ def _stoppable(store: Store) -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _run(planned: Experiment, store: Store, settings: Settings, *, retry: bool) -> None:
-    from compactlab.cli.progress import Progress
+def _missing(planned: Experiment, store: Store, settings: Settings, *, retry: bool) -> list[Shard]:
+    """What is to be run; if all is there, that is said, and it ends here."""
     from compactlab.cli.rehearsal import standing
-    from compactlab.sim.experiment.results import Results
     from compactlab.sim.experiment.store import FAILED
-    from compactlab.sim.experiment.workers import Workers
 
     if retry:
         store.drop(set(store.cells(FAILED).values()))
     todo = planned.missing(store, settings.timeout)
     cells = sum(len(shard.cells) for shard in todo)
     every = len(planned.sources) * len(planned.conditions)
-    page = store.folder / _PAGE
-    if not todo and planned.is_described_by(store) and page.exists():
+    if not todo and planned.is_described_by(store) and (store.folder / _PAGE).exists():
         _nothing(store, every)
-        return
     for line in standing(every - cells, every, planned.others(store)):
         say(line, err=True)
-    before, held = store.manifest() if store.exists else None, set(store.shards())
-    warn = partial(say, err=True)
-    workers = Workers(min(settings.jobs, max(1, len(todo))), settings.dask or "", warn)
-    with Progress(todo) as progress:
-        planned.fill(store, workers, progress, todo=todo, fail_fast=settings.fail_fast)
-    results = Results.load(store.folder)
-    _check_readable(results, store, before, held)
-    _finish(results, store)
+    return todo
 
 
-def _nothing(store: Store, cells: int) -> None:
+def _nothing(store: Store, cells: int) -> NoReturn:
     """Say that all is there; exit as the run did that put it there."""
     from compactlab.sim.experiment.results import read_runs
     from compactlab.sim.experiment.store import FAILED
@@ -223,7 +220,7 @@ def _nothing(store: Store, cells: int) -> None:
     say(f"compactlab report {store.folder} shows them; report: {store.folder / _PAGE}")
     if failed:
         say(f"{counted(failed, 'run')} had failed; --retry runs them again", err=True)
-        sys.exit(1)
+    sys.exit(1 if failed else 0)
 
 
 def _check_readable(

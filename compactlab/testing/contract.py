@@ -19,6 +19,7 @@ from compactlab.sim.core.tokens import Tokenizer
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.models.model import Catalogue, built_in
 from compactlab.sim.replay.host import Host
+from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.recording import Unseen
 from compactlab.sim.replay.replay import replay
 from compactlab.sim.replay.strategy import Lifetime, Pipeline, Strategy
@@ -404,15 +405,10 @@ class _Battery:
 
 
 def _steps(conversation: Conversation, strategy: Strategy, window: int) -> Iterator[Step]:
-    return replay(
-        conversation,
-        strategy,
-        MODEL,
-        summarizer=Recap(),
-        window=window,
-        overhead=Unseen(),
-        catalogue=_plain(),
+    options = Options(
+        MODEL, summarizer=Recap(), window=window, overhead=Unseen(), catalogue=_plain()
     )
+    return replay(conversation, strategy, options)
 
 
 @cache

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import pytest
 
-from compactlab.api import plan
+from compactlab.api import Plan
 from compactlab.cli.experiment import beside, conversation_beside, strategy_beside
 from compactlab.naming import strategy_of
 from compactlab.sim.core.conversation import Conversation
@@ -99,7 +99,7 @@ class Settings:
     strategy
         The strategy that is held.
     given
-        The other settings, as :func:`compactlab.api.plan` takes them.
+        The other settings, as :class:`compactlab.api.Plan` takes them.
     folders
         From where paths are taken: the first in which they lead to something.
     redact
@@ -178,7 +178,7 @@ class Settings:
         tables = ["calls", "facts"]
         # In this process, where coverage is measured and a debugger reaches it.
         given = {"isolate": False, "redact": self.redact, **self.given}
-        planned = plan(strategies=strategy, tables=tables, **given)
+        planned = Plan(strategies=strategy, tables=tables, **given).experiment()
         if not planned.sources:
             raise UsageError("there is nothing to replay: no transcript was found")
         return planned

@@ -18,11 +18,13 @@ from pytest_benchmark.fixture import BenchmarkFixture
 from compactlab.scenarios.coding_agent import CodingAgent
 from compactlab.scenarios.engine.domain import Domain
 from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.experiment.conditions import Setting
 from compactlab.sim.experiment.run import Run
 from compactlab.sim.experiment.shard import run_one
 from compactlab.sim.experiment.table import Rows
 from compactlab.sim.experiment.tables import CALLS
 from compactlab.sim.metrics import FAMILIES, METRICS, Reading, figures
+from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.recording import Unseen
 from compactlab.sim.replay.replay import record
 from compactlab.strategies.catalogue import find_strategy
@@ -71,7 +73,10 @@ def measured(
 def run(spec: str, metrics: Sequence[str]) -> Rows:
     blank = Run(session().id, session().format, spec, MODEL, WINDOW, 0)
     lexrank = find_summarizer("lexrank")
-    done = run_one(blank, session(), find_strategy(spec), lexrank, Unseen(), metrics=metrics)
+    setting = Setting(
+        MODEL, lexrank, WINDOW, overhead=Unseen(), metrics=tuple(metrics), tables=("calls",)
+    )
+    done = run_one(blank, session(), find_strategy(spec), setting)
     assert done.status == "ok", done.error
     return done.calls
 
@@ -87,7 +92,9 @@ def test_replayed_and_measured(benchmark: BenchmarkFixture, spec: str, asked: st
 def test_memory_of_a_replay_that_was_made(benchmark: BenchmarkFixture, spec: str) -> None:
     """What the states of all facts at all calls cost, and the figures that are made of them."""
     lexrank = find_summarizer("lexrank")
-    trace = record(session(), find_strategy(spec), MODEL, summarizer=lexrank, window=WINDOW)
+    trace = record(
+        session(), find_strategy(spec), Options(MODEL, summarizer=lexrank, window=WINDOW)
+    )
     reading = Reading(trace, session())
     figures(reading, MEMORY)
     measured(

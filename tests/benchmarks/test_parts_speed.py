@@ -29,6 +29,7 @@ from compactlab.sim.experiment.run import Run, parcel
 from compactlab.sim.experiment.tables import CALLS
 from compactlab.sim.facts.needs import ForwardNeeds
 from compactlab.sim.metrics import FAMILIES, Reading, figures
+from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.recording import Unseen
 from compactlab.sim.replay.replay import record
 from compactlab.sim.replay.trace import Step
@@ -59,7 +60,7 @@ def transcript() -> Path:
 
 @cache
 def reading(spec: str = "keep_all") -> Reading:
-    trace = record(session(), find_strategy(spec), MODEL, overhead=Unseen())
+    trace = record(session(), find_strategy(spec), Options(MODEL, overhead=Unseen()))
     return Reading(trace, session())
 
 
@@ -108,7 +109,7 @@ def make_up() -> None:
 
 
 def replay() -> None:
-    record(session(), find_strategy("keep_all"), MODEL, overhead=Unseen())
+    record(session(), find_strategy("keep_all"), Options(MODEL, overhead=Unseen()))
 
 
 def replay_bare() -> None:

@@ -15,6 +15,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 from compactlab.scenarios.coding_agent import CodingAgent
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.spec import snake_case
+from compactlab.sim.experiment.conditions import Setting
 from compactlab.sim.experiment.run import Run
 from compactlab.sim.experiment.shard import run_one
 from compactlab.sim.replay.recording import Unseen
@@ -42,7 +43,8 @@ def session(messages: int) -> Conversation:
 
 def replay_and_measure(conversation: Conversation, spec: str) -> Run:
     blank = Run(conversation.id, conversation.format, spec, "claude-sonnet-4-5", 0, 0)
-    done = run_one(blank, conversation, find_strategy(spec), None, Unseen())
+    setting = Setting(blank.model, overhead=Unseen(), tables=("calls",))
+    done = run_one(blank, conversation, find_strategy(spec), setting)
     assert done.status == "ok", done.error
     return done
 

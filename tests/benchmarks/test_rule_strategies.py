@@ -16,11 +16,13 @@ from pytest_benchmark.fixture import BenchmarkFixture
 
 from compactlab.scenarios.coding_agent import CodingAgent
 from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.experiment.conditions import Setting
 from compactlab.sim.experiment.run import Run
 from compactlab.sim.experiment.shard import run_one
 from compactlab.sim.experiment.tables import CALLS
 from compactlab.sim.metrics import FAMILIES
 from compactlab.sim.metrics.run_data import Reading
+from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.recording import Unseen
 from compactlab.sim.replay.replay import record
 from compactlab.sim.replay.trace import Trace
@@ -57,14 +59,15 @@ def replay_and_measure(conversation: Conversation, specs: tuple[str, ...]) -> li
     for spec in specs:
         blank = Run(conversation.id, conversation.format, spec, MODEL, 0, 0)
         strategy = find_strategy(spec)
-        done = run_one(blank, conversation, strategy, None, Unseen(), metrics=ASKED)
+        setting = Setting(MODEL, overhead=Unseen(), metrics=tuple(ASKED), tables=("calls",))
+        done = run_one(blank, conversation, strategy, setting)
         assert done.status == "ok", done.error
         found.append(done)
     return found
 
 
 def replay_alone(conversation: Conversation, spec: str) -> Trace:
-    return record(conversation, find_strategy(spec), MODEL, overhead=Unseen())
+    return record(conversation, find_strategy(spec), Options(MODEL, overhead=Unseen()))
 
 
 def run(benchmark: BenchmarkFixture, messages: int, specs: tuple[str, ...]) -> None:

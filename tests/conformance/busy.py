@@ -7,6 +7,7 @@ from functools import cache
 
 from compactlab.scenarios.coding_agent import CodingAgent
 from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.replay import record
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.strategies.summarizers.catalogue import find_summarizer
@@ -23,7 +24,5 @@ def under(spec: str, window: int = 40_000) -> Callable[[], object]:
     return lambda: record(
         session(),
         find_strategy(spec),
-        "claude-sonnet-4-5",
-        summarizer=find_summarizer("lexrank"),
-        window=window,
+        Options("claude-sonnet-4-5", summarizer=find_summarizer("lexrank"), window=window),
     )

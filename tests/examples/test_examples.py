@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from compactlab.api import plan
+from compactlab.api import Plan
 from compactlab.cli.experiment import Settings
 
 
@@ -58,12 +58,12 @@ def test_the_readmes_table_shows_all_its_columns_and_stores_what_it_shows(
 
 def test_the_experiment_of_the_readmes_verdict_is_one(root: Path) -> None:
     settings = Settings.load(root / "examples" / "suite.toml", {})
-    planned = plan(
+    planned = Plan(
         settings.conversations,
         settings.strategies,
         settings.models,
         summarizer=settings.summarizer,
         window=settings.window,
         seeds=settings.seeds,
-    )
+    ).experiment()
     assert (len(planned.sources), len(planned.conditions)) == (40, 48)

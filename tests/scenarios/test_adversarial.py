@@ -20,6 +20,7 @@ from compactlab.sim.core.message import Message, Part
 from compactlab.sim.core.tokens import Tokenizer
 from compactlab.sim.experiment.run import Run
 from compactlab.sim.facts.evidence import Wording
+from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.replay import record
 from compactlab.strategies.catalogue import LINE_UP, find_strategy
 from compactlab.strategies.summarizers.catalogue import SUMMARIZERS, find_summarizer
@@ -137,7 +138,9 @@ def test_nothing_that_a_stranger_wrote_is_taken_for_more_than_text(spec: str) ->
     session = Adversarial(tokens=20_000).conversation(0)
     script = {message.id: message for message in session.messages}
     strategy, stored = find_strategy(spec), set[str]()
-    trace = record(session, strategy, MODEL, summarizer=find_summarizer("lead"), window=NARROW)
+    trace = record(
+        session, strategy, Options(MODEL, summarizer=find_summarizer("lead"), window=NARROW)
+    )
     seen: set[int] = set()
     for step, prompt in zip(trace.steps, trace.prompts(), strict=True):
         stored |= {handle for handle, _ in step.outside.stored}

@@ -14,6 +14,7 @@ from compactlab.sim.core.message import Message
 from compactlab.sim.core.stream import stream
 from compactlab.sim.facts.ledger import ledger_of, numbers
 from compactlab.sim.metrics import Reading, figures
+from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.replay import record
 from compactlab.strategies.controls import KeepAll
 from tests.scenarios.made import SEEDS, made, stated
@@ -111,7 +112,7 @@ def test_facts_from_before_a_fork_are_needed_on_both_sides_of_it(seed: int) -> N
 
 def test_who_keeps_all_forgets_nothing_on_any_branch() -> None:
     session = made("rewinds", 20_000, 1)
-    trace = record(session, KeepAll(), "claude-sonnet-4-5")
+    trace = record(session, KeepAll(), Options("claude-sonnet-4-5"))
     way = {message.id: before for message, before in ways(session)}
     for step, prompt in zip(trace.steps, trace.prompts(), strict=True):
         assert tuple(message.id for message in prompt) == way[step.answer]

@@ -13,7 +13,7 @@ from types import FrameType
 from typing import Any
 
 import compactlab
-from compactlab.api import plan
+from compactlab.api import Plan
 from compactlab.scenarios.readers import transcript
 from compactlab.sim.cache import POLICIES
 from compactlab.sim.experiment.code import ENGINE, REDACTION, reached
@@ -37,11 +37,13 @@ def experiments(folder: Path) -> Iterator[Experiment]:
     said = written(folder / "chat.json", [{"messages": chat}])
     one = f"coding_agent({SMALL})"
     told: dict[str, Any] = {"window": 1_500, "loop": "closed"}
-    yield plan([one], LINE_UP, tables=["prompts", "facts", "messages", "views"], **told)
-    yield plan([one], [ASKED], summarizer=list(SUMMARIZERS), **told)
-    yield plan([f"suite({SMALL})", read, said], [ASKED], ["gpt-5"], **told)
-    yield plan([one, read], ["sliding_window"], EVERY_POLICY, window=1_500)
-    yield plan([one, read], [ASKED], redact=True, **told)
+    yield Plan(
+        [one], LINE_UP, tables=["prompts", "facts", "messages", "views"], **told
+    ).experiment()
+    yield Plan([one], [ASKED], summarizer=list(SUMMARIZERS), **told).experiment()
+    yield Plan([f"suite({SMALL})", read, said], [ASKED], ["gpt-5"], **told).experiment()
+    yield Plan([one, read], ["sliding_window"], EVERY_POLICY, window=1_500).experiment()
+    yield Plan([one, read], [ASKED], redact=True, **told).experiment()
 
 
 def cells(experiment: Experiment) -> Iterator[tuple[str, set[Path], set[Path]]]:

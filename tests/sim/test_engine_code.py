@@ -155,10 +155,11 @@ def test_how_secrets_are_hidden_matters_where_they_are(copied: Path) -> None:
 # Fills a store, and tells how many cells were to be run for that.
 FILL = """
 import sys
-from compactlab.api import plan
+from compactlab.api import Plan
 from compactlab.sim.experiment.store import Store
 from compactlab.sim.experiment.workers import ALONE
-planned = plan(["coding_agent(turns=2, tokens=2000)"], ["keep_all", "sliding_window(keep=4)"])
+planned = Plan(["coding_agent(turns=2, tokens=2000)"], ["keep_all", "sliding_window(keep=4)"])
+planned = planned.experiment()
 store = Store(sys.argv[1])
 with store.locked():
     print(sum(len(shard.cells) for shard in planned.missing(store)))

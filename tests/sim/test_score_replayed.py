@@ -11,6 +11,7 @@ import compactlab
 from compactlab.scenarios.coding_agent import CodingAgent
 from compactlab.sim.core.conversation import Conversation, Fact
 from compactlab.sim.core.message import Message, Source
+from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.replay import record
 from compactlab.sim.replay.trace import Trace
 from compactlab.strategies.catalogue import find_strategy
@@ -31,7 +32,7 @@ STRATEGIES = [
 
 def replayed(spec: str) -> Trace:
     return record(
-        TALK, find_strategy(spec), "claude-sonnet-4-5", summarizer=Lexrank(), window=24_000
+        TALK, find_strategy(spec), Options("claude-sonnet-4-5", summarizer=Lexrank(), window=24_000)
     )
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.message import Call, Message, Part, Source, verbatim
+from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.replay import record
 from compactlab.sim.replay.summarize import Remembering, Summarizer, SummaryRequest
 from compactlab.strategies.catalogue import find_strategy
@@ -77,10 +78,7 @@ def test_a_replay_binds_its_summariser() -> None:
     trace = record(
         told,
         find_strategy("rolling_summary"),
-        model="gpt-4.1",
-        summarizer=parrot,
-        window=4000,
-        seed=5,
+        Options(model="gpt-4.1", summarizer=parrot, window=4000, seed=5),
     )
     assert set(parrot.asked) == {"c 5"}
     assert trace.header.summarizer == "parrot()"
@@ -99,9 +97,7 @@ def test_a_side_call_carries_the_faults_of_its_summary(name: str, faults: set[st
     trace = record(
         session("c", 30),
         find_strategy("full_summary"),
-        model="gpt-4.1",
-        summarizer=find_summarizer(name),
-        window=4000,
+        Options(model="gpt-4.1", summarizer=find_summarizer(name), window=4000),
     )
     calls = [side for step in trace.steps for side in step.side]
     assert calls

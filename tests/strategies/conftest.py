@@ -17,7 +17,8 @@ from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.tokens import Tokenizer
 from compactlab.sim.core.view import View
 from compactlab.sim.models.model import Catalogue, built_in
-from compactlab.sim.replay.host import Host
+from compactlab.sim.replay.host import Host, State
+from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.replay import record
 from compactlab.sim.replay.strategy import Strategy
 from compactlab.sim.replay.summarize import Summarizer, SummaryRequest
@@ -94,7 +95,7 @@ class NoteTaker(Summarizer):
 
 def _play(conversation: Conversation, strategy: Strategy, **more: Any) -> Trace:
     told = {"summarizer": NoteTaker(), "catalogue": CATALOGUE}
-    return record(conversation, strategy, MODEL, **{**told, **more})
+    return record(conversation, strategy, Options(MODEL, **{**told, **more}))
 
 
 def _sent(conversation: Conversation, strategy: Strategy, **more: Any) -> list[str]:
@@ -109,9 +110,7 @@ def _view(script: str, **more: Any) -> View:
 
 
 def _host(view: View, *, window: int = 200_000, reported: Usage | None = None) -> Host:
-    host = Host(TOLD.narrowed(window), reported=reported)
-    host.log = view.messages
-    return host
+    return Host(TOLD.narrowed(window), State(log=view.messages, reported=reported))
 
 
 @pytest.fixture(scope="session")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from compactlab.sim.metrics import measure
+from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.replay import record
 from compactlab.strategies.catalogue import find_strategy
 
@@ -120,6 +121,6 @@ def test_a_pause_longer_than_the_cache_lives_makes_keeping_everything_dear(tell,
 def test_without_a_cache_the_shorter_prompt_is_the_cheaper_one(session, play):
     costs = []
     for spec in ("keep_all", "sliding_window(keep=20)"):
-        trace = record(session, find_strategy(spec), "claude-sonnet-4-5@none")
+        trace = record(session, find_strategy(spec), Options("claude-sonnet-4-5@none"))
         costs.append(measure(trace, session)["cost_usd"])
     assert costs[1] < 0.5 * costs[0]

@@ -9,6 +9,7 @@ import pytest
 from compactlab.scenarios.catalogue import find_scenario
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.metrics import Reading, figures
+from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.recovery import Closed
 from compactlab.sim.replay.replay import record
 from compactlab.strategies.catalogue import LINE_UP, find_strategy
@@ -30,10 +31,12 @@ def go_through(spec: str, scenario: str) -> None:
         trace = record(
             script,
             find_strategy(spec),
-            "claude-sonnet-4-5",
-            window=24_000,
-            summarizer=find_summarizer(summarizer),
-            loop=Closed(),
+            Options(
+                "claude-sonnet-4-5",
+                window=24_000,
+                summarizer=find_summarizer(summarizer),
+                loop=Closed(),
+            ),
         )
         answers = [step.answer for step in trace.steps if not step.rework]
         assert answers == [message.id for message in script.calls]

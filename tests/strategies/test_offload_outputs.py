@@ -8,6 +8,7 @@ from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.memory import Folder
 from compactlab.sim.models.model import find_model
 from compactlab.sim.replay.host import Host
+from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.replay import record
 from compactlab.strategies.openclaw.outputs import OffloadOutputs
 from compactlab.strategies.summarizers.catalogue import find_summarizer
@@ -28,7 +29,7 @@ def offloaded(tell, files):
     def last(strategy=SMALL, large=5_000, store=None):
         story = tell("ucrcra ucra", sizes={"r3": 200, "r5": large})
         kept = files if store is None else store
-        return list(record(story, strategy, MODEL, files=kept).prompts())[-1]
+        return list(record(story, strategy, Options(MODEL, files=kept)).prompts())[-1]
 
     return last
 
@@ -59,7 +60,7 @@ def test_a_small_one_stays_the_object_that_it_was(offloaded, tell):
 
 def test_it_acts_before_the_result_is_sent_so_the_cache_never_notices(tell):
     story = tell("u" + "cr" * 6 + "a", sizes={"r5": 9_000})
-    trace = record(story, SMALL, MODEL)
+    trace = record(story, SMALL, Options(MODEL))
     assert not any(step.rewrite for step in trace.steps)
     assert all(
         set(step.causes) <= {"cold_start", "append", "below_minimum"} for step in trace.steps
@@ -148,7 +149,7 @@ def test_what_is_beyond_the_hard_cap_reaches_no_file(offloaded, files):
 def test_a_rewind_keeps_the_file(tell, files):
     """Files stand beside the transcript: no rewind touches them."""
     story = tell("ucra <1 cra", sizes={"r3": 4_000, "r6": 4_000})
-    record(story, SMALL, MODEL, files=files, summarizer=find_summarizer())
+    record(story, SMALL, Options(MODEL, files=files, summarizer=find_summarizer()))
     assert len(files) == 2
 
 

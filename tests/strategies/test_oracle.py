@@ -12,6 +12,7 @@ from compactlab.sim.core.errors import ContractError
 from compactlab.sim.core.message import Call, Message, Source, verbatim
 from compactlab.sim.metrics.continuity import forward_need
 from compactlab.sim.metrics.run_data import Reading
+from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.replay import record
 from compactlab.strategies import KeepAll, Oracle
 from compactlab.strategies.catalogue import find_strategy
@@ -54,7 +55,7 @@ STORY = script(
 
 
 def prompts(conversation: Conversation, strategy=Oracle(), **more) -> list[str]:  # noqa: B008
-    trace = record(conversation, strategy, MODEL, **more)
+    trace = record(conversation, strategy, Options(MODEL, **more))
     return [" ".join(message.id for message in prompt) for prompt in trace.prompts()]
 
 
@@ -70,7 +71,7 @@ def test_an_exchange_stays_as_long_as_a_later_action_uses_what_it_says():
 
 
 def test_nothing_that_is_needed_is_ever_missing():
-    trace = record(STORY, Oracle(), MODEL)
+    trace = record(STORY, Oracle(), Options(MODEL))
     assert forward_need(Reading(trace, STORY)) == 1.0
 
 
@@ -90,7 +91,7 @@ def test_stated_facts_are_needed_beside_words():
 
 def test_when_a_prompt_is_too_large_the_current_turn_is_gone_through_too():
     told = [("u", "start"), ("c", "a1"), ("r", "noise " * 3000), ("c", "a2"), ("r", "said")]
-    steps = record(script(*told, ("a", "end")), Oracle(), MODEL, window=3000).steps
+    steps = record(script(*told, ("a", "end")), Oracle(), Options(MODEL, window=3000)).steps
     assert [step.overflow for step in steps] == [False, True, False]
     assert prompts(script(*told, ("a", "end")), window=3000)[-1] == "u1 c4 r5"
 

@@ -61,7 +61,7 @@ def test_the_block_has_a_header_and_says_which_messages_it_stands_for(tell, play
 def test_the_file_is_that_of_the_original(moment):
     at = moment("uau")
     at.host.phase = next(phase for phase in SHOWN.phases if phase == "before_turn")
-    at.host.session = at.view
+    at.host.state.view = at.view
     at.host.now = 1_769_904_000.0
     SHOWN.compact(at.view, at.host)
     assert at.host.files["session.jsonl.summary.json"] == (
@@ -145,7 +145,7 @@ class TestHardened:
         at = moment("uau")
         glued = find_strategy("summary_sidecar(hardened=False)")
         at.host.phase = next(phase for phase in SHOWN.phases if phase == "before_turn")
-        at.host.session = glued.compact(at.view, at.host)
+        at.host.state.view = glued.compact(at.view, at.host)
         grown = at.host.session.append(*moment("uuua").messages[3:], *moment("uuuuu").messages[4:])
         at.host.session, at.host.files = grown, {}
         (part,) = SHOWN.compact(grown, at.host).system

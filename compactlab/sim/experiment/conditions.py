@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
 from typing import Any
@@ -15,28 +15,20 @@ from compactlab.sim.experiment.code import digest_of_classes, digest_of_engine
 from compactlab.sim.experiment.foreign import Foreign
 from compactlab.sim.experiment.tables import USUAL
 from compactlab.sim.metrics import METRICS
-from compactlab.sim.models.model import Catalogue, built_in
 from compactlab.sim.models.pricing import price_list
-from compactlab.sim.replay.client import Churn
-from compactlab.sim.replay.recovery import Closed
+from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.strategy import Strategy
 from compactlab.sim.replay.summarize import Summarizer
 
 
 @dataclass(frozen=True)
-class Setting:
-    """What is the same for all runs of an experiment.
+class Setting(Options):
+    """What is the same for all runs of an experiment: the options of its replays, and what is kept.
 
     Parameters
     ----------
-    window
-        Narrows every model's window to so many tokens.
-    catalogue
-        The models that may be named; it travels to the workers with the experiment.
-    churn
-        How often the client changes its prompt unasked, as an audit measured it.
-    loop
-        The closed loop, which is replayed beside the open one; None for the open one alone.
+    window, catalogue, churn, loop, ...
+        As for a replay; the closed loop is replayed beside the open one.
     metrics
         Names of those that are computed; all by default.
     tables
@@ -47,10 +39,6 @@ class Setting:
         Whether code that is not ours gets a process of its own for each run.
     """
 
-    window: int | None = None
-    catalogue: Catalogue = field(default_factory=built_in)
-    churn: Churn | None = None
-    loop: Closed | None = None
     metrics: tuple[str, ...] = tuple(METRICS)
     tables: tuple[str, ...] = USUAL
     redact: bool = False

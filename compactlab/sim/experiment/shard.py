@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 from compactlab.sim.core.blocks import forget_blocks
 from compactlab.sim.core.conversation import Conversation
@@ -27,26 +27,29 @@ from compactlab.sim.core.tokens import (
     recall,
     unpacked,
 )
-from compactlab.sim.experiment.conditions import Condition
+from compactlab.sim.experiment.conditions import Condition, Setting
 from compactlab.sim.experiment.disclosure import Disclosure
 from compactlab.sim.experiment.foreign import loaded
 from compactlab.sim.experiment.run import Run
 from compactlab.sim.experiment.sources import Source
-from compactlab.sim.experiment.table import Rows
 from compactlab.sim.experiment.tables import TABLES
 from compactlab.sim.metrics import Reading, figures
-from compactlab.sim.models.model import Catalogue, built_in
+from compactlab.sim.models.model import built_in
 from compactlab.sim.models.pricing import prices_of
-from compactlab.sim.replay.caller import RECORDED
-from compactlab.sim.replay.client import Churn
-from compactlab.sim.replay.recording import Unseen, unseen
+from compactlab.sim.replay.options import RECORDED
+from compactlab.sim.replay.recording import unseen
 from compactlab.sim.replay.recovery import Closed
-from compactlab.sim.replay.replay import record
+from compactlab.sim.replay.replay import header_of, replay
 from compactlab.sim.replay.strategy import Strategy
-from compactlab.sim.replay.summarize import Remembering, Summarizer
+from compactlab.sim.replay.summarize import Remembering
+from compactlab.sim.replay.trace import Trace
 
 if TYPE_CHECKING:
     from compactlab.sim.experiment.store import Cell
+
+T = TypeVar("T")
+Work = Callable[..., Run]
+Counted = dict[str, bytes]
 
 
 # A limit on how long something may take, which holds against endless loops too.
@@ -136,14 +139,7 @@ def run_one(
     run: Run,
     conversation: Conversation,
     strategy: Strategy,
-    summarizer: Summarizer | None,
-    overhead: Unseen,
-    *,
-    catalogue: Catalogue | None = None,
-    churn: Churn | None = None,
-    loop: Closed | None = None,
-    metrics: Iterable[str] | None = None,
-    tables: Iterable[str] = ("calls",),
+    setting: Setting,
     timeout: float | None = None,
 ) -> Run:
     """Replay and measure once; whatever goes wrong fails this run alone.
@@ -151,32 +147,30 @@ def run_one(
     Parameters
     ----------
     run
-        What to replay; the row that is filled in.
-    conversation, strategy, summarizer, overhead, catalogue, churn
-        As for :func:`compactlab.sim.replay.replay.replay`.
-    loop
-        The closed loop, to be replayed beside the open one.
-    metrics
-        Names of those that are computed; all by default.
-    tables
-        Names of those that are filled.
+        The row that is filled in.
+    conversation, strategy
+        What is replayed.
+    setting
+        How, and what of it is kept. A closed loop is replayed beside the open one, at best and at
+        worst, as far as these are not the same.
     timeout
         Seconds after which it is broken off.
     """
     try:
         with uncollected(), deadline(timeout):
-            measured, rows = _measured(
-                run,
-                conversation,
-                loaded(strategy),
-                summarizer=summarizer,
-                overhead=overhead,
-                catalogue=catalogue,
-                churn=churn,
-                loop=loop,
-                metrics=metrics,
-                tables=tables,
-            )
+            strategy, readings = loaded(strategy), list[Reading]()
+            for loop, differs in _loops(setting.loop):
+                if readings and not differs(readings[-1]):
+                    readings.append(readings[-1])
+                    continue
+                options = replace(setting, loop=loop)
+                steps = list(replay(conversation, strategy, options))
+                trace = Trace(header_of(conversation, strategy, options), steps, setting.catalogue)
+                readings.append(Reading(trace, conversation))
+            reading = readings[0].beside(*readings[1:]) if setting.loop else readings[0]
+            rows = {name: TABLES[name].rows(reading) for name in setting.tables}
+            rows = {name: filled for name, filled in rows.items() if len(filled)}
+            return replace(run, metrics=figures(reading, setting.metrics), rows=rows)
     except CompactlabError as error:
         return replace(run, status="failed", error=str(error))
     except OutOfTime:
@@ -186,7 +180,13 @@ def run_one(
         return replace(run, status="failed", error=f"{TOO_LONG} {timeout:g} s")
     except (Exception, SystemExit, GeneratorExit) as error:
         return replace(run, status="failed", error=told(error))
-    return replace(run, metrics=measured, rows=rows)
+
+
+def _loops(loop: Closed | None) -> list[tuple[Closed | None, Callable[[Reading], bool]]]:
+    """The loops of a run, each with whether it differs from the one before it."""
+    if loop is None:
+        return [(None, _misses)]
+    return [(None, _misses), (loop.best, _misses), (loop, _misleads)]
 
 
 def run_apart(run: Run, work: Callable[[], Run], timeout: float | None = None) -> Run:
@@ -206,31 +206,6 @@ def run_apart(run: Run, work: Callable[[], Run], timeout: float | None = None) -
         outcome = isolated(work, timeout)
     done = outcome.value or replace(run, status="failed", error=outcome.fault)
     return replace(done, printed=outcome.printed)
-
-
-def _measured(
-    run: Run,
-    conversation: Conversation,
-    strategy: Strategy,
-    *,
-    loop: Closed | None,
-    metrics: Iterable[str] | None,
-    tables: Iterable[str],
-    **given: Any,
-) -> tuple[dict[str, float | None], dict[str, Rows]]:
-    """Figures and rows; the trace is gone when they are there, and no collector looks at it."""
-
-    def read(loop: Closed | None = None) -> Reading:
-        given.update(window=run.window or None, seed=run.seed, loop=loop)
-        return Reading(record(conversation, strategy, run.model, **given), conversation)
-
-    reading = read()
-    if loop is not None:
-        best = read(loop.best) if _misses(reading) else reading
-        worst = read(loop) if _misleads(best) else best
-        reading = reading.beside(best, worst)
-    filled = {name: TABLES[name].rows(reading) for name in tables}
-    return figures(reading, metrics), {name: rows for name, rows in filled.items() if len(rows)}
 
 
 def _misses(reading: Reading) -> bool:
@@ -304,24 +279,26 @@ class Task:
         """How much work each of its cells is, about."""
         return (1 + self.source.size // _BYTES) * self.conditions[0].setting.effort
 
-    def runs(self, timeout: float | None = None) -> Iterator[Run]:
-        """Do it, conversation by conversation."""
-        place, disclosure = 0, self._disclosure()
+    def prepared(
+        self, disclosure: Disclosure | None, timeout: float | None = None
+    ) -> Iterator[tuple[Run, Work | None]]:
+        """Its rows, conversation by conversation, and what fills each in; None if nothing can."""
+        place = 0
         try:
             for conversation in _conversations(self.source, self.counts, timeout):
                 named = self.source.named(conversation)
                 if disclosure is not None:
                     disclosure.turn_to(named)
-                for run in self._under_all(place, named, timeout):
-                    yield disclosure.of(run) if disclosure is not None else run
+                yield from self._under_all(place, named)
                 place += 1
         except Exception as error:
             said = str(error) if isinstance(error, CompactlabError) else told(error)
-            yield from self.failed("unreadable", said, place)
+            for run in self.failed("unreadable", said, place):
+                yield run, None
 
     def failed(self, status: str, error: str, place: int = 0) -> Iterator[Run]:
         """Its rows where there is no conversation to name in them."""
-        disclosure = self._disclosure()
+        disclosure = self.disclosure
         for condition in self.conditions:
             unread = status == "unreadable"
             run = Run(
@@ -342,25 +319,32 @@ class Task:
             )
             yield disclosure.of(run) if disclosure is not None else run
 
-    def _disclosure(self) -> Disclosure | None:
+    @property
+    def disclosure(self) -> Disclosure | None:
+        """What hides the secrets in its rows, where they are to be hidden."""
         return Disclosure(self.source) if self.conditions[0].setting.redact else None
 
-    def _under_all(
-        self, place: int, conversation: Conversation, timeout: float | None
-    ) -> Iterator[Run]:
-        setting = self.conditions[0].setting
+    def _under_all(self, place: int, conversation: Conversation) -> Iterator[tuple[Run, Work]]:
+        shared = self.conditions[0].setting
         every = {id(c.summarizer): c.summarizer for c in self.conditions if c.summarizer}
         writers = {key: Remembering(each) for key, each in every.items()}
         fallback = RECORDED if conversation.recorded else DEFAULT_MODEL
-        overhead = unseen(conversation, setting.catalogue)
+        overhead = unseen(conversation, shared.catalogue)
         for condition in self.conditions:
+            setting = replace(
+                shared,
+                model=condition.model or fallback,
+                summarizer=writers.get(id(condition.summarizer)),
+                seed=self.source.seed,
+                overhead=overhead,
+            )
             run = Run(
                 conversation=conversation.id,
                 scenario=conversation.format,
                 strategy=condition.strategy.spec,
-                model=condition.model or fallback,
+                model=setting.model,
                 window=setting.window or 0,
-                seed=self.source.seed,
+                seed=setting.seed,
                 digest=conversation.digest,
                 summarizer=condition.written_by,
                 skipped=conversation.skipped,
@@ -373,24 +357,11 @@ class Task:
                 source_key=self.source.key,
                 condition=condition.key,
             )
-            work = partial(
-                run_one,
-                run,
-                conversation,
-                condition.strategy,
-                writers.get(id(condition.summarizer)),
-                overhead,
-                catalogue=setting.catalogue,
-                churn=setting.churn,
-                loop=setting.loop,
-                metrics=setting.metrics,
-                tables=setting.tables,
-            )
+            work = partial(run_one, run, conversation, condition.strategy, setting)
             if condition.foreign and setting.isolate:
                 _load()
-                yield run_apart(run, work, timeout)
-            else:
-                yield work(timeout=timeout)
+                work = partial(run_apart, run, work)
+            yield run, work
 
 
 @dataclass(frozen=True)
@@ -423,21 +394,31 @@ class Shard:
         """Sixteen hex digits of what it holds."""
         return name_of(self.cells)
 
-    def runs(self) -> list[Run]:
-        """Do all of it."""
-        return self.counting()[0]
+    def do(self, then: Callable[[Shard, list[Run], Counted], T]) -> T:
+        """Do all of it.
 
-    def counting(self) -> tuple[list[Run], dict[str, bytes]]:
-        """Do all of it, and give out what was counted of the sources whose counts are not known."""
+        Parameters
+        ----------
+        then
+            Told of the shard, its rows, and what was counted of the sources whose counts are not
+            known; what it makes of that is given out.
+        """
         runs: list[Run] = []
-        counts: dict[str, bytes] = {}
+        counts: Counted = {}
         # To look at all objects between two runs takes as long as a short run.
         with uncollected():
             for task in self.tasks:
-                runs += task.runs(self.timeout)
+                disclosure = task.disclosure
+                for row, work in task.prepared(disclosure, self.timeout):
+                    run = row if work is None else work(timeout=self.timeout)
+                    runs.append(run if disclosure is None or work is None else disclosure.of(run))
                 if not task.counts and (found := _counts.get(task.source.key)):
                     counts[task.source.key] = packed(found)
-        return runs, counts
+        return then(self, runs, counts)
+
+    def runs(self) -> list[Run]:
+        """Do all of it, for its rows alone."""
+        return self.do(lambda shard, runs, counts: runs)
 
     def apart(self) -> list[Shard]:
         """A shard for each of its cells."""

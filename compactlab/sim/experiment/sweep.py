@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from operator import methodcaller
 from types import MappingProxyType
 from typing import Any
 
@@ -13,7 +14,7 @@ from compactlab.sim.experiment.conditions import Condition, Setting
 from compactlab.sim.experiment.disclosure import check_names, under_aliases
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.run import Run, parcel
-from compactlab.sim.experiment.shard import Shard, Task, forget, shards
+from compactlab.sim.experiment.shard import Counted, Shard, Task, forget, shards
 from compactlab.sim.experiment.sources import Source
 from compactlab.sim.experiment.store import Cell, Store
 from compactlab.sim.experiment.workers import ALONE, Workers
@@ -122,12 +123,12 @@ class Experiment:
         sources = {source.key: n for n, source in enumerate(self.sources)}
         conditions = {condition.key: n for n, condition in enumerate(self.conditions)}
         todo = list(shards(self._tasks(), timeout))
-        for shard, runs in workers.do(_runs, todo):
+        for _, (runs, done) in workers.do(methodcaller("do", _kept), todo):
             for run in runs:
                 place = sources[run.source_key], run.place, conditions[run.condition]
                 found[place] = run
             if progress is not None:
-                progress(_done(shard, runs))
+                progress(done)
         forget()
         return Results([found[place] for place in sorted(found)], self.manifest())
 
@@ -172,7 +173,7 @@ class Experiment:
         store.describe(self._manifest_for(store))
         store.drop({file.stem for file in store.lost()})
         store.tidy()
-        work = partial(_packed, tables=self.setting.tables)
+        work = methodcaller("do", partial(_packed, self.setting.tables))
         todo = self.missing(store) if todo is None else todo
         if fail_fast:  # nobody shall have to wait for the rest of a shard
             todo = [cell for shard in todo for cell in shard.apart()]
@@ -250,14 +251,13 @@ class Experiment:
         }
 
 
-def _runs(shard: Shard) -> list[Run]:
-    return shard.runs()
+def _kept(shard: Shard, runs: list[Run], counts: Counted) -> tuple[list[Run], Done]:
+    return runs, _done(shard, runs)
 
 
 def _packed(
-    shard: Shard, tables: tuple[str, ...]
-) -> tuple[dict[str, bytes], dict[str, bytes], Done]:
-    runs, counts = shard.counting()
+    tables: tuple[str, ...], shard: Shard, runs: list[Run], counts: Counted
+) -> tuple[dict[str, bytes], Counted, Done]:
     return parcel(runs, tables), counts, _done(shard, runs)
 
 

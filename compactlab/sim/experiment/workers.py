@@ -18,14 +18,15 @@ from dataclasses import dataclass
 from functools import cache, partial
 from importlib.metadata import version
 from itertools import count, islice
-from typing import Any, Protocol
+from operator import methodcaller
+from typing import Any, Protocol, TypeVar
 
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.core.isolation import PACKAGE, die_with
 from compactlab.sim.core.tokens import encoding
 from compactlab.sim.experiment.code import digest_of_folder
 from compactlab.sim.experiment.run import Run
-from compactlab.sim.experiment.shard import Shard
+from compactlab.sim.experiment.shard import Counted, Shard
 from compactlab.sim.models.pricing import price_list
 
 # The workers of a dask cluster.
@@ -241,7 +242,8 @@ def _compare(here: Mapping[str, str], there: Any, worker: str) -> None:
 # Having shards done: here, by processes of this machine, or on a cluster.
 
 Work = Callable[[Shard], Any]
-Counted = tuple[list[Run], dict[str, bytes]]
+Piece = tuple[list[Run], Counted]
+T = TypeVar("T")
 _SAFE_PATH = "PYTHONSAFEPATH"
 # After so many shards a worker looks for cycles in its memory, which takes a tenth of a second.
 _SELDOM = 8
@@ -287,8 +289,10 @@ class Workers:
             If there is no such cluster, or its workers are of another version.
         """
         if self.jobs == 1 and not self.dask:
-            yield from ((shard, work(shard)) for shard in shards)
-            return
+            return zip(shards, map(work, shards), strict=True)
+        return self._elsewhere(work, shards)
+
+    def _elsewhere(self, work: Work, shards: Sequence[Shard]) -> Iterator[Outcome]:
         _send_along(shards)
         if not self.dask:
             yield from _survived(_Processes(self.jobs), work, shards)
@@ -314,10 +318,11 @@ def _survived(team: _Team, work: Work, shards: Sequence[Shard]) -> Iterator[Outc
             yield shard, done
 
 
-def _pieces(team: _Team, shard: Shard) -> Iterator[Counted]:
+def _pieces(team: _Team, shard: Shard) -> Iterator[Piece]:
     """What comes of each cell of a shard: its run fails, if nobody survives it."""
     alone: list[Outcome] = [(shard, DIED)]
-    for piece, done in team.do(_counted, shard.apart()) if len(shard.cells) > 1 else alone:
+    apart = len(shard.cells) > 1
+    for piece, done in team.do(methodcaller("do", _piece), shard.apart()) if apart else alone:
         if done is not DIED:
             yield done
             continue
@@ -325,8 +330,8 @@ def _pieces(team: _Team, shard: Shard) -> Iterator[Counted]:
         yield [run for task in piece.tasks for run in task.failed("failed", error)], {}
 
 
-def _counted(shard: Shard) -> Counted:
-    return shard.counting()
+def _piece(shard: Shard, runs: list[Run], counts: Counted) -> Piece:
+    return runs, counts
 
 
 @dataclass(frozen=True)
@@ -339,9 +344,9 @@ class _Pieced(Shard):
         What came of each.
     """
 
-    pieces: tuple[Counted, ...] = ()
+    pieces: tuple[Piece, ...] = ()
 
-    def counting(self) -> Counted:
+    def do(self, then: Callable[[Shard, list[Run], Counted], T]) -> T:
         sources = [source for source, _ in self.cells]
         conditions = [condition for _, condition in self.cells]
         runs = [run for found, _ in self.pieces for run in found]
@@ -352,7 +357,8 @@ class _Pieced(Shard):
                 conditions.index(run.condition),
             )
         )
-        return runs, {key: held for _, counts in self.pieces for key, held in counts.items()}
+        counts = {key: held for _, counted in self.pieces for key, held in counted.items()}
+        return then(self, runs, counts)
 
 
 @dataclass(frozen=True)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import random
-from collections.abc import MutableMapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import msgspec
 
-from compactlab.sim.cache import Cache
 from compactlab.sim.core.conversation import Conversation, Rewind
 from compactlab.sim.core.errors import ModelError
 from compactlab.sim.core.message import Call, Message
@@ -19,19 +17,49 @@ from compactlab.sim.core.stream import stream
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.facts import ledger_of
 from compactlab.sim.facts.needs import Later
-from compactlab.sim.models.model import Catalogue, Model, built_in, replayable
-from compactlab.sim.replay.client import Churn, Client
-from compactlab.sim.replay.host import Host
+from compactlab.sim.models.model import Model, replayable
+from compactlab.sim.replay.client import Client
+from compactlab.sim.replay.host import Host, Services
 from compactlab.sim.replay.meter import Meter
-from compactlab.sim.replay.recording import Unseen, unseen
-from compactlab.sim.replay.recovery import Actor, Closed
+from compactlab.sim.replay.options import RECORDED, Options
+from compactlab.sim.replay.recording import unseen
+from compactlab.sim.replay.recovery import Actor
 from compactlab.sim.replay.session import Session, loses
-from compactlab.sim.replay.side_calls import Elsewhere, SideCalls
+from compactlab.sim.replay.side_calls import Outbox, SideCalls
 from compactlab.sim.replay.strategy import Strategy
-from compactlab.sim.replay.summarize import Summarizer
 from compactlab.sim.replay.trace import NOWHERE, Step
 
-RECORDED = "recorded"
+
+@dataclass
+class Script:
+    """What strategies are told of the script: streams of chance, and to oracles what comes.
+
+    Parameters
+    ----------
+    conversation
+        The script.
+    parts
+        The strategies.
+    seed
+        Root of all random draws.
+    """
+
+    conversation: Conversation
+    parts: tuple[Strategy, ...]
+    seed: int
+    answered: int = 0
+
+    def __post_init__(self) -> None:
+        self.specs = {id(part): part.spec for part in self.parts}
+
+    def needs(self, host: Host) -> Later:
+        """What the calls that have not been answered yet need."""
+        return Later(self.conversation, self.answered)
+
+    def rng(self, host: Host, purpose: str) -> random.Random:
+        """The stream of the asking strategy for a purpose."""
+        spec = self.specs.get(id(host.asking), "")
+        return stream(self.seed, self.conversation.id, spec, purpose)
 
 
 @dataclass
@@ -40,61 +68,58 @@ class Caller:
 
     conversation: Conversation
     strategy: Strategy
-    model: str
-    summarizer: Summarizer | None
-    window: int | None
-    seed: int
-    overhead: Unseen | None
-    files: MutableMapping[str, str] | None = None
-    catalogue: Catalogue = field(default_factory=built_in)
-    churn: Churn | None = None
-    caches: MutableMapping[str, Cache] | None = None
-    loop: Closed | None = None
+    options: Options
 
     def __post_init__(self) -> None:
-        if self.churn and self.conversation.recorded:
-            self.churn.check(self.conversation.format)
+        conversation, strategy, options = self.conversation, self.strategy, self.options
+        if options.churn and conversation.recorded:
+            options.churn.check(conversation.format)
         # The stream for what happens to every strategy alike.
-        chance = partial(stream, self.seed, self.conversation.id)
-        self.meter = Meter({} if self.caches is None else self.caches, chance)
-        self.client = Client(self.churn, chance)
+        chance = partial(stream, options.seed, conversation.id)
+        self.meter = Meter({} if options.caches is None else options.caches, chance)
+        self.client = Client(options.churn, chance)
         self.images = False
-        first = next((m.call for m in self.conversation.calls), Call())
-        self.ttl = next((m.call.ttl for m in self.conversation.calls if m.call and m.call.ttl), "")
+        first = next((m.call for m in conversation.calls), Call())
+        self.ttl = next((m.call.ttl for m in conversation.calls if m.call and m.call.ttl), "")
         self.models: dict[str, Model] = {}
-        self.specs = {id(part): part.spec for part in self.strategy.parts}
+        hidden = options.overhead or unseen(conversation, options.catalogue)
+        system = (*hidden.blocks, *conversation.system)
+        rewinds = (event for event in conversation.events if isinstance(event, Rewind))
+        targets = frozenset(event.to for event in rewinds)
+        self.session = Session(strategy.parts, View(system), targets)
+        writer = options.summarizer and options.summarizer.bound(conversation, options.seed)
+        self.side = SideCalls(strategy.spec, writer, self.meter, self.session)
+        self.outbox = Outbox(strategy.parts, self.session, self.side)
+        self.script = Script(conversation, strategy.parts, options.seed)
         self.host = Host(
             self.model_of(first or Call()),
+            self.session.state,
+            Services(
+                summarize=self.side.summarize,
+                run_turn=self.side.run_turn,
+                fetch=self.outbox.fetch,
+                rng=self.script.rng,
+                needs=self.script.needs,
+            ),
             ttl=self.ttl,
-            files={} if self.files is None else self.files,
-            _rng=self.rng,
-            _later=self.later,
+            files={} if options.files is None else options.files,
         )
-        hidden = self.overhead or unseen(self.conversation, self.catalogue)
-        system = (*hidden.blocks, *self.conversation.system)
-        rewinds = (event for event in self.conversation.events if isinstance(event, Rewind))
-        targets = frozenset(event.to for event in rewinds)
-        self.session = Session(self.strategy.parts, View(system), self.host, targets)
-        writer = self.summarizer and self.summarizer.bound(self.conversation, self.seed)
-        self.side = SideCalls(self.strategy.spec, writer, self.meter, self.session)
         self.last = Messages()
-        self.elsewhere = Elsewhere(self.strategy.parts, self.session, self.side)
         self.actor: Actor | None = None
-        if self.loop is not None:
-            self.actor = Actor(self.loop, ledger_of(self.conversation), chance)
+        if options.loop is not None:
+            self.actor = Actor(options.loop, ledger_of(conversation), chance)
         self.last_model = ""
-        self.answered = 0
         if hidden.opening is not None:
-            self.session.append(hidden.opening)
+            self.session.append(hidden.opening, self.host)
 
     def model_of(self, call: Call) -> Model:
         """The model that a call goes to."""
-        name = call.model if self.model == RECORDED else self.model
+        name = call.model if self.options.model == RECORDED else self.options.model
         if not name:
             raise ModelError("the recording does not say which model it used; name one: --model")
         if name not in self.models:
-            model, _ = replayable(self.catalogue.find(name))
-            self.models[name] = model.narrowed(self.window)
+            model, _ = replayable(self.options.catalogue.find(name))
+            self.models[name] = model.narrowed(self.options.window)
         return self.models[name]
 
     def calls(self, answer: Message) -> list[Step]:
@@ -113,9 +138,9 @@ class Caller:
             tried: set[int] = set()
             while act := self.actor.act(prompt, answer, tried, session.now):
                 for message in act.messages:
-                    self.elsewhere.bear(message)
+                    self.outbox.add(message)
                     if message.call is None:
-                        session.append(message)
+                        session.append(message, host)
                         prompt, tokens = self._prompt()
                     else:
                         step = self._send(prompt, tokens, message, call, rework=act.what)
@@ -124,7 +149,7 @@ class Caller:
                     prompt, tokens = self._prompt()
             unmet = self.actor.unmet(answer)
         steps.append(self._send(prompt, tokens, answer, call, unmet=unmet))
-        self.answered += 1
+        self.script.answered += 1
         return steps
 
     def _send(
@@ -149,13 +174,13 @@ class Caller:
         bill = self.meter.request(host.model, now, self.ttl, arrived, reason, output=output)
         overflow, cycle = tokens > host.window, len(state.compactions)
         state.sent, state.heard, state.rewound = prompt, len(log), False
-        state.reported = host.reported = bill.usage
+        state.reported = bill.usage
         self.last_model, host.requested = model, now
-        session.append(answer)
-        session.compact(Phase.AFTER_CALL)
+        session.append(answer, host)
+        session.compact(Phase.AFTER_CALL, host)
         if "rework" not in loop and "tool_call" not in [part.type for part in answer.parts]:
-            session.compact(Phase.AFTER_TURN)
-        born, outside = self.elsewhere.taken()
+            session.compact(Phase.AFTER_TURN, host)
+        born, outside = self.outbox.taken()
         return Step(
             answer=answer.id,
             model=model,
@@ -180,24 +205,26 @@ class Caller:
     def _caused(self, reason: str, call: Call, answer: Message) -> str:
         """Why the prompt is not the last one, when what the client does unasked is counted in."""
         state = self.session.state
-        opens = self.churn is not None and any(m.starts_turn for m in state.log[state.heard :])
+        churns = self.options.churn is not None
+        opens = churns and any(m.starts_turn for m in state.log[state.heard :])
         cause, self.meter.settings = self.client.settings(call, answer.id, opens)
         if cause != "append" and reason in ("append", "history_edit", "compaction", "rewind"):
             return cause
         return reason
 
     def _prompt(self) -> tuple[View, int]:
-        session, model = self.session, self.host.model
+        session, host = self.session, self.host
+        model = host.model
         if session.state.new_turn:
-            session.compact(Phase.BEFORE_TURN)
-        session.compact(Phase.BEFORE_CALL)
-        prompt = session.project()
+            session.compact(Phase.BEFORE_TURN, host)
+        session.compact(Phase.BEFORE_CALL, host)
+        prompt = session.project(host)
         tokens = self.meter.tokens(model, prompt)
         if tokens > model.window:
-            prompt = session.relieve(prompt)
+            prompt = session.relieve(prompt, host)
             tokens = self.meter.tokens(model, prompt)
         session.state.new_turn = False
-        turns, outside = self.elsewhere.look()
+        turns, outside = self.outbox.look(host)
         if self.actor is not None and (turns or outside is not NOWHERE):
             self.actor.learn(turns, outside)
         return prompt, tokens
@@ -247,22 +274,11 @@ class Caller:
 
     def finish(self, step: Step) -> Step:
         """The last step, with what was caused after it: nobody else will answer for that."""
-        last = msgspec.structs.replace(step, side=(*step.side, *self.side.taken()))
-        self.host.hang_up()
-        return last
+        return msgspec.structs.replace(step, side=(*step.side, *self.side.taken()))
 
     def _output(self, answer: Message, call: Call) -> int:
         """Tokens of an answer: logs of streamed answers undercount, and texts lack thinking."""
         counted = self.host.count(answer)
-        if self.model == RECORDED and answer.call is call and call.usage is not None:
+        if self.options.model == RECORDED and answer.call is call and call.usage is not None:
             return max(counted, call.usage.output)
         return counted
-
-    def later(self) -> Later:
-        """What the calls that have not been answered yet need."""
-        return Later(self.conversation, self.answered)
-
-    def rng(self, purpose: str) -> random.Random:
-        """The stream of the asking strategy for a purpose."""
-        spec = self.specs.get(id(self.host.asking), "")
-        return stream(self.seed, self.conversation.id, spec, purpose)

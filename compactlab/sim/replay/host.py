@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import random
 from collections.abc import Callable, MutableMapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from compactlab.sim.core.blocks import blocks_of
@@ -45,6 +46,79 @@ class Recorded:
 
 
 @dataclass
+class State:
+    """What a session has come to, and a rewind takes back.
+
+    Parameters
+    ----------
+    view
+        The session's view.
+    log
+        All that has been said.
+    notes
+        Of each strategy its JSON state.
+    turn
+        The view that holds for the turn; None where none does.
+    sent
+        The prompt that was sent last.
+    heard
+        How much of the log had been said by then.
+    new_turn
+        Whether a person has spoken since.
+    reported
+        The usage of that call.
+    rewound
+        Whether the script has gone back since.
+    compactions, recorded
+        What strategies have compacted so far, and what the recorded agent had by now.
+    """
+
+    view: View = field(default_factory=View)
+    log: Messages = field(default_factory=Messages)
+    notes: list[dict[str, Any]] = field(default_factory=list)
+    turn: View | None = None
+    sent: View | None = None
+    heard: int = 0
+    new_turn: bool = False
+    reported: Usage | None = None
+    rewound: bool = False
+    compactions: list[Compacted] = field(default_factory=list)
+    recorded: tuple[Recorded, ...] = ()
+
+    def snapshot(self) -> State:
+        """A copy that nothing changes any more."""
+        notes, compactions = copy.deepcopy(self.notes), list(self.compactions)
+        return replace(self, notes=notes, compactions=compactions)
+
+
+def _nobody(*asked: object) -> Any:
+    raise ContractError("nobody answers that here: it is asked in a replay")
+
+
+@dataclass(frozen=True)
+class Services:
+    """Who answers a host. Each is told which host asks, and none keeps it: so no circle arises.
+
+    Parameters
+    ----------
+    summarize, run_turn
+        Make a summary; let the agent take an extra turn.
+    fetch
+        Says what a handle leads to.
+    rng
+        Opens a stream of random numbers for a purpose.
+    needs
+        Says what comes, to oracles.
+    """
+
+    summarize: Callable[[Host, View, SummaryRequest], tuple[Part, ...]] = _nobody
+    run_turn: Callable[[Host, View, TurnRequest], View] = _nobody
+    fetch: Callable[[Host, str], str] = _nobody
+    rng: Callable[[Host, str], random.Random] = _nobody
+    needs: Callable[[Host], Later] = _nobody
+
+
+@dataclass
 class Host:
     """What a strategy may know and do at the moment at which it is asked.
 
@@ -52,6 +126,10 @@ class Host:
     ----------
     model
         The model of the next call: its window, its tokenizer.
+    state
+        What the session has come to; strategies read it by the names below.
+    services
+        Who answers.
     phase
         Which moment it is.
     now
@@ -60,16 +138,6 @@ class Host:
         When the last request started; None before the first.
     ttl
         The lifetime of cache entries that the client asks for; "" for the provider's own.
-    log
-        All that has been said so far. The future is out of reach.
-    session
-        The session's view, from which turn and request parts project the prompt.
-    reported
-        Usage of the last call as the provider reported it; None before the first.
-    compactions
-        What this replay's strategies have compacted so far.
-    recorded
-        What the recorded agent had compacted by now.
     notes
         The asking strategy's own JSON state. A rewind takes it back.
     files
@@ -83,33 +151,42 @@ class Host:
     """
 
     model: Model
+    state: State = field(default_factory=State)
+    services: Services = field(default_factory=Services)
     phase: Phase = Phase.BEFORE_CALL
     now: float = 0.0
     requested: float | None = None
     ttl: str = ""
-    log: Messages = field(default_factory=Messages)
-    session: View = field(default_factory=View)
-    reported: Usage | None = None
-    compactions: Sequence[Compacted] = ()
-    recorded: Sequence[Recorded] = ()
     notes: dict[str, Any] = field(default_factory=dict)
     files: MutableMapping[str, str] = field(default_factory=dict)
     memory: list[Remembered] = field(default_factory=list)
     reminders: list[str] = field(default_factory=list)
     asking: object = None
-    _summarize: Callable[[View, SummaryRequest], tuple[Part, ...]] | None = None
-    _run_turn: Callable[[View, TurnRequest], View] | None = None
-    _rng: Callable[[str], random.Random] | None = None
-    _later: Callable[[], Later] | None = None
-    _fetch: Callable[[str], str] | None = None
 
-    def hang_up(self) -> None:
-        """Let go of who answers, when a replay is over.
+    @property
+    def log(self) -> Messages:
+        """All that has been said so far. The future is out of reach."""
+        return self.state.log
 
-        They know the host, too: together with all that they hold they would stay in memory until
-        somebody looks for circles.
-        """
-        self._summarize = self._run_turn = self._rng = self._later = self._fetch = None
+    @property
+    def session(self) -> View:
+        """The session's view, from which turn and request parts project the prompt."""
+        return self.state.view
+
+    @property
+    def reported(self) -> Usage | None:
+        """Usage of the last call as the provider reported it; None before the first."""
+        return self.state.reported
+
+    @property
+    def compactions(self) -> Sequence[Compacted]:
+        """What this replay's strategies have compacted so far."""
+        return self.state.compactions
+
+    @property
+    def recorded(self) -> Sequence[Recorded]:
+        """What the recorded agent had compacted by now."""
+        return self.state.recorded
 
     @property
     def idle(self) -> float:
@@ -127,8 +204,7 @@ class Host:
         """
         if not getattr(self.asking, "sees_future", False):
             raise ContractError("host.needs is the future: only who sets sees_future may ask")
-        assert self._later is not None
-        return self._later()
+        return self.services.needs(self)
 
     @property
     def window(self) -> int:
@@ -159,8 +235,7 @@ class Host:
 
     def rng(self, purpose: str) -> random.Random:
         """A stream of random numbers of its own for each purpose, the same at every ask."""
-        assert self._rng is not None
-        return self._rng(purpose)
+        return self.services.rng(self, purpose)
 
     def summarize(self, view: View, request: SummaryRequest) -> tuple[Part, ...]:
         """Have something summarised; the request is billed.
@@ -177,8 +252,7 @@ class Host:
         tuple of Part
             The summary; empty if the summariser had nothing to say.
         """
-        assert self._summarize is not None
-        return self._summarize(view, request)
+        return self.services.summarize(self, view, request)
 
     def run_turn(self, view: View, request: TurnRequest) -> View:
         """Let the agent take an extra turn; its calls are billed, and what is said stays.
@@ -198,8 +272,7 @@ class Host:
         View
             The view with the messages of the turn.
         """
-        assert self._run_turn is not None
-        return self._run_turn(view, request)
+        return self.services.run_turn(self, view, request)
 
     def fetch(self, handle: str) -> str:
         """What was put away, by the handle of the part that stands in its place.
@@ -214,5 +287,4 @@ class Host:
         InputError
             If no strategy knows it, or what it leads to is not what was put away.
         """
-        assert self._fetch is not None
-        return self._fetch(handle)
+        return self.services.fetch(self, handle)

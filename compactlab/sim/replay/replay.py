@@ -2,34 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator
 
-from compactlab.sim.cache import Cache
 from compactlab.sim.core.conversation import Compaction, Conversation, Rewind
-from compactlab.sim.models.model import Catalogue, built_in
-from compactlab.sim.replay.caller import RECORDED, Caller
-from compactlab.sim.replay.client import Churn
-from compactlab.sim.replay.recording import Unseen
-from compactlab.sim.replay.recovery import Closed
+from compactlab.sim.replay.caller import Caller
+from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.strategy import Strategy
-from compactlab.sim.replay.summarize import Summarizer
 from compactlab.sim.replay.trace import Header, Step, Trace
+
+_PLAIN = Options()
 
 
 def replay(
-    conversation: Conversation,
-    strategy: Strategy,
-    model: str = RECORDED,
-    *,
-    summarizer: Summarizer | None = None,
-    window: int | None = None,
-    seed: int = 0,
-    overhead: Unseen | None = None,
-    files: MutableMapping[str, str] | None = None,
-    catalogue: Catalogue | None = None,
-    churn: Churn | None = None,
-    caches: MutableMapping[str, Cache] | None = None,
-    loop: Closed | None = None,
+    conversation: Conversation, strategy: Strategy, options: Options = _PLAIN
 ) -> Iterator[Step]:
     """Take a conversation through a strategy, call by call.
 
@@ -39,29 +24,8 @@ def replay(
         The script.
     strategy
         The strategy.
-    model
-        A model's name, or ``recorded`` for the one that each recorded call went to.
-    summarizer
-        Makes the summaries that strategies ask for.
-    window
-        Narrows the model's context window to so many tokens.
-    seed
-        Root of all random draws.
-    overhead
-        Tokens that the recording's prompts held beside its messages; by default they are
-        estimated from the recorded usage.
-    files
-        Where strategies keep what real agents keep in files; in memory by default.
-    catalogue
-        The models that may be named; those that are built in by default.
-    churn
-        How often the client changes its prompt unasked, as an audit measured it.
-    caches
-        By model, where prompts are stored. Sessions that are given the same one share it, as those
-        do that have the same tools and system prompt; call them in the order of time.
-    loop
-        The closed loop, in which forgetting has consequences; by default the agent does what the
-        script says.
+    options
+        How it is replayed.
 
     Yields
     ------
@@ -73,29 +37,15 @@ def replay(
     ModelError
         If something needed is not known of a model.
     """
-    known = catalogue or built_in()
-    caller = Caller(
-        conversation,
-        strategy,
-        model,
-        summarizer,
-        window,
-        seed,
-        overhead,
-        files,
-        catalogue=known,
-        churn=churn,
-        caches=caches,
-        loop=loop,
-    )
+    caller = Caller(conversation, strategy, options)
     step = None
     for event in conversation.events:
         if isinstance(event, Rewind):
-            caller.session.rewind(event.to)
+            caller.session.rewind(event.to, caller.host)
         elif isinstance(event, Compaction):
             caller.session.note(event)
         elif event.call is None:
-            caller.session.append(event)
+            caller.session.append(event, caller.host)
         else:
             for made in caller.calls(event):
                 if step is not None:
@@ -105,44 +55,21 @@ def replay(
         yield caller.finish(step)
 
 
-def record(
-    conversation: Conversation,
-    strategy: Strategy,
-    model: str = RECORDED,
-    *,
-    summarizer: Summarizer | None = None,
-    window: int | None = None,
-    seed: int = 0,
-    overhead: Unseen | None = None,
-    files: MutableMapping[str, str] | None = None,
-    catalogue: Catalogue | None = None,
-    churn: Churn | None = None,
-    caches: MutableMapping[str, Cache] | None = None,
-    loop: Closed | None = None,
-) -> Trace:
+def record(conversation: Conversation, strategy: Strategy, options: Options = _PLAIN) -> Trace:
     """Replay to the end and keep everything; the parameters are those of :func:`replay`."""
-    steps = replay(
-        conversation,
-        strategy,
-        model,
-        summarizer=summarizer,
-        window=window,
-        seed=seed,
-        overhead=overhead,
-        files=files,
-        catalogue=catalogue,
-        churn=churn,
-        caches=caches,
-        loop=loop,
-    )
-    header = Header(
+    steps = list(replay(conversation, strategy, options))
+    return Trace(header_of(conversation, strategy, options), steps, options.catalogue)
+
+
+def header_of(conversation: Conversation, strategy: Strategy, options: Options) -> Header:
+    """What a trace is of."""
+    return Header(
         conversation.id,
         conversation.digest,
         strategy.spec,
-        summarizer.spec if summarizer else "",
-        model,
-        window or 0,
-        seed,
+        options.summarizer.spec if options.summarizer else "",
+        options.model,
+        options.window or 0,
+        options.seed,
         strategy.flushes,
     )
-    return Trace(header, list(steps), catalogue or built_in())

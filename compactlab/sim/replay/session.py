@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import Any
 
 from compactlab.sim.core.blocks import blocks_of
 from compactlab.sim.core.conversation import Compaction
 from compactlab.sim.core.errors import ContractError
-from compactlab.sim.core.message import Message, Part, Usage
+from compactlab.sim.core.message import Message, Part
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import Phase, View
-from compactlab.sim.replay.host import Compacted, Host, Recorded
+from compactlab.sim.replay.host import Compacted, Host, Recorded, State
 from compactlab.sim.replay.strategy import Lifetime, Strategy
 
 _SHORTENED = ("truncated", "stub")
@@ -63,29 +62,10 @@ def _origin(part: Part) -> tuple[str, ...]:
 
 
 @dataclass
-class _State:
-    """What a rewind takes back."""
-
-    view: View
-    log: Messages
-    notes: list[dict[str, Any]]
-    turn: View | None = None
-    sent: View | None = None
-    heard: int = 0
-    new_turn: bool = False
-    reported: Usage | None = None
-    rewound: bool = False
-    compactions: list[Compacted] = field(default_factory=list)
-    recorded: tuple[Recorded, ...] = ()
-
-    def snapshot(self) -> _State:
-        notes, compactions = copy.deepcopy(self.notes), list(self.compactions)
-        return replace(self, notes=notes, compactions=compactions)
-
-
-@dataclass
 class Session:
     """A log, and the view that the strategies keep of it.
+
+    Whatever asks strategies is told the host that they are handed.
 
     Parameters
     ----------
@@ -93,20 +73,17 @@ class Session:
         The strategies, in the order in which they are asked.
     view
         The view before anything was said: the system blocks.
-    host
-        The door that the strategies are handed.
     targets
         Ids of the messages to which the script will rewind.
     """
 
     parts: tuple[Strategy, ...]
     view: View
-    host: Host
     targets: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         notes: list[dict[str, Any]] = [{} for _ in self.parts]
-        self.state = _State(self.view, Messages(), notes)
+        self.state = State(self.view, Messages(), notes)
         self._snapshots = {"": self.state.snapshot()}
         self._asked = {
             lifetime: {
@@ -125,18 +102,18 @@ class Session:
         self._idle = sorted({p.idle_after for p in self.parts if Phase.ON_IDLE in p.phases})
         self.now = 0.0
 
-    def append(self, message: Message) -> None:
+    def append(self, message: Message, host: Host) -> None:
         """Something was said."""
         state, time = self.state, message.time
         if self._idle and state.log and time:
-            self._wait(time)
+            self._wait(time, host)
         self.now = max(self.now, time)
         state.log = state.log.append(message)
         state.view = state.view.append(message)
         if state.turn is not None:
             state.turn = state.turn.append(message)
         state.new_turn = state.new_turn or message.starts_turn
-        self.host.now = self.now
+        host.now = self.now
         if message.id in self.targets:
             self._snapshots[message.id] = state.snapshot()
 
@@ -145,29 +122,29 @@ class Session:
         last = self.state.log[-1].id if self.state.log else ""
         self.state.recorded = (*self.state.recorded, Recorded(compaction, last))
 
-    def rewind(self, to: str) -> None:
+    def rewind(self, to: str, host: Host) -> None:
         """Go back to the moment after a message was said."""
         self.state = self._snapshots[to].snapshot()
         self.state.rewound = True
-        self.host.reported = self.state.reported
+        host.state = self.state
 
-    def _wait(self, until: float) -> None:
+    def _wait(self, until: float, host: Host) -> None:
         """Let time pass, and ask whoever wants to be asked in the silence."""
         for seconds in self._idle:
             if until - self.now > seconds:
-                self.host.now = self.now + seconds
-                self.compact(Phase.ON_IDLE, seconds)
+                host.now = self.now + seconds
+                self.compact(Phase.ON_IDLE, host, seconds)
 
-    def compact(self, phase: Phase, idle_after: float | None = None) -> None:
+    def compact(self, phase: Phase, host: Host, idle_after: float | None = None) -> None:
         """Ask those strategies that change the session's view."""
         if not self._lasting[phase]:
             return
         before = self.state.view
-        after = self._ask(phase, Lifetime.SESSION, before, idle_after)
+        after = self._ask(host, phase, Lifetime.SESSION, before, idle_after)
         if after is before:
             return
         if loses(before.messages, after.messages):
-            count = blocks_of(self.host.model.tokenizer).of_view
+            count = blocks_of(host.model.tokenizer).of_view
             tokens = count(before), count(after)
             last = self.state.log[-1].id if self.state.log else ""
             self.state.compactions.append(Compacted(*tokens, last))
@@ -183,45 +160,48 @@ class Session:
             return turn.append(*after.messages[kept:])
         return None
 
-    def project(self) -> View:
+    def project(self, host: Host) -> View:
         """What is to be sent now: the session's view as turn and request parts change it."""
         view = self.state.view
         if self._turns:
             if self.state.new_turn:
-                view = self._ask(Phase.BEFORE_TURN, Lifetime.TURN, view)
+                view = self._ask(host, Phase.BEFORE_TURN, Lifetime.TURN, view)
             elif self.state.turn is not None:
                 view = self.state.turn
-            view = self.state.turn = self._ask(Phase.BEFORE_CALL, Lifetime.TURN, view)
+            view = self.state.turn = self._ask(host, Phase.BEFORE_CALL, Lifetime.TURN, view)
         if not self._requests:
             return view
         if self.state.new_turn:
-            view = self._ask(Phase.BEFORE_TURN, Lifetime.REQUEST, view)
-        return self._ask(Phase.BEFORE_CALL, Lifetime.REQUEST, view)
+            view = self._ask(host, Phase.BEFORE_TURN, Lifetime.REQUEST, view)
+        return self._ask(host, Phase.BEFORE_CALL, Lifetime.REQUEST, view)
 
-    def relieve(self, prompt: View) -> View:
+    def relieve(self, prompt: View, host: Host) -> View:
         """The prompt is too large: ask once whoever can do something about that."""
         before = self.state.view
-        self.compact(Phase.ON_OVERFLOW)
+        self.compact(Phase.ON_OVERFLOW, host)
         if self.state.view is not before:
-            prompt = self.project()
+            prompt = self.project(host)
         if self._asked[Lifetime.TURN][Phase.ON_OVERFLOW]:
             turn = self.state.turn or self.state.view
-            self.state.turn = self._ask(Phase.ON_OVERFLOW, Lifetime.TURN, turn)
+            self.state.turn = self._ask(host, Phase.ON_OVERFLOW, Lifetime.TURN, turn)
             if self.state.turn is not turn:
-                prompt = self._ask(Phase.BEFORE_CALL, Lifetime.REQUEST, self.state.turn)
-        return self._ask(Phase.ON_OVERFLOW, Lifetime.REQUEST, prompt)
+                prompt = self._ask(host, Phase.BEFORE_CALL, Lifetime.REQUEST, self.state.turn)
+        return self._ask(host, Phase.ON_OVERFLOW, Lifetime.REQUEST, prompt)
 
     def _ask(
-        self, phase: Phase, lifetime: Lifetime, view: View, idle_after: float | None = None
+        self,
+        host: Host,
+        phase: Phase,
+        lifetime: Lifetime,
+        view: View,
+        idle_after: float | None = None,
     ) -> View:
-        host, state = self.host, self.state
-        host.session = state.view
+        notes = self.state.notes
+        host.phase = phase
         for index, part in self._asked[lifetime][phase]:
             if idle_after is not None and part.idle_after != idle_after:
                 continue
-            host.phase, host.log = phase, state.log
-            host.notes, host.compactions = state.notes[index], state.compactions
-            host.recorded, host.asking = state.recorded, part
+            host.asking, host.notes = part, notes[index]
             view = part.compact(view, host)
             if not isinstance(view, View):
                 raise ContractError(f"{part.spec} returned {type(view).__name__}, not a View")

@@ -13,6 +13,7 @@ from compactlab.sim.core.memory import Remembered
 from compactlab.sim.core.message import Message, Part, Role, Usage, verbatim
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import View
+from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.meter import Meter
 from compactlab.sim.replay.session import Session
 from compactlab.sim.replay.strategy import Strategy
@@ -69,7 +70,7 @@ def _arguments(items: tuple[Remembered, ...]) -> str:
 
 @dataclass
 class SideCalls:
-    """The side calls of a replay; its host asks here.
+    """The side calls of a replay: the host's summaries and extra turns.
 
     Parameters
     ----------
@@ -91,10 +92,6 @@ class SideCalls:
     born: int = 0
     turns: list[Message] = field(default_factory=list)
 
-    def __post_init__(self) -> None:
-        self.host = self.session.host
-        self.host._summarize, self.host._run_turn = self.summarize, self.run_turn
-
     def taken(self) -> tuple[SideCall, ...]:
         """Those made since they were last taken."""
         if not self.made:
@@ -102,33 +99,33 @@ class SideCalls:
         made, self.made = tuple(self.made), []
         return made
 
-    def summarize(self, view: View, request: SummaryRequest) -> tuple[Part, ...]:
+    def summarize(self, host: Host, view: View, request: SummaryRequest) -> tuple[Part, ...]:
         """Make a summary and bill the request for it."""
         if self.summarizer is None:
             raise ModelError(f"{self.spec} asks for summaries; name a summariser")
-        if self.host.reminders:
-            instructions = "\n\n".join([request.instructions, *self.host.reminders])
+        if host.reminders:
+            instructions = "\n\n".join([request.instructions, *host.reminders])
             request = replace(request, instructions=instructions)
         told = f"{request.transcript}\n\n{request.instructions}".strip()
         if request.rides == "live":
             prompt = View(view.system, Messages([*view.messages, _said("request", "user", told)]))
         else:
             prompt = View((), Messages([_said("request", "user", told)]))
-        count = self.host.model.tokenizer.text
+        count = host.model.tokenizer.text
         parts = self.summarizer.summarize(request, count)
         wrong = faults(request, parts, count)
-        output = sum(map(self.host.count, parts))
-        self._bill_side("summary", prompt, "compaction_call", output, faults=wrong)
+        output = sum(map(host.count, parts))
+        self._bill_side(host, "summary", prompt, "compaction_call", output, faults=wrong)
         return parts
 
-    def run_turn(self, view: View, request: TurnRequest) -> View:
+    def run_turn(self, host: Host, view: View, request: TurnRequest) -> View:
         """Let the agent take an extra turn, and bill its calls.
 
         It comes before what a person has just said: nobody has answered that yet.
         """
         if self.summarizer is None:
             raise ModelError(f"{self.spec} has the agent write; name a summariser")
-        host, state = self.host, self.session.state
+        state = self.session.state
         unanswered = _unanswered(state.log[state.heard :])
         waiting = {message.id for message in unanswered}
         place = len(view.messages)
@@ -140,24 +137,24 @@ class SideCalls:
         time = unanswered[0].time if unanswered else host.now
         turn = messages_of(f"born-{self.born}", request, notes, time)
         self.turns += turn
-        self._bill_turn(live, request, turn)
+        self._bill_turn(host, live, request, turn)
         host.memory += (msgspec.structs.replace(item, time=host.now) for item in notes.items)
         log = state.log
-        state.log = host.log = log.branch(len(log) - len(unanswered), [*turn, *unanswered])
+        state.log = log.branch(len(log) - len(unanswered), [*turn, *unanswered])
         return view.with_messages(view.messages.branch(place, [*turn, *view.messages[place:]]))
 
-    def _bill_turn(self, live: View, request: TurnRequest, turn: list[Message]) -> None:
+    def _bill_turn(self, host: Host, live: View, request: TurnRequest, turn: list[Message]) -> None:
         """Bill a call for each of the agent's own messages in an extra turn."""
-        own = [turn[0].id] if request.system and self._stored(live) else []
+        own = [turn[0].id] if request.system and self._stored(host, live) else []
         if request.system:
             # The system prompt is one text, so that what is added to it changes all of it.
             words = Part("text", request.system, "synthetic", ())
             live = live.with_system(words, *live.system)
-        host = self.host
         for message in turn:
             if message.role == "assistant":
                 heard = "".join(part.text for part in message.parts if part.type == "text")
                 usage = self._bill_side(
+                    host,
                     request.purpose,
                     live,
                     "extra_turn",
@@ -166,12 +163,12 @@ class SideCalls:
                     heard=host.count(request.heard(heard)),
                 )
                 own = []
-                self.session.state.reported = host.reported = usage
+                self.session.state.reported = usage
             live = live.append(message)
 
-    def _stored(self, live: View) -> bool:
+    def _stored(self, host: Host, live: View) -> bool:
         """Whether a view begins with the last prompt, and that is still in the cache."""
-        sent, host = self.session.state.sent, self.host
+        sent = self.session.state.sent
         if sent is None or host.idle >= host.cache_lifetime:
             return False
         whole = sent.messages.shared(live.messages) == len(sent.messages)
@@ -179,6 +176,7 @@ class SideCalls:
 
     def _bill_side(
         self,
+        host: Host,
         purpose: str,
         prompt: View,
         cause: str,
@@ -188,8 +186,8 @@ class SideCalls:
         heard: int = 0,
         faults: tuple[str, ...] = (),
     ) -> Usage:
-        model, now = self.host.model, self.host.now
-        bill = self.meter.side(model, prompt, now, self.host.ttl, cause, own=own)
+        model, now = host.model, host.now
+        bill = self.meter.side(model, prompt, now, host.ttl, cause, own=own)
         usage = msgspec.structs.replace(bill.usage, output=output)
         cycle = len(self.session.state.compactions)
         self.made.append(
@@ -212,7 +210,7 @@ def _unanswered(new: Messages) -> Messages:
 
 
 @dataclass
-class Elsewhere:
+class Outbox:
     """Messages that were born, notes in memory, and what strategies have put away.
 
     Parameters
@@ -235,13 +233,12 @@ class Elsewhere:
     _seen: Messages = field(default_factory=Messages)
 
     def __post_init__(self) -> None:
-        self.session.host._fetch = self.fetch
         self._fetching = tuple(p for p in self.parts if type(p).fetch is not Strategy.fetch)
 
-    def look(self) -> tuple[tuple[Message, ...], Outside]:
+    def look(self, host: Host) -> tuple[tuple[Message, ...], Outside]:
         """What is new since it was last looked."""
-        host, side = self.session.host, self.side
-        stored = tuple(self._stored()) if self._fetching else ()
+        side = self.side
+        stored = tuple(self._stored(host)) if self._fetching else ()
         if not side.turns and len(host.memory) == self._notes and not stored:
             return (), NOWHERE
         turns, side.turns = tuple(side.turns), []
@@ -252,8 +249,8 @@ class Elsewhere:
         self._outside = Outside((*before.notes, *new.notes), (*before.stored, *new.stored))
         return turns, new
 
-    def bear(self, message: Message) -> None:
-        """A message was born in the replay."""
+    def add(self, message: Message) -> None:
+        """A message was created in the replay."""
         self._born.append(message)
 
     def taken(self) -> tuple[tuple[Message, ...], Outside]:
@@ -264,18 +261,18 @@ class Elsewhere:
         self._outside = NOWHERE
         return born, outside
 
-    def fetch(self, handle: str) -> str:
+    def fetch(self, host: Host, handle: str) -> str:
         """What a handle leads to, from the strategy that knows it."""
-        found = self._found(handle)
+        found = self._found(host, handle)
         if found is None:
             raise InputError(f"nobody has put anything away under {handle!r}")
         return found
 
-    def _found(self, handle: str) -> str | None:
+    def _found(self, host: Host, handle: str) -> str | None:
         refused: InputError | None = None
         for part in self._fetching:
             try:
-                found = part.fetch(handle, self.session.host)
+                found = part.fetch(handle, host)
             except InputError as error:
                 refused = error
                 continue
@@ -285,7 +282,7 @@ class Elsewhere:
             raise refused
         return None
 
-    def _stored(self) -> Iterator[tuple[str, str]]:
+    def _stored(self, host: Host) -> Iterator[tuple[str, str]]:
         """What can be fetched by the handles that have come into the session's view.
 
         A path that is only named, as of a file that was read, leads nowhere here: no replay opens
@@ -298,6 +295,6 @@ class Elsewhere:
             for part in message.parts:
                 if part.handle and part.handle not in self._handles:
                     self._handles.add(part.handle)
-                    found = self._found(part.handle)
+                    found = self._found(host, part.handle)
                     if found is not None:
                         yield part.handle, found

@@ -7,7 +7,7 @@ from typing import Any
 from compactlab.sim.core.message import Message, Part, Source
 from compactlab.sim.core.view import View
 from compactlab.sim.models.model import find_model
-from compactlab.sim.replay.host import Host
+from compactlab.sim.replay.host import Host, Services, State
 from compactlab.sim.replay.summarize import SummaryRequest
 from compactlab.strategies.langchain_summarization import (
     RollingSummary,
@@ -31,10 +31,10 @@ def before_model(case: Case) -> Any:
     history = chats(originals)
     summary = case.input.get("summary", "")
 
-    def fake(view: View, request: SummaryRequest) -> tuple[Part, ...]:
+    def fake(host: Host, view: View, request: SummaryRequest) -> tuple[Part, ...]:
         return (Part("text", summary, "summary", (Source("0"),)),)
 
-    host = Host(find_model(MODEL), log=history, _summarize=fake)
+    host = Host(find_model(MODEL), State(log=history), Services(summarize=fake))
     after = RollingSummary(**_arguments(case.input["params"])).compact(View((), history), host)
     if after.messages is history:
         return {"fired": False}
@@ -73,10 +73,10 @@ def run() -> object:
     messages = session().messages
     history = View((), type(chats(()))(messages))
 
-    def fake(view: View, request: SummaryRequest) -> tuple[Part, ...]:
+    def fake(host: Host, view: View, request: SummaryRequest) -> tuple[Part, ...]:
         return (Part("text", "told", "summary", (Source(messages[0].id),)),)
 
-    host = Host(find_model(MODEL), log=history.messages, _summarize=fake)
+    host = Host(find_model(MODEL), State(log=history.messages), Services(summarize=fake))
     return [
         RollingSummary(("messages", 20), ("messages", keep)).compact(history, host)
         for keep in range(1, 9)

@@ -6,6 +6,7 @@ from typing import Any
 
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.message import Message
+from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.replay import record
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.strategies.openclaw.pairs import repair
@@ -54,7 +55,7 @@ def interrupted() -> object:
     lost = set(map(id, results[::3]))
     kept = tuple(event for event in told.events if id(event) not in lost)
     broken = Conversation(told.id, told.format, kept, told.system, seed=told.seed)
-    return record(broken, find_strategy("pair_repair"), "claude-sonnet-4-5")
+    return record(broken, find_strategy("pair_repair"), Options("claude-sonnet-4-5"))
 
 
 ANSWERS = [

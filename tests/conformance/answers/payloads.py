@@ -8,6 +8,7 @@ from typing import Any
 from compactlab.scenarios.coding_agent import CodingAgent
 from compactlab.sim.models.model import find_model
 from compactlab.sim.replay.host import Host
+from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.replay import record
 from compactlab.strategies.openclaw.outputs import (
     OffloadOutputs,
@@ -75,7 +76,7 @@ def put_away_and_fetch() -> None:
     strategy = OffloadOutputs(max_text_chars=2_000, preview_chars=500)
     files: dict[str, str] = {}
     session = CodingAgent(turns=4, tokens=20_000).conversation(seed=0)
-    trace = record(session, strategy, "claude-sonnet-4-5", files=files)
+    trace = record(session, strategy, Options("claude-sonnet-4-5", files=files))
     (*_, prompt) = trace.prompts()
     handles = [part.handle for message in prompt for part in message.parts if part.handle]
     strategy.fetch(handles[0], Host(find_model("claude-sonnet-4-5"), files=files))

@@ -8,7 +8,7 @@ from typing import Any
 from compactlab.sim.core.message import Message, Part
 from compactlab.sim.core.view import View
 from compactlab.sim.models.model import find_model
-from compactlab.sim.replay.host import Host
+from compactlab.sim.replay.host import Host, Services
 from compactlab.sim.replay.summarize import SummaryRequest
 from compactlab.strategies.pi.preparation import (
     Files,
@@ -97,7 +97,7 @@ class Stub:
     def __init__(self) -> None:
         self.calls: list[dict[str, Any]] = []
 
-    def summarize(self, view: View, request: SummaryRequest) -> tuple[Part, ...]:
+    def summarize(self, host: Host, view: View, request: SummaryRequest) -> tuple[Part, ...]:
         instructions, _, focus = request.instructions.partition(FOCUS)
         number, kind = len(self.calls) + 1, KINDS[instructions]
         conversation, _, rest = request.transcript.partition("\n</conversation>")
@@ -120,7 +120,7 @@ def compaction(case: Case) -> Any:
     if found is None:
         return None
     stub = Stub()
-    host = Host(find_model("claude-sonnet-4-5"), _summarize=stub.summarize)
+    host = Host(find_model("claude-sonnet-4-5"), services=Services(summarize=stub.summarize))
     scribe = Scribe(View(), host, case.input["reserveTokens"], case.version)
     focus = case.input.get("customInstructions") or ""
     summary = pi_summary(scribe, found, focus) + file_section(found.files)

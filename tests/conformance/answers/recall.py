@@ -9,6 +9,7 @@ from compactlab.sim.core.memory import Remembered
 from compactlab.sim.core.message import Source
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host
+from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.replay import record
 from compactlab.sim.replay.strategy import Pipeline, Strategy
 from compactlab.strategies.openclaw.recall import MemoryRecall, clamp
@@ -43,7 +44,7 @@ class TakesNotes(Strategy):
 def recalls() -> object:
     """Replay a session in which there is something to recall."""
     strategy = Pipeline((TakesNotes(), MemoryRecall()))
-    return record(session(), strategy, "claude-sonnet-4-5")
+    return record(session(), strategy, Options("claude-sonnet-4-5"))
 
 
 ANSWERS = [Answer("clampResultsByInjectedChars", clamp_results, (clamp,), recalls)]

@@ -9,6 +9,7 @@ from typing import Any
 
 from compactlab.scenarios.readers import pi as reader
 from compactlab.sim.core.message import Message
+from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.recording import Unseen, compacted
 from compactlab.sim.replay.replay import record
 from compactlab.strategies.controls import AsRecorded
@@ -50,7 +51,7 @@ def _last_prompt(entries: list[Any], leaf: Any) -> tuple[list[Message], dict[str
         for compaction in conversation.compactions
         for message in compaction.inserted
     }
-    trace = record(conversation, AsRecorded(), "claude-sonnet-4-5", overhead=Unseen())
+    trace = record(conversation, AsRecorded(), Options("claude-sonnet-4-5", overhead=Unseen()))
     *_, prompt = trace.prompts()
     return list(prompt)[:-1], before
 

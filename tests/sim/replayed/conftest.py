@@ -15,6 +15,7 @@ from compactlab.sim.core.message import Call, Message, Part, Role, Source, Usage
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host
+from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.replay import record
 from compactlab.sim.replay.strategy import Lifetime, Strategy
 from compactlab.sim.replay.summarize import Summarizer, SummaryRequest
@@ -146,7 +147,7 @@ class Echo(Summarizer):
 
 def replayed(conversation: Conversation, strategy: Strategy, **more: Any) -> Trace:
     """The trace of a replay, under :data:`MODEL` unless another is named."""
-    return record(conversation, strategy, **{"model": MODEL, **more})
+    return record(conversation, strategy, Options(**{"model": MODEL, **more}))
 
 
 def ids_of(messages: Any) -> str:

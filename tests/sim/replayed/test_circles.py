@@ -8,6 +8,7 @@ import pytest
 
 from compactlab.scenarios.coding_agent import CodingAgent
 from compactlab.sim.metrics import measure
+from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.recovery import Closed
 from compactlab.sim.replay.replay import record
 from compactlab.strategies.catalogue import find_strategy
@@ -19,7 +20,9 @@ SESSION = CodingAgent(turns=3, tokens=12_000).conversation(0)
 def replayed(spec: str) -> None:
     writer = find_summarizer("lexrank")
     strategy, model = find_strategy(spec), "claude-sonnet-4-5"
-    trace = record(SESSION, strategy, model, summarizer=writer, window=9_000, loop=Closed())
+    trace = record(
+        SESSION, strategy, Options(model, summarizer=writer, window=9_000, loop=Closed())
+    )
     measure(trace, SESSION)
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from compactlab.sim.core.message import Message, Part, Source, verbatim
 from compactlab.sim.metrics import METRICS, Reading
+from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.replay import record
 from compactlab.sim.replay.trace import SideCall
 from compactlab.strategies.catalogue import find_strategy
@@ -163,9 +164,7 @@ def test_a_quotation_makes_nothing_up() -> None:
         trace = record(
             script,
             find_strategy(spec),
-            "claude-sonnet-4-5",
-            summarizer=find_summarizer("lexrank"),
-            window=18_000,
+            Options("claude-sonnet-4-5", summarizer=find_summarizer("lexrank"), window=18_000),
         )
         assert METRICS["novelty"].compute(Reading(trace, script)) == 0, spec
 

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from compactlab.scenarios.catalogue import find_scenario
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.experiment import shard
+from compactlab.sim.experiment.conditions import Setting
 from compactlab.sim.experiment.run import Run
 from compactlab.sim.experiment.shard import run_one
 from compactlab.sim.metrics import METRICS, Reading, figures
+from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.recording import Unseen
 from compactlab.sim.replay.recovery import Closed
-from compactlab.sim.replay.replay import record
+from compactlab.sim.replay.replay import record, replay
 from compactlab.sim.replay.strategy import Strategy
+from compactlab.sim.replay.trace import Step
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.strategies.summarizers.catalogue import find_summarizer
 
@@ -29,12 +34,15 @@ def script() -> Conversation:
 def replayed(script: Conversation, strategy: Strategy, loop: Closed | None) -> Reading:
     summarizer, hidden = find_summarizer("lexrank"), Unseen()
     given = {"summarizer": summarizer, "window": WINDOW, "overhead": hidden, "loop": loop}
-    return Reading(record(script, strategy, MODEL, **given), script)  # type: ignore[arg-type]
+    return Reading(record(script, strategy, Options(MODEL, **given)), script)  # type: ignore[arg-type]
 
 
 def measured(script: Conversation, strategy: Strategy) -> Run:
     blank = Run(script.id, script.format, strategy.spec, MODEL, WINDOW, 0)
-    run = run_one(blank, script, strategy, find_summarizer("lexrank"), Unseen(), loop=LOOP)
+    setting = Setting(
+        MODEL, find_summarizer("lexrank"), WINDOW, overhead=Unseen(), loop=LOOP, tables=("calls",)
+    )
+    run = run_one(blank, script, strategy, setting)
     assert run.status == "ok", run.error
     return run
 
@@ -52,11 +60,11 @@ def test_who_misses_nothing_is_replayed_once(
 ) -> None:
     loops: list[Closed | None] = []
 
-    def counted(*given, loop, **more):  # type: ignore[no-untyped-def]
-        loops.append(loop)
-        return record(*given, loop=loop, **more)
+    def counted(conversation: Conversation, strategy: Strategy, options: Options) -> Iterator[Step]:
+        loops.append(options.loop)
+        return replay(conversation, strategy, options)
 
-    monkeypatch.setattr(shard, "record", counted)
+    monkeypatch.setattr(shard, "replay", counted)
     measured(script, find_strategy("keep_all"))
     assert loops == [None]
     loops.clear()

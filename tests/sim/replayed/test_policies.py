@@ -10,6 +10,7 @@ import pytest
 from compactlab.scenarios.coding_agent import CodingAgent
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.replay.client import Churn, Rate
+from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.replay import record
 from compactlab.sim.replay.trace import SideCall, Step
 from compactlab.strategies.catalogue import find_strategy
@@ -86,7 +87,7 @@ def test_a_client_that_churns_makes_every_strategy_pay_at_the_same_calls() -> No
 def test_the_churn_of_one_client_is_not_the_churn_of_another() -> None:
     log = dataclasses.replace(SESSION, seed=-1, format="claude-code")
     with pytest.raises(UsageError, match="measured on codex, and not on claude-code"):
-        record(log, find_strategy("keep_all"), "claude-opus-4-5", churn=Churn("codex"))
+        record(log, find_strategy("keep_all"), Options("claude-opus-4-5", churn=Churn("codex")))
 
 
 @cache
@@ -96,10 +97,7 @@ def replayed(
     return record(
         SESSION,
         find_strategy(strategy),
-        model,
-        summarizer=find_summarizer("lexrank"),
-        window=window,
-        churn=churn,
+        Options(model, summarizer=find_summarizer("lexrank"), window=window, churn=churn),
     ).steps
 
 

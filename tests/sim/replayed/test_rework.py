@@ -16,6 +16,7 @@ from compactlab.sim.core.memory import Remembered
 from compactlab.sim.core.message import Message, Part, Source
 from compactlab.sim.core.view import Phase
 from compactlab.sim.metrics import Reading, figures
+from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.recovery import Closed
 from compactlab.sim.replay.replay import record
 from compactlab.sim.replay.strategy import Pipeline
@@ -290,10 +291,9 @@ def test_what_was_cut_out_into_a_file_is_read_again_as_far_as_its_tool_reads(kit
     trace = record(
         script,
         find_strategy("fraction_split"),
-        "claude-sonnet-4-5",
-        window=40_000,
-        summarizer=find_summarizer("lexrank"),
-        loop=BEST,
+        Options(
+            "claude-sonnet-4-5", window=40_000, summarizer=find_summarizer("lexrank"), loop=BEST
+        ),
     )
     stored = dict(pair for step in trace.steps for pair in step.outside.stored)
     assert stored

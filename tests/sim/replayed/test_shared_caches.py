@@ -7,6 +7,7 @@ import msgspec
 from compactlab.sim.cache import Cache
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.message import Call, Message, Part, verbatim
+from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.replay import record
 from compactlab.sim.replay.trace import Step
 from compactlab.strategies.catalogue import find_strategy
@@ -22,7 +23,7 @@ def session(id: str, start: float, system: Part = SYSTEM) -> Conversation:
 
 
 def first_call(conversation: Conversation, caches: dict[str, Cache]) -> Step:
-    return record(conversation, find_strategy("keep_all"), MODEL, caches=caches).steps[0]
+    return record(conversation, find_strategy("keep_all"), Options(MODEL, caches=caches)).steps[0]
 
 
 def test_the_second_of_two_sessions_reads_what_the_first_has_written() -> None:

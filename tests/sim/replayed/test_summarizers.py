@@ -87,7 +87,11 @@ def test_a_summariser_of_other_code_does_not_go_with_it(both: Path, tmp_path: Pa
 def test_the_manifest_keeps_their_order_and_the_report_says_how_to_do_it_again(both: Path) -> None:
     results = Results.load(both)
     assert list(results.manifest["summarizers"]) == [LEAD, TAIL]
-    backwards = api.plan(SESSION, STRATEGIES, summarizer=[TAIL, "lossy"]).manifest()["summarizers"]
+    backwards = (
+        api.Plan(SESSION, STRATEGIES, summarizer=[TAIL, "lossy"])
+        .experiment()
+        .manifest()["summarizers"]
+    )
     assert list(backwards) == [TAIL, find_summarizer("lossy").spec]
     assert [told["label"] for told in backwards.values()] == ["tail(tokens=300)", "lossy"]
     assert [bool(told["simulated"]) for told in backwards.values()] == [False, True]
@@ -110,4 +114,4 @@ class Odd(Lead):
 )
 def test_what_makes_no_sense_is_refused(given: Any, said: str) -> None:
     with pytest.raises(UsageError, match=said):
-        api.plan(SESSION, STRATEGIES, summarizer=given)
+        api.Plan(SESSION, STRATEGIES, summarizer=given).experiment()

@@ -18,6 +18,7 @@ from compactlab.sim.experiment.table import Rows
 from compactlab.sim.experiment.tables import TABLES
 from compactlab.sim.facts import STATES
 from compactlab.sim.metrics import METRICS, Reading
+from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.recovery import Closed
 from compactlab.sim.replay.replay import record
 from compactlab.strategies.catalogue import find_strategy
@@ -64,7 +65,7 @@ def replayed(request: pytest.FixtureRequest) -> Replayed:
     given: dict[str, Any] = {"summarizer": find_summarizer("lexrank"), "window": WINDOW}
     strategy = find_strategy(request.param)
     opened, best, worst = (
-        Reading(record(script, strategy, "claude-sonnet-4-5", loop=loop, **given), script)
+        Reading(record(script, strategy, Options("claude-sonnet-4-5", loop=loop, **given)), script)
         for loop in (None, LOOP.best, LOOP)
     )
     return Replayed(opened.beside(best, worst))
@@ -257,7 +258,7 @@ def test_each_message_that_was_made_is_told_once(replayed: Replayed) -> None:
 def test_messages_say_what_they_are(spec: str, kind: str) -> None:
     script = find_scenario("revised_decisions(tokens=60000)").conversation(seed=0)
     given: dict[str, Any] = {"summarizer": find_summarizer("lexrank"), "window": WINDOW}
-    trace = record(script, find_strategy(spec), "claude-sonnet-4-5", **given)
+    trace = record(script, find_strategy(spec), Options("claude-sonnet-4-5", **given))
     rows = TABLES["messages"].rows(Reading(trace, script))
     assert kind in {each for kinds in rows["kinds"] for each in kinds}
 

@@ -36,6 +36,7 @@ from compactlab.sim.experiment.table import Rows
 from compactlab.sim.experiment.tables import HEAD, SYSTEM, TABLES, TAIL, columns_of
 from compactlab.sim.metrics import Reading
 from compactlab.sim.replay.meter import Meter
+from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.replay import record
 from compactlab.sim.replay.trace import Step
 from compactlab.strategies.catalogue import find_strategy
@@ -279,7 +280,9 @@ def lost_at(due: list[int], held: list[int], index: int, number: int) -> bool:
 def test_every_compaction_of_a_strategy_adds_up(spec: str) -> None:
     script = find_scenario("coding_agent(tokens=40000, calls=40)").conversation(seed=0)
     given: dict[str, Any] = {"summarizer": find_summarizer("lexrank"), "window": 40_000}
-    reading = Reading(record(script, find_strategy(spec), "claude-sonnet-4-5", **given), script)
+    reading = Reading(
+        record(script, find_strategy(spec), Options("claude-sonnet-4-5", **given)), script
+    )
     found = losses(reading)
     calls = [each.call for each in reading.paybacks]
     assert calls

@@ -199,10 +199,10 @@ PARENT = os.getpid()
 class Frail(Shard):
     """A shard over which workers die as long as it is whole."""
 
-    def counting(self) -> Any:
+    def do(self, then: Any) -> Any:
         if os.getpid() != PARENT and len(self.cells) > 1:
             os._exit(1)
-        return super().counting()
+        return super().do(then)
 
 
 def stored(store: Store) -> dict[str, bytes]:

@@ -30,9 +30,9 @@ def test_what_came_after_the_last_answer_is_added_to_the_report(moment):
 def test_after_a_compaction_a_report_is_stale_until_the_next_answer(moment):
     now = moment("uaua u", size=40, reported=USED)
     for last, stale in (("u3", False), ("a4", True), ("u5", True), ("gone", False)):
-        now.host.compactions = [Compacted(2, 1, last)]
+        now.host.state.compactions = [Compacted(2, 1, last)]
         assert is_stale(now.host) is stale, last
-    now.host.compactions = [Compacted(2, 1, "u5")]
+    now.host.state.compactions = [Compacted(2, 1, "u5")]
     assert reported_tokens(now.host) is None
     assert known_tokens(now.view, now.host) == 50
 
