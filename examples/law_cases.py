@@ -45,7 +45,8 @@ class Case:
     def again(self, strategy: str, loop: Closed | None = None) -> Reading:
         """What becomes of it, replayed anew."""
         seed = self.conversation.seed
-        trace = record(self.conversation, find_strategy(strategy), Options(DEFAULT_MODEL, window=WINDOW, seed=seed, loop=loop))  # fmt: skip
+        options = Options(DEFAULT_MODEL, window=WINDOW, seed=seed, loop=loop)
+        trace = record(self.conversation, find_strategy(strategy), options)
         return Reading(trace, self.conversation)
 
 

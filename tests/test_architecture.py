@@ -227,10 +227,27 @@ def test_asking_for_help_loads_nothing_heavy() -> None:
     assert (done.stdout, done.stderr) == ("[]\n", "")
 
 
-@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="an unpacked sdist has no links")
+def is_linked(name: str) -> bool:
+    """False in an unpacked sdist, and where git was told to write no links."""
+    return (ROOT / name).is_symlink()
+
+
 @pytest.mark.parametrize("name", LINKS)
-def test_the_folders_stand_at_the_top_as_links(name: str) -> None:
+def test_the_wings_stand_at_the_top_as_links(name: str) -> None:
+    if not is_linked(name):
+        pytest.skip("this copy has no links: an unpacked sdist, or core.symlinks=false")
     assert (ROOT / name).readlink() == Path("compactlab", name)
+
+
+@pytest.mark.parametrize("name", LINKS)
+def test_a_wing_cannot_be_imported_as_another_package(name: str) -> None:
+    """Its classes would be other ones than those of the same name in the package."""
+    if not is_linked(name):
+        pytest.skip("this copy has no links: an unpacked sdist, or core.symlinks=false")
+    command = [sys.executable, "-c", f"import {name}"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert f"import compactlab.{name}" in done.stderr.splitlines()[-1]
 
 
 # A rule, a made-up package that breaks it, and the complaint about it.

@@ -23,7 +23,7 @@ from compactlab.scenarios.readers.transcript import FORMATS
 from compactlab.sim.cache.causes import CAUSES
 from compactlab.sim.experiment.manifest import FORMAT
 from compactlab.sim.experiment.run import HEAD
-from compactlab.sim.experiment.shard import Task
+from compactlab.sim.experiment.shard import Shard, Task
 from compactlab.sim.experiment.tables import TABLES
 from compactlab.sim.metrics import METRICS, Metric
 from compactlab.strategies.catalogue import strategies
@@ -89,7 +89,7 @@ def test_the_experiment_file_that_is_shown_can_be_run(root: Path, tmp_path: Path
     assert planned.setting.churn.turn.share("front") == 37 / 115
     assert (len(planned.sources), len(planned.strategies), len(planned.models)) == (4, 4, 2)
     first = Task(planned.sources[0], planned.conditions[:1])
-    assert [run.status for run in first.runs()] == ["ok"]
+    assert [run.status for run in Shard((first,)).runs()] == ["ok"]
 
 
 def test_every_key_of_an_experiment_file_is_told_with_its_option(root: Path) -> None:

@@ -1,6 +1,11 @@
-"""The strategies, one a file, and how they are found by name."""
+"""The strategies: simple ones by family, real systems in a file or folder each, and controls."""
 
 from __future__ import annotations
+
+if __name__ != "compactlab.strategies":
+    raise ImportError(
+        "strategies/ at the top of a checkout is a link: import compactlab.strategies"
+    )
 
 from compactlab.strategies.agent_framework import ToolGroups
 from compactlab.strategies.claude_code import FullSummary

@@ -174,7 +174,7 @@ class Peeks(Strategy):
         if len(view.messages) < 3 or host.notes.get("peeked"):
             return view
         host.notes["peeked"] = True
-        script = host.services.needs.__self__  # type: ignore[attr-defined]
+        script = host._services.needs.__self__  # type: ignore[attr-defined]
         last = script.conversation.messages[-1].text
         old = next((m for m in view.messages if m.role == "assistant" and len(m.parts) == 1), None)
         if old is None or old.parts[0].type != "text" or "Something else" in last:

@@ -128,8 +128,6 @@ class Host:
         The model of the next call: its window, its tokenizer.
     state
         What the session has come to; strategies read it by the names below.
-    services
-        Who answers.
     phase
         Which moment it is.
     now
@@ -152,7 +150,7 @@ class Host:
 
     model: Model
     state: State = field(default_factory=State)
-    services: Services = field(default_factory=Services)
+    _services: Services = field(default_factory=Services, repr=False)
     phase: Phase = Phase.BEFORE_CALL
     now: float = 0.0
     requested: float | None = None
@@ -204,7 +202,7 @@ class Host:
         """
         if not getattr(self.asking, "sees_future", False):
             raise ContractError("host.needs is the future: only who sets sees_future may ask")
-        return self.services.needs(self)
+        return self._services.needs(self)
 
     @property
     def window(self) -> int:
@@ -235,7 +233,7 @@ class Host:
 
     def rng(self, purpose: str) -> random.Random:
         """A stream of random numbers of its own for each purpose, the same at every ask."""
-        return self.services.rng(self, purpose)
+        return self._services.rng(self, purpose)
 
     def summarize(self, view: View, request: SummaryRequest) -> tuple[Part, ...]:
         """Have something summarised; the request is billed.
@@ -252,7 +250,7 @@ class Host:
         tuple of Part
             The summary; empty if the summariser had nothing to say.
         """
-        return self.services.summarize(self, view, request)
+        return self._services.summarize(self, view, request)
 
     def run_turn(self, view: View, request: TurnRequest) -> View:
         """Let the agent take an extra turn; its calls are billed, and what is said stays.
@@ -272,7 +270,7 @@ class Host:
         View
             The view with the messages of the turn.
         """
-        return self.services.run_turn(self, view, request)
+        return self._services.run_turn(self, view, request)
 
     def fetch(self, handle: str) -> str:
         """What was put away, by the handle of the part that stands in its place.
@@ -287,4 +285,4 @@ class Host:
         InputError
             If no strategy knows it, or what it leads to is not what was put away.
         """
-        return self.services.fetch(self, handle)
+        return self._services.fetch(self, handle)

@@ -120,7 +120,7 @@ def compaction(case: Case) -> Any:
     if found is None:
         return None
     stub = Stub()
-    host = Host(find_model("claude-sonnet-4-5"), services=Services(summarize=stub.summarize))
+    host = Host(find_model("claude-sonnet-4-5"), _services=Services(summarize=stub.summarize))
     scribe = Scribe(View(), host, case.input["reserveTokens"], case.version)
     focus = case.input.get("customInstructions") or ""
     summary = pi_summary(scribe, found, focus) + file_section(found.files)

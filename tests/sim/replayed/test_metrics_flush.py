@@ -106,7 +106,7 @@ def test_an_experiment_names_who_flushes_and_has_the_figures(kit: Any, long: Any
     both = find_strategy(SPEC), find_strategy("keep_all")
     source = Source("story", lambda: [long])
     results = Experiment(
-        (source,), both, (kit.model,), Setting(4000), summarizers=(kit.Echo(),)
+        (source,), both, (kit.model,), Setting(window=4000), summarizers=(kit.Echo(),)
     ).run()
     assert results.manifest["flushes"] == [both[0].spec]
     flushed, kept = (run.metrics for run in results.runs)

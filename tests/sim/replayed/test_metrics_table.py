@@ -110,7 +110,7 @@ def small(specs: tuple[str, ...]) -> Experiment:
     found, _ = sources(["coding_agent(turns=3, tokens=6000)"], seeds=3)
     strategies = tuple(map(find_strategy, specs))
     writers = (find_summarizer(),)
-    return Experiment(tuple(found), strategies, (), Setting(40_000), summarizers=writers)
+    return Experiment(tuple(found), strategies, (), Setting(window=40_000), summarizers=writers)
 
 
 @pytest.fixture(scope="module")
