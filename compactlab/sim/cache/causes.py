@@ -39,24 +39,7 @@ CAUSES = {
 def explain(
     prompt: Prompt, lookup: Lookup, arrived: Collection[str], reason: str
 ) -> dict[str, int]:
-    """Give every fresh token of a prompt its cause.
-
-    Parameters
-    ----------
-    prompt
-        The prompt.
-    lookup
-        What the cache did for it.
-    arrived
-        Ids of the messages that are new since the last request.
-    reason
-        Why this prompt is not the last one: ``append`` if it is, with more after it.
-
-    Returns
-    -------
-    dict
-        Tokens by cause; they add up to the prompt less what was read.
-    """
+    """Give every fresh token of a prompt its cause."""
     tokens: dict[str, int] = {}
     edge, all = lookup.read, prompt.tokens
     if reason == "append" and edge == prompt.sent and not lookup.missed:

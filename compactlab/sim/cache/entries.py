@@ -30,11 +30,6 @@ Mark = tuple[int, str]
 def check_marks(marks: Sequence[str], ttl: str) -> None:
     """Refuse what the provider refuses with an HTTP 400.
 
-    Raises
-    ------
-    ValueError
-        If the marks are too many, not known, out of order, or a longer lifetime follows.
-
     Examples
     --------
     >>> check_marks(("system:1h", "last:5m"), "5m")

@@ -35,13 +35,6 @@ class Lineage:
 
         It is looked for from the prompt on that was sent last through the same object, so that
         only what is new is compared.
-
-        Parameters
-        ----------
-        number
-            Of the request; unique.
-        prompt
-            The prompt.
         """
         symbols, tails = prompt.symbols, self._tails
         at, owner = prompt.agreed, self._tips.get(prompt, -1)

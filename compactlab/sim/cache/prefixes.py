@@ -106,18 +106,7 @@ class Prefixes:
         self._requests = self._size = 0
 
     def send(self, request: Request) -> Lengths:
-        """Look a prompt up, then store it and let go of what has become too old or too much.
-
-        Parameters
-        ----------
-        request
-            The request; its prompt has at least one block.
-
-        Returns
-        -------
-        Lengths
-            How far the prompt was held before.
-        """
+        """Look a prompt up, then store it and let go of what has become too old or too much."""
         prompt, at = request.prompt, request.at
         self._salt.take(request.settings, prompt)
         name = self.name = self._salt.names(prompt)

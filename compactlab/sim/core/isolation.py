@@ -90,19 +90,6 @@ def isolated(work: Callable[[], T], seconds: float | None = None) -> Outcome[T]:
 
     Where processes can be copied, the copy has whatever ``work`` refers to. Elsewhere ``work`` is
     pickled, by value what no other process could import.
-
-    Parameters
-    ----------
-    work
-        What to do. What it returns is pickled.
-    seconds
-        After so many the process is killed; None for as long as it wants.
-
-    Returns
-    -------
-    Outcome
-        What it returned, or why nothing came back: it raised, ended its process, was killed or
-        took too long.
     """
     try:
         child = _copied(work) if FORKS else _new(work)
@@ -140,11 +127,6 @@ def die_with(parent: int) -> None:
     """See to it that this process ends when the one that it works for does.
 
     Killed, that process could tell nobody, and this one would go on for nothing.
-
-    Parameters
-    ----------
-    parent
-        The number of that process.
     """
 
     def watch() -> None:

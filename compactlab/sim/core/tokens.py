@@ -109,15 +109,7 @@ def loaded() -> Iterable[Encoding]:
 
 
 def encoding(name: str) -> Encoding:
-    """An encoding by name, loaded once.
-
-    Raises
-    ------
-    UsageError
-        If there is no such encoding.
-    CompactlabError
-        If the vocabulary's file is damaged or missing.
-    """
+    """An encoding by name, loaded once."""
     if name not in _loaded:
         _loaded[name] = Encoding(name, _load(name), {})
     return _loaded[name]
@@ -220,13 +212,7 @@ _decode = msgspec.msgpack.Decoder(list[Counts]).decode
 
 
 def counted(conversation: Conversation) -> Counts:
-    """What has been counted of a conversation's texts since counts were forgotten.
-
-    Parameters
-    ----------
-    conversation
-        The conversation.
-    """
+    """What has been counted of a conversation's texts since counts were forgotten."""
     texts = _texts(conversation)
     found = {}
     for each in loaded():
@@ -236,15 +222,7 @@ def counted(conversation: Conversation) -> Counts:
 
 
 def recall(conversation: Conversation, counts: Counts) -> None:
-    """Put counts where they are looked up; those of another conversation are passed over.
-
-    Parameters
-    ----------
-    conversation
-        The conversation.
-    counts
-        Its counts, of :func:`counted`.
-    """
+    """Put counts where they are looked up; those of another conversation are passed over."""
     texts = _texts(conversation)
     for name, numbers in counts.items():
         if name in ENCODINGS and len(numbers) == len(texts):

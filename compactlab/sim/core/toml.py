@@ -55,20 +55,7 @@ def one_of(*names: str) -> Kind:
 
 
 def read_toml(path: Path, what: str) -> dict[str, Any]:
-    """Read a TOML file; days in it become texts, so that all of it can be written as JSON.
-
-    Parameters
-    ----------
-    path
-        The file.
-    what
-        What it should be, for the error.
-
-    Raises
-    ------
-    InputError
-        If there is no such file, or it is no TOML.
-    """
+    """Read a TOML file; days in it become texts, so that all of it can be written as JSON."""
     try:
         return parse_toml(path.read_text("utf-8"))
     except OSError as error:
@@ -125,35 +112,14 @@ from 1, not 0
     path: str = ""
 
     def only(self, keys: Iterable[str]) -> Section:
-        """This section, if it has no other keys.
-
-        Raises
-        ------
-        InputError
-            If it has; the text names the nearest right ones.
-        """
+        """This section, if it has no other keys."""
         for key in self.values:
             if key not in keys:
                 raise self.fault("", unknown("key", key, keys))
         return self
 
     def take(self, key: str, kind: Kind, *default: Any) -> Any:
-        """The value of a key.
-
-        Parameters
-        ----------
-        key
-            The key.
-        kind
-            What its value must be.
-        default
-            What it is where the key is not there; without it, the key must be.
-
-        Raises
-        ------
-        InputError
-            If it is missing, or something else.
-        """
+        """The value of a key."""
         if key not in self.values:
             if default:
                 return default[0]

@@ -41,38 +41,20 @@ _SILENT = frozenset({"ctx", "kind", "type_comment", "type_ignores"})
 
 @cache
 def digest_of_engine(*, redact: bool) -> str:
-    """Sixteen hex digits of all of the engine that can change what a cell holds.
-
-    Parameters
-    ----------
-    redact
-        Whether secrets are hidden in it; else the code that does so is left out.
-    """
+    """Sixteen hex digits of all of the engine that can change what a cell holds."""
     return _digest_of_modules(reached([ENGINE], without=() if redact else (REDACTION,)))
 
 
 @cache
 def digest_of_folder(name: str) -> str:
-    """Sixteen hex digits of all files of a folder of the package: its code and its data.
-
-    Parameters
-    ----------
-    name
-        Path of the folder in the package, e.g. ``sim``.
-    """
+    """Sixteen hex digits of all files of a folder of the package: its code and its data."""
     folder = _ROOT / name
     files = sorted(f for f in folder.rglob("*") if f.suffix in (".py", ".toml"))
     return _digest((file.relative_to(folder).as_posix(), file) for file in files)
 
 
 def digest_of_classes(classes: Iterable[type]) -> str:
-    """Sixteen hex digits of the code of classes; else as :func:`digest_of_modules`.
-
-    Parameters
-    ----------
-    classes
-        Classes of strategies, summarisers or scenarios.
-    """
+    """Sixteen hex digits of the code of classes; else as :func:`digest_of_modules`."""
     return digest_of_modules(cls.__module__ for cls in classes)
 
 
@@ -81,11 +63,6 @@ def digest_of_modules(names: Iterable[str]) -> str:
 
     The engine is left out, and so is what was installed: both have digests or versions of their
     own. Where a module is in no file, its name stands for it.
-
-    Parameters
-    ----------
-    names
-        Full names.
     """
     return _digest_of_modules(reached(names, without=_engine()))
 
@@ -96,15 +73,7 @@ def digest_of_file(file: Path) -> str:
 
 
 def reached(names: Iterable[str], without: Container[str] = ()) -> dict[str, Path | None]:
-    """Modules, and what of the same project they import, with their files.
-
-    Parameters
-    ----------
-    names
-        Full names of the modules to begin with.
-    without
-        Names of modules that are passed over.
-    """
+    """Modules, and what of the same project they import, with their files."""
     files: dict[str, Path | None] = {name: _file(name) for name in names if name not in without}
     waiting = list(files)
     while waiting:

@@ -137,13 +137,6 @@ def ends(text: str, head: int, tail: int) -> str:
 
     Words are not cut, so that nobody sees half of a key whose other half would tell what it is.
 
-    Parameters
-    ----------
-    text
-        The text.
-    head, tail
-        Characters that may be left of its beginning and of its end.
-
     Examples
     --------
     >>> ends("the key is sk-ant-0123456789 and the rest is prose", 20, 10)
@@ -199,16 +192,6 @@ def losses(reading: Reading) -> dict[int, Loss]:
 
     A fact is lost at a call if it is due there, the prompt surely does not hold it, and the prompt
     before held it, or may have, or it was stated since.
-
-    Parameters
-    ----------
-    reading
-        A replay, in the open loop.
-
-    Returns
-    -------
-    dict
-        By the index of the call, of those whose prompt has lost anything.
     """
     moments = reading.ledger.moments
     found: dict[int, Loss] = {}
@@ -356,13 +339,6 @@ def blamed(lines: Sequence[Line], fact: Fact) -> int:
 
     The last changed message that states it; else the last that stands for such a one, as a summary
     does; else the first that was written instead; else the first of which anything has changed.
-
-    Parameters
-    ----------
-    lines
-        A line a message.
-    fact
-        One that the prompt after does not hold.
     """
     origin = {source.id for source in fact.origin}
     changed = [place for place, line in enumerate(lines) if line.fate not in STILL]
@@ -394,17 +370,7 @@ def said(fact: Fact) -> str:
 
 
 def lines_of(both: Sides, model: Model, script: Mapping[str, Message]) -> Iterator[Line]:
-    """A line a message; what stands far from any change is put together at once.
-
-    Parameters
-    ----------
-    both
-        The two sides.
-    model
-        By which tokens are counted.
-    script
-        The messages of the script, by their ids.
-    """
+    """A line a message; what stands far from any change is put together at once."""
     return _Lines(both, model, script).told()
 
 
@@ -518,17 +484,7 @@ def most_forgetful(reading: Reading, found: Mapping[int, Loss]) -> int | None:
 
 
 def diff_of(reading: Reading, index: int, found: Mapping[int, Loss] | None = None) -> Diff:
-    """Lay the two sides of a call beside each other.
-
-    Parameters
-    ----------
-    reading
-        A replay, in the open loop.
-    index
-        The index of the call, which is not the first.
-    found
-        What each call's prompt has lost, if that is known.
-    """
+    """Lay the two sides of a call beside each other."""
     found = losses(reading) if found is None else found
     steps = reading.trace.steps
     both, model = sides(steps, index), reading.model(steps[index].model)

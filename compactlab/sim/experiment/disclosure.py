@@ -41,18 +41,7 @@ def under_aliases(sources: Iterable[Source]) -> tuple[Source, ...]:
 
 
 def check_names(manifest: Mapping[str, Any]) -> None:
-    """See that nothing is named after a secret: two strategies could not be told apart.
-
-    Parameters
-    ----------
-    manifest
-        Of an experiment.
-
-    Raises
-    ------
-    UsageError
-        If something is.
-    """
+    """See that nothing is named after a secret: two strategies could not be told apart."""
     for name, value in manifest.items():
         shown = Redactor().within(value)
         if shown != value:
@@ -107,15 +96,7 @@ class Disclosure:
 
 
 def disclosed(results: Results, redactor: Redactor) -> Results:
-    """Results of a store without secrets; tables are looked at when they are asked for.
-
-    Parameters
-    ----------
-    results
-        What was read from a store, which stays as it is.
-    redactor
-        Hides what is to be hidden.
-    """
+    """Results of a store without secrets; tables are looked at when they are asked for."""
     columns: dict[int, _Hidden] = {}
     runs = []
     for run in results.runs:

@@ -46,13 +46,7 @@ class Card:
 
     @classmethod
     def of(cls, strategy: Strategy) -> Card:
-        """Of a strategy that is loaded.
-
-        Raises
-        ------
-        UsageError
-            If it has no name, or one that no file can hold.
-        """
+        """Of a strategy that is loaded."""
         made = type(strategy)
         for name in (strategy.spec, strategy.label):
             if not isinstance(name, str) or not name or _HALF.search(name):
@@ -86,20 +80,7 @@ class Foreign(Strategy):
 
     @classmethod
     def known(cls, name: str, build: Callable[[], Strategy]) -> Foreign:
-        """Have a strategy built in a process of its own, and ask it there what it is.
-
-        Parameters
-        ----------
-        name
-            What errors call it.
-        build
-            Builds it. Must be picklable.
-
-        Raises
-        ------
-        UsageError
-            If it cannot be built.
-        """
+        """Have a strategy built in a process of its own, and ask it there what it is."""
         digest_of_classes(())  # reads the engine once here, and not in each process again
         made = isolated(lambda: Card.of(build()), PATIENCE)
         if made.value is None:

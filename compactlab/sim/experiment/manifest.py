@@ -84,13 +84,7 @@ class _Manifest(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def write_manifest(manifest: Mapping[str, Any]) -> str:
-    """A manifest as the text of its file, key by key; what stands in a value keeps its order.
-
-    Raises
-    ------
-    ValueError
-        If it could not be read again.
-    """
+    """A manifest as the text of its file, key by key; what stands in a value keeps its order."""
     entries = {key: manifest[key] for key in sorted(manifest)}
     text = json.dumps({"store": FORMAT, **entries}, indent=2)
     read_manifest(text.encode())
@@ -98,15 +92,7 @@ def write_manifest(manifest: Mapping[str, Any]) -> str:
 
 
 def read_manifest(content: bytes) -> dict[str, Any]:
-    """A manifest from the content of its file, entry by entry as it stands there.
-
-    Raises
-    ------
-    ValueError
-        If it is none.
-    VersionError
-        If it is of another version.
-    """
+    """A manifest from the content of its file, entry by entry as it stands there."""
     manifest = _loaded(content)
     version = manifest.pop("store", None) if isinstance(manifest, dict) else None
     if not isinstance(manifest, dict):

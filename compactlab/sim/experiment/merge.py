@@ -31,23 +31,7 @@ _NAMED = ("strategies", "strategies_code", "breaks", "summarizers")
 
 
 def merge(stores: Sequence[Store], into: Store) -> None:
-    """Put what stores hold into another one, each cell once.
-
-    Parameters
-    ----------
-    stores
-        The stores, at least one; in the order in which sources and strategies will stand.
-    into
-        Where to; what it holds already comes first.
-
-    Raises
-    ------
-    InputError
-        If one of them cannot be read.
-    UsageError
-        If they are of different settings, code or versions, or hold different things under one
-        name; all differences are told.
-    """
+    """Put what stores hold into another one, each cell once."""
     every = [*([into] if into.exists else []), *stores]
     manifests = [store.manifest() for store in every]
     for store, manifest in zip(every, manifests, strict=True):
@@ -82,13 +66,7 @@ def _take(store: Store, into: Store, held: set[tuple[str, str]]) -> set[tuple[st
 
 
 def joined(manifests: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The manifest of all of them together.
-
-    Parameters
-    ----------
-    manifests
-        Of stores that go together.
-    """
+    """The manifest of all of them together."""
     found = dict(manifests[0])
     for name in _LISTS:
         every = [value for manifest in manifests for value in manifest.get(name, ())]

@@ -28,15 +28,7 @@ _PACKED = "DELTA_BINARY_PACKED"
 
 
 def packed(columns: Mapping[str, Column], arrays: Mapping[str, NDArray[Any]]) -> bytes:
-    """Write a table as parquet.
-
-    Parameters
-    ----------
-    columns
-        Its columns by name.
-    arrays
-        Their values, of one length.
-    """
+    """Write a table as parquet."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -94,27 +86,7 @@ def read(
     optional: Container[str] = (),
     lenient: bool = False,
 ) -> pa.Table:
-    """Read columns of a file that :func:`packed` has made; of another origin, it is refused.
-
-    Parameters
-    ----------
-    file
-        The file, of which only those columns are looked at.
-    columns
-        The columns to read.
-    rows
-        How many rows it must have; None for any number.
-    optional
-        Columns whose values may be missing.
-    lenient
-        Whether columns may be missing, as in a file that another version has written: they are
-        zeros or empty texts.
-
-    Raises
-    ------
-    ValueError
-        If it is no parquet, has not these columns, or not so many rows.
-    """
+    """Read columns of a file that :func:`packed` has made; of another origin, it is refused."""
     import pyarrow as pa
 
     try:

@@ -124,15 +124,7 @@ _NUMBER = Column("number", "")
 
 
 def parcel(runs: Sequence[Run], tables: Sequence[str] = tuple(TABLES)) -> dict[str, bytes]:
-    """The files of a shard: of each table its parquet.
-
-    Parameters
-    ----------
-    runs
-        The runs that it holds.
-    tables
-        The tables beside that of the runs; those without rows are left out.
-    """
+    """The files of a shard: of each table its parquet."""
     keys = [run.key for run in runs]
     files = {RUNS: _runs_file(runs, keys)}
     for name in tables:

@@ -68,11 +68,6 @@ def deadline(seconds: float | None) -> Iterator[None]:
 
     In a main thread where there are signals, sleeping and waiting are broken off as well;
     elsewhere, as on a worker of a cluster, only Python's own code is.
-
-    Parameters
-    ----------
-    seconds
-        How long it may take; None for as long as it wants.
     """
     if seconds is None:
         yield
@@ -142,20 +137,7 @@ def run_one(
     setting: Setting,
     timeout: float | None = None,
 ) -> Run:
-    """Replay and measure once; whatever goes wrong fails this run alone.
-
-    Parameters
-    ----------
-    run
-        The row that is filled in.
-    conversation, strategy
-        What is replayed.
-    setting
-        How, and what of it is kept. A closed loop is replayed beside the open one, at best and at
-        worst, as far as these are not the same.
-    timeout
-        Seconds after which it is broken off.
-    """
+    """Replay and measure once; whatever goes wrong fails this run alone."""
     try:
         with uncollected(), deadline(timeout):
             strategy, readings = loaded(strategy), list[Reading]()
@@ -190,17 +172,7 @@ def _loops(loop: Closed | None) -> list[tuple[Closed | None, Callable[[Reading],
 
 
 def run_apart(run: Run, work: Callable[[], Run], timeout: float | None = None) -> Run:
-    """Run code that is not ours, which must not harm other runs.
-
-    Parameters
-    ----------
-    run
-        What to replay; the row of a run that does not come back.
-    work
-        Fills it in.
-    timeout
-        Seconds after which its process is killed.
-    """
+    """Run code that is not ours, which must not harm other runs."""
     outcome = isolated(work, timeout)
     if outcome.killed:  # perhaps for the memory that somebody else wanted
         outcome = isolated(work, timeout)
@@ -395,14 +367,7 @@ class Shard:
         return name_of(self.cells)
 
     def do(self, then: Callable[[Shard, list[Run], Counted], T]) -> T:
-        """Do all of it.
-
-        Parameters
-        ----------
-        then
-            Told of the shard, its rows, and what was counted of the sources whose counts are not
-            known; what it makes of that is given out.
-        """
+        """Do all of it."""
         runs: list[Run] = []
         counts: Counted = {}
         # To look at all objects between two runs takes as long as a short run.
@@ -448,13 +413,6 @@ def shards(tasks: Iterable[Task], timeout: float | None = None) -> Iterator[Shar
     What is left of them after some were done is put together to the same shards again, where no
     task was begun: so whoever goes on after an interruption makes the files that would be there
     without it.
-
-    Parameters
-    ----------
-    tasks
-        What there is to do.
-    timeout
-        As for :class:`Shard`.
     """
     held: list[Task] = []
     work = 0

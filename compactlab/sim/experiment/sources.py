@@ -56,18 +56,7 @@ class Source:
         return hashlib.blake2b(said.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
     def conversations(self, timeout: float | None = None) -> Iterator[Conversation]:
-        """Load them, in a process of its own if the code that does it is not ours.
-
-        Parameters
-        ----------
-        timeout
-            Seconds after which that process is killed.
-
-        Raises
-        ------
-        InputError
-            If it breaks off there, after those that it has come to.
-        """
+        """Load them, in a process of its own if the code that does it is not ours."""
         if not is_foreign(self.load):
             yield from self.load()
             return
@@ -119,19 +108,7 @@ class Scenario(ABC):
 
     @abstractmethod
     def conversation(self, seed: int) -> Conversation:
-        """Make the conversation of that seed.
-
-        Parameters
-        ----------
-        seed
-            Not negative. Draws come from :func:`compactlab.sim.core.stream.stream`, keyed by the
-            seed, the scenario's name and a purpose.
-
-        Returns
-        -------
-        Conversation
-            With ``format`` the scenario's name, ``seed`` the seed, and an ``id`` of both.
-        """
+        """Make the conversation of that seed."""
 
 
 def alone(scenario: Scenario, seed: int) -> list[Conversation]:

@@ -63,11 +63,6 @@ def literal(folder: Path) -> Iterator[Path]:
 def quoted(path: str) -> str:
     """A path as SQL has it, in UTF-8, whatever this machine's files are called in.
 
-    Raises
-    ------
-    InputError
-        If its name is no UTF-8: DuckDB opens no such file.
-
     Examples
     --------
     >>> print(quoted("it's"))
@@ -141,13 +136,7 @@ class Store:
         return False
 
     def manifest(self) -> dict[str, Any]:
-        """Where the results come from.
-
-        Raises
-        ------
-        InputError
-            If there is none, or it is damaged or of another version.
-        """
+        """Where the results come from."""
         if self._is_begun:
             raise self._fault("no store of results: it was not saved to its end")
         try:
@@ -165,13 +154,7 @@ class Store:
         return InputError(told, str(self.folder))
 
     def describe(self, manifest: Mapping[str, Any]) -> None:
-        """Write the manifest; by this, the folder becomes a store.
-
-        Raises
-        ------
-        UsageError
-            If something else lies in the folder, or the manifest could not be read again.
-        """
+        """Write the manifest; by this, the folder becomes a store."""
         self._make()
         try:
             text = write_manifest(manifest)
@@ -187,13 +170,7 @@ class Store:
         self.tidy()
 
     def claim(self) -> None:
-        """See that the folder is a store, or empty, so that nothing of others is lost.
-
-        Raises
-        ------
-        UsageError
-            If something else lies there, or what should be a folder of the store is a link.
-        """
+        """See that the folder is a store, or empty, so that nothing of others is lost."""
         try:
             others = set(os.listdir(self.folder)) - _BEGUN if self.folder.exists() else set()
             if self._has_manifest:
@@ -229,13 +206,7 @@ class Store:
         return self.folder / table / f"{shard}{_SUFFIX}"
 
     def _files(self, table: str) -> dict[str, int]:
-        """The shards that have a file in a table, with its size; what is not ours is left out.
-
-        Raises
-        ------
-        InputError
-            If the folder is a link: what it leads to is not of the store.
-        """
+        """The shards that have a file in a table, with its size; what is not ours is left out."""
         folder = self.folder / table
         try:
             if not S_ISDIR(folder.lstat().st_mode):
@@ -250,37 +221,13 @@ class Store:
         return {shard: size for shard, size in named if _SHARD.match(shard)}
 
     def check(self, shards: Mapping[str, pa.Table] | None = None) -> None:
-        """See that no file is gone.
-
-        Parameters
-        ----------
-        shards
-            The table of runs, if it was read, with :data:`ROWS` among its columns.
-
-        Raises
-        ------
-        InputError
-            If one is.
-        """
+        """See that no file is gone."""
         for file in self.lost(shards):
             told = f"{file.relative_to(self.folder)} is gone; to run the experiment again mends it"
             raise self._fault(f"a damaged store of results: {told}")
 
     def put(self, shard: str, parcel: Mapping[str, bytes]) -> None:
-        """Store a shard.
-
-        Parameters
-        ----------
-        shard
-            Its name.
-        parcel
-            The content of its files by table.
-
-        Raises
-        ------
-        UsageError
-            If the store is gone, say because somebody has removed it, or cannot be written.
-        """
+        """Store a shard."""
         self._check_there()
         # One of the same name is gone before its tables change, so that it is never half of each.
         self.drop([shard])
@@ -290,13 +237,7 @@ class Store:
             replace_file(self.path(table, shard), parcel[table])
 
     def parcel(self, shard: str) -> dict[str, bytes]:
-        """The content of a shard's files by table, as :meth:`put` takes it.
-
-        Raises
-        ------
-        InputError
-            If one cannot be read, or is a link.
-        """
+        """The content of a shard's files by table, as :meth:`put` takes it."""
         content = {}
         for table in (RUNS, *TABLES):
             if shard in self._files(table):
@@ -316,15 +257,6 @@ class Store:
         """Keep the token counts of a source, for whatever is run on it later.
 
         They are no result: whoever removes them loses nothing but time.
-
-        Parameters
-        ----------
-        source
-            Its key.
-        counter
-            Digest of what has counted: other code may count otherwise.
-        counts
-            As :mod:`compactlab.sim.core.tokens` packs them.
         """
         self._check_there()
         file = self.folder / _COUNTS / f"{source}.{counter}"
@@ -381,13 +313,7 @@ class Store:
                     self._remove(file)
 
     def cells(self, status: Sequence[str] = ()) -> dict[Cell, str]:
-        """The cells that are there, with their shards.
-
-        Parameters
-        ----------
-        status
-            Which runs to look at, by their status; by default all.
-        """
+        """The cells that are there, with their shards."""
         if not self.exists:
             return {}
         shards = dict(self.read(RUNS, {**_CELL, **ROWS}))
@@ -401,18 +327,7 @@ class Store:
         }
 
     def lost(self, shards: Mapping[str, pa.Table] | None = None) -> list[Path]:
-        """Files that are gone, though the table of runs tells of rows in them.
-
-        Parameters
-        ----------
-        shards
-            As for :meth:`check`.
-
-        Raises
-        ------
-        InputError
-            If it tells of more rows than a file could have.
-        """
+        """Files that are gone, though the table of runs tells of rows in them."""
         files = {table: self._files(table) for table in TABLES}
         gone = []
         for shard, runs in (dict(self.read(RUNS, ROWS)) if shards is None else shards).items():
@@ -436,24 +351,7 @@ class Store:
         rows: Mapping[str, int] | None = None,
         optional: Container[str] = (),
     ) -> Iterator[tuple[str, pa.Table]]:
-        """Columns of a table, shard by shard.
-
-        Parameters
-        ----------
-        table
-            The table's name.
-        columns
-            The columns to read.
-        rows
-            The shards to read, with the rows that each must have; by default all that are there.
-        optional
-            Columns whose values may be missing.
-
-        Raises
-        ------
-        InputError
-            If a file cannot be read, is a link, or has other columns or another number of rows.
-        """
+        """Columns of a table, shard by shard."""
         # Only where other versions have written, too, may columns be missing.
         mixed = self.exists and len(self.manifest().get("engines", ())) > 1
 
@@ -471,11 +369,6 @@ class Store:
         """A connection to a database that sees each table as ``all_NAME``, with its shards.
 
         It is for SQL that a user types. What a store says of itself never becomes SQL.
-
-        Raises
-        ------
-        InputError
-            If a file cannot be read, or a query is wrong.
         """
         import duckdb
 
@@ -515,13 +408,7 @@ class Store:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Nobody else writes here meanwhile.
-
-        Raises
-        ------
-        UsageError
-            If somebody does, or the folder cannot be written.
-        """
+        """Nobody else writes here meanwhile."""
         import filelock
 
         try:

@@ -103,22 +103,7 @@ class Experiment:
         *,
         timeout: float | None = None,
     ) -> Results:
-        """Run everything, and keep what is found in memory.
-
-        Parameters
-        ----------
-        workers
-            Who does it; what is found does not depend on them.
-        progress
-            Told of every shard that is done, in the order in which they are.
-        timeout
-            Seconds that a run may take.
-
-        Returns
-        -------
-        Results
-            All runs, in the order of sources, conversations, models, summarisers and strategies.
-        """
+        """Run everything, and keep what is found in memory."""
         found: dict[tuple[int, int, int], Run] = {}
         sources = {source.key: n for n, source in enumerate(self.sources)}
         conditions = {condition.key: n for n, condition in enumerate(self.conditions)}
@@ -145,24 +130,6 @@ class Experiment:
 
         It may be broken off at any time: what is in the store is whole, and the next start goes on
         from there.
-
-        Parameters
-        ----------
-        store
-            The store; nobody else may write there meanwhile, see :meth:`Store.locked`.
-        workers
-            Who does it; what is found does not depend on them.
-        progress
-            Told of every shard that is done, in the order in which they are.
-        todo
-            What to run, of :meth:`missing`; by default all that is missing.
-        fail_fast
-            Whether to stop once something has failed.
-
-        Raises
-        ------
-        UsageError
-            If secrets are to be hidden, and are not in what the store holds already.
         """
         if self.setting.redact and store.exists and not store.manifest().get("redact"):
             told = "what this store holds already was not redacted; run into another folder"
@@ -198,15 +165,7 @@ class Experiment:
         return {**manifest, "engines": list(dict.fromkeys([*before, manifest["engine"]]))}
 
     def missing(self, store: Store, timeout: float | None = None) -> list[Shard]:
-        """What a store does not hold, as shards; what takes longest comes first.
-
-        Parameters
-        ----------
-        store
-            The store.
-        timeout
-            Seconds that a run may take.
-        """
+        """What a store does not hold, as shards; what takes longest comes first."""
         done = set(store.cells())
         known = store.remembered(self.setting.counter)
         todo = shards(self._tasks(done, known), timeout)

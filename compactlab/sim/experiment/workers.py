@@ -52,20 +52,7 @@ _TALKATIVE = ("distributed", "tornado", "asyncio")
 
 @contextmanager
 def cluster(address: str, warn: Callable[[str], object] = str) -> Iterator[Cluster]:
-    """A connection to a cluster whose workers find the same as this process would.
-
-    Parameters
-    ----------
-    address
-        Where its scheduler is, e.g. ``tcp://127.0.0.1:8786``.
-    warn
-        Told of each worker that does not answer, and is left out.
-
-    Raises
-    ------
-    UsageError
-        If there is none, it has no workers that answer, or they are of another version.
-    """
+    """A connection to a cluster whose workers find the same as this process would."""
     try:
         from distributed import Client
         from distributed.comm.addressing import get_address_host_port
@@ -149,15 +136,7 @@ class Cluster:
         self._silent = silent
 
     def do(self, work: Callable[[Shard], Any], shards: Sequence[Shard]) -> Iterator[Outcome]:
-        """Do shards, and give out what comes of each as soon as it is there.
-
-        Parameters
-        ----------
-        work
-            What to do with a shard, a function that can be pickled.
-        shards
-            The shards; :data:`DIED` comes of one over which workers died again and again.
-        """
+        """Do shards, and give out what comes of each as soon as it is there."""
         from distributed import as_completed
 
         completed: Callable[..., Any] = as_completed
@@ -275,18 +254,6 @@ class Workers:
         Whoever dies over a shard (killed, or out of memory) costs nothing but time: it is done
         again. A shard over which workers die again and again is done cell by cell, and the run that
         kills them fails.
-
-        Parameters
-        ----------
-        work
-            What to do with a shard, a function that can be pickled.
-        shards
-            The shards.
-
-        Raises
-        ------
-        UsageError
-            If there is no such cluster, or its workers are of another version.
         """
         if self.jobs == 1 and not self.dask:
             return zip(shards, map(work, shards), strict=True)

@@ -24,16 +24,6 @@ def inferred(conversation: Conversation) -> Labels:
     said first is a ``tool_detail``, and can be fetched by that call again; a path is an
     ``artifact``, anything else an ``entity``. What the system prompt says is no fact: it cannot be
     forgotten.
-
-    Parameters
-    ----------
-    conversation
-        The script.
-
-    Returns
-    -------
-    tuple
-        The facts, in the order of their words, and the needs, a call after the other.
     """
     uses = {answer.id: used(answer) for answer in conversation.calls}
     stated = _stated(conversation)

@@ -47,13 +47,6 @@ def words(text: str) -> frozenset[str]:
 def words_among(text: str, wanted: Mapping[str, object]) -> Iterator[str]:
     """Those words of a text that are wanted, as :func:`words` would find them, but sooner.
 
-    Parameters
-    ----------
-    text
-        The text.
-    wanted
-        The words to look for: such as :func:`words` gives out.
-
     Examples
     --------
     >>> sorted(words_among("open src/main.py, then HATHAT.", {"src/main.py": 0, "HATHAT": 1}))

@@ -239,16 +239,6 @@ def order_fidelity(reading: Reading) -> float | None:
 def kendall(places: Sequence[int]) -> float | None:
     """Kendall's tau between a sequence of places and its sorted order; equal ones make no pair.
 
-    Parameters
-    ----------
-    places
-        Where each stood before, in the order in which they stand now.
-
-    Returns
-    -------
-    float or None
-        From -1 to 1; None if no two places differ.
-
     Examples
     --------
     >>> kendall([1, 2, 3, 4]), kendall([4, 3, 2, 1]), kendall([1, 3, 2]), kendall([5, 5])

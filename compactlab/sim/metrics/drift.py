@@ -103,17 +103,6 @@ def _diverged(was: Numbers, now: Numbers) -> float:
 def divergence(counts: Iterable[tuple[int, int]]) -> float:
     """Jensen-Shannon divergence of two distributions, to the base 2.
 
-    Parameters
-    ----------
-    counts
-        How often each thing was counted here and there.
-
-    Returns
-    -------
-    float
-        From 0, if shares are equal, to 1, if nothing is shared; 1 also if there is nothing at all
-        on one side.
-
     Examples
     --------
     >>> divergence([(1, 2), (3, 6)]), divergence([(1, 0), (0, 5)]), divergence([])

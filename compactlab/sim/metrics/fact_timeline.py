@@ -70,16 +70,7 @@ class Ages:
         return [age.recent[place] for age in self.at]
 
     def between(self, low: int, high: int | None) -> list[int]:
-        """At each call, those last stated so long ago or longer, and less than that other limit.
-
-        Parameters
-        ----------
-        low
-            One of the limits, or 0.
-        high
-            One of the limits; None for no end, and then other facts than those that have been
-            stated are among them.
-        """
+        """At each call, those last stated so long ago or longer, and less than that other limit."""
         younger = self.within(low) if low else [0] * len(self.at)
         if high is None:
             return [~young for young in younger]
@@ -95,23 +86,6 @@ def ages(
     """Tell the ages of facts at each call of a script.
 
     A rewind turns the clock back as well.
-
-    Parameters
-    ----------
-    ledger
-        The facts.
-    limits
-        Ages to compare with.
-    said
-        How far the clock moves while a message is said; not at all by default. A fact's age is
-        told from the end of the message that states it.
-    asked
-        How far it moves right before a call, by the id of its answer; not at all by default.
-
-    Returns
-    -------
-    dict
-        The ages by the id of the call's answer.
     """
     walk = _Walk(ledger, limits)
     ticks = asked or {}

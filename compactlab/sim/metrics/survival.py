@@ -66,16 +66,6 @@ def kaplan_meier(lives: Iterable[Life]) -> list[Point]:
     The product-limit estimate of Kaplan and Meier (J. Am. Stat. Assoc. 53, 1958), with bands of
     1.96 standard errors by Greenwood's formula (1926), cut off at 0 and 1.
 
-    Parameters
-    ----------
-    lives
-        Those that were followed.
-
-    Returns
-    -------
-    list of Point
-        The times of deaths, in order. Before the first the curve is at 1.
-
     Examples
     --------
     The remissions of 21 children under 6-mercaptopurine, in weeks (Freireich and others, Blood 21,
@@ -170,13 +160,6 @@ def lives(found: Course, clock: Clock) -> list[tuple[int, Life]]:
     dies at the first call at which it is due and neither verbatim nor intact, though it may come
     back later. It is lost from sight, alive at the call before, where it is superseded, deleted or
     over, where a rewind takes back that it was said, where its state is unknown, and at the end.
-
-    Parameters
-    ----------
-    found
-        What became of the facts.
-    clock
-        What time is measured in.
     """
     ended: list[tuple[int, Life]] = []
     born: dict[int, int] = {}

@@ -82,20 +82,7 @@ class PriceSheet:
         self._known: dict[int, list[tuple[int, Rates]]] = {}
 
     def rates(self, time: float, prompt: int) -> Rates:
-        """The rates that hold for a request.
-
-        Parameters
-        ----------
-        time
-            When it starts, in seconds since 1970; 0 if that is not known.
-        prompt
-            Tokens of its whole prompt, cached ones included: size tiers go by that.
-
-        Raises
-        ------
-        ModelError
-            If there is no such time.
-        """
+        """The rates that hold for a request."""
         return step_of(self._tiers(time), prompt)
 
     def sizes(self, time: float) -> list[int]:
@@ -175,13 +162,7 @@ class TokenPrices:
 
 
 def moment_of(time: float) -> datetime:
-    """A time in seconds since 1970 as a date; today's, of the price list, for 0.
-
-    Raises
-    ------
-    ModelError
-        If it is no time.
-    """
+    """A time in seconds since 1970 as a date; today's, of the price list, for 0."""
     try:
         return datetime.fromtimestamp(time, UTC) if time else UNDATED
     except (ValueError, OverflowError, OSError):
@@ -200,11 +181,6 @@ def price_sheet(price: str) -> PriceSheet:
 @cache
 def prices_of(model: Model) -> Sheet:
     """The prices of a model, read once.
-
-    Raises
-    ------
-    ModelError
-        If it has none.
 
     Examples
     --------

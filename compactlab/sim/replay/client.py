@@ -83,13 +83,7 @@ class Churn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sessions: int = 0
 
     def check(self, client: str) -> None:
-        """Refuse to be the churn of another client.
-
-        Raises
-        ------
-        UsageError
-            If it was measured on one.
-        """
+        """Refuse to be the churn of another client."""
         if client != self.client:
             raise UsageError(f"this churn was measured on {self.client}, and not on {client}")
 
@@ -104,13 +98,7 @@ class Churn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def read_churn(path: Path) -> Churn:
-    """Read what an audit measured.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, or is no such file.
-    """
+    """Read what an audit measured."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=Churn)
     except OSError as error:
@@ -162,17 +150,7 @@ class Client:
         self._told: tuple[str, str] | None = None
 
     def settings(self, call: Call, id: str, opens_turn: bool) -> tuple[str, Settings]:
-        """The settings of the next call, and the cause of what they lose; ``append`` if nothing.
-
-        Parameters
-        ----------
-        call
-            What was recorded of it.
-        id
-            Its name, by which its draw is the same under every strategy.
-        opens_turn
-            Whether a person has spoken before it.
-        """
+        """The settings of the next call, and the cause of what they lose; ``append`` if nothing."""
         told = call.version, call.thinking
         if told == self._told and self._churn is None and self._last is not None:
             return "append", self._last

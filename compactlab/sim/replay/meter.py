@@ -97,23 +97,7 @@ class Meter:
         *,
         output: int = 0,
     ) -> Bill:
-        """Send the prompt that was last measured.
-
-        Parameters
-        ----------
-        model
-            The model.
-        at
-            When the request starts, in seconds.
-        ttl
-            The lifetime that the client asks for; "" for the policy's own.
-        arrived
-            Ids of the messages that are new since the last request.
-        reason
-            Why the prompt is not the last one, see :func:`compactlab.sim.cache.causes.explain`.
-        output
-            Tokens of the answer.
-        """
+        """Send the prompt that was last measured."""
         line = self._line(model)
         line.stripped = False
         return self._bill(

@@ -84,13 +84,6 @@ def unseen(conversation: Conversation, catalogue: Catalogue | None = None) -> Un
     prompts that are mostly unseen are asked, where there are any. Where a compaction was followed
     by a read, that read is what stood before everything that the compaction replaced, so it is the
     part that clients mark for the cache on its own.
-
-    Parameters
-    ----------
-    conversation
-        The recording.
-    catalogue
-        The models that it may name; those that are built in by default.
     """
     gaps, reads = _gaps(conversation, catalogue)
     if not gaps:

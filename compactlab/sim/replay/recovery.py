@@ -133,19 +133,7 @@ class Actor:
         self._notes += outside.notes
 
     def act(self, view: View, answer: Message, tried: set[int], now: float) -> Act | None:
-        """What to do before a call, or None if there is nothing more that can be done.
-
-        Parameters
-        ----------
-        view
-            The prompt of the call.
-        answer
-            The script's answer to it.
-        tried
-            Facts about which something has been done before this call: nothing is done twice.
-        now
-            Seconds since 1970.
-        """
+        """What to do before a call, or None if there is nothing more that can be done."""
         for number in self._missing(self.tracker.move(view), answer.id):
             if number not in tried:
                 tried.add(number)

@@ -32,17 +32,6 @@ def messages_of(id: str, request: TurnRequest, notes: Written, time: float) -> l
     The agent is told; it writes its notes with a tool, if it has any, and is told that this is
     done; it answers. Each of its own messages answers a call of the model. Only the notes stand
     for something that was said before, and have its sources.
-
-    Parameters
-    ----------
-    id
-        With what the ids of the messages begin.
-    request
-        What the agent is told.
-    notes
-        What it puts down and answers.
-    time
-        When, in seconds since 1970.
     """
     told = Message(f"{id}-prompt", "user", (_framing(request.prompt),), time, meta=True)
     said = Message(f"{id}-reply", "assistant", (_framing(notes.reply),), time)
