@@ -265,15 +265,15 @@ class Entries(Cache):
         What ends at the mark before, or in front of it, is found from there.
         """
         lookback = self._rules.lookback
-        found = self._first(request, walk(mark, lookback), missed)
+        entry = self._first(request, walk(mark, lookback), missed)
         if (
-            found < 0
+            entry < 0
             and self._rules.runs_are_one
             and any(self._known(request.prompt, before + 1, mark - lookback))
         ):
             further = walk_further(request.prompt, mark, lookback)
-            found = self._first(request, further, missed)
-        return found
+            entry = self._first(request, further, missed)
+        return entry
 
     def _first(self, request: Request, blocks: Iterable[int], missed: dict[str, int]) -> int:
         """The first of the blocks where an entry ends that can be read, -1 if none; touch it.

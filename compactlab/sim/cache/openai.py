@@ -221,7 +221,7 @@ class _Endings(Cache):
 
         And say why longer ones cannot.
         """
-        live, found = -1, None
+        live, hit = -1, None
         causes: list[_Cause] = []
         for block, entry in self._known(totals, chain(islice(ends, self._lookback), marks)):
             if not self._lives(entry, at):
@@ -229,14 +229,14 @@ class _Endings(Cache):
             elif entry.visible > at:
                 causes.append(("concurrent_cold", totals[block]))
             else:
-                live, found = block, entry
+                live, hit = block, entry
                 break
         if self._lookback:
             for block, entry in self._known(totals, takewhile(live.__lt__, ends)):
                 far = "lookback_miss" if self._lives(entry, at) else "ttl_expired"
                 causes.append((far, totals[block]))
                 break
-        return live, found, causes
+        return live, hit, causes
 
     def _known(self, totals: list[int], blocks: Iterable[int]) -> Iterator[tuple[int, _Entry]]:
         """Those of the blocks where a written prefix ends, with it."""

@@ -35,8 +35,8 @@ def replace_file(path: Path, content: bytes) -> None:
             os.fsync(file.fileno())
         os.replace(temporary, path)
     except (OSError, ValueError) as error:
-        told = error.strerror if isinstance(error, OSError) and error.strerror else error
-        raise UsageError(f"cannot write {str(path)!r}: {told}") from None
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise UsageError(f"cannot write {str(path)!r}: {reason}") from None
     finally:
         with suppress(OSError, ValueError):
             temporary.unlink(missing_ok=True)

@@ -140,5 +140,5 @@ def ranked(query: str, texts: Sequence[str]) -> list[int]:
             often = counts[place][word]
             damped = _SATURATION * (1 - _LENGTH + _LENGTH * lengths[place] / mean)
             scores[place] += rarity * often * (_SATURATION + 1) / (often + damped)
-    found = [place for place, score in enumerate(scores) if score > 0]
-    return sorted(found, key=lambda place: (-round(scores[place], 9), place))
+    matches = [place for place, score in enumerate(scores) if score > 0]
+    return sorted(matches, key=lambda place: (-round(scores[place], 9), place))

@@ -330,11 +330,11 @@ def remembered(weight: Weight) -> Weight:
 
     @wraps(weight)
     def remember(message: Message) -> int:
-        found = known.get(id(message))
-        if found is None:
+        entry = known.get(id(message))
+        if entry is None:
             # The message is held too: an id may be given again once its object is gone.
-            found = known[id(message)] = message, weight(message)
-        return found[1]
+            entry = known[id(message)] = message, weight(message)
+        return entry[1]
 
     return remember
 

@@ -80,10 +80,10 @@ def parse_spec(text: str) -> tuple[str, dict[str, Any]]:
             raise UsageError(f"{text!r}: an argument is given twice")
         return name, {str(k.arg): _value(text, str(k.arg), k.value) for k in call.keywords}
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError) as error:
-        said = error.msg if isinstance(error, SyntaxError) else error
+        reason = error.msg if isinstance(error, SyntaxError) else error
         raise UsageError(
-            f"{text!r} is no spec: {said}; write name=value, with a number in digits alone, True, "
-            "False, None, or text in quotes"
+            f"{text!r} is no spec: {reason}; write name=value, with a number in digits alone, "
+            "True, False, None, or text in quotes"
         ) from None
 
 

@@ -214,11 +214,11 @@ _decode = msgspec.msgpack.Decoder(list[Counts]).decode
 def counted(conversation: Conversation) -> Counts:
     """What has been counted of a conversation's texts since counts were forgotten."""
     texts = _texts(conversation)
-    found = {}
+    counts = {}
     for each in loaded():
         if each.encode is not chars4 and any(text in each.counts for text in texts):
-            found[each.name] = [each.counts.get(text, -1) for text in texts]
-    return found
+            counts[each.name] = [each.counts.get(text, -1) for text in texts]
+    return counts
 
 
 def recall(conversation: Conversation, counts: Counts) -> None:
@@ -241,8 +241,8 @@ def unpacked(content: bytes) -> list[Counts]:
     """The counts that a file holds; none if it is damaged, as they can be had again."""
     reader = zlib.decompressobj()
     try:
-        told = reader.decompress(content, _MOST)
-        return _decode(told) if reader.eof and not reader.unused_data else []
+        text = reader.decompress(content, _MOST)
+        return _decode(text) if reader.eof and not reader.unused_data else []
     except (zlib.error, msgspec.DecodeError):
         return []
 

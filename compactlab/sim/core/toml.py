@@ -72,8 +72,8 @@ def parse_toml(text: str) -> dict[str, Any]:
     >>> parse_toml("asof = 2026-11-21")
     {'asof': '2026-11-21'}
     """
-    found: dict[str, Any] = _plain(tomllib.loads(text))
-    return found
+    table: dict[str, Any] = _plain(tomllib.loads(text))
+    return table
 
 
 def _plain(value: Any) -> Any:

@@ -210,15 +210,15 @@ class _Form:
 
     def of(self, tree: ast.AST) -> bytes:
         """The bytes of a tree; meanwhile what it imports and names is noted."""
-        said: list[str] = []
+        words: list[str] = []
         todo: list[object] = [tree]  # a tree may be deeper than a function may call itself
         while todo:
             node = todo.pop()
             if not isinstance(node, ast.AST):
-                said.append(node if isinstance(node, str) else ascii(node))
+                words.append(node if isinstance(node, str) else ascii(node))
                 continue
             self._note(node)
-            said.append(f"({type(node).__name__}")
+            words.append(f"({type(node).__name__}")
             todo.append(")")
             for name in reversed(node._fields):
                 value = getattr(node, name, None)
@@ -228,19 +228,19 @@ class _Form:
                 elif name not in _SILENT and (value is not None or name == "value"):
                     # Fields that are absent differ between versions of Python.
                     todo += [value if isinstance(value, ast.AST) else ascii(value), name]
-        return " ".join(said).encode()
+        return " ".join(words).encode()
 
     def _spoken(self, parent: ast.AST, nodes: list[ast.AST]) -> list[ast.AST]:
         """Of statements, those that do something; of a text, the parts that say something."""
         if isinstance(parent, ast.JoinedStr):  # Python 3.12 may end them with an empty one
             return [node for node in nodes if getattr(node, "value", None) != ""]
-        kept: list[ast.AST] = []
+        statements: list[ast.AST] = []
         for node in nodes:
             if isinstance(node, ast.If) and _named(node.test) == "TYPE_CHECKING":
-                kept += self._spoken(node, list(node.orelse))
+                statements += self._spoken(node, list(node.orelse))
             elif self._documented or not _is_silent(node):
-                kept.append(node)
-        return kept
+                statements.append(node)
+        return statements
 
     def _note(self, node: ast.AST) -> None:
         match node:

@@ -194,7 +194,7 @@ def losses(reading: Reading) -> dict[int, Loss]:
     before held it, or may have, or it was stated since.
     """
     moments = reading.ledger.moments
-    found: dict[int, Loss] = {}
+    by_fact: dict[int, Loss] = {}
     last: dict[int, dict[int, int]] = {}  # of each fact, who missed what was lost with it
     held = seen = 0
     for call, (step, states) in enumerate(zip(reading.trace.steps, reading.states, strict=True)):
@@ -204,14 +204,14 @@ def losses(reading: Reading) -> dict[int, Loss]:
         lacking = due & ~now
         if lacking:
             if lost := lacking & (held | ~seen):
-                loss = found[call] = Loss(lost, {})
+                loss = by_fact[call] = Loss(lost, {})
                 last.update(dict.fromkeys(numbers(lost), loss.missed))
             for fact in numbers(moment.needed & lacking):
                 if fact in last:
                     last[fact].setdefault(fact, call)
         held = now
         seen |= due
-    return found
+    return by_fact
 
 
 # The two sides of a compaction, and which message of the one is which of the other.
@@ -259,14 +259,14 @@ def prompt_of(steps: Sequence[Step], index: int) -> list[Message]:
 def sizes(messages: Sequence[Message], model: Model) -> list[int]:
     """Tokens of each message of a prompt: some models drop the thinking of earlier turns."""
     blocks = blocks_of(model.tokenizer)
-    found = list(map(blocks.tokens, messages))
+    sizes_of_each = list(map(blocks.tokens, messages))
     if model.strips_thinking and blocks.thoughts:
         last = len(messages) - 1
         turn = next((n for n in range(last, 0, -1) if messages[n].starts_turn), 0)
         for place, message in enumerate(messages[:turn]):
             if bare := blocks.thoughts.get(id(message)):
-                found[place] = sum(bare[1])
-    return found
+                sizes_of_each[place] = sum(bare[1])
+    return sizes_of_each
 
 
 def paired(before: Sequence[Message], after: Sequence[Message]) -> list[Pair]:
@@ -362,8 +362,8 @@ def said(fact: Fact) -> str:
     'branch: main (must not)'
     """
     key, value = ends(fact.key, *_KEY), ends(fact.value, *_VALUE)
-    told = f"{key}: {value}" if key and key != value else value
-    return told + _POLARITY[fact.polarity]
+    text = f"{key}: {value}" if key and key != value else value
+    return text + _POLARITY[fact.polarity]
 
 
 # The messages of a compaction line by line.
@@ -422,8 +422,8 @@ class _Lines:
         return Line(remade(one, two), message=before, became=after, before=one, after=two)
 
     def _is_said(self, message: Message) -> bool:
-        said = self._script.get(message.id)
-        return said is not None and (message is said or _same(message, said))
+        original = self._script.get(message.id)
+        return original is not None and (message is original or _same(message, original))
 
 
 def beside(flags: Sequence[bool]) -> list[bool]:
@@ -517,11 +517,11 @@ def _forget(lines: list[Line], reading: Reading, index: int, loss: Loss) -> None
     for place, gone in with_line.items():
         missed = [number for number in gone if number in loss.missed]
         first = sorted(gone, key=lambda number: number not in loss.missed)
-        told = tuple(
+        forgotten = tuple(
             Forgotten(facts[n].id, said(facts[n]), states.of(n), loss.missed.get(n, -1) + 1)
             for n in first[:TOLD]
         )
-        lines[place] = replace(lines[place], lost=len(gone), missed=len(missed), facts=told)
+        lines[place] = replace(lines[place], lost=len(gone), missed=len(missed), facts=forgotten)
 
 
 def _folded(lines: Sequence[Line]) -> list[Line]:

@@ -69,8 +69,8 @@ class Setting(Options):
     @cached_property
     def counter(self) -> str:
         """Sixteen hex digits of what counts tokens: other code may count otherwise."""
-        said = f"{self.provenance['engine']} {self.provenance['tokenizer']}"
-        return hashlib.blake2b(said.encode(), digest_size=8).hexdigest()
+        text = f"{self.provenance['engine']} {self.provenance['tokenizer']}"
+        return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -132,5 +132,5 @@ class Condition:
         """Sixteen hex digits that change when anything about it changes."""
         what = [self.strategy.spec, self.code, self.model, self.setting.provenance]
         what += [self.written_by, self.writer]
-        said = msgspec.json.encode(what, order="deterministic")
-        return hashlib.blake2b(said, digest_size=8).hexdigest()
+        text = msgspec.json.encode(what, order="deterministic")
+        return hashlib.blake2b(text, digest_size=8).hexdigest()

@@ -45,8 +45,8 @@ def check_names(manifest: Mapping[str, Any]) -> None:
     for name, value in manifest.items():
         shown = Redactor().within(value)
         if shown != value:
-            told = f"what looks like a secret stands in the {name}: {shown}"
-            raise UsageError(f"{told}; it is part of a name and cannot be hidden: take it out")
+            error = f"what looks like a secret stands in the {name}: {shown}"
+            raise UsageError(f"{error}; it is part of a name and cannot be hidden: take it out")
 
 
 class Disclosure:
@@ -132,16 +132,16 @@ class _Hidden(Mapping[str, Array]):
 
 
 def _shown(array: Array, redactor: Redactor) -> Array:
-    found = np.empty(len(array), object)
+    texts = np.empty(len(array), object)
     for place, value in enumerate(array.tolist()):
-        found[place] = redactor.within(value)
-    return found
+        texts[place] = redactor.within(value)
+    return texts
 
 
 def _hidden(tables: Mapping[str, Rows], redactor: Redactor) -> dict[str, Rows]:
     """Rows of tables, in memory, without secrets."""
     names = _renamed(tables.get("messages"), redactor)
-    found = {}
+    hidden = {}
     for table, rows in tables.items():
         arrays = {}
         for name, column in TABLES[table].columns.items():
@@ -150,8 +150,8 @@ def _hidden(tables: Mapping[str, Rows], redactor: Redactor) -> dict[str, Rows]:
                 array = _shown(array, redactor)
                 array = _under_names(array, names) if names else array
             arrays[name] = array
-        found[table] = Rows(arrays, 0, len(rows))
-    return found
+        hidden[table] = Rows(arrays, 0, len(rows))
+    return hidden
 
 
 def _renamed(messages: Rows | None, redactor: Redactor) -> dict[str, str]:
@@ -170,8 +170,8 @@ def _renamed(messages: Rows | None, redactor: Redactor) -> dict[str, str]:
         shown = redactor.text(text)
         count = 0
         while shown != text and name not in names:
-            said = encoded((role, kinds, shown, count))
-            fresh = f"#{hashlib.blake2b(said, digest_size=8).hexdigest()}"
+            content = encoded((role, kinds, shown, count))
+            fresh = f"#{hashlib.blake2b(content, digest_size=8).hexdigest()}"
             if fresh not in taken:
                 names[name] = fresh
                 taken.add(fresh)

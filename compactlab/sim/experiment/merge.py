@@ -107,7 +107,7 @@ def _differences(stores: Sequence[Store], manifests: Sequence[Mapping[str, Any]]
 def _codes(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """Digests of code, by the specs of strategies and of summarisers."""
     writers = manifest.get("summarizers", {})
-    written = {f"summariser {spec}": told["code"] for spec, told in writers.items()}
+    written = {f"summariser {spec}": entry["code"] for spec, entry in writers.items()}
     return {**manifest.get("strategies_code", {}), **written}
 
 

@@ -225,12 +225,12 @@ def numbers(tables: Iterable[pa.Table], names: Iterable[str]) -> dict[str, list[
     import pyarrow as pa
 
     chosen = [table.select(list(names)) for table in tables]
-    found: dict[str, list[float | None]] = {}
+    columns: dict[str, list[float | None]] = {}
     for name, column in zip(
         names, pa.concat_tables(chosen).columns if chosen else (), strict=False
     ):
         figures = column.to_numpy()
         values = figures.astype(object)
         values[np.isnan(figures)] = None
-        found[name] = values.tolist()
-    return found
+        columns[name] = values.tolist()
+    return columns

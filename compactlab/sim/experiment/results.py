@@ -121,15 +121,15 @@ def read_runs(store: Store, manifest: Mapping[str, Any]) -> list[Run]:
     every = list(shards.values())
     heads = {name: array(column, every, name).tolist() for name, column in HEAD.items()}
     if strange := set(heads["status"]) - set(_STATUS):
-        told = f"{RUNS}: {min(strange)[:60]!r} is no status"
-        raise InputError(f"a damaged store of results ({told})", str(store.folder))
+        fault = f"{RUNS}: {min(strange)[:60]!r} is no status"
+        raise InputError(f"a damaged store of results ({fault})", str(store.folder))
     figures = numbers(every, metrics)
     for name, values in figures.items():
         endless = {inf} if name in _ENDLESS else set()
         known = [value for value in values if value is not None and value not in endless]
         if max(map(abs, known), default=0.0) > _MOST:
-            told = f"{RUNS}: {name} is beyond all that could be measured"
-            raise InputError(f"a damaged store of results ({told})", str(store.folder))
+            fault = f"{RUNS}: {name} is beyond all that could be measured"
+            raise InputError(f"a damaged store of results ({fault})", str(store.folder))
     places = {name: _places(store, shards, name) for name in TABLES}
     del heads["run"]
     runs = [
@@ -382,12 +382,12 @@ def ask(store: Store, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
 
 def _once(runs: Iterable[Run]) -> Iterator[Run]:
     """A source that could not be read is told once, and not under each condition."""
-    told: set[str] = set()
+    seen: set[str] = set()
     for run in runs:
         if run.status == "unreadable" and run.source_key:
-            if run.source_key in told:
+            if run.source_key in seen:
                 continue
-            told.add(run.source_key)
+            seen.add(run.source_key)
         yield run
 
 

@@ -92,8 +92,8 @@ class Run:
         where = self.source_key or f"{self.source}:{self.conversation}"
         what = [where, str(self.place), self.condition, self.digest]
         what += [self.strategy, self.model, str(self.seed)]
-        said = "".join(f"{len(part)}:{part}" for part in what)
-        return hashlib.blake2b(said.encode(), digest_size=8).hexdigest()
+        text = "".join(f"{len(part)}:{part}" for part in what)
+        return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
 # What stands in front of the metrics in the table of runs.

@@ -264,8 +264,8 @@ class Task:
                 yield from self._under_all(place, named)
                 place += 1
         except Exception as error:
-            said = str(error) if isinstance(error, CompactlabError) else told(error)
-            for run in self.failed("unreadable", said, place):
+            reason = str(error) if isinstance(error, CompactlabError) else told(error)
+            for run in self.failed("unreadable", reason, place):
                 yield run, None
 
     def failed(self, status: str, error: str, place: int = 0) -> Iterator[Run]:
@@ -377,8 +377,8 @@ class Shard:
                 for row, work in task.prepared(disclosure, self.timeout):
                     run = row if work is None else work(timeout=self.timeout)
                     runs.append(run if disclosure is None or work is None else disclosure.of(run))
-                if not task.counts and (found := _counts.get(task.source.key)):
-                    counts[task.source.key] = packed(found)
+                if not task.counts and (held := _counts.get(task.source.key)):
+                    counts[task.source.key] = packed(held)
         return then(self, runs, counts)
 
     def runs(self) -> list[Run]:
@@ -403,8 +403,8 @@ def _load() -> None:
 
 def name_of(cells: Iterable[Cell]) -> str:
     """The name of a shard: sixteen hex digits of the cells that it holds."""
-    said = "".join(source + condition for source, condition in sorted(cells))
-    return hashlib.blake2b(said.encode(), digest_size=8).hexdigest()
+    text = "".join(source + condition for source, condition in sorted(cells))
+    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
 def shards(tasks: Iterable[Task], timeout: float | None = None) -> Iterator[Shard]:

@@ -52,8 +52,8 @@ class Source:
         """Sixteen hex digits that change when anything about it changes."""
         what = [self.name, self.stem, str(self.seed), (self.content or self._digests)()]
         what += [self.alias] if self.alias else []
-        said = "".join(f"{len(part)}:{part}" for part in what)
-        return hashlib.blake2b(said.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+        text = "".join(f"{len(part)}:{part}" for part in what)
+        return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
     def conversations(self, timeout: float | None = None) -> Iterator[Conversation]:
         """Load them, in a process of its own if the code that does it is not ours."""
@@ -61,22 +61,22 @@ class Source:
             yield from self.load()
             return
         outcome = isolated(self._all, timeout)
-        found, fault = outcome.value or ([], outcome.fault)
-        yield from found
+        read, fault = outcome.value or ([], outcome.fault)
+        yield from read
         if fault:
             raise InputError(fault)
 
     def _all(self) -> tuple[list[Conversation], str]:
         """All conversations that can be loaded, and why there are no more."""
-        found: list[Conversation] = []
+        conversations: list[Conversation] = []
         try:
             for conversation in self.load():
-                found.append(conversation)
+                conversations.append(conversation)
         except CompactlabError as error:
-            return found, str(error)
+            return conversations, str(error)
         except BaseException as error:
-            return found, told(error)
-        return found, ""
+            return conversations, told(error)
+        return conversations, ""
 
     def _digests(self) -> str:
         try:

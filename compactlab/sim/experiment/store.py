@@ -143,8 +143,8 @@ class Store:
             with open_file(self.folder / _MANIFEST) as file:
                 return read_manifest(file.read())
         except FileNotFoundError:
-            told = f"{_MANIFEST} is missing" if self.folder.is_dir() else "there is no such folder"
-            raise self._fault(f"no store of results: {told}") from None
+            fault = f"{_MANIFEST} is missing" if self.folder.is_dir() else "there is no such folder"
+            raise self._fault(f"no store of results: {fault}") from None
         except VersionError as error:
             raise self._fault(str(error)) from None
         except (OSError, ValueError) as error:
@@ -223,8 +223,8 @@ class Store:
     def check(self, shards: Mapping[str, pa.Table] | None = None) -> None:
         """See that no file is gone."""
         for file in self.lost(shards):
-            told = f"{file.relative_to(self.folder)} is gone; to run the experiment again mends it"
-            raise self._fault(f"a damaged store of results: {told}")
+            fault = f"{file.relative_to(self.folder)} is gone; to run the experiment again mends it"
+            raise self._fault(f"a damaged store of results: {fault}")
 
     def put(self, shard: str, parcel: Mapping[str, bytes]) -> None:
         """Store a shard."""
@@ -266,13 +266,13 @@ class Store:
 
     def remembered(self, counter: str) -> dict[str, bytes]:
         """The token counts that some code has made, by sources' keys."""
-        found = {}
+        counts = {}
         for name in self._counts():
             source, _, by = name.partition(".")
             if by == counter:
                 with suppress(OSError), open_file(self.folder / _COUNTS / name) as file:
-                    found[source] = file.read()
-        return found
+                    counts[source] = file.read()
+        return counts
 
     def _counts(self) -> list[str]:
         folder = self.folder / _COUNTS
@@ -380,8 +380,8 @@ class Store:
                     self._view(connection, folder, table, mixed=mixed)
                 yield connection
         except duckdb.Error as error:
-            said = str(error).partition("\n")[0]
-            raise self._fault(f"the store cannot be read: {said}") from None
+            reason = str(error).partition("\n")[0]
+            raise self._fault(f"the store cannot be read: {reason}") from None
         except RuntimeError as error:
             if "interrupted" in str(error):  # DuckDB's word for Ctrl-C
                 raise KeyboardInterrupt from None

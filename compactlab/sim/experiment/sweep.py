@@ -104,18 +104,18 @@ class Experiment:
         timeout: float | None = None,
     ) -> Results:
         """Run everything, and keep what is found in memory."""
-        found: dict[tuple[int, int, int], Run] = {}
+        runs_by_place: dict[tuple[int, int, int], Run] = {}
         sources = {source.key: n for n, source in enumerate(self.sources)}
         conditions = {condition.key: n for n, condition in enumerate(self.conditions)}
         todo = list(shards(self._tasks(), timeout))
         for _, (runs, done) in workers.do(methodcaller("do", _kept), todo):
             for run in runs:
                 place = sources[run.source_key], run.place, conditions[run.condition]
-                found[place] = run
+                runs_by_place[place] = run
             if progress is not None:
                 progress(done)
         forget()
-        return Results([found[place] for place in sorted(found)], self.manifest())
+        return Results([runs_by_place[place] for place in sorted(runs_by_place)], self.manifest())
 
     def fill(
         self,
@@ -132,8 +132,8 @@ class Experiment:
         from there.
         """
         if self.setting.redact and store.exists and not store.manifest().get("redact"):
-            told = "what this store holds already was not redacted; run into another folder"
-            raise UsageError(f"{store.folder}: {told}")
+            reason = "what this store holds already was not redacted; run into another folder"
+            raise UsageError(f"{store.folder}: {reason}")
         store.claim()
         if not store.exists:  # nobody knows what its shards, if there are any, are of
             store.begin()

@@ -41,10 +41,10 @@ class Column:
         numeric = _NUMPY.get(self.type)
         if numeric is not None:
             return np.fromiter(values, numeric, len(values))
-        found = np.empty(len(values), object)
+        texts = np.empty(len(values), object)
         for place, value in enumerate(values):  # lists of one length would become a plane
-            found[place] = list(value) if self.type == "texts" else value
-        return found
+            texts[place] = list(value) if self.type == "texts" else value
+        return texts
 
 
 @dataclass(frozen=True)

@@ -186,12 +186,12 @@ def _facts_of(reading: Reading) -> Columns:
 
 def _first(bits: int, masks: Iterable[int]) -> list[int]:
     """The number of the first call at which each bit is set; 0 if it never is."""
-    found, seen = [0] * bits, 0
+    firsts, seen = [0] * bits, 0
     for call, mask in enumerate(masks, 1):
         for bit in numbers(mask & ~seen):
-            found[bit] = call
+            firsts[bit] = call
         seen |= mask
-    return found
+    return firsts
 
 
 FACTS = Table(
@@ -228,18 +228,18 @@ def script_of(reading: Reading) -> dict[str, Message]:
 
 def written(message: Message, script: Mapping[str, Message]) -> bool:
     """Whether a message does not stand just so in the script."""
-    said = script.get(message.id)
-    if said is message:
+    original = script.get(message.id)
+    if original is message:
         return False
-    return said is None or (said.role, said.parts) != (message.role, message.parts)
+    return original is None or (original.role, original.parts) != (message.role, message.parts)
 
 
 def name_of(message: Message, script: Mapping[str, Message]) -> str:
     """How the store names a message: its id; ``#`` and a digest, for what a strategy wrote."""
     if not written(message, script):
         return message.id
-    said = encoded((message.role, message.parts))
-    return f"#{hashlib.blake2b(said, digest_size=8).hexdigest()}"
+    content = encoded((message.role, message.parts))
+    return f"#{hashlib.blake2b(content, digest_size=8).hexdigest()}"
 
 
 def loops(reading: Reading) -> Iterator[tuple[str, Reading]]:
@@ -393,9 +393,9 @@ _NAMED = ("tool_call", "tool_result")
 def _views_of(reading: Reading) -> Columns:
     if not reading.paybacks:
         return {}
-    found = losses(reading)
-    index = most_forgetful(reading, found)
-    return {} if index is None else columns_of(diff_of(reading, index, found))
+    lost = losses(reading)
+    index = most_forgetful(reading, lost)
+    return {} if index is None else columns_of(diff_of(reading, index, lost))
 
 
 def columns_of(diff: Diff) -> Columns:

@@ -316,7 +316,7 @@ class _Pieced(Shard):
     def do(self, then: Callable[[Shard, list[Run], Counted], T]) -> T:
         sources = [source for source, _ in self.cells]
         conditions = [condition for _, condition in self.cells]
-        runs = [run for found, _ in self.pieces for run in found]
+        runs = [run for rows, _ in self.pieces for run in rows]
         runs.sort(
             key=lambda run: (
                 sources.index(run.source_key),

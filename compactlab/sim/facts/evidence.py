@@ -121,17 +121,17 @@ class Wording:
         key = any(_found(self._text, each) for each in keys)
         if keys and not key:
             return SILENT
-        said = intact = ordered = False
+        stated = intact = ordered = False
         for first, last in self._places((fact.value, *fact.variants)):
             room = max(0, WINDOW - (last - first))
             around = self._words(first - room, last + room)
             if _names(keys, around):
-                said = True
+                stated = True
                 ordered = ordered or _ORDERS.search(around) is not None
                 intact = intact or self._together(fact, keys, first, room)
             if intact and (ordered or not fact.supersedes):
                 break  # nothing that is asked of this fact can change any more
-        return Spoken(key or said, said, intact, ordered)
+        return Spoken(key or stated, stated, intact, ordered)
 
     def _places(self, values: Iterable[str]) -> Iterator[tuple[int, int]]:
         """The words in which values stand: of the first of them, and of the first behind them."""
@@ -295,12 +295,12 @@ class Witness:
 
     def parts(self, parts: Iterable[Part]) -> Evidence:
         """What parts show together."""
-        found = NOTHING
+        evidence = NOTHING
         for part in parts:
             shown = self._part(part)
             if shown is not NOTHING:
-                found = found | shown
-        return found
+                evidence = evidence | shown
+        return evidence
 
     def note(self, note: Remembered) -> int:
         """The facts that a note in memory holds, as they were said or intact."""
@@ -313,10 +313,10 @@ class Witness:
         if not part.sources:
             return NOTHING
         key = (part.text, part.sources, part.kind, part.call_id, part.handle)
-        found = self._read.get(key)
-        if found is None:
-            found = self._read[key] = self._shown(part)
-        return found
+        evidence = self._read.get(key)
+        if evidence is None:
+            evidence = self._read[key] = self._shown(part)
+        return evidence
 
     def _shown(self, part: Part) -> Evidence:
         origins = self._origins(part.sources)
@@ -330,21 +330,21 @@ class Witness:
         handle = called | self.pointed(part) | self._stubbed(part, facts)
         # What stands there as it was said is not asked whether it says so in other words.
         shown = {number for number, bit, _ in origins if bit & quoted}
-        said = self._said(part.text, (number for number in facts if number not in shown))
-        return said._replace(verbatim=quoted, handle=handle)
+        stated = self._said(part.text, (number for number in facts if number not in shown))
+        return stated._replace(verbatim=quoted, handle=handle)
 
     def _said(self, text: str, facts: Iterable[int]) -> Evidence:
         wording = Wording(text)
-        key = said = intact = ordered = 0
+        key = stated = intact = ordered = 0
         for number in facts:
             spoken = wording.says(self.ledger.facts[number])
             if spoken.key:
                 bit = 1 << number
                 key |= bit
-                said |= bit * spoken.said
+                stated |= bit * spoken.said
                 intact |= bit * spoken.intact
                 ordered |= bit * spoken.ordered
-        return Evidence(0, key, said, intact, ordered)
+        return Evidence(0, key, stated, intact, ordered)
 
     def _origins(self, sources: Iterable[Source]) -> list[tuple[int, int, Source]]:
         """The origins in the messages that a part stands for."""

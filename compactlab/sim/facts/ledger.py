@@ -43,14 +43,14 @@ def _stated(conversation: Conversation) -> dict[str, list[Source]]:
     """Where each word that actions use stands, in the order of the log."""
     needs = forward_needs(conversation)
     always = set(needs.held_by(conversation.system))
-    found: dict[str, list[Source]] = defaultdict(list)
+    sources: dict[str, list[Source]] = defaultdict(list)
     for message in conversation.messages:
         for index, part in enumerate(message.parts):
             if part.type != "thinking":
                 for number in needs.held(part):
                     if number not in always:
-                        found[needs.names[number]].append(Source(message.id, index))
-    return found
+                        sources[needs.names[number]].append(Source(message.id, index))
+    return sources
 
 
 def _fact(word: str, stated: list[Source], known: dict[str, Message]) -> Fact:
@@ -167,16 +167,16 @@ class Ledger:
     @cached_property
     def of_kind(self) -> dict[FactType, int]:
         """The facts that are no decoys, by type, in the order in which types first occur."""
-        found: dict[FactType, int] = defaultdict(int)
+        kinds: dict[FactType, int] = defaultdict(int)
         for number, fact in enumerate(self.facts):
             if not fact.decoy:
-                found[fact.kind] |= 1 << number
-        return dict(found)
+                kinds[fact.kind] |= 1 << number
+        return dict(kinds)
 
     @cached_property
     def older(self) -> dict[int, int]:
         """Of each fact that supersedes others: those, and those that they had superseded."""
-        found: dict[int, int] = {}
+        versions: dict[int, int] = {}
         for number, fact in enumerate(self.facts):
             waiting, seen = list(fact.supersedes), 0
             while waiting:
@@ -185,8 +185,8 @@ class Ledger:
                     seen |= 1 << each
                     waiting += self.facts[each].supersedes
             if seen:
-                found[number] = seen
-        return found
+                versions[number] = seen
+        return versions
 
     @cached_property
     def revised(self) -> int:
@@ -196,23 +196,23 @@ class Ledger:
     @cached_property
     def wholes(self) -> dict[int, tuple[int, int]]:
         """Of each fact that only all its origins state: the bits of its origins, from which on."""
-        found, place = {}, len(self.facts)
+        bits, place = {}, len(self.facts)
         for number, fact in enumerate(self.facts):
             if fact.whole and len(fact.origin) > 1:
-                found[number] = (place, len(fact.origin))
+                bits[number] = (place, len(fact.origin))
                 place += len(fact.origin)
-        return found
+        return bits
 
     @cached_property
     def origins(self) -> dict[str, list[tuple[int, int, Source]]]:
         """By message: the facts that it states, by number, the bit of the origin, and the piece."""
-        found: dict[str, list[tuple[int, int, Source]]] = defaultdict(list)
+        places: dict[str, list[tuple[int, int, Source]]] = defaultdict(list)
         for number, fact in enumerate(self.facts):
             first = self.wholes[number][0] if number in self.wholes else None
             for place, source in enumerate(fact.origin):
                 bit = 1 << (number if first is None else first + place)
-                found[source.id].append((number, bit, source))
-        return dict(found)
+                places[source.id].append((number, bit, source))
+        return dict(places)
 
     @cached_property
     def verbatim(self) -> dict[str, int]:
@@ -233,13 +233,13 @@ class Ledger:
     @cached_property
     def fetched(self) -> dict[str, int]:
         """By the call id of a tool: the facts that its result would give again."""
-        found: dict[str, int] = defaultdict(int)
+        bits: dict[str, int] = defaultdict(int)
         for number, fact in enumerate(self.facts):
             result = self.messages.get(fact.handle)
             for part in result.parts if result else ():
                 if part.type == "tool_result" and part.call_id:
-                    found[part.call_id] |= 1 << number
-        return dict(found)
+                    bits[part.call_id] |= 1 << number
+        return dict(bits)
 
     @cached_property
     def calls(self) -> dict[str, Part]:

@@ -40,8 +40,8 @@ def words(text: str) -> frozenset[str]:
     >>> sorted(words("open src/main.py, then HATHAT."))
     ['HATHAT', 'open', 'src/main.py', 'then']
     """
-    found = [run.lstrip(_LEADING).rstrip(_TRAILING) for run in _runs(text)]
-    return frozenset([word for word in found if 1 < len(word) <= _LONGEST])
+    stripped = [run.lstrip(_LEADING).rstrip(_TRAILING) for run in _runs(text)]
+    return frozenset([word for word in stripped if 1 < len(word) <= _LONGEST])
 
 
 def words_among(text: str, wanted: Mapping[str, object]) -> Iterator[str]:
@@ -53,11 +53,11 @@ def words_among(text: str, wanted: Mapping[str, object]) -> Iterator[str]:
     ['HATHAT', 'src/main.py']
     """
     runs = _runs(text)
-    found = runs & wanted.keys()
+    matches = runs & wanted.keys()
     # Most runs have nothing to take off at their ends, and then are wanted as they are or not.
     ragged = [run for run in runs if run[-1] in _TRAILING or run[0] in _LEADING]
     stripped = {run.lstrip(_LEADING).rstrip(_TRAILING) for run in ragged}
-    return iter(found | (stripped & wanted.keys()))
+    return iter(matches | (stripped & wanted.keys()))
 
 
 def _runs(text: str) -> set[str]:
@@ -107,14 +107,14 @@ def used(message: Message) -> frozenset[str]:
     An argument that is a single word counts whatever it looks like; of longer ones, the
     identifiers in it count.
     """
-    found: set[str] = set()
+    names: set[str] = set()
     for part in message.parts:
         if part.type == "text":
-            found |= identifiers(part.text)
+            names |= identifiers(part.text)
         elif part.type == "tool_call":
             for value in _arguments(part):
-                found |= words(value) if _RUN.fullmatch(value) else identifiers(value)
-    return frozenset(found)
+                names |= words(value) if _RUN.fullmatch(value) else identifiers(value)
+    return frozenset(names)
 
 
 def _arguments(part: Part) -> Iterator[str]:
@@ -237,8 +237,8 @@ class ForwardNeeds:
         known = self._held.get(part.text)
         if known is None:
             numbers = self._numbers
-            found = sorted(numbers[word] for word in words_among(part.text, numbers))
-            known = self._held[part.text] = tuple(found)
+            matches = sorted(numbers[word] for word in words_among(part.text, numbers))
+            known = self._held[part.text] = tuple(matches)
         return known
 
     def held_by(self, parts: Iterable[Part]) -> Iterable[int]:

@@ -53,11 +53,11 @@ def tokens_added(reading: Reading) -> int:
     sidecar adds blocks that quote its blocks.
     """
     script = reading.conversation
-    messages, said = _said(script)
+    messages, texts = _said(script)
 
     def added(parts: Iterable[Part], model: str) -> int:
         count = reading.model(model).tokenizer.part
-        return sum(count(part) for part in parts if id(part) not in said)
+        return sum(count(part) for part in parts if id(part) not in texts)
 
     # Each is counted once, as the model counts that it came to: another model's counts must not
     # take away what this one's have put in.

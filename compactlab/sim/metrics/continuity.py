@@ -129,14 +129,14 @@ class _Missing(NamedTuple):
 def _missing(reading: Reading) -> _Missing:
     requests = pending = 0
     due = _due_in(reading.conversation)
-    said = set(map(id, reading.conversation.messages))
+    original = set(map(id, reading.conversation.messages))
     standing: dict[str, int] = {}
     for step, gone, come, *_ in reading.changes:
         for message in gone:
-            for source in (message.id,) if id(message) in said else _left_of(message):
+            for source in (message.id,) if id(message) in original else _left_of(message):
                 standing[source] -= 1
         for message in come:
-            for source in (message.id,) if id(message) in said else _left_of(message):
+            for source in (message.id,) if id(message) in original else _left_of(message):
                 standing[source] = standing.get(source, 0) + 1
         if step.answer in due:
             request, waited = due[step.answer]
@@ -232,8 +232,8 @@ def order_fidelity(reading: Reading) -> float | None:
     """
     places = _Places()
     taus = [kendall(places.of(prompt, step.log)) for step, _, _, prompt in moments(reading)]
-    found = [tau for tau in taus if tau is not None]
-    return fmean(found) if found else None
+    known = [tau for tau in taus if tau is not None]
+    return fmean(known) if known else None
 
 
 def kendall(places: Sequence[int]) -> float | None:
@@ -316,9 +316,9 @@ def reference_closure(reading: Reading) -> float | None:
     introduced, context = _Introduced(names), Context(names)
     shares = []
     for step, _, _, prompt in looked_at:
-        kept = min(kept_tail(step.log, prompt), RECENT)
-        tail, rest = prompt[len(prompt) - kept :], prompt[: len(prompt) - kept]
-        referred = introduced.among(tail, step.log[: len(step.log) - kept])
+        length = min(kept_tail(step.log, prompt), RECENT)
+        tail, rest = prompt[len(prompt) - length :], prompt[: len(prompt) - length]
+        referred = introduced.among(tail, step.log[: len(step.log) - length])
         (stands,) = context.become(rest, step.system)
         if referred:
             shares.append(float((stands[[*referred]] > 0).mean()))

@@ -28,20 +28,20 @@ def decoys_said(reading: Reading) -> list[int]:
     ledger = reading.ledger
     if not ledger.decoys:
         return [0] * len(reading.trace.steps)
-    ear, said = _Ear(ledger), Counts()
+    ear, counts = _Ear(ledger), Counts()
     system: tuple[Part, ...] = ()
-    found = []
+    states = []
     for change in reading.changes:
         for message in change.gone:
-            said.take(ear.message(message))
+            counts.take(ear.message(message))
         for message in change.come:
-            said.add(ear.message(message))
+            counts.add(ear.message(message))
         if change.step.system is not system:
-            said.take(ear.parts(system))
+            counts.take(ear.parts(system))
             system = change.step.system
-            said.add(ear.parts(system))
-        found.append(said.bits)
-    return found
+            counts.add(ear.parts(system))
+        states.append(counts.bits)
+    return states
 
 
 class _Ear:
@@ -107,12 +107,12 @@ def decoys_found(reading: Reading) -> float | None:
     stands there as it was said is known by where it comes from, not by its words.
     """
     decoys, calls = reading.ledger.decoys, len(course(reading).steps)
-    said = (
+    matches = (
         facts
         for facts, step in zip(decoys_said(reading), reading.trace.steps, strict=True)
         if not step.rework
     )
-    return share(said, [decoys] * calls)
+    return share(matches, [decoys] * calls)
 
 
 def amnesia_corrected(reading: Reading) -> float | None:
@@ -121,10 +121,10 @@ def amnesia_corrected(reading: Reading) -> float | None:
     That is 1 - R* with R* = (R - c) / (1 - c), where R is 1 - ``amnesia`` and c ``decoys_found``.
     It has a value where c is above 0.5 %; below, there is nothing to correct.
     """
-    chance, found = decoys_found(reading), amnesia(reading)
-    if chance is None or found is None or not CORRECTED < chance < 1:
+    chance, forgotten = decoys_found(reading), amnesia(reading)
+    if chance is None or forgotten is None or not CORRECTED < chance < 1:
         return None
-    return min(1.0, found / (1 - chance))
+    return min(1.0, forgotten / (1 - chance))
 
 
 def guessable(reading: Reading) -> float | None:

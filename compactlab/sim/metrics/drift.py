@@ -70,13 +70,15 @@ def _drifts(reading: Reading) -> list[_Drift]:
     terms = terms_of(reading.conversation)
     terms.weights()  # numbers all words of the script, so that only summaries bring new ones
     context = Context(terms.words, terms.names, terms.tools)
-    found = []
+    drifts = []
     for step, before, system, prompt in looked_at:
         was = context.become(before, system)
         now = context.become(prompt, step.system)
         words, names, tools = zip(map(_padded, was, now), now, strict=True)
-        found.append(_Drift(_turned(terms.weights(), *words), _diverged(*names), _diverged(*tools)))
-    return found
+        drifts.append(
+            _Drift(_turned(terms.weights(), *words), _diverged(*names), _diverged(*tools))
+        )
+    return drifts
 
 
 def _padded(was: Numbers, now: Numbers) -> Numbers:
@@ -122,8 +124,8 @@ def divergence(counts: Iterable[tuple[int, int]]) -> float:
 
 
 def _mean(values: Iterable[float]) -> float | None:
-    found = list(values)
-    return fmean(found) if found else None
+    numbers = list(values)
+    return fmean(numbers) if numbers else None
 
 
 _OF_SOME = "mean over compactions, 50 at most"
@@ -171,8 +173,8 @@ class Lexicon:
     def of(self, messages: Iterable[Message]) -> Numbers:
         """Numbers of what messages hold, as often as they hold it."""
         known = self._known
-        found = [(known.get(id(m)) or self._learn(m))[1] for m in messages]
-        return np.concatenate(found) if found else NOTHING
+        vectors = [(known.get(id(m)) or self._learn(m))[1] for m in messages]
+        return np.concatenate(vectors) if vectors else NOTHING
 
     def of_parts(self, parts: Iterable[Part]) -> Numbers:
         """Numbers of what parts hold, as often as they hold it."""
@@ -275,11 +277,11 @@ class Context:
         if system is not self._system:
             self._system = system
             self._always = [lexicon.of_parts(system) for lexicon in self._lexicons]
-        found = []
+        vectors = []
         for place, lexicon in enumerate(self._lexicons):
             added, taken = lexicon.of(come), lexicon.of(gone)
             counts = lexicon.counts(added) - lexicon.counts(taken)
             counts[: self._counts[place].size] += self._counts[place]
             self._counts[place] = counts
-            found.append(counts + lexicon.counts(self._always[place]))
-        return found
+            vectors.append(counts + lexicon.counts(self._always[place]))
+        return vectors

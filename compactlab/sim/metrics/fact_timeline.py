@@ -91,19 +91,19 @@ def ages(
     ticks = asked or {}
     targets = {e.to for e in ledger.conversation.events if isinstance(e, Rewind)}
     known = {"": _Path()}
-    found: dict[str, Age] = {}
+    by_message: dict[str, Age] = {}
     for event in ledger.conversation.events:
         if isinstance(event, Rewind):
             walk.turn(known[event.to].copy())
         elif isinstance(event, Message):
             if event.call is not None:
                 walk.path.now += ticks.get(event.id, 0)
-                found[event.id] = walk.age(event.id)
+                by_message[event.id] = walk.age(event.id)
             walk.path.now += said(event) if said else 0
             walk.hear(event.id)
             if event.id in targets:
                 known[event.id] = walk.path.copy()
-    return found
+    return by_message
 
 
 @dataclass
@@ -271,9 +271,11 @@ class Course:
 
     def amnesia(self, held: Sequence[int], due: Sequence[int]) -> float | None:
         """Mean over types of the share of due facts, all calls together, that are not held."""
-        whole, found = self._joined(due), self._joined(map(and_, held, due))
-        counts = (((whole & kind).bit_count(), (found & kind).bit_count()) for kind in self._kinds)
-        lacks = [(count - kept) / count for count, kept in counts if count]
+        whole, retained = self._joined(due), self._joined(map(and_, held, due))
+        counts = (
+            ((whole & kind).bit_count(), (retained & kind).bit_count()) for kind in self._kinds
+        )
+        lacks = [(count - retained_here) / count for count, retained_here in counts if count]
         return fmean(lacks) if lacks else None
 
     def _joined(self, sets: Iterable[int]) -> int:
@@ -289,14 +291,14 @@ class Course:
     @cached_property
     def tokens(self) -> Ages:
         """Ages in tokens of the log."""
-        found = _latest.get(self.ledger, self.tokenizer)
-        return Ages(TOKENS, in_order(found, self._answers))
+        known_ages = _latest.get(self.ledger, self.tokenizer)
+        return Ages(TOKENS, in_order(known_ages, self._answers))
 
     @cached_property
     def turns(self) -> Ages:
         """Ages in turns of the user that began since."""
-        found = _latest.get(self.ledger, None)
-        return Ages(TURNS, in_order(found, self._answers))
+        known_ages = _latest.get(self.ledger, None)
+        return Ages(TURNS, in_order(known_ages, self._answers))
 
     @cached_property
     def rounds(self) -> Ages:
@@ -312,19 +314,19 @@ class Course:
 @shared
 def course(reading: Reading) -> Course:
     """What became of the facts in a replay."""
-    steps, kept = reading.trace.steps, []
+    steps, known_states = reading.trace.steps, []
     rounds_made, waiting = [], 0
     for place, step in enumerate(steps):
         waiting += step.compaction
         if not step.rework:
-            kept.append(place)
+            known_states.append(place)
             rounds_made.append(waiting)
             waiting = 0
     return Course(
         reading.ledger,
-        [steps[place] for place in kept],
-        [reading.states[place] for place in kept],
-        [reading.memory[place] for place in kept],
+        [steps[place] for place in known_states],
+        [reading.states[place] for place in known_states],
+        [reading.memory[place] for place in known_states],
         rounds_made,
         reading.model(steps[0].model).tokenizer if steps else Tokenizer(),
     )
@@ -339,8 +341,8 @@ def share(some: Iterable[int], whole: Sequence[int]) -> float | None:
 def lack(some: Iterable[int], whole: Sequence[int]) -> float | None:
     """How much of sets of facts does not lie in others; None if they are empty."""
     count = sum(map(int.bit_count, whole))
-    found = sum(map(int.bit_count, map(and_, some, whole)))
-    return (count - found) / count if count else None
+    common = sum(map(int.bit_count, map(and_, some, whole)))
+    return (count - common) / count if count else None
 
 
 class _Latest:
@@ -355,14 +357,14 @@ class _Latest:
         digest = ledger.conversation.digest
         if digest != self._digest:
             self._digest, self._found = digest, {}
-        found = self._found.get(tokenizer)
-        if found is None:
+        known_ages = self._found.get(tokenizer)
+        if known_ages is None:
             if tokenizer is None:
-                found = ages(ledger, TURNS, _turns)
+                known_ages = ages(ledger, TURNS, _turns)
             else:
-                found = ages(ledger, TOKENS, blocks_of(tokenizer).weight)
-            self._found[tokenizer] = found
-        return found
+                known_ages = ages(ledger, TOKENS, blocks_of(tokenizer).weight)
+            self._found[tokenizer] = known_ages
+        return known_ages
 
 
 _latest = _Latest()

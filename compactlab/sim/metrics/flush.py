@@ -117,30 +117,30 @@ def _flushed(reading: Reading) -> list[bool]:
     """
     flushed: set[int] = set()
     cycle, waiting = 0, False
-    found = []
+    flushes = []
     for step in reading.trace.steps:
         flushed.update(call.cycle for call in step.side if call.purpose == "flush")
         waiting = waiting or any(ended in flushed for ended in range(cycle, step.cycle))
         cycle = step.cycle
         if not step.rework:
-            found.append(waiting)
+            flushes.append(waiting)
             waiting = False
-    return found
+    return flushes
 
 
 def _reached(topic: str) -> Callable[[Reading], float | None]:
     words, kinds = TOPICS[topic]
 
     def reached(reading: Reading) -> float | None:
-        found = course(reading)
+        timeline = course(reading)
         facts = 0
         for kind in kinds:
-            facts |= found.ledger.of_kind.get(kind, 0)
+            facts |= timeline.ledger.of_kind.get(kind, 0)
         due = [
             moment & facts if flushed else 0
-            for moment, flushed in zip(found.due, _flushed(reading), strict=True)
+            for moment, flushed in zip(timeline.due, _flushed(reading), strict=True)
         ]
-        return share(found.memory, due)
+        return share(timeline.memory, due)
 
     reached.__name__ = reached.__qualname__ = f"flush_{topic}"
     reached.__doc__ = (

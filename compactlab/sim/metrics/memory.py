@@ -27,8 +27,8 @@ def amnesia_need(reading: Reading) -> float | None:
     fact is verbatim or intact in that call's prompt; if its state is unknown, the need is left
     out. Where a conversation has no labels, needs are what its actions show (see below).
     """
-    found = course(reading)
-    return lack(found.kept, found.needed)
+    timeline = course(reading)
+    return lack(timeline.kept, timeline.needed)
 
 
 def amnesia_need_effective(reading: Reading) -> float | None:
@@ -37,14 +37,14 @@ def amnesia_need_effective(reading: Reading) -> float | None:
     As ``amnesia_need``, with what is retrievable counted as kept. It says nothing about whether an
     agent would fetch it, so it is never to be shown alone.
     """
-    found = course(reading)
-    return lack(found.within_reach, found.needed)
+    timeline = course(reading)
+    return lack(timeline.within_reach, timeline.needed)
 
 
 def need_retrievable(reading: Reading) -> float | None:
     """Share of the needs whose fact the prompt does not hold, but tells how to fetch."""
-    found = course(reading)
-    return share((states.retrievable for states in found.states), found.needed)
+    timeline = course(reading)
+    return share((states.retrievable for states in timeline.states), timeline.needed)
 
 
 def amnesia(reading: Reading) -> float | None:
@@ -55,21 +55,21 @@ def amnesia(reading: Reading) -> float | None:
     or intact. Types of which there are no such pairs are left out. The mean is over types, so that
     a type with many facts does not outshout the others.
     """
-    found = course(reading)
-    return found.amnesia(found.kept, found.known)
+    timeline = course(reading)
+    return timeline.amnesia(timeline.kept, timeline.known)
 
 
 def amnesia_effective(reading: Reading) -> float | None:
     """The same mean, with what is retrievable counted as kept; never to be shown alone."""
-    found = course(reading)
-    return found.amnesia(found.within_reach, found.known)
+    timeline = course(reading)
+    return timeline.amnesia(timeline.within_reach, timeline.known)
 
 
 def _of_type(kind: FactType) -> Callable[[Reading], float | None]:
     def of_type(reading: Reading) -> float | None:
-        found = course(reading)
-        facts = found.ledger.of_kind.get(kind, 0)
-        return lack(found.kept, [due & facts for due in found.known])
+        timeline = course(reading)
+        facts = timeline.ledger.of_kind.get(kind, 0)
+        return lack(timeline.kept, [due & facts for due in timeline.known])
 
     of_type.__name__ = of_type.__qualname__ = f"amnesia_{kind}"
     of_type.__doc__ = f"Share of due facts of type {kind} that are neither verbatim nor intact."
@@ -116,9 +116,9 @@ def _aged(
     name: str, words: str, clock: Clock, low: int, high: int | None
 ) -> Callable[[Reading], float | None]:
     def aged(reading: Reading) -> float | None:
-        found: Course = course(reading)
-        among = getattr(found, clock).between(low, high)
-        return found.amnesia(found.kept, [*map(and_, found.known, among)])
+        timeline: Course = course(reading)
+        among = getattr(timeline, clock).between(low, high)
+        return timeline.amnesia(timeline.kept, [*map(and_, timeline.known, among)])
 
     aged.__name__ = aged.__qualname__ = f"amnesia_{name}"
     aged.__doc__ = (
@@ -169,12 +169,12 @@ LAST = (1, 2, 5, 10)  # turns of the user: project's notes on metrics, section 4
 
 def _in_turns(count: int) -> Callable[[Reading], float | None]:
     def immediate(reading: Reading) -> float | None:
-        found = course(reading)
+        timeline = course(reading)
         due = [
             facts if compacted else 0
-            for facts, compacted in zip(found.known, found.rounds_made, strict=True)
+            for facts, compacted in zip(timeline.known, timeline.rounds_made, strict=True)
         ]
-        return lack(found.kept, [*map(and_, due, found.turns.within(count))])
+        return lack(timeline.kept, [*map(and_, due, timeline.turns.within(count))])
 
     immediate.__name__ = immediate.__qualname__ = f"immediate_amnesia_{count}"
     immediate.__doc__ = (
@@ -208,8 +208,8 @@ IMMEDIATE = tuple(
 
 def _in_state(state: str) -> Callable[[Reading], float | None]:
     def occupancy(reading: Reading) -> float | None:
-        found = course(reading)
-        return share(map(attrgetter(state), found.states), found.due)
+        timeline = course(reading)
+        return share(map(attrgetter(state), timeline.states), timeline.due)
 
     occupancy.__name__ = occupancy.__qualname__ = f"occupancy_{state}"
     occupancy.__doc__ = (
@@ -240,10 +240,10 @@ def stale(reading: Reading) -> float | None:
     A revised fact is one that is due and supersedes others, at each call of the script; those
     whose state is unknown are left out.
     """
-    found = course(reading)
-    revised = found.ledger.revised
-    due = [facts & revised for facts in found.known]
-    return share((states.stale for states in found.states), due)
+    timeline = course(reading)
+    revised = timeline.ledger.revised
+    due = [facts & revised for facts in timeline.known]
+    return share((states.stale for states in timeline.states), due)
 
 
 def conflict(reading: Reading) -> float | None:
@@ -251,10 +251,10 @@ def conflict(reading: Reading) -> float | None:
 
     Only in words that are not the log's own: what stands there as it was said stands in its order.
     """
-    found = course(reading)
-    revised = found.ledger.revised
-    due = [facts & revised for facts in found.known]
-    return share((states.conflict for states in found.states), due)
+    timeline = course(reading)
+    revised = timeline.ledger.revised
+    due = [facts & revised for facts in timeline.known]
+    return share((states.conflict for states in timeline.states), due)
 
 
 def cascade(reading: Reading) -> float | None:
@@ -267,15 +267,17 @@ def cascade(reading: Reading) -> float | None:
     can. A dependent that has been superseded itself is no longer due, and its successor may be
     stale. All dependents at all calls of the script, without those whose state is unknown.
     """
-    found = course(reading)
-    chains = _Chains(found.ledger)
+    timeline = course(reading)
+    chains = _Chains(timeline.ledger)
     count = wrong = 0
-    for moment, known, kept in zip(found.moments, found.known, found.kept, strict=True):
+    for moment, known, retained in zip(
+        timeline.moments, timeline.known, timeline.kept, strict=True
+    ):
         changed = moment.replaced & chains.premises
         if changed:
-            dependents, errors = chains.of(changed, kept)
+            dependents, errors = chains.of(changed, retained)
             count += (dependents & known).bit_count()
-            wrong += (errors & known & kept).bit_count()
+            wrong += (errors & known & retained).bit_count()
     return wrong / count if count else None
 
 
@@ -322,9 +324,9 @@ def deletion_leak(reading: Reading) -> float | None:
     keeps everything has a leak of 1: the figure is about what must be gone, not about what an agent
     would believe.
     """
-    found = course(reading)
-    both = zip(found.moments, found.states, strict=True)
-    return share(found.kept, [moment.deleted & ~states.unknown for moment, states in both])
+    timeline = course(reading)
+    both = zip(timeline.moments, timeline.states, strict=True)
+    return share(timeline.kept, [moment.deleted & ~states.unknown for moment, states in both])
 
 
 def mutation(reading: Reading) -> float | None:
@@ -332,8 +334,8 @@ def mutation(reading: Reading) -> float | None:
 
     All pairs of a call of the script and a due fact, without those whose state is unknown.
     """
-    found = course(reading)
-    return share((states.mutated for states in found.states), found.known)
+    timeline = course(reading)
+    return share((states.mutated for states in timeline.states), timeline.known)
 
 
 def severity(reading: Reading) -> float | None:
@@ -344,8 +346,8 @@ def severity(reading: Reading) -> float | None:
     as agents followed it less. The weights are a choice, and no result.
     """
     mutated = mutation(reading)
-    found = course(reading)
-    lost = share((states.lost for states in found.states), found.known)
+    timeline = course(reading)
+    lost = share((states.lost for states in timeline.states), timeline.known)
     return None if mutated is None or lost is None else MUTATED * mutated + LOST * lost
 
 
@@ -379,22 +381,22 @@ def open_loops(reading: Reading) -> float | None:
     All pairs of a call of the script and an open loop that has not been closed, without those
     whose state is unknown.
     """
-    found = course(reading)
-    loops = found.ledger.of_kind.get("open_loop", 0)
-    return share(found.kept, [due & loops for due in found.known])
+    timeline = course(reading)
+    loops = timeline.ledger.of_kind.get("open_loop", 0)
+    return share(timeline.kept, [due & loops for due in timeline.known])
 
 
 def _instruction(
     polarity: Literal["must", "must_not"], words: str
 ) -> Callable[[Reading], float | None]:
     def instruction(reading: Reading) -> float | None:
-        found = course(reading)
-        asked = found.ledger.mask(
+        timeline = course(reading)
+        asked = timeline.ledger.mask(
             number
-            for number, fact in enumerate(found.ledger.facts)
+            for number, fact in enumerate(timeline.ledger.facts)
             if fact.polarity == polarity and fact.scope == "session"
         )
-        return share(found.kept, [due & asked for due in found.known])
+        return share(timeline.kept, [due & asked for due in timeline.known])
 
     instruction.__name__ = instruction.__qualname__ = f"instruction_{polarity}"
     instruction.__doc__ = (

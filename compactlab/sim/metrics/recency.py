@@ -52,16 +52,16 @@ def moments(reading: Reading) -> list[Moment]:
     """All compactions of a run, or :data:`MOMENTS` of them, evenly spread."""
     steps = reading.trace.steps
     chosen = set(spread([n for n, step in enumerate(steps) if step.compaction], MOMENTS))
-    found: list[Moment] = []
+    compactions: list[Moment] = []
     before, log, system = Messages(), Messages(), steps[0].system if steps else ()
     for number, prompt in enumerate(reading.trace.prompts() if chosen else ()):
         step = steps[number]
         if number in chosen:
-            said = log.shared(step.log)
-            new = step.log[said:] if said == len(log) else ()
-            found.append(Moment(step, (*before, *new), system, prompt))
+            spoken = log.shared(step.log)
+            new = step.log[spoken:] if spoken == len(log) else ()
+            compactions.append(Moment(step, (*before, *new), system, prompt))
         before, log, system = prompt, step.log, step.system
-    return found
+    return compactions
 
 
 def spread(places: Sequence[int], most: int) -> list[int]:
@@ -126,8 +126,8 @@ class _Tail(NamedTuple):
         if self.kept >= len(recent):
             return 1.0
         total = recent.total(self.tokens)
-        kept = recent[len(recent) - self.kept :].total(self.tokens)
-        return kept / total if total else 1.0
+        retained = recent[len(recent) - self.kept :].total(self.tokens)
+        return retained / total if total else 1.0
 
 
 @shared
@@ -143,12 +143,12 @@ def _tails(reading: Reading) -> list[_Tail]:
 
 def kept_tail(log: Sequence[Message], prompt: Sequence[Message]) -> int:
     """How many messages a prompt ends with as the log does, unchanged and in order."""
-    kept = 0
-    for said, sent in zip(reversed(log), reversed(prompt), strict=False):
-        if said is not sent and said != sent:
+    length = 0
+    for logged, sent in zip(reversed(log), reversed(prompt), strict=False):
+        if logged is not sent and logged != sent:
             break
-        kept += 1
-    return kept
+        length += 1
+    return length
 
 
 def verbatim_tail_messages(reading: Reading) -> float | None:
@@ -158,24 +158,24 @@ def verbatim_tail_messages(reading: Reading) -> float | None:
     prompt unchanged and in order. Looked at are 50 compactions at most, evenly spread over the
     run. None without compactions.
     """
-    kept = [len(tail) for tail, _ in _kept(reading)]
-    return median(kept) if kept else None
+    lengths = [len(tail) for tail, _ in _kept(reading)]
+    return median(lengths) if lengths else None
 
 
 def verbatim_tail_tokens(reading: Reading) -> float | None:
     """Median over compactions of the tokens of that run, as the run's model counts them."""
-    kept = [tail.total(tokens) for tail, tokens in _kept(reading)]
-    return median(kept) if kept else None
+    sizes = [tail.total(tokens) for tail, tokens in _kept(reading)]
+    return median(sizes) if sizes else None
 
 
 @shared
 def _kept(reading: Reading) -> list[tuple[Messages, Weight]]:
     """Of some compactions, the longest verbatim tail, and what weighs it."""
-    found = []
+    tails = []
     for step, _, _, prompt in moments(reading):
-        kept = kept_tail(step.log, prompt)
-        found.append((step.log[len(step.log) - kept :], _tokens(reading, step.model)))
-    return found
+        length = kept_tail(step.log, prompt)
+        tails.append((step.log[len(step.log) - length :], _tokens(reading, step.model)))
+    return tails
 
 
 def _behind(age: str) -> Callable[[Reading], float | None]:
@@ -200,7 +200,7 @@ verbatim_11_20, verbatim_21_50, verbatim_51_100 = map(_behind, _AGES)
 @shared
 def _by_age(reading: Reading) -> dict[str, list[float]]:
     """Of some compactions, by age the share of tokens that stand in the prompt unchanged."""
-    found: dict[str, list[float]] = {age: [] for age in _AGES}
+    shares: dict[str, list[float]] = {age: [] for age in _AGES}
     for moment in moments(reading):
         tokens = _tokens(reading, moment.step.model)
         stands = _standing(moment)
@@ -209,9 +209,9 @@ def _by_age(reading: Reading) -> dict[str, list[float]]:
             span = log[max(0, len(log) - older) : max(0, len(log) - newer)]
             total = span.total(tokens)
             if total:
-                kept = sum(tokens(message) for message in span if stands(message))
-                found[age].append(kept / total)
-    return found
+                verbatim = sum(tokens(message) for message in span if stands(message))
+                shares[age].append(verbatim / total)
+    return shares
 
 
 def _standing(moment: Moment) -> Callable[[Message], bool]:

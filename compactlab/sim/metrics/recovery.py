@@ -122,8 +122,8 @@ def calls_to_recover(reading: Reading) -> float | None:
     met = _met_at_once(closed)
     cuts = [n for n, (_, _, cut) in enumerate(met) if cut]
     waits = [_wait(met, cut, following) for cut, following in pairwise([*cuts, len(met)])]
-    found = [wait for wait in waits if wait is not None]
-    return median(found) if found else None
+    known = [wait for wait in waits if wait is not None]
+    return median(known) if known else None
 
 
 _Need = tuple[int, int, bool]
@@ -151,16 +151,16 @@ def _met_at_once(closed: Reading) -> list[_Need]:
 
     The prompt that is looked at is the first one that was sent for it.
     """
-    found: list[_Need] = []
-    kept, cut = None, False
+    needs: list[_Need] = []
+    retained, cut = None, False
     for step, states in zip(closed.trace.steps, closed.states, strict=True):
-        kept = states.kept | states.unknown if kept is None else kept
+        retained = states.kept | states.unknown if retained is None else retained
         cut = cut or step.compaction
         if not step.rework:
             needed = closed.ledger.moments[step.answer].needed
-            found.append((needed.bit_count(), (needed & kept).bit_count(), cut))
-            kept, cut = None, False
-    return found
+            needs.append((needed.bit_count(), (needed & retained).bit_count(), cut))
+            retained, cut = None, False
+    return needs
 
 
 def _needs(closed: Reading) -> int:

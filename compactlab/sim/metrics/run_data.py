@@ -48,8 +48,8 @@ def dead_writes(requests: Sequence[Step | SideCall]) -> list[int]:
     """
     index = {request.place.number: i for i, request in enumerate(requests)}
     stems = [index.get(request.place.stem, -1) for request in requests]
-    kept = [request.place.kept for request in requests]
-    forks = _forks(stems, kept)
+    reads = [request.place.kept for request in requests]
+    forks = _forks(stems, reads)
     # How far what a request sent has been read by later ones, as far as they go on from it.
     reached = [0] * len(requests)
     dead = [0] * len(requests)
@@ -61,7 +61,7 @@ def dead_writes(requests: Sequence[Step | SideCall]) -> list[int]:
             dead[i] = max(0, read + written - max(read, live))
         reach, at = read, i
         while stems[at] >= 0:
-            reach, at = min(reach, kept[at]), stems[at]
+            reach, at = min(reach, reads[at]), stems[at]
             if reached[at] >= reach:
                 break  # and so has everything that this one goes on from
             reached[at] = reach
@@ -263,13 +263,13 @@ def paybacks(steps: Sequence[Step], prices: Prices) -> list[Payback]:
     """
     starts = [i for i, step in enumerate(steps) if step.compaction and i]
     summaries = [call for step in steps for call in step.side if call.purpose == "summary"]
-    found: list[Payback] = []
+    computed: list[Payback] = []
     before = -1
     for i, end in pairwise([*starts, len(steps)]):
         number = steps[i].place.number
         asked = [call for call in summaries if before < call.place.number < number]
         removed = _removed(steps[i - 1], steps[i], prices.model(steps[i].model))
-        found.append(
+        computed.append(
             Payback(
                 i,
                 above_reading(prices, steps[i], EDITS),
@@ -280,7 +280,7 @@ def paybacks(steps: Sequence[Step], prices: Prices) -> list[Payback]:
             )
         )
         before = number
-    return found
+    return computed
 
 
 def _removed(last: Step, step: Step, model: Model) -> int:
@@ -354,9 +354,9 @@ class Reading:
 
     def beside(self, best: Reading, worst: Reading) -> Reading:
         """The same with its replays in the closed loop; what was computed of it is kept."""
-        found = replace(self, best=best, worst=worst)
-        vars(found).update({**vars(self), **vars(found)})
-        return found
+        joined = replace(self, best=best, worst=worst)
+        vars(joined).update({**vars(self), **vars(joined)})
+        return joined
 
     @cached_property
     def costs(self) -> list[float]:
@@ -433,11 +433,11 @@ class Reading:
     @cached_property
     def causes(self) -> Counter[str]:
         """Fresh tokens by cause, those of side calls among them."""
-        found: Counter[str] = Counter()
+        totals: Counter[str] = Counter()
         for each in self.requests:
             for cause, tokens in each.causes.items():
-                found[cause] += tokens
-        return found
+                totals[cause] += tokens
+        return totals
 
     @cached_property
     def paybacks(self) -> list[Payback]:

@@ -57,7 +57,7 @@ _PAIR = ("tool_call", "tool_result")
 @shared
 def _soundness(reading: Reading) -> _Soundness:
     faults = _Faults()
-    found = messages = rejected = 0
+    count = messages = rejected = 0
     for step, gone, come, moved, placed, length, first, _ in reading.changes:
         # In the order of the prompts: whether a result is early depends on what stands before it.
         # Of what was only moved, that can change where its calls or results have gone or come.
@@ -69,15 +69,15 @@ def _soundness(reading: Reading) -> _Soundness:
             faults.update(message, 1)
         if first is None:
             # No provider takes a prompt without messages: all that was said is at fault.
-            found += len(step.log) or 1
+            count += len(step.log) or 1
             messages += len(step.log) or 1
             rejected += 1
         else:
-            found += faults.count + faults.orphans + faults.stacks.count
-            found += first.role != "user" and first.origin != _BLOCK
+            count += faults.count + faults.orphans + faults.stacks.count
+            count += first.role != "user" and first.origin != _BLOCK
             messages += length
             rejected += faults.orphans > 0
-    return _Soundness(found, messages, rejected)
+    return _Soundness(count, messages, rejected)
 
 
 def _paired(message: Message) -> list[str]:

@@ -25,12 +25,12 @@ def novelty(reading: Reading) -> float | None:
     in the middle. None without summaries, or if they name nothing.
     """
     novel = total = 0
-    said = {message.id: message for message in reading.conversation.messages}
+    originals = {message.id: message for message in reading.conversation.messages}
     for part, log in _summaries(reading):
         names = identifiers(part.text) | {word for word in words(part.text) if word.isdigit()}
         if names:
             total += len(names)
-            novel += _unsaid(names, part, said, log)
+            novel += _unsaid(names, part, originals, log)
     return novel / total if total else None
 
 

@@ -165,12 +165,12 @@ def lives(found: Course, clock: Clock) -> list[tuple[int, Life]]:
     born: dict[int, int] = {}
     alive, now = 0, 0
     at: list[Age] = [*getattr(found, clock).at]
-    for age, known, kept in zip(at, found.known, found.kept, strict=True):
+    for age, known, retained in zip(at, found.known, found.kept, strict=True):
         new = found.ledger.mask(number for number, _ in age.began)
         born |= dict(age.began)
         # Whose state is unknown from the first has never been seen.
         alive |= new & known
-        gone = alive & ~(known & kept)
+        gone = alive & ~(known & retained)
         for number in numbers(gone):
             died = bool(known >> number & 1)
             ended.append((number, _life(born[number], age.now if died else now, died=died)))
@@ -190,12 +190,12 @@ def occupancy_by_round(reading: Reading) -> list[dict[str, float | None]]:
 
     What is recovered comes back to life, which survival cannot show, and this can.
     """
-    found = course(reading)
+    timeline = course(reading)
     rows = []
     for low, high in zip((0, *ROUNDS), ROUNDS, strict=False):
-        aged = zip(found.due, found.rounds.between(low, high), strict=True)
+        aged = zip(timeline.due, timeline.rounds.between(low, high), strict=True)
         due = [facts & among for facts, among in aged]
-        rows.append({s: share((getattr(e, s) for e in found.states), due) for s in STATES})
+        rows.append({s: share((getattr(e, s) for e in timeline.states), due) for s in STATES})
     return rows
 
 
@@ -253,8 +253,8 @@ def survival_cliff(reading: Reading) -> float | None:
 
 
 def _mean(curves: Iterable[Curve], limit: int) -> float | None:
-    found = [restricted_mean(curve, limit) for curve in curves]
-    return fmean(found) if found else None
+    means = [restricted_mean(curve, limit) for curve in curves]
+    return fmean(means) if means else None
 
 
 def _mean_curve(curves: Collection[Curve]) -> list[tuple[int, float]]:

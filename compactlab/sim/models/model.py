@@ -214,15 +214,15 @@ def _storage(row: Section) -> tuple[StorageRate, ...]:
     given = row.take("storage", _STORAGE, [])
     if not isinstance(given, list):
         return (StorageRate(given, math.inf),)
-    found = []
+    rates = []
     for each in row.listed("storage"):
         each.only(("price", "until"))
         day = each.take("until", DAY, "")
         # Until a day is to the end of that day.
         after = datetime.fromisoformat(day).replace(tzinfo=UTC) + timedelta(1) if day else None
         end = after.timestamp() if after else math.inf
-        found.append(StorageRate(each.take("price", AMOUNT), end))
-    return tuple(sorted(found, key=lambda rate: rate.until))
+        rates.append(StorageRate(each.take("price", AMOUNT), end))
+    return tuple(sorted(rates, key=lambda rate: rate.until))
 
 
 def _multipliers(row: Section) -> dict[str, float]:
@@ -346,13 +346,13 @@ class Model:
         name = f"{self.name}@{policy}"
         if policy in ARMS:
             arm = ARMS[policy]
-            kept = self.policy and self.policy.shortened(arm.lifetimes)
-            return replace(self, name=name, policy=kept, arm=arm)
+            policy_kept = self.policy and self.policy.shortened(arm.lifetimes)
+            return replace(self, name=name, policy=policy_kept, arm=arm)
         if policy not in POLICIES:
             raise ModelError(unknown("cache policy", policy, [*POLICIES, *ARMS]))
         own = isinstance(self.policy, POLICIES[policy])
-        kept = self.policy if own else POLICIES[policy]()
-        return replace(self, name=name, policy=kept)
+        policy_kept = self.policy if own else POLICIES[policy]()
+        return replace(self, name=name, policy=policy_kept)
 
     def at(self, multipliers: Iterable[str]) -> Model:
         """This model with its prices multiplied.

@@ -151,10 +151,10 @@ class Client:
 
     def settings(self, call: Call, id: str, opens_turn: bool) -> tuple[str, Settings]:
         """The settings of the next call, and the cause of what they lose; ``append`` if nothing."""
-        told = call.version, call.thinking
-        if told == self._told and self._churn is None and self._last is not None:
+        recorded = call.version, call.thinking
+        if recorded == self._told and self._churn is None and self._last is not None:
             return "append", self._last
-        self._told = told
+        self._told = recorded
         version = self._changed("version", call.version)
         thinking = self._changed("thinking", call.thinking)
         churned = self._draw(id, opens_turn)

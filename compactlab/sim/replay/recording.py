@@ -18,8 +18,8 @@ BEFORE_THE_LOG = "before-the-log"
 def compacted(context: Messages, compaction: Compaction) -> Messages:
     """The context that a recorded compaction left of the one before."""
     ids = [message.id for message in context]
-    kept = context[ids.index(compaction.kept_from) :] if compaction.kept_from in ids else ()
-    return Messages([*compaction.inserted, *kept])
+    tail = context[ids.index(compaction.kept_from) :] if compaction.kept_from in ids else ()
+    return Messages([*compaction.inserted, *tail])
 
 
 def recorded_contexts(conversation: Conversation) -> Iterator[tuple[Message, Messages, int]]:

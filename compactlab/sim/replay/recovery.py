@@ -189,8 +189,8 @@ class Actor:
         # Nobody can be asked for a word that was only inferred to be needed.
         if not self.ledger.declared or not fact.origin:
             return None
-        told = _json({"question": _ASKS.format(key=fact.key or "that")})
-        asks = _said(f"{id}-asks", _framing("tool_call", told, _ASK, f"{id}-call"), now)
+        question = _json({"question": _ASKS.format(key=fact.key or "that")})
+        asks = _said(f"{id}-asks", _framing("tool_call", question, _ASK, f"{id}-call"), now)
         parts = self._restated(fact, "tool_result", _ASK, f"{id}-call")
         return Act("ask", (asks, Message(f"{id}-reply", "tool", parts, now)))
 
@@ -231,15 +231,17 @@ class Actor:
             )
             for index, part in enumerate(result.parts)
         )
-        said = _said(f"{id}-asks", _framing("tool_call", arguments, asked.name, f"{id}-call"), now)
-        return said, Message(f"{id}-result", "tool", parts, now)
+        asking = _said(
+            f"{id}-asks", _framing("tool_call", arguments, asked.name, f"{id}-call"), now
+        )
+        return asking, Message(f"{id}-result", "tool", parts, now)
 
     def _recalled(self, id: str, fact: Fact, now: float) -> tuple[Message, ...]:
         """Memory is searched for what the fact is about; the best notes come back, up to a cap."""
         query = fact.key or fact.value
-        found = [self._notes[n] for n in ranked(query, [note.text for note in self._notes])]
-        text = "\n".join(note.text for note in found)[:RECALLED_CHARS]
-        sources = tuple(dict.fromkeys(source for note in found for source in note.sources))
+        matches = [self._notes[n] for n in ranked(query, [note.text for note in self._notes])]
+        text = "\n".join(note.text for note in matches)[:RECALLED_CHARS]
+        sources = tuple(dict.fromkeys(source for note in matches for source in note.sources))
         back = Part("tool_result", text, "memory" if sources else "synthetic", sources)
         return _tool(id, "memory_search", {"query": query}, back, now)
 

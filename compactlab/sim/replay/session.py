@@ -155,9 +155,9 @@ class Session:
     @staticmethod
     def _carried(before: View, after: View, turn: View) -> View | None:
         """A turn's projection goes on if the session's view only grew; else it is over."""
-        kept = before.messages.shared(after.messages)
-        if before.system == after.system and kept == len(before.messages):
-            return turn.append(*after.messages[kept:])
+        shared = before.messages.shared(after.messages)
+        if before.system == after.system and shared == len(before.messages):
+            return turn.append(*after.messages[shared:])
         return None
 
     def project(self, host: Host) -> View:

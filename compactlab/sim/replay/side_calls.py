@@ -33,15 +33,15 @@ def messages_of(id: str, request: TurnRequest, notes: Written, time: float) -> l
     done; it answers. Each of its own messages answers a call of the model. Only the notes stand
     for something that was said before, and have its sources.
     """
-    told = Message(f"{id}-prompt", "user", (_framing(request.prompt),), time, meta=True)
-    said = Message(f"{id}-reply", "assistant", (_framing(notes.reply),), time)
+    prompt = Message(f"{id}-prompt", "user", (_framing(request.prompt),), time, meta=True)
+    reply = Message(f"{id}-reply", "assistant", (_framing(notes.reply),), time)
     if not notes.items:
-        return [told, said]
+        return [prompt, reply]
     sources = tuple(dict.fromkeys(source for item in notes.items for source in item.sources))
     call = Part("tool_call", _arguments(notes.items), "memory", sources, TOOL, call_id=id)
     done = Part("tool_result", f"{FILE} is written.", "synthetic", (), TOOL, call_id=id)
     wrote = Message(f"{id}-write", "assistant", (call,), time)
-    return [told, wrote, Message(f"{id}-written", "tool", (done,), time), said]
+    return [prompt, wrote, Message(f"{id}-written", "tool", (done,), time), reply]
 
 
 def _framing(text: str) -> Part:
@@ -95,11 +95,11 @@ class SideCalls:
         if host.reminders:
             instructions = "\n\n".join([request.instructions, *host.reminders])
             request = replace(request, instructions=instructions)
-        told = f"{request.transcript}\n\n{request.instructions}".strip()
+        text = f"{request.transcript}\n\n{request.instructions}".strip()
         if request.rides == "live":
-            prompt = View(view.system, Messages([*view.messages, _said("request", "user", told)]))
+            prompt = View(view.system, Messages([*view.messages, _said("request", "user", text)]))
         else:
-            prompt = View((), Messages([_said("request", "user", told)]))
+            prompt = View((), Messages([_said("request", "user", text)]))
         count = host.model.tokenizer.text
         parts = self.summarizer.summarize(request, count)
         wrong = faults(request, parts, count)
@@ -252,21 +252,21 @@ class Outbox:
 
     def fetch(self, host: Host, handle: str) -> str:
         """What a handle leads to, from the strategy that knows it."""
-        found = self._found(host, handle)
-        if found is None:
+        text = self._found(host, handle)
+        if text is None:
             raise InputError(f"nobody has put anything away under {handle!r}")
-        return found
+        return text
 
     def _found(self, host: Host, handle: str) -> str | None:
         refused: InputError | None = None
         for part in self._fetching:
             try:
-                found = part.fetch(handle, host)
+                text = part.fetch(handle, host)
             except InputError as error:
                 refused = error
                 continue
-            if found is not None:
-                return found
+            if text is not None:
+                return text
         if refused is not None:
             raise refused
         return None
@@ -284,6 +284,6 @@ class Outbox:
             for part in message.parts:
                 if part.handle and part.handle not in self._handles:
                     self._handles.add(part.handle)
-                    found = self._found(host, part.handle)
-                    if found is not None:
-                        yield part.handle, found
+                    text = self._found(host, part.handle)
+                    if text is not None:
+                        yield part.handle, text

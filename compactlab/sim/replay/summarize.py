@@ -225,10 +225,10 @@ class Remembering(Summarizer):
     def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
         """Answer from memory, or ask."""
         key = (request, count)
-        found = self.known.get(key)
-        if found is None:
-            found = self.known[key] = self.inner.summarize(request, count)
-        return found
+        summary = self.known.get(key)
+        if summary is None:
+            summary = self.known[key] = self.inner.summarize(request, count)
+        return summary
 
     def write(
         self, messages: Sequence[Message], request: TurnRequest, count: Callable[[str], int]
@@ -318,7 +318,7 @@ def _faults(
     text = "\n".join(part.text for part in parts)[:_READ]
     if not text.strip():
         return ("empty",)
-    found = {
+    tests = {
         "few_identifiers": _names_little(text, given),
         "nothing_aligns": not _aligns(text, parts, request, given),
         "asks_user": _asks(text, given),
@@ -327,13 +327,13 @@ def _faults(
         "holds_summary": _holds_summary(text, request.previous),
         "over_budget": sum(count(part.text) for part in parts) > _OVER * request.max_tokens,
     }
-    return tuple(name for name, wrong in found.items() if wrong)
+    return tuple(name for name, wrong in tests.items() if wrong)
 
 
 def _given(request: SummaryRequest) -> list[Part]:
     """Everything that it was to say something about; thinking and images are nothing to quote."""
-    told = (part for message in request.messages for part in message.parts)
-    return [p for p in (*request.previous, *told) if p.type not in ("thinking", "image")]
+    parts = (part for message in request.messages for part in message.parts)
+    return [p for p in (*request.previous, *parts) if p.type not in ("thinking", "image")]
 
 
 def _names_little(text: str, given: Iterable[Part]) -> bool:
@@ -343,12 +343,14 @@ def _names_little(text: str, given: Iterable[Part]) -> bool:
 
 def _aligns(text: str, parts: Iterable[Part], request: SummaryRequest, given: list[Part]) -> bool:
     """Whether a sentence stands for one of the sources; one too short to tell is passed over."""
-    said = [words for sentence in _sentences(text) if len(words := _words(sentence)) >= _SHARED]
+    sentences = [
+        words for sentence in _sentences(text) if len(words := _words(sentence)) >= _SHARED
+    ]
     where = defaultdict(list)
-    for number, words in enumerate(said):
+    for number, words in enumerate(sentences):
         for word in words:
             where[word].append(number)
-    needed = [max(_SHARED, -(-len(words) // 2)) for words in said]
+    needed = [max(_SHARED, -(-len(words) // 2)) for words in sentences]
     # Where it says that it comes from, first: that is where most summaries are found to be sane.
     ids = {source.id for part in parts for source in part.sources}
     first = [part for message in request.messages if message.id in ids for part in message.parts]
@@ -359,7 +361,7 @@ def _aligns(text: str, parts: Iterable[Part], request: SummaryRequest, given: li
                 hits = Counter(number for word in shared for number in where[word])
                 if any(times >= needed[number] for number, times in hits.items()):
                     return True
-    return not said
+    return not sentences
 
 
 def _sentences(text: str) -> Iterator[str]:
@@ -372,13 +374,13 @@ def _sentences(text: str) -> Iterator[str]:
 @lru_cache(maxsize=2**14)
 def _words(text: str) -> frozenset[str]:
     """Words of four letters or more; of scripts without blanks, all pairs of characters."""
-    found: set[str] = set()
+    words: set[str] = set()
     for run in _WORD.findall(text.lower()):
         if _DENSE.match(run):
-            found.update(run[place : place + 2] for place in range(len(run) - 1))
+            words.update(run[place : place + 2] for place in range(len(run) - 1))
         elif len(run) > 3:
-            found.add(run)
-    return frozenset(found)
+            words.add(run)
+    return frozenset(words)
 
 
 def _asks(text: str, given: Iterable[Part]) -> bool:
