@@ -6,8 +6,9 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal
+from typing import Annotated, Literal
 
+from compactlab.sim.core.limits import at_least
 from compactlab.sim.core.message import Message, Part, Source, Weight, remembered
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import View
@@ -410,22 +411,17 @@ class ToolGroups(Strategy):
     strategy: Literal[
         "context_window", "truncation", "sliding_window", "selective_tool_call", "tool_result"
     ] = "context_window"
-    keep_last_tool_call_groups: int = 4
+    keep_last_tool_call_groups: Annotated[int, at_least(0)] = 4
     tool_eviction_threshold: float = 0.5
     truncation_threshold: float = 0.8
-    max_output_tokens: int = 16_384
-    max_n: int = 100
-    compact_to: int = 50
-    keep_last_groups: int = 40
+    max_output_tokens: Annotated[int, at_least(0)] = 16_384
+    max_n: Annotated[int, at_least(1)] = 100
+    compact_to: Annotated[int, at_least(1)] = 50
+    keep_last_groups: Annotated[int, at_least(1)] = 40
     preserve_first_user_group: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("keep_last_tool_call_groups", "max_output_tokens"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} must be at least 0, not {getattr(self, name)}")
-        for name in ("max_n", "compact_to", "keep_last_groups"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
+        super().__post_init__()
         if self.compact_to > self.max_n:
             raise ValueError(f"compact_to must be at most max_n, not {self.compact_to}")
         if not 0 < self.tool_eviction_threshold <= self.truncation_threshold <= 1:

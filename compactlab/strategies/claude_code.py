@@ -6,10 +6,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
+from compactlab.sim.core.limits import at_least
 from compactlab.sim.core.message import Message, Part, Source, frame
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host
@@ -221,24 +222,17 @@ class FullSummary(Strategy):
         How many of the newest tool outputs such a clearing leaves.
     """
 
-    buffer_tokens: int = 13_000
-    summary_tokens: int = 20_000
-    files: int = 5
-    file_tokens: int = 5000
+    buffer_tokens: Annotated[int, at_least(0)] = 13_000
+    summary_tokens: Annotated[int, at_least(1)] = 20_000
+    files: Annotated[int, at_least(0)] = 5
+    file_tokens: Annotated[int, at_least(0)] = 5000
     clear_first: bool = False
-    keep_outputs: int = 5
+    keep_outputs: Annotated[int, at_least(0)] = 5
     phases = frozenset({Phase.BEFORE_CALL, Phase.ON_OVERFLOW})
 
     breaks = MappingProxyType(
         {"last user message": "everything is summarised, what was just said too; Claude Code 2.1"}
     )
-
-    def __post_init__(self) -> None:
-        for name in ("buffer_tokens", "files", "file_tokens", "keep_outputs"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} must be at least 0, not {getattr(self, name)}")
-        if self.summary_tokens < 1:
-            raise ValueError(f"summary_tokens must be at least 1, not {self.summary_tokens}")
 
     def compact(self, view: View, host: Host) -> View:
         """Replace everything, if it is time."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Annotated
 
+from compactlab.sim.core.limits import at_least
 from compactlab.sim.core.message import Message, Part
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import Phase, View
@@ -139,18 +141,13 @@ class UserWords(Strategy):
         Tokens of the user's words that are kept; the oldest of them loses its middle.
     """
 
-    limit: int = 0
-    user_tokens: int = 20_000
+    limit: Annotated[int, at_least(0)] = 0
+    user_tokens: Annotated[int, at_least(0)] = 20_000
     phases = frozenset({Phase.BEFORE_CALL, Phase.ON_OVERFLOW})
 
     breaks = MappingProxyType(
         {"last user message": "one that is longer than the budget is cut; codex-rs 0100b10"}
     )
-
-    def __post_init__(self) -> None:
-        for name in ("limit", "user_tokens"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} must be at least 0, not {getattr(self, name)}")
 
     def compact(self, view: View, host: Host) -> View:
         """Replace everything but the user's words, if it is time."""
@@ -210,12 +207,7 @@ class Codex(Agent):
         Tokens at which it compacts, if that is less than nine tenths of the window; 0 for none.
     """
 
-    limit: int = 0
-
-    def __post_init__(self) -> None:
-        if self.limit < 0:
-            raise ValueError(f"limit must not be negative, not {self.limit}")
-        super().__post_init__()
+    limit: Annotated[int, at_least(0)] = 0
 
     def steps(self) -> tuple[Strategy, ...]:
         """One strategy."""

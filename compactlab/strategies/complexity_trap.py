@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Annotated
 
+from compactlab.sim.core.limits import at_least
 from compactlab.sim.core.message import Message, Part
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import View
@@ -51,8 +53,8 @@ class TurnCheckpoints(Strategy):
         new one stands for them, too.
     """
 
-    every: int = 21
-    keep: int = 10
+    every: Annotated[int, at_least(1)] = 21
+    keep: Annotated[int, at_least(0)] = 10
     pile: bool = True
 
     breaks = MappingProxyType(
@@ -61,12 +63,6 @@ class TurnCheckpoints(Strategy):
             "size": "a checkpoint may be longer than the little that it stands for; adfaa1a",
         }
     )
-
-    def __post_init__(self) -> None:
-        if self.every < 1:
-            raise ValueError(f"every must be at least 1, not {self.every}")
-        if self.keep < 0:
-            raise ValueError(f"keep must be at least 0, not {self.keep}")
 
     def compact(self, view: View, host: Host) -> View:
         """Write a checkpoint, if it is time."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
+from typing import Annotated
 
+from compactlab.sim.core.limits import between
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host, Recorded
@@ -59,12 +61,8 @@ class RandomKeep(Strategy):
         Probability that an exchange is kept, 0 to 1.
     """
 
-    share: float = 0.5
+    share: Annotated[float, between(0, 1)] = 0.5
     phases = frozenset({Phase.BEFORE_TURN})
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.share <= 1:
-            raise ValueError(f"share must be between 0 and 1, not {self.share}")
 
     def compact(self, view: View, host: Host) -> View:
         """Toss for what came before the current turn."""

@@ -6,10 +6,11 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
+from compactlab.sim.core.limits import at_least, between
 from compactlab.sim.core.message import Message, Part
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import Phase, View
@@ -294,20 +295,12 @@ class DescribedResults(Strategy):
         Share of the trigger; above it the second step is taken.
     """
 
-    threshold: float = 0.5
-    tail_ratio: float = 0.2
-    protect_last_n: int = 20
-    answers: int = 3
-    target: float = 0.7
+    threshold: Annotated[float, between(0, 1)] = 0.5
+    tail_ratio: Annotated[float, between(0, 1)] = 0.2
+    protect_last_n: Annotated[int, at_least(0)] = 20
+    answers: Annotated[int, at_least(0)] = 3
+    target: Annotated[float, between(0, 1)] = 0.7
     phases = frozenset({Phase.BEFORE_CALL, Phase.ON_OVERFLOW})
-
-    def __post_init__(self) -> None:
-        for name in ("threshold", "tail_ratio", "target"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise ValueError(f"{name} must be between 0 and 1, not {getattr(self, name)}")
-        for name in ("protect_last_n", "answers"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} must be at least 0, not {getattr(self, name)}")
 
     def compact(self, view: View, host: Host) -> View:
         """Describe, and leave out if that is not enough."""

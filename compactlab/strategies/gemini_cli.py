@@ -7,9 +7,11 @@ import math
 import re
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Annotated
 
 import msgspec
 
+from compactlab.sim.core.limits import above, at_least, between
 from compactlab.sim.core.message import Message, Part, frame, remembered
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.tokens import utf16_length
@@ -239,22 +241,14 @@ class FractionSplit(Strategy):
         Whether the second request is made.
     """
 
-    threshold: float = 0.5
-    preserve: float = 0.3
-    output_budget: int = 50_000
+    threshold: Annotated[float, between(0, 1)] = 0.5
+    preserve: Annotated[float, above(0, below=1)] = 0.3
+    output_budget: Annotated[int, at_least(0)] = 50_000
     verify: bool = True
 
     breaks = MappingProxyType(
         {"last user message": "all of a finished turn may be summarised; gemini-cli-core 0.61.0"}
     )
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.threshold <= 1:
-            raise ValueError(f"threshold must be between 0 and 1, not {self.threshold}")
-        if not 0 < self.preserve < 1:
-            raise ValueError(f"preserve must be above 0 and below 1, not {self.preserve}")
-        if self.output_budget < 0:
-            raise ValueError(f"output_budget must be at least 0, not {self.output_budget}")
 
     def fetch(self, handle: str, host: Host) -> str | None:
         """What was cut out of a tool's output, as Gemini CLI's ``read_file`` returns it.
@@ -347,12 +341,7 @@ class GeminiCli(Agent):
         Share of the window at which it compresses.
     """
 
-    threshold: float = 0.5
-
-    def __post_init__(self) -> None:
-        if not 0 < self.threshold <= 1:
-            raise ValueError(f"threshold must be above 0 and at most 1, not {self.threshold}")
-        super().__post_init__()
+    threshold: Annotated[float, above(0, up_to=1)] = 0.5
 
     def steps(self) -> tuple[Strategy, ...]:
         """One strategy."""

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
+from compactlab.sim.core.limits import at_least
 from compactlab.sim.core.message import Message, Part, Weight
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import View
@@ -264,7 +265,7 @@ class RollingSummary(Strategy):
 
     trigger: tuple[Any, ...] = ("fraction", 0.85)
     keep: tuple[str, float] = ("messages", 20)
-    summary_input: int = 4000
+    summary_input: Annotated[int, at_least(0)] = 4000
     rides: Literal["live", "fresh"] = "fresh"
 
     breaks = MappingProxyType(
@@ -275,12 +276,9 @@ class RollingSummary(Strategy):
     )
 
     def __post_init__(self) -> None:
-        for name in ("trigger", "keep"):
-            object.__setattr__(self, name, _tuples(getattr(self, name)))
+        super().__post_init__()
         clauses(self.trigger)
         check_size("keep", self.keep)
-        if self.summary_input < 0:
-            raise ValueError(f"summary_input must be at least 0, not {self.summary_input}")
 
     @cached_property
     def _clauses(self) -> list[list[Size]]:

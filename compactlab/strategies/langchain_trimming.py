@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
+from compactlab.sim.core.limits import at_least
 from compactlab.sim.core.message import Message, Part, Source, Weight
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import View
@@ -221,7 +222,7 @@ class TrimMessages(Strategy):
         Types of message that the rest must begin or end with: ``human``, ``ai``, ``tool``.
     """
 
-    max_tokens: int = 20_000
+    max_tokens: Annotated[int, at_least(1)] = 20_000
     strategy: Literal["first", "last"] = "last"
     token_counter: Literal["model", "approximate", "len"] = "approximate"  # noqa: S105
     allow_partial: bool = False
@@ -238,8 +239,6 @@ class TrimMessages(Strategy):
     )
 
     def __post_init__(self) -> None:
-        if self.max_tokens < 1:
-            raise ValueError(f"max_tokens must be at least 1, not {self.max_tokens}")
         for name in ("start_on", "end_on"):
             types = getattr(self, name)
             types = (types,) if isinstance(types, str) else types
@@ -248,6 +247,7 @@ class TrimMessages(Strategy):
                     f"{name} must be a tuple of 'human', 'ai' or 'tool', not {types!r}"
                 )
             object.__setattr__(self, name, tuple(types))
+        super().__post_init__()
         _ = self._trim  # refuses what does not go together
 
     @cached_property

@@ -6,10 +6,11 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
+from compactlab.sim.core.limits import at_least
 from compactlab.sim.core.message import Message, Part, Weight
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import View
@@ -207,8 +208,8 @@ class ObservationMasking(Strategy):
         Which system is followed.
     """
 
-    n: int = 5
-    polling: int = 1
+    n: Annotated[int, at_least(0)] = 5
+    polling: Annotated[int, at_least(1)] = 1
     keep_tools: tuple[str, ...] = ()
     remove_tools: tuple[str, ...] = ()
     system: Literal["swe-agent", "openhands"] = "swe-agent"
@@ -216,16 +217,9 @@ class ObservationMasking(Strategy):
     breaks = MappingProxyType({"size": "the line may be longer than a tiny output; both systems"})
 
     def __post_init__(self) -> None:
-        least = 1 if self.system == "swe-agent" else 0
-        if self.n < least:
-            raise ValueError(f"n must be at least {least}, not {self.n}")
-        if self.polling < 1:
-            raise ValueError(f"polling must be at least 1, not {self.polling}")
-        for name in ("keep_tools", "remove_tools"):
-            tools = getattr(self, name)
-            if not isinstance(tools, list | tuple) or not all(isinstance(t, str) for t in tools):
-                raise ValueError(f"{name} must be a tuple of names, not {tools!r}")
-            object.__setattr__(self, name, tuple(tools))
+        super().__post_init__()
+        if self.system == "swe-agent" and self.n < 1:
+            raise ValueError(f"n must be at least 1, not {self.n}")
         if self.system == "openhands" and (self.polling > 1 or self.keep_tools + self.remove_tools):
             raise ValueError("polling, keep_tools and remove_tools are SWE-agent's alone")
 

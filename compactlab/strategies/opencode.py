@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal
+from typing import Annotated, Literal
 
+from compactlab.sim.core.limits import at_least
 from compactlab.sim.core.message import Message, Part
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.tokens import utf16_length
@@ -121,10 +122,10 @@ class PruneThenSummarize(Strategy):
     """
 
     prune: bool = True
-    protect_tokens: int = 40_000
-    minimum_tokens: int = 20_000
+    protect_tokens: Annotated[int, at_least(0)] = 40_000
+    minimum_tokens: Annotated[int, at_least(0)] = 20_000
     protected_tools: tuple[str, ...] = ("skill",)
-    preserve_recent_tokens: int = 0
+    preserve_recent_tokens: Annotated[int, at_least(0)] = 0
     rides: Literal["live", "fresh"] = "fresh"
     phases = frozenset({Phase.BEFORE_CALL, Phase.AFTER_TURN, Phase.ON_OVERFLOW})
 
@@ -134,15 +135,6 @@ class PruneThenSummarize(Strategy):
             "size": "the line in place of a short output may be longer than that; OpenCode 31e22f6",
         }
     )
-
-    def __post_init__(self) -> None:
-        for name in ("protect_tokens", "minimum_tokens", "preserve_recent_tokens"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} must be at least 0, not {getattr(self, name)}")
-        tools = self.protected_tools
-        if not isinstance(tools, list | tuple) or not all(isinstance(t, str) for t in tools):
-            raise ValueError(f"protected_tools must be a tuple of names, not {tools!r}")
-        object.__setattr__(self, "protected_tools", tuple(tools))
 
     def compact(self, view: View, host: Host) -> View:
         """Erase after a turn; summarise before a call, if it is time."""

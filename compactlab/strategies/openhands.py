@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Annotated
 
+from compactlab.sim.core.limits import at_least
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import View
 from compactlab.sim.replay.host import Host
@@ -96,14 +98,13 @@ class RecentEvents(Strategy):
         Whether no message is sent twice.
     """
 
-    keep_first: int = 1
+    keep_first: Annotated[int, at_least(0)] = 1
     max_events: int = 100
     mended: bool = True
     lifetime = Lifetime.REQUEST
 
     def __post_init__(self) -> None:
-        if self.keep_first < 0:
-            raise ValueError(f"keep_first must be at least 0, not {self.keep_first}")
+        super().__post_init__()
         if self.max_events <= self.keep_first:
             raise ValueError(
                 f"max_events must be above keep_first ({self.keep_first}), not {self.max_events}"
@@ -140,7 +141,7 @@ class AmortizedForgetting(Strategy):
         How many at the front stay; fewer than half of ``max_size``.
     """
 
-    max_size: int = 100
+    max_size: Annotated[int, at_least(1)] = 100
     keep_first: int = 1
 
     breaks = MappingProxyType(
@@ -151,8 +152,7 @@ class AmortizedForgetting(Strategy):
     )
 
     def __post_init__(self) -> None:
-        if self.max_size < 1:
-            raise ValueError(f"max_size must be at least 1, not {self.max_size}")
+        super().__post_init__()
         if not 0 <= self.keep_first < self.max_size // 2:
             raise ValueError(
                 f"keep_first must be at least 0 and below half of max_size, not {self.keep_first}"

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from types import MappingProxyType
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import msgspec
 
+from compactlab.sim.core.limits import at_least
 from compactlab.sim.core.message import Message, Part, Source, Weight
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.tokens import Tokenizer
@@ -329,10 +330,10 @@ class ClearToolResults(Strategy):
         Who is followed.
     """
 
-    trigger: int = 100_000
+    trigger: Annotated[int, at_least(0)] = 100_000
     trigger_type: Literal["input_tokens", "tool_uses"] = "input_tokens"
-    keep: int = 3
-    clear_at_least: int = 0
+    keep: Annotated[int, at_least(0)] = 3
+    clear_at_least: Annotated[int, at_least(0)] = 0
     exclude_tools: tuple[str, ...] = ()
     clear_tool_inputs: bool = False
     placeholder: str = "[cleared]"
@@ -343,13 +344,7 @@ class ClearToolResults(Strategy):
     )
 
     def __post_init__(self) -> None:
-        for name in ("trigger", "keep", "clear_at_least"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} must be at least 0, not {getattr(self, name)}")
-        tools = self.exclude_tools
-        if not isinstance(tools, list | tuple) or not all(isinstance(t, str) for t in tools):
-            raise ValueError(f"exclude_tools must be a tuple of names, not {tools!r}")
-        object.__setattr__(self, "exclude_tools", tuple(tools))
+        super().__post_init__()
         if self.gate == "langchain" and self.trigger_type != "input_tokens":
             raise ValueError("trigger_type must be 'input_tokens' with gate='langchain'")
 
@@ -425,17 +420,13 @@ class ServerCompaction(Strategy):
         Whether the block's text is hidden.
     """
 
-    trigger: int = 150_000
+    trigger: Annotated[int, at_least(LEAST)] = 150_000
     instructions: str = ""
     opaque: bool = False
 
     breaks = MappingProxyType(
         {"last user message": "all before the block is ignored; compact_20260112"}
     )
-
-    def __post_init__(self) -> None:
-        if self.trigger < LEAST:
-            raise ValueError(f"trigger must be at least {LEAST}, not {self.trigger}")
 
     def compact(self, view: View, host: Host) -> View:
         """Put a block in the place of everything, if the request is large enough."""

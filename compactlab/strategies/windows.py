@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Container
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Annotated
 
 import msgspec
 
+from compactlab.sim.core.limits import at_least, between
 from compactlab.sim.core.message import Message, Part, Source
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import Phase, View
@@ -32,13 +34,9 @@ class SlidingWindow(Strategy):
         where there would be nothing but results.
     """
 
-    keep: int = 20
+    keep: Annotated[int, at_least(1)] = 20
 
     breaks = MappingProxyType({"last user message": "in a long turn the tail may begin after it"})
-
-    def __post_init__(self) -> None:
-        if self.keep < 1:
-            raise ValueError(f"keep must be at least 1, not {self.keep}")
 
     def compact(self, view: View, host: Host) -> View:
         """Cut off the front."""
@@ -247,11 +245,11 @@ class PairSafeWindow(Strategy):
         The original's ``proactive_compression=True`` is 0.7.
     """
 
-    window_size: int = 40
-    pin_first: int = 0
+    window_size: Annotated[int, at_least(0)] = 40
+    pin_first: Annotated[int, at_least(0)] = 0
     should_truncate_results: bool = True
-    per_turn: int = 0
-    compression_threshold: float = 0.0
+    per_turn: Annotated[int, at_least(0)] = 0
+    compression_threshold: Annotated[float, between(0, 1)] = 0.0
     phases = frozenset({Phase.BEFORE_CALL, Phase.AFTER_TURN, Phase.ON_OVERFLOW})
 
     breaks = MappingProxyType(
@@ -260,15 +258,6 @@ class PairSafeWindow(Strategy):
             "pairs": "it looks for a result in the next message alone; strands-agents 1.62.0",
         }
     )
-
-    def __post_init__(self) -> None:
-        for name in ("window_size", "pin_first", "per_turn"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} must be at least 0, not {getattr(self, name)}")
-        if not 0 <= self.compression_threshold <= 1:
-            raise ValueError(
-                f"compression_threshold must be between 0 and 1, not {self.compression_threshold}"
-            )
 
     def compact(self, view: View, host: Host) -> View:
         """Cut, if it is time."""

@@ -7,8 +7,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Literal, TypeGuard
+from typing import Annotated, Literal, TypeGuard
 
+from compactlab.sim.core.limits import at_least
 from compactlab.sim.core.message import Message
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Compacted, Host
@@ -409,26 +410,15 @@ class MemoryFlush(Strategy):
         says now, and suppresses only the token.
     """
 
-    soft_threshold_tokens: int = SOFT_THRESHOLD_TOKENS
-    reserve_tokens_floor: int = RESERVE_TOKENS_FLOOR
-    force_flush_transcript_bytes: int = FORCE_FLUSH_TRANSCRIPT_BYTES
+    soft_threshold_tokens: Annotated[int, at_least(0)] = SOFT_THRESHOLD_TOKENS
+    reserve_tokens_floor: Annotated[int, at_least(0)] = RESERVE_TOKENS_FLOOR
+    force_flush_transcript_bytes: Annotated[int, at_least(0)] = FORCE_FLUSH_TRANSCRIPT_BYTES
     prompt: str = ""
     system_prompt: str = ""
-    max_notes_tokens: int = 1_000
+    max_notes_tokens: Annotated[int, at_least(0)] = 1_000
     profile: Literal["full", "hook", "internal"] = "full"
     version: Version = "2026.3.13"
     phases = frozenset({Phase.BEFORE_TURN})
-
-    def __post_init__(self) -> None:
-        for name in (
-            "soft_threshold_tokens",
-            "reserve_tokens_floor",
-            "force_flush_transcript_bytes",
-            "max_notes_tokens",
-        ):
-            value = getattr(self, name)
-            if value < 0:
-                raise ValueError(f"{name} must be 0 or more, not {value}")
 
     @property
     def flushes(self) -> bool:

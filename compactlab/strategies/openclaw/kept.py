@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal
+from typing import Annotated, Literal
 
+from compactlab.sim.core.limits import at_least, between
 from compactlab.sim.core.message import Message, Part, Source
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.tokens import utf16_length
@@ -142,12 +143,12 @@ class RecencyBuffer(Strategy):
     """
 
     enabled: bool = True
-    keep_messages: int = 10
-    keep_tokens: int = 2000
-    reserve_tokens: int = 16_384
-    reserve_tokens_floor: int = 20_000
-    keep_recent_tokens: int = 20_000
-    max_history_share: float = 0.5
+    keep_messages: Annotated[int, at_least(0)] = 10
+    keep_tokens: Annotated[int, at_least(0)] = 2000
+    reserve_tokens: Annotated[int, at_least(0)] = 16_384
+    reserve_tokens_floor: Annotated[int, at_least(0)] = 20_000
+    keep_recent_tokens: Annotated[int, at_least(0)] = 20_000
+    max_history_share: Annotated[float, between(0.1, 0.9)] = 0.5
     version: Literal["0.49.3", "0.58.0", "0.73.1"] = "0.49.3"
     phases = PHASES
 
@@ -157,18 +158,6 @@ class RecencyBuffer(Strategy):
             "size": "where nothing can be cut off, a summary comes on top of everything (all)",
         }
     )
-
-    def __post_init__(self) -> None:
-        for name in ("reserve_tokens", "reserve_tokens_floor", "keep_recent_tokens"):
-            value = getattr(self, name)
-            if value < 0:
-                raise ValueError(f"{name} must be a number of tokens, 0 or more, not {value}")
-        for name in ("keep_messages", "keep_tokens"):
-            value = getattr(self, name)
-            if value < 0:
-                raise ValueError(f"{name} must be 0 or more, not {value}")
-        if not 0.1 <= self.max_history_share <= 0.9:
-            raise ValueError("max_history_share must be a share of the window, 0.1 to 0.9")
 
     def compact(self, view: View, host: Host) -> View:
         """Replace the old part, if it is time."""
@@ -345,11 +334,11 @@ class PreserveTurns(Strategy):
         Of pi, see ``auto_compact``.
     """
 
-    recent_turns_preserve: int = 3
-    reserve_tokens: int = 16_384
-    reserve_tokens_floor: int = 20_000
-    keep_recent_tokens: int = 20_000
-    max_history_share: float = 0.5
+    recent_turns_preserve: Annotated[int, between(0, 12)] = 3
+    reserve_tokens: Annotated[int, at_least(0)] = 16_384
+    reserve_tokens_floor: Annotated[int, at_least(0)] = 20_000
+    keep_recent_tokens: Annotated[int, at_least(0)] = 20_000
+    max_history_share: Annotated[float, between(0.1, 0.9)] = 0.5
     version: Literal["0.49.3", "0.58.0", "0.73.1"] = "0.58.0"
     phases = PHASES
 
@@ -359,17 +348,6 @@ class PreserveTurns(Strategy):
             "size": "where little can be cut off, a summary may be larger than that (all)",
         }
     )
-
-    def __post_init__(self) -> None:
-        for name in ("reserve_tokens", "reserve_tokens_floor", "keep_recent_tokens"):
-            value = getattr(self, name)
-            if value < 0:
-                raise ValueError(f"{name} must be a number of tokens, 0 or more, not {value}")
-        if not 0 <= self.recent_turns_preserve <= 12:
-            turns = self.recent_turns_preserve
-            raise ValueError(f"recent_turns_preserve must be 0 to 12 turns, not {turns}")
-        if not 0.1 <= self.max_history_share <= 0.9:
-            raise ValueError("max_history_share must be a share of the window, 0.1 to 0.9")
 
     def compact(self, view: View, host: Host) -> View:
         """Replace the old part, if it is time."""

@@ -10,11 +10,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
 from compactlab.sim.core.errors import InputError
+from compactlab.sim.core.limits import at_least
 from compactlab.sim.core.message import Message, Part, Source
 from compactlab.sim.core.tokens import utf16_length
 from compactlab.sim.core.view import View
@@ -303,18 +304,17 @@ class OffloadOutputs(Strategy):
 
     max_text_chars: int = 120_000
     preview_chars: int = 8_000
-    hard_max_chars: int = 400_000
+    hard_max_chars: Annotated[int, at_least(0)] = 400_000
     pointer_for_text: bool = True
     verify: bool = True
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.preview_chars < 1 or self.max_text_chars < self.preview_chars + NOTICE_CHARS:
             raise ValueError(
                 f"preview_chars must be at least 1, and {NOTICE_CHARS} less than max_text_chars "
                 f"(the pointer takes room, too), not {self.preview_chars} of {self.max_text_chars}"
             )
-        if self.hard_max_chars < 0:
-            raise ValueError(f"hard_max_chars must not be negative, not {self.hard_max_chars}")
 
     def compact(self, view: View, host: Host) -> View:
         """Put away what has come since the last time."""

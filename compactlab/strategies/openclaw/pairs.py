@@ -20,7 +20,7 @@ from compactlab.sim.replay.strategy import Lifetime, Strategy
 from compactlab.strategies.mechanisms.cut import current_turn
 from compactlab.strategies.mechanisms.stub import Edits, PerReplay
 from compactlab.strategies.mechanisms.text import BLANKS
-from compactlab.strategies.pi.preparation import at_least
+from compactlab.strategies.pi.preparation import is_at_least
 
 # Pairs: behind every call its result, and no result without its call.
 
@@ -160,8 +160,8 @@ class _Rules:
     edits: Edits
 
     def __post_init__(self) -> None:
-        self.leaves_failed = at_least(self.version, _LEAVES_FAILED)
-        self.names = at_least(self.version, _NAMES)
+        self.leaves_failed = is_at_least(self.version, _LEAVES_FAILED)
+        self.names = is_at_least(self.version, _NAMES)
 
     def apply(self, said: list[Message], seen: set[str]) -> _Span:
         """Put an answer and what follows it right, once: it mostly is what it was last time."""
@@ -334,10 +334,6 @@ class PairRepair(Strategy):
     menders: PerReplay[Mender] = field(
         default_factory=partial(PerReplay, Mender), init=False, repr=False, compare=False
     )
-
-    def __post_init__(self) -> None:
-        if self.version not in VERSIONS:
-            raise ValueError(f"version must be {' or '.join(VERSIONS)}, not {self.version}")
 
     def compact(self, view: View, host: Host) -> View:
         """Repair what there is before the current turn."""

@@ -7,8 +7,9 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
+from compactlab.sim.core.limits import at_least, between
 from compactlab.sim.core.message import Message, Weight
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.tokens import chars4, utf16_length
@@ -234,27 +235,17 @@ class TokenBudget(Strategy):
         How many turns at most; 0 for no limit, as in the original where none is configured.
     """
 
-    reserve_tokens_floor: int = 20_000
-    max_history_share: float = 1.0
-    dynamic_reserve_ratio: float = DYNAMIC_RESERVE_RATIO
-    min_dynamic_reserve_tokens: int = MIN_DYNAMIC_RESERVE_TOKENS
-    history_limit: int = 0
+    reserve_tokens_floor: Annotated[int, at_least(0)] = 20_000
+    max_history_share: Annotated[float, between(0.1, 1)] = 1.0
+    dynamic_reserve_ratio: Annotated[float, between(0, 0.5)] = DYNAMIC_RESERVE_RATIO
+    min_dynamic_reserve_tokens: Annotated[int, at_least(0)] = MIN_DYNAMIC_RESERVE_TOKENS
+    history_limit: Annotated[int, at_least(0)] = 0
     phases = frozenset({Phase.BEFORE_TURN})
     lifetime = Lifetime.TURN
     breaks = BREAKS
     menders: PerReplay[Mender] = field(
         default_factory=partial(PerReplay, Mender), init=False, repr=False, compare=False
     )
-
-    def __post_init__(self) -> None:
-        share, ratio = self.max_history_share, self.dynamic_reserve_ratio
-        if not 0.1 <= share <= 1:
-            raise ValueError(f"max_history_share must be between 0.1 and 1, not {share}")
-        if not 0 <= ratio <= 0.5:
-            raise ValueError(f"dynamic_reserve_ratio must be between 0 and 0.5, not {ratio}")
-        for name in ("reserve_tokens_floor", "min_dynamic_reserve_tokens", "history_limit"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} must not be negative, not {getattr(self, name)}")
 
     def compact(self, view: View, host: Host) -> View:
         """Plan the history; the current prompt is no part of it."""

@@ -16,7 +16,7 @@ from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.tokens import utf16_length
 from compactlab.strategies.mechanisms.stub import Edits, sources_of
 from compactlab.strategies.mechanisms.text import BLANKS, head
-from compactlab.strategies.pi.preparation import at_least
+from compactlab.strategies.pi.preparation import is_at_least
 
 # Settings of OpenClaw's context pruning, and what it accepts for them.
 
@@ -403,7 +403,7 @@ def prune(
         return messages
     start = next((n for n, m in enumerate(messages) if m.starts_turn), stop)
     may = cache(may_prune(settings.tools))
-    images = at_least(version, _TRIMS_IMAGES)
+    images = is_at_least(version, _TRIMS_IMAGES)
     results = {
         place: message
         for place, message in enumerate(messages[start:stop], start)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Annotated
 
+from compactlab.sim.core.limits import at_least
 from compactlab.sim.core.memory import Remembered, ranked
 from compactlab.sim.core.message import Kind, Part
 from compactlab.sim.core.tokens import utf16_length
@@ -86,18 +88,10 @@ class MemoryRecall(Strategy):
         UTF-16 code units of all notes together; 0 is no limit.
     """
 
-    max_results: int = 6
-    max_injected_chars: int = 4000
+    max_results: Annotated[int, at_least(1)] = 6
+    max_injected_chars: Annotated[int, at_least(0)] = 4000
     phases = frozenset({Phase.BEFORE_TURN})
     breaks = MappingProxyType({"size": "adds notes from memory; OpenClaw 2026.2.17"})
-
-    def __post_init__(self) -> None:
-        if self.max_results < 1:
-            raise ValueError(f"max_results must be at least 1, not {self.max_results}")
-        if self.max_injected_chars < 0:
-            raise ValueError(
-                f"max_injected_chars must be at least 0, not {self.max_injected_chars}"
-            )
 
     def compact(self, view: View, host: Host) -> View:
         """Add what is found."""

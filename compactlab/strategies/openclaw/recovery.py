@@ -6,8 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
+from compactlab.sim.core.limits import at_least, between
 from compactlab.sim.core.message import Message, Part, Source
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.tokens import utf16_length
@@ -218,17 +219,11 @@ class ContextRecovery(Strategy):
         UTF-16 code units of each that are shown; a constant in the original.
     """
 
-    messages: int = 10
-    chars: int = 500
+    messages: Annotated[int, between(0, MOST)] = 10
+    chars: Annotated[int, at_least(1)] = 500
     phases = frozenset({Phase.BEFORE_TURN, Phase.BEFORE_CALL})
     lifetime = Lifetime.TURN
     breaks = MappingProxyType({"size": "adds a block of what was said; pull request 3599"})
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.messages <= MOST:
-            raise ValueError(f"messages must be between 0 and {MOST}, not {self.messages}")
-        if self.chars < 1:
-            raise ValueError(f"chars must be at least 1, not {self.chars}")
 
     def compact(self, view: View, host: Host) -> View:
         """Add the block in the turn after a compaction, to each of its calls."""

@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from types import MappingProxyType
-from typing import Any, NamedTuple, NoReturn
+from typing import Annotated, Any, NamedTuple, NoReturn
 
 import msgspec
 
+from compactlab.sim.core.limits import at_least
 from compactlab.sim.core.message import Kind, Message, Part, Source
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.tokens import utf16_length
@@ -316,19 +317,12 @@ class SummarySidecar(Strategy):
     """
 
     hardened: bool = True
-    threshold: float = THRESHOLD
-    max_items: int = MAX_ITEMS
-    item_chars: int = ITEM_CHARS
-    max_chars: int = MAX_CHARS
+    threshold: Annotated[float, at_least(0)] = THRESHOLD
+    max_items: Annotated[int, at_least(1)] = MAX_ITEMS
+    item_chars: Annotated[int, at_least(1)] = ITEM_CHARS
+    max_chars: Annotated[int, at_least(1)] = MAX_CHARS
     phases = frozenset({Phase.BEFORE_TURN, Phase.BEFORE_CALL})
     breaks = MappingProxyType({"size": "adds a block of notes; pull request 17345"})
-
-    def __post_init__(self) -> None:
-        if not self.threshold >= 0:
-            raise ValueError(f"threshold must be at least 0, not {self.threshold}")
-        for name in ("max_items", "item_chars", "max_chars"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
 
     @property
     def lifetime(self) -> Lifetime:  # type: ignore[override]

@@ -6,8 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
+from compactlab.sim.core.limits import at_least
 from compactlab.sim.core.message import FAILED, Message, Part, compacted
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import Phase, View
@@ -20,8 +21,8 @@ from compactlab.strategies.pi.preparation import (
     Entry,
     Files,
     Preparation,
-    at_least,
     file_section,
+    is_at_least,
     last_compaction,
     prepare,
 )
@@ -212,7 +213,7 @@ def _before(view: View, host: Host) -> Messages:
 
 def _answered(entries: Sequence[Entry], version: str) -> bool:
     """Whether there is an answer by whose usage one can go, and it is none that failed."""
-    start = last_compaction(entries) + 1 if at_least(version, STALE_IS_IGNORED) else 0
+    start = last_compaction(entries) + 1 if is_at_least(version, STALE_IS_IGNORED) else 0
     for entry in reversed(entries[start:]):
         if entry.message is not None and entry.message.role == "assistant":
             return entry.message.origin not in FAILED
@@ -289,9 +290,9 @@ class AutoCompact(Strategy):
         on the live prompt and reads the cache.
     """
 
-    reserve_tokens: int = 16_384
-    reserve_tokens_floor: int = 20_000
-    keep_recent_tokens: int = 20_000
+    reserve_tokens: Annotated[int, at_least(0)] = 16_384
+    reserve_tokens_floor: Annotated[int, at_least(0)] = 20_000
+    keep_recent_tokens: Annotated[int, at_least(0)] = 20_000
     version: Literal["0.49.3", "0.58.0", "0.73.1"] = "0.73.1"
     file_lists: bool = True
     rides: Literal["live", "fresh"] = "fresh"
@@ -303,12 +304,6 @@ class AutoCompact(Strategy):
             "size": "where nothing can be cut off, a summary comes on top of everything (all)",
         }
     )
-
-    def __post_init__(self) -> None:
-        for name in ("reserve_tokens", "reserve_tokens_floor", "keep_recent_tokens"):
-            value = getattr(self, name)
-            if value < 0:
-                raise ValueError(f"{name} must be a number of tokens, 0 or more, not {value}")
 
     def compact(self, view: View, host: Host) -> View:
         """Replace the old part by a summary, if it is time."""

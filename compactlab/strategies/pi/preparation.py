@@ -235,12 +235,12 @@ def _turn_start(entries: Sequence[Entry], index: int, start: int) -> int:
 KEPT_ARE_SEEN = "0.63.1"
 
 
-def at_least(version: str, other: str) -> bool:
+def is_at_least(version: str, other: str) -> bool:
     """Whether a version is another one or a later one.
 
     Examples
     --------
-    >>> at_least("0.73.1", "0.63.1"), at_least("0.9.0", "0.63.1")
+    >>> is_at_least("0.73.1", "0.63.1"), is_at_least("0.9.0", "0.63.1")
     (True, False)
     """
     return _numbers(version) >= _numbers(other)
@@ -336,7 +336,7 @@ def _start(entries: Sequence[Entry], last: int, version: str) -> int:
     """Index of the first entry that is looked at."""
     if last < 0:
         return 0
-    if at_least(version, KEPT_ARE_SEEN):
+    if is_at_least(version, KEPT_ARE_SEEN):
         for index, entry in enumerate(entries):
             if entry.id and entry.id == entries[last].kept_from:
                 return index

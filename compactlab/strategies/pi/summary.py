@@ -17,7 +17,7 @@ from compactlab.sim.core.view import View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.summarize import SummaryRequest
 from compactlab.strategies.mechanisms.text import head
-from compactlab.strategies.pi.preparation import Preparation, at_least
+from compactlab.strategies.pi.preparation import Preparation, is_at_least
 
 # What a model is told when it is asked for a summary.
 #
@@ -215,7 +215,7 @@ def lines(parts: Iterable[Part]) -> list[Part]:
 
 def result_chars(version: str) -> int | None:
     """Characters of a tool's result that a version of pi writes into a request; None for all."""
-    return RESULT_CHARS if at_least(version, RESULTS_ARE_CUT) else None
+    return RESULT_CHARS if is_at_least(version, RESULTS_ARE_CUT) else None
 
 
 @dataclass(frozen=True, slots=True)

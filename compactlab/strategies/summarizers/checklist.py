@@ -172,11 +172,6 @@ class Checklist(Sized):
     mode: Literal["merge", "regenerate"] = "merge"
     files: bool = True
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.mode not in ("merge", "regenerate"):
-            raise ValueError(f"mode must be merge or regenerate, not {self.mode!r}")
-
     def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
         """Summarise; see :meth:`compactlab.sim.replay.summarize.Summarizer.summarize`."""
         lines = [(part, *_line_in(part)) for part in request.previous]

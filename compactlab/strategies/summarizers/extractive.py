@@ -9,10 +9,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
+from compactlab.sim.core.limits import at_least
 from compactlab.sim.core.message import Part
 from compactlab.sim.replay.summarize import SummaryRequest
 from compactlab.strategies.summarizers.units import (
@@ -113,11 +115,7 @@ class Sized(ScriptedWriter):
         The length; a request for less gets less.
     """
 
-    tokens: int = USUAL
-
-    def __post_init__(self) -> None:
-        if self.tokens < 1:
-            raise ValueError("tokens must be at least 1")
+    tokens: Annotated[int, at_least(1)] = USUAL
 
 
 @dataclass(frozen=True)
@@ -143,12 +141,8 @@ class Extractive(ScriptedWriter):
         Length that is aimed at; a request for less gets less.
     """
 
-    units: int = 1000
-    tokens: int = USUAL
-
-    def __post_init__(self) -> None:
-        if self.units < 1 or self.tokens < 1:
-            raise ValueError("units and tokens must be at least 1")
+    units: Annotated[int, at_least(1)] = 1000
+    tokens: Annotated[int, at_least(1)] = USUAL
 
     @abstractmethod
     def choose(

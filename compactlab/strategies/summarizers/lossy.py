@@ -10,10 +10,11 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from importlib.resources import files
 from itertools import islice
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 from compactlab.sim.core.conversation import Conversation, Fact
 from compactlab.sim.core.errors import UsageError
+from compactlab.sim.core.limits import between
 from compactlab.sim.core.message import Part, Source
 from compactlab.sim.core.stream import stream
 from compactlab.sim.facts.evidence import normal, occurrences
@@ -230,19 +231,14 @@ class Lossy(ScriptedWriter):
 
     level: Level = "mid"
     draw: int = 0
-    first: float | None = None
-    later: float | None = None
-    mutated: float | None = None
-    stale: float | None = None
+    first: Annotated[float | None, between(0, 1)] = None
+    later: Annotated[float | None, between(0, 1)] = None
+    mutated: Annotated[float | None, between(0, 1)] = None
+    stale: Annotated[float | None, between(0, 1)] = None
     simulated: ClassVar[str] = "the fate of each fact is drawn, by published rates and guesses"
 
     def __post_init__(self) -> None:
-        if self.level not in LEVELS:
-            raise ValueError(f"level must be low, mid or high, not {self.level!r}")
-        for name in ("first", "later", "mutated", "stale"):
-            value = getattr(self, name)
-            if value is not None and not (isinstance(value, int | float) and 0 <= value <= 1):
-                raise ValueError(f"{name} must be a number between 0 and 1, not {value!r}")
+        super().__post_init__()
         if (self.mutated or 0) + (self.stale or 0) > 1:
             raise ValueError("mutated and stale are shares of the same facts: at most 1 together")
 

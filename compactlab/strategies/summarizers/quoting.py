@@ -6,12 +6,13 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import UsageError
+from compactlab.sim.core.limits import at_least, finite
 from compactlab.sim.core.message import Part
 from compactlab.sim.core.stream import stream
 from compactlab.sim.facts.needs import identifiers
@@ -107,12 +108,7 @@ class Centroid(Extractive):
         depends on its corpus.
     """
 
-    words: int = 100
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.words < 1:
-            raise ValueError("words must be at least 1")
+    words: Annotated[int, at_least(1)] = 100
 
     def choose(
         self, units: Sequence[Unit], budget: int, count: Callable[[str], int]
@@ -153,17 +149,11 @@ class Salience(Extractive):
         Weights of the scores. Guesses.
     """
 
-    role: float = 1.0
-    recency: float = 0.5
-    rarity: float = 0.5
-    decision: float = 1.0
-    error: float = 0.5
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        weights = self.role, self.recency, self.rarity, self.decision, self.error
-        if not all(0 <= weight < math.inf for weight in weights):
-            raise ValueError("weights must be finite and at least 0")
+    role: Annotated[float, finite(0)] = 1.0
+    recency: Annotated[float, finite(0)] = 0.5
+    rarity: Annotated[float, finite(0)] = 0.5
+    decision: Annotated[float, finite(0)] = 1.0
+    error: Annotated[float, finite(0)] = 0.5
 
     def choose(
         self, units: Sequence[Unit], budget: int, count: Callable[[str], int]
