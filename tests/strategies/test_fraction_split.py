@@ -93,7 +93,7 @@ def test_a_summary_that_makes_it_larger_is_refused_once_and_for_all(story, play)
 @dataclass(frozen=True)
 class SaysItTwice(Summarizer):
     def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
-        parts = [part for message in request.messages for part in message.parts]
+        parts = [p for message in request.messages for p in message.parts if p.sources]
         return tuple(Part("text", p.text, "summary", p.sources) for p in (*parts, *parts))
 
 

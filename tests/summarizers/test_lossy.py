@@ -124,7 +124,7 @@ def test_the_luck_of_a_fact_depends_on_nothing_around_it() -> None:
 def test_the_ratio_is_of_what_there_is_room_for(
     budget: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A drawn length beyond the budget, or beyond what was said, is not what the summary will have."""
+    """A length is drawn without looking at the budget, and at how much was said."""
     told = many(5).told()
     given = sum(chars4(part.text) for message in told.messages for part in message.parts)
     assert budget < given < SHORTEST
