@@ -25,18 +25,10 @@ TOLD = "tool_summary"
 
 @dataclass
 class Group:
-    """Messages that stay or go together.
+    """Messages that stay or go together."""
 
-    Parameters
-    ----------
-    kind
-        What they are.
-    messages
-        The messages, in their order; not always next to each other.
-    """
-
-    kind: Kind
-    messages: list[Message]
+    kind: Kind  # what they are
+    messages: list[Message]  # the messages, in their order; not always next to each other
 
 
 def groups_of(messages: Sequence[Message]) -> list[Group]:
@@ -193,20 +185,8 @@ def truncate(
 ) -> list[Group]:
     """Leave out the oldest groups, as ``TruncationStrategy``.
 
-    The newest group stays whatever it weighs, and so do the system's.
-
-    Parameters
-    ----------
-    groups
-        The history.
-    max_n
-        Above which weight it acts.
-    compact_to
-        Down to which weight.
-    weight
-        Weighs a message.
-    preserve_system, preserve_first_user_group
-        What else stays.
+    The newest group stays whatever it weighs, and so do the system's. It acts above ``max_n``
+    and goes down to ``compact_to``, by weight.
     """
     left = total(groups, weight)
     if left <= max_n:
@@ -264,18 +244,7 @@ def context_window(
 ) -> list[Group]:
     """Tell old tool groups, then leave out, as ``ContextWindowCompactionStrategy``.
 
-    Parameters
-    ----------
-    groups
-        The history.
-    budget
-        Tokens of the window without the answer.
-    tool_eviction_threshold, truncation_threshold
-        Shares of it above which the one and the other is done.
-    keep
-        How many tool groups stay as they are.
-    preserve_first_user_group
-        Whether the first message of the user is never left out.
+    The thresholds are shares of the budget, which is the window without the answer.
     """
     evict, cut = int(budget * tool_eviction_threshold), int(budget * truncation_threshold)
     if total(groups, serialised) > evict:

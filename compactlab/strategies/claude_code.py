@@ -46,28 +46,17 @@ _NUMBERED = re.compile(r"^ *\d+(?:→|\t)", re.MULTILINE)
 
 @dataclass
 class KnownFile:
-    """A file, as far as the log knows it.
+    """A file, as far as the log knows it."""
 
-    Parameters
-    ----------
-    path
-        As the agent wrote it.
-    text
-        What was last read or written of it, with later edits put in where their old text stands.
-    sources
-        The messages that this comes from.
-    touched, modified
-        Place in the log at which it was last read or changed, and last changed; -1 for never.
-    whole
-        Whether the text was read or written without being a piece.
-    """
-
-    path: str
+    path: str  # as the agent wrote it
+    # What was last read or written of it, with later edits put in where their old text stands.
     text: str = ""
-    sources: tuple[Source, ...] = ()
+    sources: tuple[Source, ...] = ()  # the messages that this comes from
+    # touched, modified: place in the log at which it was last read or changed, and last changed; -1
+    # for never
     touched: int = -1
     modified: int = -1
-    whole: bool = False
+    whole: bool = False  # whether the text was read or written without being a piece
 
 
 @dataclass
@@ -131,16 +120,7 @@ def attached(
 ) -> list[Part]:
     """The most recently modified files as a client attaches them anew after a compaction.
 
-    Parameters
-    ----------
-    log
-        All that has been said.
-    count
-        Counts tokens.
-    files
-        How many, at most.
-    file_tokens
-        Tokens above which a file's path alone is told.
+    Of one that has more than ``file_tokens`` the path alone is told.
     """
     parts = []
     for known in [each for each in known_files(log) if each.text][:files]:

@@ -46,13 +46,6 @@ def newest_words(messages: Sequence[Message], max_tokens: int) -> list[Message]:
     """The newest of some messages up to a budget; the oldest of them loses its middle.
 
     As ``build_compacted_history`` of codex-rs (0100b10).
-
-    Parameters
-    ----------
-    messages
-        What the user said, oldest first.
-    max_tokens
-        The budget.
     """
     kept: list[Message] = []
     remaining = max_tokens

@@ -49,19 +49,8 @@ def hermes_trigger(window: int, threshold: float) -> int:
 def described(messages: Messages, boundary: int) -> Messages:
     """Shorten what tools said, and what they were told, before a boundary.
 
-    Of results that are repeated word for word, the newest stays, on either side of the boundary.
-
-    Parameters
-    ----------
-    messages
-        The history.
-    boundary
-        Index of the first message that stays as it is, but for repetitions.
-
-    Returns
-    -------
-    Messages
-        The history; itself, if nothing was to be shortened.
+    Of results that are repeated word for word, the newest stays, on either side of the
+    boundary. A history in which nothing is to be shortened is given back as it is.
     """
     newest = _newest(messages)
     calls = {p.call_id: p for m in messages for p in m.parts if p.type == "tool_call"}
@@ -174,20 +163,6 @@ def told_by_rule(messages: Messages, boundary: int, answers: int) -> Messages:
 
     What people typed stays, and so do earlier notices and the words of the newest answers. A call
     whose result stands behind the boundary stays with all its results.
-
-    Parameters
-    ----------
-    messages
-        The history.
-    boundary
-        Index of the first message that stays as it is.
-    answers
-        How many of the assistant's newest messages before it keep their words.
-
-    Returns
-    -------
-    Messages
-        The history with a notice for each gap.
     """
     behind = {id(message) for message in messages[boundary:]}
     whole = {

@@ -46,25 +46,10 @@ def split_point(contents: Messages, fraction: float) -> int:
     """Index of the oldest message to keep; as ``findCompressSplitPoint`` (0.61.0).
 
     It is the first message of a user, no function's response among its parts, before which at
-    least that share of all characters stands, as JSON. Where there is none, everything goes if the
-    last message is the model's and calls no function; else the cut falls on the last such message.
-
-    Parameters
-    ----------
-    contents
-        The history.
-    fraction
-        Share of the characters that may go, between 0 and 1.
-
-    Returns
-    -------
-    int
-        The index; the length of the history if everything may go.
-
-    Raises
-    ------
-    ValueError
-        If the fraction is not between 0 and 1.
+    least that share of all characters stands, as JSON. Where there is none, everything goes if
+    the last message is the model's and calls no function; else the cut falls on the last such
+    message. ``fraction`` is the share of the characters that may go; the index is the length of
+    the history if everything may.
     """
     if fraction <= 0 or fraction >= 1:
         raise ValueError("Fraction must be between 0 and 1")
@@ -151,15 +136,6 @@ def within_budget(messages: Messages, host: Host, budget: int) -> Messages:
 
     What is cut out stays in a file, by whose path it can be fetched again. As
     ``truncateHistoryToBudget`` (0.61.0); an output of up to 40,000 characters is never cut.
-
-    Parameters
-    ----------
-    messages
-        The history.
-    host
-        Keeps the files.
-    budget
-        Tokens of whole outputs.
     """
     used, changed = 0, {}
     for place in range(len(messages) - 1, -1, -1):

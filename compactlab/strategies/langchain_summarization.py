@@ -45,13 +45,7 @@ _WHOLE = ("tokens", "messages")
 
 
 def check_size(field: str, size: Any) -> None:
-    """See that something is a size.
-
-    Raises
-    ------
-    ValueError
-        If it is none; the text names the field and what may stand there.
-    """
+    """See that something is a size."""
     if not isinstance(size, tuple) or len(size) != 2 or size[0] not in KINDS:
         raise ValueError(f"{field} must be a kind ({', '.join(KINDS)}) and a number, not {size!r}")
     kind, value = size
@@ -64,13 +58,7 @@ def check_size(field: str, size: Any) -> None:
 
 
 def clauses(trigger: Any) -> list[list[Size]]:
-    """A trigger as clauses, one of which must be met, of sizes that must all be reached.
-
-    Raises
-    ------
-    ValueError
-        If it is no trigger.
-    """
+    """A trigger as clauses, one of which must be met, of sizes that must all be reached."""
     if not isinstance(trigger, tuple):
         raise ValueError(f"trigger must be a size or several of them, not {trigger!r}")
     if not trigger:
@@ -91,19 +79,8 @@ def reached(
 ) -> bool:
     """Whether a trigger is met: all sizes of one clause are reached.
 
-    Parameters
-    ----------
-    wanted
-        The clauses; without any nothing is ever met.
-    messages
-        How many messages there are.
-    tokens
-        Their tokens, approximated.
-    reported
-        What the provider reported for the last call, its answer included; counts beside the
-        approximation.
-    window
-        Tokens of the window.
+    What the provider reported for the last call, its answer included, counts beside the
+    approximated tokens. Without clauses no trigger is ever met.
     """
     known = max(tokens, reported)
     figures = {"messages": messages, "tokens": known, "fraction": known}
@@ -119,19 +96,8 @@ def reached(
 def cutoff(messages: Messages, keep: Size, *, weight: Weight, tokens: int, window: int) -> int:
     """Index of the first message to keep; 0 to summarise nothing.
 
-    Parameters
-    ----------
-    messages
-        The history.
-    keep
-        How much of its end is kept.
-    weight
-        Approximates the tokens of a message.
-    tokens
-        The approximated tokens of all of them; where they are scaled by what was reported, more
-        than the messages weigh.
-    window
-        Tokens of the window.
+    ``tokens`` are approximated; scaled by what was reported, they may be more than the messages
+    weigh.
     """
     kind, value = keep
     if kind == "messages":
@@ -175,15 +141,6 @@ def last_tokens(messages: Messages, max_tokens: int, weight: Weight) -> list[Mes
     As ``trim_messages`` with what the summarising middleware gives it (langchain-core 1.7.2):
     strategy last, start on human, partial messages by lines, a system message in front kept. In a
     long turn of an agent there may be no user's message among the newest, and nothing is left.
-
-    Parameters
-    ----------
-    messages
-        What is to be summarised.
-    max_tokens
-        The budget.
-    weight
-        Approximates the tokens of a message.
     """
     system = [messages[0]] if messages and messages[0].origin == "system" else []
     rest = messages[len(system) :]

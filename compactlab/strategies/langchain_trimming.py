@@ -28,32 +28,15 @@ Types = str | Sequence[str] | None
 
 @dataclass(frozen=True)
 class Trim:
-    """What is kept.
+    """What is kept."""
 
-    Parameters
-    ----------
-    max_tokens
-        The budget.
-    strategy
-        From which end: the ``first`` messages or the ``last``.
-    allow_partial
-        Whether the message at the cut may stay in part.
-    include_system
-        Whether a system message in front always stays; it counts.
-    start_on, end_on
-        Types of message that the rest must begin or end with: ``human``, ``ai``, ``tool``,
-        ``system``.
-
-    Raises
-    ------
-    ValueError
-        If ``start_on`` or ``include_system`` is given with ``first``.
-    """
-
-    max_tokens: int
+    max_tokens: int  # the budget
+    # From which end: the ``first`` messages or the ``last``.
     strategy: Literal["first", "last"] = "last"
-    allow_partial: bool = False
-    include_system: bool = False
+    allow_partial: bool = False  # whether the message at the cut may stay in part
+    include_system: bool = False  # whether a system message in front always stays; it counts
+    # start_on, end_on: types of message that the rest must begin or end with: ``human``, ``ai``,
+    # ``tool``, ``system``
     start_on: Types = None
     end_on: Types = None
 
@@ -68,15 +51,6 @@ def trimmed(messages: Messages, trim: Trim, weight: Weight) -> Messages:
 
     Nothing guards pairs of calls and results but ``start_on`` and ``end_on``. Where not even one
     message fits, none is kept.
-
-    Parameters
-    ----------
-    messages
-        The history.
-    trim
-        What is kept.
-    weight
-        Counts the tokens of a message.
     """
     if trim.strategy == "first":
         return _first(messages, trim, weight)

@@ -42,26 +42,16 @@ def tools_of(message: Message) -> Collection[str]:
 
 @dataclass(frozen=True)
 class Masking:
-    """Which observations are masked.
+    """Which observations are masked."""
 
-    Parameters
-    ----------
-    n
-        How many of the newest observations stay.
-    polling
-        By how many observations the mask moves at a time, so that ``n`` to ``n + polling - 1``
-        stay.
-    always_keep_output_for_tags, always_remove_output_for_tags
-        Tags of observations that stay, however old, or go, however new; going wins.
-    tags
-        The tags of a message.
-    """
-
-    n: int = 5
+    n: int = 5  # how many of the newest observations stay
+    # By how many observations the mask moves at a time, so that ``n`` to ``n + polling - 1`` stay.
     polling: int = 1
+    # always_keep_output_for_tags, always_remove_output_for_tags: tags of observations that stay,
+    # however old, or go, however new; going wins
     always_keep_output_for_tags: Collection[str] = ("keep_output",)
     always_remove_output_for_tags: Collection[str] = ("remove_output",)
-    tags: Tags = tools_of
+    tags: Tags = tools_of  # the tags of a message
 
     def maskable(self, message: Message) -> int:
         """Weigh a message by whether it may be masked once it is old."""
@@ -95,20 +85,8 @@ def is_open(message: Message) -> bool:
 def mask_last_n(messages: Messages, rule: Masking, task: int = 0) -> Messages:
     """Mask all observations but the first and the newest, as SWE-agent's ``LastNObservations``.
 
-    Parameters
-    ----------
-    messages
-        The history.
-    rule
-        What is masked.
-    task
-        1 if the first observation, which is never masked, is not among those that
-        :func:`observes` finds: SWE-agent tells the task as an observation.
-
-    Returns
-    -------
-    Messages
-        The history; itself, if nothing is to be masked that is not masked already.
+    ``task`` is 1 if the first observation, which is never masked, is not among those that
+    :func:`observes` finds: SWE-agent tells the task as an observation.
     """
     seen = messages.total(observes) + task
     last = max(0, seen // rule.polling * rule.polling - rule.n)

@@ -45,13 +45,6 @@ def turn_tail(messages: Messages, budget: int) -> int:
     The turn that does not fit may be cut: as much of its end is kept as does, but no result
     without its call. Where everything fits nothing is kept: all of it is summarised. As ``select``
     (31e22f6), with a quarter of the characters for the size of a message.
-
-    Parameters
-    ----------
-    messages
-        The history, without summaries.
-    budget
-        Tokens.
     """
     starts = [n for n, message in enumerate(messages) if message.starts_turn]
     if not starts:

@@ -23,17 +23,6 @@ def recent(
 
     Unless it is mended, head and tail are put together without a look at whether they overlap: a
     history that fits has its head twice, and where the head fills the window the tail is all.
-
-    Parameters
-    ----------
-    messages
-        The history.
-    keep_first
-        How many messages at the front stay.
-    max_events
-        How many messages there may be.
-    mended
-        Whether no message stands twice.
     """
     head = messages[:keep_first]
     length = max(0, max_events - len(head))
@@ -49,15 +38,6 @@ def forgotten(length: int, keep_first: int, max_size: int) -> range:
 
     None until there are more than ``max_size``; then all but the first and the newest, so that
     half of that is left.
-
-    Parameters
-    ----------
-    length
-        How many messages there are.
-    keep_first
-        How many at the front stay.
-    max_size
-        How many there may be.
     """
     if length <= max_size:
         return range(0)

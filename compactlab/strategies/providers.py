@@ -35,34 +35,19 @@ _Edit = Callable[[Message, int, "Clearing"], Message]
 
 @dataclass(frozen=True, eq=False)
 class Clearing:
-    """What is cleared, once it is time. A history's sums are kept for the rule that asked for them.
+    """What is cleared, once it is time; a weight, too: a history keeps its sums by the rule."""
 
-    Parameters
-    ----------
-    keep
-        How many of the newest tool results stay.
-    clear_at_least
-        Tokens. Under ``api`` nothing is cleared unless so many can be; under ``langchain``
-        clearing stops as soon as so many have been. 0 for no such rule.
-    exclude_tools
-        Tools whose results stay.
-    clear_tool_inputs
-        Whether the arguments of a cleared result's call go too; or the tools of which they go.
-    placeholder
-        What stands in the place of a result.
-    gate
-        Who is followed.
-    count
-        Counts the tokens of a part; with it, a result that is no larger than the place-holder
-        stays. LangChain makes no such difference.
-    """
-
-    keep: int = 3
+    keep: int = 3  # how many of the newest tool results stay
+    # Tokens. Under ``api`` nothing is cleared unless so many can be; under ``langchain`` clearing
+    # stops as soon as so many have been. 0 for no such rule.
     clear_at_least: int = 0
-    exclude_tools: tuple[str, ...] = ()
+    exclude_tools: tuple[str, ...] = ()  # tools whose results stay
+    # Whether the arguments of a cleared result's call go too; or the tools of which they go.
     clear_tool_inputs: bool | tuple[str, ...] = False
-    placeholder: str = "[cleared]"
-    gate: Gate = "api"
+    placeholder: str = "[cleared]"  # what stands in the place of a result
+    gate: Gate = "api"  # who is followed
+    # Counts the tokens of a part; with it, a result that is no larger than the place-holder stays.
+    # LangChain makes no such difference.
     count: Callable[[Part], int] | None = None
 
     def __call__(self, message: Message) -> int:
@@ -95,28 +80,15 @@ class _Use(NamedTuple):
 
 @dataclass
 class Past:
-    """What was made of a history, and how far that is final: the next is often a longer one.
+    """What was made of a history, and how far that is final: the next is often a longer one."""
 
-    Parameters
-    ----------
-    source, result
-        The history, and what was made of it.
-    final
-        Index up to which the result stays what it is, however the history goes on.
-    saved
-        Tokens that were saved before that.
-    enough
-        Whether clearing stopped because enough was cleared.
-    edits
-        Messages that have been edited before.
-    """
-
+    # source, result: the history, and what was made of it
     source: Messages = field(default_factory=Messages)
     result: Messages = field(default_factory=Messages)
-    final: int = 0
-    saved: int = 0
-    enough: bool = False
-    edits: Edits = field(default_factory=Edits)
+    final: int = 0  # index up to which the result stays what it is, however the history goes on
+    saved: int = 0  # tokens that were saved before that
+    enough: bool = False  # whether clearing stopped because enough was cleared
+    edits: Edits = field(default_factory=Edits)  # messages that have been edited before
 
     def follow(self, messages: Messages) -> None:
         """Begin anew, unless a history goes on from the last one."""
@@ -131,27 +103,9 @@ def clear_tool_uses(
     """Put place-holders in the place of old tool results, oldest first.
 
     A result counts for ``keep`` whether it can be cleared or not. It can only be cleared if its
-    call is in the assistant message before it.
-
-    Parameters
-    ----------
-    messages
-        The history.
-    rule
-        What is cleared.
-    weight
-        Counts the tokens of a message.
-    excess
-        Tokens (or tool uses) by which the prompt is above the trigger; at 0 or below, nothing
-        happens.
-    past
-        What was made of the last history under this rule, above the trigger. It is kept up to
-        date for LangChain's gate; the API's is given histories that are cleared already.
-
-    Returns
-    -------
-    Messages
-        The history with place-holders; itself, if nothing was cleared.
+    call is in the assistant message before it. ``excess`` is by how much the prompt is above
+    the trigger. ``past``, what was made of the last history above it, is kept up to date for
+    LangChain's gate; the API's is given histories that are cleared already.
     """
     stop = _older(messages, rule.keep)
     if excess <= 0 or not messages[: stop[0] + 1].total(rule):

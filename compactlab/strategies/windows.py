@@ -63,27 +63,11 @@ def slide(
 ) -> Messages | None:
     """Cut the front off, as Strands' ``reduce_context``.
 
-    The cut falls on the next message of a user that is no tool's result; where there is none, on
-    the next call whose result follows. Pinned messages stay, and so does the other half of a
-    pinned call or result.
-
-    Parameters
-    ----------
-    messages
-        The history.
-    window_size
-        How many messages at most; 0 leaves only the pinned ones.
-    pins
-        Ids of the pinned messages.
-    force
-        Whether to cut even where the history is no longer than the window: then at least two
-        messages go.
-
-    Returns
-    -------
-    Messages
-        What stays; the history itself, if it is no longer than the window; None if nothing can
-        be cut off.
+    The cut falls on the next message of a user that is no tool's result; where there is none,
+    on the next call whose result follows. Pinned messages stay, and so does the other half of a
+    pinned call or result. A window of 0 leaves only what is pinned; by force at least two
+    messages go, even where the history is no longer than the window. None if nothing can be cut
+    off.
     """
     size = len(messages)
     if size <= window_size and not force:
@@ -105,11 +89,8 @@ def slide(
 def truncate_oldest(messages: Messages, pins: Container[str] = frozenset()) -> Messages | None:
     """Shorten the results in the oldest message that holds any, to 200 characters at either end.
 
-    Returns
-    -------
-    Messages
-        The history with that message shortened; None if there is none, or if nothing in it is
-        longer than that: a message that is not shortened keeps the next ones from being so.
+    None if there is none, or if nothing in it is longer than that: a message that is not
+    shortened keeps the next ones from being so.
     """
     for index, message in enumerate(messages):
         if _holds(message, "tool_result") and not _pinned(messages, index, pins):

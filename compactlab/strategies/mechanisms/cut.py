@@ -67,20 +67,8 @@ def last_turns(messages: Messages, turns: float | None) -> int:
     """Index at which the newest turns begin: OpenClaw's ``limitHistoryTurns`` (2026.1.29 on).
 
     What came before the first turn stays unless a turn has to go; then it goes with it, and so
-    does a summary: it is no turn.
-
-    Parameters
-    ----------
-    messages
-        The history.
-    turns
-        How many turns at most. None, NaN, 0 and less are no limit. Of a fraction the whole part
-        counts, so of less than one turn nothing is left.
-
-    Returns
-    -------
-    int
-        The index; 0 if there are no more turns than that.
+    does a summary: it is no turn. None, NaN, 0 and less are no limit; of a fraction the whole
+    part counts, so of less than one turn nothing is left.
     """
     if not turns or not turns > 0 or messages.total(starts_turn) <= turns:
         return 0

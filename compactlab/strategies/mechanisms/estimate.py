@@ -102,13 +102,6 @@ def estimate_context(
 
     The last answer that has a usage and did not fail tells of everything up to itself; what came
     after it is estimated. Without such an answer everything is.
-
-    Parameters
-    ----------
-    messages
-        What is in context.
-    reported
-        Tokens of the request that a message answers, and of itself; None if nothing was reported.
     """
     for index in range(len(messages) - 1, -1, -1):
         message = messages[index]

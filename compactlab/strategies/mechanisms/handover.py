@@ -36,19 +36,7 @@ def is_summary(message: Message) -> bool:
 def summary_message(
     host: Host, parts: Iterable[Part], role: Role = "user", lead: str = LEAD
 ) -> Message:
-    """A message that tells a summary, with a line before it that says so.
-
-    Parameters
-    ----------
-    host
-        Says which compaction it is.
-    parts
-        The summary; without any the message has the line alone.
-    role
-        Whose words they are.
-    lead
-        The line; none if empty.
-    """
+    """A message that tells a summary, with a line before it that says so."""
     before = (frame(lead),) if lead else ()
     id = f"summary-{len(host.compactions) + 1}"
     return Message(id, role, (*before, *parts), host.now, meta=True, origin=ORIGIN)
@@ -67,21 +55,8 @@ def fitting(view: View, host: Host, more: str) -> View:
     """The live prompt with its oldest messages left out until a request at its end fits.
 
     Codex CLI does so one item at a time, until the provider takes the request; Claude Code, in
-    groups. What is refused is not billed. A result never begins what is left.
-
-    Parameters
-    ----------
-    view
-        The live prompt.
-    host
-        Knows the window, and counts.
-    more
-        What is asked at its end.
-
-    Returns
-    -------
-    View
-        The view itself if it fits. The newest message always stays.
+    groups. What is refused is not billed. A result never begins what is left. The newest
+    message always stays.
     """
     room = host.window - host.count(View(view.system)) - host.count(more)
     tokens = blocks_of(host.model.tokenizer).tokens

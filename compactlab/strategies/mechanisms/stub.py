@@ -84,18 +84,9 @@ def sources_of(parts: Sequence[Part]) -> tuple[Source, ...]:
 def with_stubs(message: Message, say: Callable[[int, Result], str | None]) -> Message:
     """Put place-holders in the place of results.
 
-    Parameters
-    ----------
-    message
-        A tool's message.
-    say
-        Given a result and its place among those of the message, the text that takes its place;
-        None to leave it as it is.
-
-    Returns
-    -------
-    Message
-        The message; itself, if nothing was replaced.
+    ``say`` gives the text that takes the place of a result, or None to leave it; it is told
+    which of the message's results it is. A message of which nothing is replaced is given back
+    as it is.
     """
     results = results_of(message)
     if len(results) == len(message.parts) == 1:  # nearly always
@@ -118,14 +109,10 @@ class Edits:
     """Remembers edited messages, so that the same edit gives the same object.
 
     A message that is edited anew for every request would be counted and named anew as well.
-
-    Attributes
-    ----------
-    found
-        What else was found out of messages, by their ids; whoever puts it there holds them.
     """
 
     known: dict[tuple[object, ...], tuple[Message, Message]] = field(default_factory=dict)
+    # What else was found out of messages, by their ids; whoever puts it there holds them.
     found: dict[tuple[object, ...], Any] = field(default_factory=dict)
 
     def of(self, message: Message, how: tuple[object, ...], edit: Callable[[], Message]) -> Message:
@@ -223,27 +210,10 @@ def prunable(
 ) -> list[int]:
     """Which messages' outputs are to be erased; as OpenCode's ``prune`` (31e22f6).
 
-    Walks back from the end, passing over the newest turns. Outputs are added up, those of exempt
-    tools and failed ones left out; what comes when the sum is over ``protect`` is to go. The walk
-    ends at a summary, or at an output that is erased already.
-
-    Parameters
-    ----------
-    messages
-        The history.
-    protect
-        Tokens of the newest outputs that stay.
-    minimum
-        Tokens that must be over, or nothing is erased.
-    turns
-        How many user messages have to be passed before an output counts.
-    exempt
-        Tools whose outputs always stay.
-
-    Returns
-    -------
-    list of int
-        Their places, the newest first; empty if they do not come to the minimum.
+    Walks back from the end, passing over the newest turns. Outputs are added up, those of
+    exempt tools and failed ones left out; what comes when the sum is over ``protect`` is to go.
+    The walk ends at a summary, or at an output that is erased already. The places come newest
+    first; there are none unless they have more than ``minimum`` tokens together.
     """
     exempt, found = frozenset(exempt), []
     total = gone = passed = 0

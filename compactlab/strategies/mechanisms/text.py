@@ -38,12 +38,7 @@ def head(text: str, units: int) -> str:
 def collapsed(text: str, words: int = -1) -> str:
     r"""A text with one blank for every run of blanks, and none around it.
 
-    Parameters
-    ----------
-    text
-        The text.
-    words
-        How many words are wanted, if not all; of a long text the rest is not looked at.
+    Of a long text of which only so many words are wanted the rest is not looked at.
 
     Examples
     --------
@@ -72,19 +67,7 @@ def whole(text: str) -> str:
 
 
 def without_middle(message: Message, index: int, head: int, tail: int, marker: str) -> Part:
-    """A part's text with its middle left out, with the spans that it still holds.
-
-    Parameters
-    ----------
-    message
-        The message.
-    index
-        Which of its parts.
-    head, tail
-        Characters that stay at the beginning and at the end.
-    marker
-        What stands in between.
-    """
+    """A part's text with its middle left out, with the spans that it still holds."""
     part = message.parts[index]
     text, end = part.text, len(part.text)
     kept = text[:head] + marker + (text[end - tail :] if tail else "")
@@ -146,12 +129,7 @@ _SPEAKERS = {"user": "User", "assistant": "Assistant", "tool": "Tool result"}
 def transcript(messages: Iterable[Message], result_chars: int | None = None) -> str:
     """Write messages out, who said it and what.
 
-    Parameters
-    ----------
-    messages
-        The messages.
-    result_chars
-        Characters of each tool result (OpenCode and Cline: 2,000); None for all of them.
+    OpenCode and Cline cut each tool's result to 2,000 characters.
     """
     lines = (_line(message, part, result_chars) for message in messages for part in message.parts)
     return "\n\n".join(line for line in lines if line)

@@ -40,12 +40,7 @@ _TRAILING = re.compile(rf"(?:^|[{BLANKS}]+|\*+){SILENT}[{BLANKS}]*\Z")
 def is_silent(text: str | None, version: Version = "2026.3.13") -> bool:
     """Whether a text is to be suppressed as a whole; as ``isSilentReplyText``.
 
-    Parameters
-    ----------
-    text
-        What the agent answered.
-    version
-        2026.1.29 looks at both ends of the text, 2026.3.13 at all of it.
+    2026.1.29 looks at both ends of the text, 2026.3.13 at all of it.
 
     Examples
     --------
@@ -137,21 +132,15 @@ _SILENCE_HINT = f"Begin with {SILENT} where the user need not hear anything."
 
 @dataclass(frozen=True)
 class FlushSettings:
-    """What a configuration comes to.
+    """What a configuration comes to."""
 
-    Parameters
-    ----------
-    soft_threshold_tokens, reserve_tokens_floor
-        The flush runs so many tokens, both together, before the end of the window.
-    force_flush_transcript_bytes
-        Size of the transcript from which on it runs anyway; 0 for never.
-    prompt, system_prompt
-        What the agent is told, and what is added to the system prompt.
-    """
-
+    # soft_threshold_tokens, reserve_tokens_floor: the flush runs so many tokens, both together,
+    # before the end of the window
     soft_threshold_tokens: int
     reserve_tokens_floor: int
+    # Size of the transcript from which on it runs anyway; 0 for never.
     force_flush_transcript_bytes: int
+    # prompt, system_prompt: what the agent is told, and what is added to the system prompt
     prompt: str
     system_prompt: str
 
@@ -170,12 +159,8 @@ def flush_settings(
 
     What is no number that is finite and not negative gives way to the default; fractions are
     dropped. A prompt that does not say how to be silent has that appended, and since 2026.3.13
-    what keeps files safe as well.
-
-    Returns
-    -------
-    FlushSettings or None
-        None if flushes are turned off; None for ``enabled`` leaves them on.
+    what keeps files safe as well. None if flushes are turned off; None for ``enabled`` leaves
+    them on.
     """
     if enabled in (False, 0, "") or (_is_number(enabled) and math.isnan(enabled)):
         return None
@@ -231,24 +216,13 @@ def flush_window(known: float | None, configured: float | None) -> float:
 
 @dataclass(frozen=True)
 class SessionEntry:
-    """What the session's file says.
+    """What the session's file says."""
 
-    Parameters
-    ----------
-    total_tokens
-        Tokens of the last prompt.
-    total_tokens_fresh
-        False if that is known to be out of date; 2026.1.29 does not ask.
-    compaction_count
-        Compactions so far.
-    memory_flush_compaction_count
-        How many there had been at the last flush.
-    """
-
-    total_tokens: object = None
+    total_tokens: object = None  # tokens of the last prompt
+    # False if that is known to be out of date; 2026.1.29 does not ask.
     total_tokens_fresh: object = None
-    compaction_count: object = None
-    memory_flush_compaction_count: object = None
+    compaction_count: object = None  # compactions so far
+    memory_flush_compaction_count: object = None  # how many there had been at the last flush
 
     @property
     def flushed(self) -> bool:
@@ -269,16 +243,8 @@ def should_flush(
 ) -> bool:
     """Whether it is time for a flush; as ``shouldRunMemoryFlush``, inclusively.
 
-    Parameters
-    ----------
-    entry
-        What the session's file says.
-    window, reserve, soft
-        The threshold is the window less the two others; NaN for what is not set.
-    token_count
-        A newer count than the session's; 2026.1.29 does not know of it.
-    version
-        Which version is asked.
+    NaN stands for what is not set. ``token_count`` is a newer count than the session's, which
+    2026.1.29 does not know of.
     """
     if entry is None or entry.flushed:
         return False
@@ -299,15 +265,8 @@ def flush_threshold(window: float | None, reserve: float | None, soft: float | N
 def projected_tokens(prompt: float, output: float, new: float, threshold: float) -> float:
     """Tokens that the next prompt will have, as 2026.3.13 reckons them.
 
-    Parameters
-    ----------
-    prompt, output
-        Tokens of the last prompt, and of the answer to it. The answer counts only where the rest
-        comes near the threshold, because the transcript is not read before.
-    new
-        Tokens of what the user says now.
-    threshold
-        When a flush is due.
+    The answer to the last prompt counts only where the rest comes near the threshold, because
+    the transcript is not read before.
     """
     near = prompt + new >= threshold - _OUTPUT_BUFFER_TOKENS
     return prompt + new + (output if near else 0)
@@ -323,15 +282,6 @@ def booked_under(count: int, last: str, compactions: Sequence[Compacted]) -> int
 
     Where a compaction ends the flush's own turn, OpenClaw writes down the count after it: the
     cycle that begins then counts as flushed, and has no flush of its own.
-
-    Parameters
-    ----------
-    count
-        Compactions before the flush.
-    last
-        Id of the newest message when it ran.
-    compactions
-        All that have happened.
     """
     return count + sum(compacted.last == last for compacted in compactions[count:])
 

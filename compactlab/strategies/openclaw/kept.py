@@ -50,18 +50,8 @@ def buffered(
     """How many of the newest messages go into the buffer: ``computeRecencyBufferSlice``.
 
     Whichever limit is hit first. The newest goes in even if it alone has more tokens than that,
-    unless no message at all is wanted. Calls and their results may be torn apart.
-
-    Parameters
-    ----------
-    messages
-        What would be summarised.
-    keep_messages
-        Messages, at most; 2.5 are 3. None for 10.
-    keep_tokens
-        Tokens, at most. None for 2,000.
-    enabled
-        Whether there is a buffer.
+    unless no message at all is wanted. Calls and their results may be torn apart. 2.5 messages
+    are 3; None stands for 10 messages, and for 2,000 tokens.
     """
     most = KEEP_MESSAGES if keep_messages is None else keep_messages
     budget = KEEP_TOKENS if keep_tokens is None else keep_tokens
@@ -197,21 +187,8 @@ def split_turns(
 
     Of users and assistants everything from the so-manieth last user message on; where there are
     fewer of those, all of them and the newest messages, twice as many as there should be turns.
-    With the calls that are kept go their results, and what is left is repaired.
-
-    Parameters
-    ----------
-    messages
-        What would be summarised.
-    turns
-        How many turns, at most 12; fractions are cut off, and what is no number is 0.
-    now
-        The time of results that the repair makes up.
-
-    Returns
-    -------
-    tuple
-        What is to be summarised, and what is kept.
+    With the calls that are kept go their results, and what is left is repaired. Of turns there
+    are 12 at most; fractions are cut off, and what is no number is 0.
     """
     most = math.floor(turns) if turns is not None and math.isfinite(turns) else 0
     kept = _said(messages, min(MOST_TURNS, max(0, most)))

@@ -46,47 +46,27 @@ _DEFAULT_CHARS, _MIN_CHARS, _MAX_CHARS = 20_000, 256, 120_000
 
 @dataclass(frozen=True)
 class Limits:
-    """From which size on a result is put away, and what stays of it; UTF-16 code units.
+    """From which size on a result is put away, and what stays of it; UTF-16 code units."""
 
-    Parameters
-    ----------
-    details, text
-        More than this is put away.
-    preview
-        What stays of a text, its ellipsis included.
-    """
-
+    # details, text: more than this is put away
     details: int = 24_000
     text: int = 120_000
-    preview: int = 8_000
+    preview: int = 8_000  # what stays of a text, its ellipsis included
 
 
 @dataclass(frozen=True)
 class Payload:
-    """What was put away.
+    """What was put away."""
 
-    Parameters
-    ----------
-    path
-        Of the file, in the folder of the session.
-    content
-        The file's text.
-    text
-        What stands in place of the result's text: a beginning, and where the rest is; None if the
-        text was not put away.
-    details
-        What stands in place of the result's details; None if they were not put away.
-    preview
-        How many characters of the text are its beginning.
-    reference
-        By what it is found again, as the original writes it.
-    """
-
-    path: str
-    content: str
+    path: str  # of the file, in the folder of the session
+    content: str  # the file's text
+    # What stands in place of the result's text: a beginning, and where the rest is; None if the
+    # text was not put away.
     text: str | None
+    # What stands in place of the result's details; None if they were not put away.
     details: dict[str, Any] | None
-    preview: int = 0
+    preview: int = 0  # how many characters of the text are its beginning
+    # By what it is found again, as the original writes it.
     reference: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -116,23 +96,8 @@ def put_away(
 ) -> Payload | None:
     """Put a tool's result away, if it is too large.
 
-    Parameters
-    ----------
-    blocks
-        Its blocks of text.
-    details
-        What the tool told its client and not the model: any JSON; None if there is nothing.
-    tool, call_id
-        Name of the tool and id of the call, as far as they are known.
-    now
-        Seconds since 1970.
-    limits
-        What is too large.
-
-    Returns
-    -------
-    Payload or None
-        None if it is not too large.
+    ``details`` is what the tool told its client and not the model: any JSON; ``now`` is in
+    seconds since 1970. None if nothing is too large.
     """
     text = "\n".join(blocks)
     large_text = utf16_length(text) > limits.text
@@ -219,13 +184,6 @@ def resolve(folder: str, path: str) -> str | None:
     """Where a reference's path leads, if that is inside the folder of payloads; else None.
 
     It looks at names alone, as the original does; symbolic links are for whoever opens the file.
-
-    Parameters
-    ----------
-    folder
-        The folder of the session.
-    path
-        The reference's path, absolute or in that folder.
     """
     root = posixpath.normpath(posixpath.join(folder, FOLDER))
     place = posixpath.normpath(posixpath.join(folder, path))
@@ -375,23 +333,7 @@ class OffloadOutputs(Strategy):
         return msgspec.structs.replace(message, parts=(cut, *images))
 
     def fetch(self, handle: str, host: Host, *, chars: int | None = None) -> str:
-        """Deliver what was put away, or its beginning.
-
-        Parameters
-        ----------
-        handle
-            That of the part in its place.
-        host
-            Has the files.
-        chars
-            How many characters at most; 20,000 if not said, never under 256 or over 120,000.
-
-        Raises
-        ------
-        InputError
-            If the handle leads out of the folder of payloads, if there is no such file, or if it
-            has another hash (unless ``verify=False``).
-        """
+        """Deliver what was put away, or its beginning."""
         path, _, sha256 = handle.partition("#sha256=")
         reference = read_reference(
             {"outputRef": {"kind": "tool_result_payload", "path": path, "sha256": sha256}}

@@ -51,28 +51,17 @@ _Calls = list[tuple[str, str]]  # ids and tools
 
 @dataclass(frozen=True)
 class Repaired:
-    """A history in which every call has its result, and what was done for that.
+    """A history in which every call has its result, and what was done for that."""
 
-    Parameters
-    ----------
-    messages
-        The history; the very one that was given, if nothing was to be done.
-    added
-        Results that were made up for calls that had none, those among them that were dropped
-        again as duplicates.
-    dropped_duplicate_count
-        How many results were dropped because their id had been answered before.
-    dropped_orphan_count
-        How many were dropped because their call was not right before them.
-    moved
-        Whether anything at all was found to be wrong.
-    """
-
-    messages: Messages
+    messages: Messages  # the history; the very one that was given, if nothing was to be done
+    # Results that were made up for calls that had none, those among them that were dropped again as
+    # duplicates.
     added: tuple[Message, ...] = ()
+    # How many results were dropped because their id had been answered before.
     dropped_duplicate_count: int = 0
+    # How many were dropped because their call was not right before them.
     dropped_orphan_count: int = 0
-    moved: bool = False
+    moved: bool = False  # whether anything at all was found to be wrong
 
 
 class _Span(NamedTuple):
@@ -96,22 +85,14 @@ def repair(
 
     Behind every answer come the results of its calls, in the order of the calls, and then what
     else stood between it and the next answer. Calls without a result there get one that is made
-    up; results that stand anywhere else are dropped. Two things go wrong in the original and here:
-    when an id is used again in a later turn, its real result is dropped, and so is the one that is
-    made up for it; and further results of the same id behind the same answer vanish uncounted.
-    A history with which nothing else is wrong keeps them, and the order of its results.
-
-    Parameters
-    ----------
-    messages
-        The history.
-    now
-        The time of results that are made up, in seconds since 1970; None for that of their call.
-    version
-        OpenClaw's. In newer ones the calls of an answer that was cut off are left alone, so that
-        their results are dropped; and a result without a tool's name is given that of its call.
-    edits
-        Messages that were made or changed before.
+    up; results that stand anywhere else are dropped. Two things go wrong in the original and
+    here: when an id is used again in a later turn, its real result is dropped, and so is the
+    one that is made up for it; and further results of the same id behind the same answer vanish
+    uncounted. A history with which nothing else is wrong keeps them, and the order of its
+    results. Results that are made up have the time ``now``, in seconds since 1970, or that of
+    their call. In newer versions the calls of an answer that was cut off are left alone, so
+    that their results are dropped; and a result without a tool's name is given that of its
+    call.
     """
     if not messages.total(involved):
         return Repaired(messages)

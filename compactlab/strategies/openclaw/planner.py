@@ -37,28 +37,19 @@ Outcome = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Tokens that are left for a history, of whatever numbers one is given.
+    """Tokens that are left for a history, of whatever numbers one is given."""
 
-    Parameters
-    ----------
-    window, reserve, static
-        Tokens of the model's window, of the reserve for the answer, of system prompt and prompt.
-        Fractions are rounded down, and what is negative counts as nothing.
-    share
-        Share of what is left that the history may take: 0.1 to 1; what is outside is brought to
-        the nearer end, NaN and infinity to the lower.
-    dynamic_ratio
-        Share of the window that is held back for what is not known yet: 0 to 0.5, likewise.
-    min_dynamic
-        Tokens held back at least.
-    """
-
+    # window, reserve, static: tokens of the model's window, of the reserve for the answer, of
+    # system prompt and prompt. Fractions are rounded down, and what is negative counts as nothing
     window: float
     reserve: float
     static: float
+    # Share of what is left that the history may take: 0.1 to 1; what is outside is brought to the
+    # nearer end, NaN and infinity to the lower.
     share: float | None = None
+    # Share of the window that is held back for what is not known yet: 0 to 0.5, likewise.
     dynamic_ratio: float | None = None
-    min_dynamic: float | None = None
+    min_dynamic: float | None = None  # tokens held back at least
 
     @property
     def available(self) -> float:
@@ -93,32 +84,20 @@ def _clamped(number: float | None, default: float, low: float, high: float) -> f
 
 
 class Plan(NamedTuple):
-    """What is to be kept of a history, and why.
+    """What is to be kept of a history, and why."""
 
-    Parameters
-    ----------
-    outcome
-        ``empty``: there is no history. ``invalid-budget``: nothing is left for it, so only its
-        last message stays. ``under-budget``: all of it fits. ``mandatory-tail-only``: what the
-        user said last, and what came of it, fills the budget. ``budget-trimmed``: the oldest
-        messages go.
-    trimmed
-        Whether the planner says that it trimmed: always, where a tail alone is kept, even if that
-        is everything.
-    first
-        Index of the first message that is kept; None if there is none.
-    before, after
-        Estimated tokens of the history and of what is kept.
-    budget
-        Tokens that it might have had.
-    """
-
+    # ``empty``: there is no history. ``invalid-budget``: nothing is left for it, so only its last
+    # message stays. ``under-budget``: all of it fits. ``mandatory-tail-only``: what the user said
+    # last, and what came of it, fills the budget. ``budget-trimmed``: the oldest messages go.
     outcome: Outcome
+    # Whether the planner says that it trimmed: always, where a tail alone is kept, even if that is
+    # everything.
     trimmed: bool
-    first: int | None
+    first: int | None  # index of the first message that is kept; None if there is none
+    # before, after: estimated tokens of the history and of what is kept
     before: int
     after: int
-    budget: float
+    budget: float  # tokens that it might have had
 
     @property
     def dropped(self) -> int:
@@ -136,15 +115,7 @@ def plan(messages: Messages, budget: Budget, weight: Weight | None = None) -> Pl
 
     Messages go from the front, wherever that cuts a turn; the user's last message and what
     follows it are kept whatever their size. Calls and results are for others to put together.
-
-    Parameters
-    ----------
-    messages
-        The history, without the prompt that is about to be sent.
-    budget
-        What it may take.
-    weight
-        Estimates the tokens of a message; :func:`planned_tokens` by default.
+    The prompt that is about to be sent is no part of the history.
     """
     if not messages:
         return Plan("empty", False, None, 0, 0, 0)
@@ -166,15 +137,7 @@ def plan(messages: Messages, budget: Budget, weight: Weight | None = None) -> Pl
 
 
 def planned_tokens(message: Message, written: Callable[[Message], str] | None = None) -> int:
-    """Estimate a message as the planner does: as pi, and by its length as JSON where pi says 0.
-
-    Parameters
-    ----------
-    message
-        The message.
-    written
-        Writes it as JSON; by default :func:`as_json`.
-    """
+    """Estimate a message as the planner does: as pi, and by its length as JSON where pi says 0."""
     return estimate(message) or _by_length((written or as_json)(message))
 
 

@@ -28,57 +28,29 @@ _DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h|d)?")
 
 @dataclass(frozen=True)
 class Pruning:
-    """When results are made shorter, and how: OpenClaw's ``agents.defaults.contextPruning``.
+    """When results are made shorter, and how: OpenClaw's ``agents.defaults.contextPruning``."""
 
-    Parameters
-    ----------
-    ttl_ms
-        Milliseconds that must have passed since the cache was last touched.
-    keep_last_assistants
-        Everything from the newest so many answers on stays.
-    soft_trim_ratio
-        Share of the window from which on long results are trimmed.
-    hard_clear_ratio
-        Share of the window to which results are cleared, oldest first, if trimming was not enough.
-    min_prunable_tool_chars
-        Nothing is cleared where less than that could be.
-    tools
-        ``allow`` and ``deny``: patterns of the tools whose results may be made shorter.
-    max_chars, head_chars, tail_chars
-        A result longer than the first is trimmed to the other two.
-    hard_clear
-        Whether anything is cleared at all.
-    placeholder
-        What stands in the place of a cleared result.
-    """
-
-    ttl_ms: float = 300_000
-    keep_last_assistants: float = 3
-    soft_trim_ratio: float = 0.3
+    ttl_ms: float = 300_000  # milliseconds that must have passed since the cache was last touched
+    keep_last_assistants: float = 3  # everything from the newest so many answers on stays
+    soft_trim_ratio: float = 0.3  # share of the window from which on long results are trimmed
+    # Share of the window to which results are cleared, oldest first, if trimming was not enough.
     hard_clear_ratio: float = 0.5
-    min_prunable_tool_chars: float = 50_000
+    min_prunable_tool_chars: float = 50_000  # nothing is cleared where less than that could be
+    # ``allow`` and ``deny``: patterns of the tools whose results may be made shorter.
     tools: Mapping[str, Any] = field(default_factory=dict)
+    # max_chars, head_chars, tail_chars: a result longer than the first is trimmed to the other two
     max_chars: float = 4000
     head_chars: float = 1500
     tail_chars: float = 1500
-    hard_clear: bool = True
-    placeholder: str = PLACEHOLDER
+    hard_clear: bool = True  # whether anything is cleared at all
+    placeholder: str = PLACEHOLDER  # what stands in the place of a cleared result
 
 
 def effective_settings(raw: object) -> Pruning | None:
     """Read settings as OpenClaw's ``computeEffectiveSettings`` does (2026.1.29).
 
-    What does not fit is brought into its range or passed over.
-
-    Parameters
-    ----------
-    raw
-        The configuration, under the names of the original.
-
-    Returns
-    -------
-    Pruning or None
-        None unless its mode is ``cache-ttl``.
+    What does not fit is brought into its range or passed over; None unless the mode is
+    ``cache-ttl``.
 
     Examples
     --------
@@ -191,25 +163,10 @@ def trimmed(
 ) -> Message:
     """Keep the beginning and the end of a tool's result that is too long.
 
-    As OpenClaw's pruner does (2026.1.29 to 2026.3.13): the texts are joined by line breaks and cut
-    by UTF-16 code units, if need be through a pair; a note says what was kept.
-
-    Parameters
-    ----------
-    message
-        The result.
-    max_chars
-        Code units that it may have.
-    head_chars, tail_chars
-        How many are kept at either end, if that makes fewer.
-    images
-        Whether a line takes the place of its images, however short it is. If not, a result with
-        images is left alone.
-
-    Returns
-    -------
-    Message
-        The shorter result; itself, if nothing was to be done.
+    As OpenClaw's pruner does (2026.1.29 to 2026.3.13): the texts are joined by line breaks and
+    cut by UTF-16 code units, if need be through a pair; a note says what was kept. With
+    ``images`` a line takes the place of each image, however short the result is; without, a
+    result with images is left alone.
     """
     pictured = any(part.type == "image" for part in message.parts)
     if pictured and not images:
@@ -331,22 +288,8 @@ def prune_expired(
 ) -> tuple[Messages, float | None]:
     """Prune if the cache has not been touched for long enough: OpenClaw's handler of ``context``.
 
-    Parameters
-    ----------
-    messages
-        What is about to be sent.
-    settings
-        None if pruning is not configured.
-    now, touched
-        This moment and that of the last touch, in milliseconds. Where no touch is known, nothing
-        is pruned.
-    window, model_window, version, edits
-        See :func:`prune`.
-
-    Returns
-    -------
-    tuple
-        What is sent, and when the cache was touched last: now, if anything was pruned.
+    Times are in milliseconds; where no touch is known, nothing is pruned. With what is sent
+    comes when the cache was touched last: now, if anything was pruned.
     """
     if settings is None or not is_expired(now, touched, settings.ttl_ms):
         return messages, touched
@@ -374,25 +317,11 @@ def prune(
 ) -> Messages:
     """Make old tool results shorter: OpenClaw's ``pruneContextMessages``.
 
-    Only results between the first words of the user and the newest few answers are touched. If the
-    context fills a share of the window, all that are too long are trimmed; if it then still fills
-    a larger one, they are cleared, oldest first, until it does not.
-
-    Parameters
-    ----------
-    messages
-        What is about to be sent.
-    settings
-        When and how.
-    window
-        Tokens of the window as configured; where that is no positive number, the model's counts.
-    model_window
-        The model's.
-    version
-        OpenClaw's: newer ones take images for something that can be trimmed away, older ones leave
-        results with images alone.
-    edits
-        Messages that have been made shorter before.
+    Only results between the first words of the user and the newest few answers are touched. If
+    the context fills a share of the window, all that are too long are trimmed; if it then still
+    fills a larger one, they are cleared, oldest first, until it does not. A window that is no
+    positive number gives way to the model's. Newer versions take images for something that can
+    be trimmed away, older ones leave results with images alone.
     """
     tokens = window if window and 0 < window < math.inf else model_window
     stop = _protected(messages, settings.keep_last_assistants)

@@ -25,19 +25,8 @@ def clamp(snippets: Sequence[str], budget: float | None) -> list[str]:
     r"""Keep the first snippets that fit a budget of characters, as OpenClaw does (2026.2.17).
 
     The first that does not fit is cut, and is the last. Empty ones cost nothing, but pass only
-    while something of the budget is left. The cut may go through a pair of code units.
-
-    Parameters
-    ----------
-    snippets
-        What was found, best first.
-    budget
-        UTF-16 code units that may be shown; None, 0, less than that, and NaN are no limit.
-
-    Returns
-    -------
-    list of str
-        The snippets that are shown: the first so many, the last of them perhaps shortened.
+    while something of the budget is left. The cut may go through a pair of code units. None, 0,
+    less than that, and NaN are no limit.
 
     Examples
     --------

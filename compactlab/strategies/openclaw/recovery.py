@@ -86,12 +86,7 @@ def settings(messages: float | None) -> Settings:
 def check(messages: float | None, counted: Counted | None) -> Check:
     """Decide whether there was a compaction since the last recovery.
 
-    Parameters
-    ----------
-    messages
-        How many messages are wanted.
-    counted
-        What is known of the session; None if it is not known at all.
+    Of a session that is not known it is never time.
     """
     enabled, wanted = settings(messages)
     if not enabled or counted is None:
@@ -113,16 +108,9 @@ def newest(history: Messages, count: float) -> Messages:
 def recover(history: Sequence[Message], count: float) -> list[Quote]:
     """The newest messages of user and assistant that have words.
 
-    The parts of a message are put together without anything between them. What begins with a mark
-    of OpenClaw's own is left out; blanks before the mark hide it.
-
-    Parameters
-    ----------
-    history
-        The messages, oldest first.
-    count
-        How many at most. As in the original, 0 is all of them, and less leaves out so many of
-        the oldest.
+    The parts of a message are put together without anything between them. What begins with a
+    mark of OpenClaw's own is left out; blanks before the mark hide it. As in the original, a
+    ``count`` of 0 is all of them, and less leaves out so many of the oldest.
     """
     quotes = [quote for message in history if (quote := _quote(message))]
     if math.isfinite(count):
@@ -144,19 +132,7 @@ def _joined(message: Message) -> str:
 def block(quotes: Sequence[Quote], intro: str = INTRO, chars: int = CHARS) -> list[Piece]:
     """Write the block that shows them, in pieces that are put together without a gap.
 
-    Parameters
-    ----------
-    quotes
-        What was recovered.
-    intro
-        The line below the heading.
-    chars
-        UTF-16 code units of each message that are shown; what is longer ends in three dots.
-
-    Returns
-    -------
-    list of Piece
-        The heading, one for each quote, the line at the end; none if there is nothing to show.
+    Each message is cut to so many UTF-16 code units; what is longer ends in three dots.
     """
     if not quotes:
         return []

@@ -101,21 +101,8 @@ def pruned(
     """Drop the oldest messages so that the rest has its share of the window.
 
     As ``pruneHistoryForContextShare``: half of what is left, again and again. A single message
-    stays however large it is.
-
-    Parameters
-    ----------
-    messages
-        The history.
-    window, share
-        What the rest may take.
-    mend
-        What is done to the rest after each drop (2026.3.13: calls and results put together).
-
-    Returns
-    -------
-    tuple
-        The rest, and what was dropped.
+    stays however large it is. With the rest comes what was dropped. ``mend`` is done to the
+    rest after each drop (2026.3.13: calls and results put together).
     """
     budget = max(1, math.floor(window * share))
     kept, dropped = messages, list[Message]()
@@ -130,20 +117,11 @@ def pruned(
 
 @dataclass(frozen=True, slots=True)
 class Stages:
-    """Summarises piece by piece.
+    """Summarises piece by piece."""
 
-    Parameters
-    ----------
-    scribe
-        Asks for the summaries.
-    chunk
-        Estimated tokens of one request, at most.
-    margin
-        By what estimates may be too low: a piece is made that much smaller (2026.3.13: 1.2).
-    """
-
-    scribe: Scribe
-    chunk: float
+    scribe: Scribe  # asks for the summaries
+    chunk: float  # estimated tokens of one request, at most
+    # By what estimates may be too low: a piece is made that much smaller (2026.3.13: 1.2).
     margin: float = 1.0
 
     def summary(
@@ -188,27 +166,13 @@ Details = Callable[[Message], Any]
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A result that says that its tool failed.
+    """A result that says that its tool failed."""
 
-    Parameters
-    ----------
-    message
-        Id of the message that told of it.
-    call_id
-        Of which call.
-    tool
-        The tool's name.
-    text
-        What it said, in a line.
-    meta
-        Status and exit code, where they are known.
-    """
-
-    message: str
-    call_id: str
-    tool: str
-    text: str
-    meta: str = ""
+    message: str  # id of the message that told of it
+    call_id: str  # of which call
+    tool: str  # the tool's name
+    text: str  # what it said, in a line
+    meta: str = ""  # status and exit code, where they are known
 
 
 def _nothing(message: Message) -> None:
@@ -218,15 +182,9 @@ def _nothing(message: Message) -> None:
 def tool_failures(messages: Iterable[Message], details: Details = _nothing) -> list[Failure]:
     """The failures among messages: ``collectToolFailures`` (OpenClaw 2026.1.29 and 2026.3.13).
 
-    Of each call the first; what has no call id is passed over.
-
-    Parameters
-    ----------
-    messages
-        The messages.
-    details
-        What a tool told its client beside the result. The model never sees it, so recordings and
-        scripts do not have it.
+    Of each call the first; what has no call id is passed over. ``details`` says what a tool
+    told its client beside the result: the model never sees it, so recordings and scripts do not
+    have it.
     """
     found: dict[str, Failure] = {}
     for message in messages:
@@ -285,29 +243,15 @@ OVERHEAD = 4096
 
 @dataclass(frozen=True, slots=True)
 class Safeguard:
-    """Summarises in stages, and less of the history if there is much that is new.
+    """Summarises in stages, and less of the history if there is much that is new."""
 
-    Parameters
-    ----------
-    scribe
-        Asks for the summaries.
-    max_history_share
-        Share of the window that the history may take if there is much that is new.
-    focus
-        What every summary should look to.
-    overhead
-        Tokens that a request has beside the messages.
-    margin
-        By what a piece is made smaller than a request may be (2026.3.13: 1.2).
-    mend
-        What is done to a history of which messages were dropped.
-    """
-
-    scribe: Scribe
+    scribe: Scribe  # asks for the summaries
+    # Share of the window that the history may take if there is much that is new.
     max_history_share: float
-    focus: str = ""
-    overhead: int = 0
-    margin: float = 1.0
+    focus: str = ""  # what every summary should look to
+    overhead: int = 0  # tokens that a request has beside the messages
+    margin: float = 1.0  # by what a piece is made smaller than a request may be (2026.3.13: 1.2)
+    # What is done to a history of which messages were dropped.
     mend: Callable[[list[Message]], Sequence[Message]] = list
 
     def fitted(

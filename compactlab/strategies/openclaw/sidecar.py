@@ -57,37 +57,19 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True)
 class Sidecar:
-    """The state that is kept beside a transcript.
+    """The state that is kept beside a transcript."""
 
-    Parameters
-    ----------
-    processed
-        Messages of the transcript that were read.
-    items
-        The lines, oldest first.
-    updated
-        When it was last changed, in milliseconds since 1970.
-    version
-        Of the format.
-    """
-
-    processed: float
-    items: tuple[Item, ...]
-    updated: float
-    version: float = VERSION
+    processed: float  # messages of the transcript that were read
+    items: tuple[Item, ...]  # the lines, oldest first
+    updated: float  # when it was last changed, in milliseconds since 1970
+    version: float = VERSION  # of the format
 
 
 def load(file: str | None, now: float, ids: Sequence[str] = ()) -> Sidecar:
     """Read the file; what is missing or makes no sense counts as empty, whatever the version.
 
-    Parameters
-    ----------
-    file
-        Its content; None if there is none.
-    now
-        Milliseconds since 1970.
-    ids
-        The ids of the lines' messages, which the original does not keep.
+    ``ids`` are those of the lines' messages, which the original does not keep; ``now`` is in
+    milliseconds since 1970.
     """
     raw = _parsed(file)
     items, count, updated = (
@@ -156,29 +138,11 @@ def update(
 ) -> Sidecar:
     """Add a line for each message of user and assistant that has words and was not read yet.
 
-    A line that is the same as the last one that had been there before is left out; the lines that
-    are added are not compared with each other.
-
-    Parameters
-    ----------
-    state
-        What there is.
-    messages
-        The transcript.
-    now
-        Milliseconds since 1970.
-    max_items
-        Lines that are kept, the newest; None for 60.
-    item_chars
-        UTF-16 code units of a line, without who spoke.
-    hardened
-        Leave out messages that begin with a block of the sidecar's own, and begin anew when the
-        transcript has become shorter. Otherwise it then waits until it is as long again.
-
-    Returns
-    -------
-    Sidecar
-        The very state that it was given if nothing is new.
+    A line that is the same as the last one that had been there before is left out; the lines
+    that are added are not compared with each other. The newest ``max_items`` lines stay, 60
+    where that is None. ``hardened`` leaves out messages that begin with a block of the
+    sidecar's own, and begins anew when the transcript has become shorter; otherwise it waits
+    until it is as long again. The very state comes back if nothing is new.
     """
     if hardened and state.processed > len(messages):
         state = replace(state, processed=0, items=())
@@ -225,19 +189,8 @@ def block(
 ) -> Block | None:
     """Write the newest lines that fit below the header, oldest first.
 
-    Parameters
-    ----------
-    items
-        The lines.
-    max_chars
-        UTF-16 code units, at least 1; None for 1200.
-    instruction
-        The second line of the header.
-
-    Returns
-    -------
-    Block or None
-        None if there are no lines. The header alone, cut if it must be, if none of them fits.
+    At most ``max_chars`` UTF-16 code units, 1,200 where that is None. None if there are no
+    lines; the header alone, cut if it must be, if none of them fits.
     """
     if not items:
         return None

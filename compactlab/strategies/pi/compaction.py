@@ -84,21 +84,11 @@ _TYPES = {"custom": "custom_message", "branchSummary": "branch_summary"}
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """How a session is compacted.
+    """How a session is compacted."""
 
-    Parameters
-    ----------
-    reserve
-        Tokens of the window that the context may not grow into.
-    keep_recent_tokens
-        What the kept tail is to weigh.
-    version
-        Of pi.
-    """
-
-    reserve: float
-    keep_recent_tokens: float
-    version: str
+    reserve: float  # tokens of the window that the context may not grow into
+    keep_recent_tokens: float  # what the kept tail is to weigh
+    version: str  # of pi
 
     @classmethod
     def of(cls, strategy: Any) -> Rules:
@@ -109,38 +99,19 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class Occasion:
-    """A compaction that is about to be made.
+    """A compaction that is about to be made."""
 
-    Parameters
-    ----------
-    view
-        What was in context when it was decided.
-    arrived
-        What has come since and is not looked at: the prompt before which pi compacts.
-    prepared
-        What is summarised and what is kept.
-    kept
-        How many messages of the view stay.
-    """
-
-    view: View
+    view: View  # what was in context when it was decided
+    # What has come since and is not looked at: the prompt before which pi compacts.
     arrived: Messages
-    prepared: Preparation
-    kept: int
+    prepared: Preparation  # what is summarised and what is kept
+    kept: int  # how many messages of the view stay
 
     def replaced(self, host: Host, summary: Sequence[Part], files: Files | None = None) -> View:
         """The view with a summary in front of what is kept.
 
         Results whose call was cut off are left out, as OpenClaw's repair does before it sends.
-
-        Parameters
-        ----------
-        host
-            Keeps the notes.
-        summary
-            The summary.
-        files
-            The files that the next compaction carries on; None if it starts anew.
+        ``files`` are what the next compaction carries on; None if it starts anew.
         """
         old, notes = self.view.messages, host.notes.get(_NOTES) or {}
         number = notes.get("number", 0) + 1
@@ -162,17 +133,7 @@ class Occasion:
 
 
 def occasion(view: View, host: Host, rules: Rules) -> Occasion | None:
-    """Say whether it is time to compact, and what; None if it is not.
-
-    Parameters
-    ----------
-    view
-        What is in context.
-    host
-        Says which moment it is, and what the provider reported.
-    rules
-        How this session is compacted.
-    """
+    """Say whether it is time to compact, and what; None if it is not."""
     tokens = last_usage(host)
     if host.phase is not Phase.ON_OVERFLOW and (
         tokens is None or not should_compact(tokens, host.window, rules.reserve)

@@ -124,13 +124,8 @@ _HALF = re.compile("[\ud800-\udfff]")
 def serialise(messages: Iterable[Message], result_chars: int | None = RESULT_CHARS) -> str:
     """Write messages out, a block each: pi's ``serializeConversation`` (0.49.3 to 0.73.1).
 
-    Parameters
-    ----------
-    messages
-        The messages.
-    result_chars
-        Characters of a tool's result that are written, in UTF-16 code units; None for all of
-        them, as pi did before 0.56.3.
+    Of a tool's result so many UTF-16 code units are written; all of them, as before pi 0.56.3,
+    for None.
     """
     return "\n\n".join(block for m in messages for block in _blocks(m, result_chars))
 
@@ -220,42 +215,19 @@ def result_chars(version: str) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Scribe:
-    """Asks for summaries as pi does.
+    """Asks for summaries as pi does."""
 
-    Parameters
-    ----------
-    view
-        The live prompt.
-    host
-        Bills the requests.
-    reserve
-        Tokens of the window that are held back; they limit how long a summary may be.
-    version
-        Of pi.
-    rides
-        How a request is built, see :class:`compactlab.sim.replay.summarize.SummaryRequest`.
-    """
-
-    view: View
-    host: Host
-    reserve: float
-    version: str
+    view: View  # the live prompt
+    host: Host  # bills the requests
+    reserve: float  # tokens of the window that are held back; they limit how long a summary may be
+    version: str  # of pi
+    # How a request is built, see :class:`compactlab.sim.replay.summarize.SummaryRequest`.
     rides: Literal["live", "fresh"] = "fresh"
 
     def history(
         self, messages: Sequence[Message], previous: Sequence[Part] = (), focus: str = ""
     ) -> list[Part]:
-        """Ask for a summary of messages that carries a previous one on: ``generateSummary``.
-
-        Parameters
-        ----------
-        messages
-            What is to be summarised; there may be none.
-        previous
-            The summary before.
-        focus
-            What the summary should look to in particular.
-        """
+        """Ask for a summary of messages that carries a previous one on: ``generateSummary``."""
         instructions = UPDATE if text_of(previous) else FIRST
         if focus:
             instructions += f"\n\nAdditional focus: {focus}"

@@ -31,11 +31,6 @@ SUMMARIZERS = {
 def find_summarizer(text: str = DEFAULT) -> Summarizer:
     """Build the summariser that a spec names.
 
-    Raises
-    ------
-    UsageError
-        If the name is unknown, or an argument does not fit.
-
     Examples
     --------
     >>> find_summarizer("inflating").spec
@@ -47,11 +42,6 @@ def find_summarizer(text: str = DEFAULT) -> Summarizer:
 
 def find_class(name: str) -> type[Summarizer]:
     """Find the class of a summariser.
-
-    Raises
-    ------
-    UsageError
-        If there is none of that name.
 
     Examples
     --------

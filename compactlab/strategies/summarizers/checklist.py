@@ -47,30 +47,15 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True)
 class Field:
-    """A field of a structured summary.
+    """A field of a structured summary."""
 
-    Parameters
-    ----------
-    name
-        What stands before each of its lines.
-    share
-        Of the budget, at most. Guesses; together they are 1.
-    said_by
-        Whose units it reads; "" are the lines of a summary, which are nobody's.
-    finds
-        What it takes from a unit.
-    keeps
-        Which lines stay where there are too many.
-    most
-        How many lines it may have; 0 for any number.
-    """
-
-    name: str
-    share: float
+    name: str  # what stands before each of its lines
+    share: float  # of the budget, at most. Guesses; together they are 1
+    # Whose units it reads; "" are the lines of a summary, which are nobody's.
     said_by: tuple[str, ...]
-    finds: Callable[[Unit], Iterable[str]]
-    keeps: Literal["first", "last"]
-    most: int = 0
+    finds: Callable[[Unit], Iterable[str]]  # what it takes from a unit
+    keeps: Literal["first", "last"]  # which lines stay where there are too many
+    most: int = 0  # how many lines it may have; 0 for any number
 
     def lines(self, units: Iterable[Unit]) -> Iterator[Line]:
         """What the rule finds, in order."""

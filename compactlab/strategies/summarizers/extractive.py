@@ -201,14 +201,7 @@ def best_first(
 ) -> list[int]:
     """Take the best units; pass over what does not fit and what says the same again.
 
-    Parameters
-    ----------
-    scores
-        Of the units, rounded; of two that are alike the earlier comes first.
-    units, budget, count
-        As in :meth:`Extractive.choose`.
-    cosines
-        Between the units.
+    Of two that are alike the earlier comes first.
     """
     said = np.zeros(len(units), np.bool_)
 

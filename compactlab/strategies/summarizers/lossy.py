@@ -50,28 +50,21 @@ Fate = Literal["intact", "mutated", "stale", "lost"]
 
 @dataclass(frozen=True)
 class Figure:
-    """A parameter of the simulation.
+    """A parameter of the simulation."""
 
-    Parameters
-    ----------
-    name
-        Which one.
-    low, mid, high
-        Its value where little, middling, or much is remembered; the ends are its interval.
-    source, n, model, date
-        Who measured it, on how many, of which model, and when; "guess" where nobody did.
-    kinds, polarity
-        Facts that it is for; empty for all.
-    """
-
-    name: str
+    name: str  # which one
+    # low, mid, high: its value where little, middling, or much is remembered; the ends are its
+    # interval
     low: float
     mid: float
     high: float
+    # source, n, model, date: who measured it, on how many, of which model, and when; "guess" where
+    # nobody did
     source: str
     n: str
     model: str
     date: str
+    # kinds, polarity: facts that it is for; empty for all
     kinds: tuple[str, ...] = ()
     polarity: tuple[str, ...] = ()
 
@@ -101,43 +94,23 @@ def _read(tables: dict[str, Any]) -> Iterator[Figure]:
 
 
 class Case(NamedTuple):
-    """In which a fact comes before the summariser.
+    """In which a fact comes before the summariser."""
 
-    Parameters
-    ----------
-    fresh
-        Whether a message states it.
-    carried
-        Whether the summary before states it.
-    place
-        Where in the messages it is stated: 0 the oldest, 1 the newest; None if they do not.
-    ratio
-        Tokens of the summary to tokens of what it is made of.
-    older
-        Whether it has an older value.
-    """
-
-    fresh: bool = True
-    carried: bool = False
+    fresh: bool = True  # whether a message states it
+    carried: bool = False  # whether the summary before states it
+    # Where in the messages it is stated: 0 the oldest, 1 the newest; None if they do not.
     place: float | None = None
-    ratio: float = 0.0
-    older: bool = False
+    ratio: float = 0.0  # tokens of the summary to tokens of what it is made of
+    older: bool = False  # whether it has an older value
 
 
 @dataclass(frozen=True)
 class Fates:
-    """The chances of facts.
+    """The chances of facts."""
 
-    Parameters
-    ----------
-    level
-        Which value of each figure counts.
-    first, later, mutated, stale
-        Known chances in place of the figures; where the first two are given, the place of a fact
-        and the ratio change nothing.
-    """
-
-    level: Level = "mid"
+    level: Level = "mid"  # which value of each figure counts
+    # first, later, mutated, stale: known chances in place of the figures; where the first two are
+    # given, the place of a fact and the ratio change nothing
     first: float | None = None
     later: float | None = None
     mutated: float | None = None
@@ -173,12 +146,7 @@ class Fates:
     def drawn(self, fact: Fact, case: Case, chance: float) -> Fate:
         """The fate of a fact.
 
-        Parameters
-        ----------
-        fact, case
-            Which, and how it is stated.
-        chance
-            A number drawn evenly between 0 and 1; the smaller, the kinder.
+        The smaller the chance, a number from 0 to 1, the kinder.
         """
         kept = self.kept(fact, case)
         if chance < kept:
@@ -266,14 +234,9 @@ class _Line(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class BoundLossy(Bound):
-    """A :class:`Lossy` that knows the facts.
+    """A :class:`Lossy` that knows the facts."""
 
-    Parameters
-    ----------
-    fates, draw
-        Its chances, and which draw it is.
-    """
-
+    # fates, draw: its chances, and which draw it is
     fates: Fates
     draw: int
     simulated: ClassVar[str] = Lossy.simulated

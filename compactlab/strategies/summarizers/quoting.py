@@ -267,15 +267,9 @@ class Random(Sized):
 
 @dataclass(frozen=True, eq=False)
 class BoundRandom(Bound):
-    """A :class:`Random` with a seed.
+    """A :class:`Random` with a seed."""
 
-    Parameters
-    ----------
-    tokens
-        The length that is aimed at.
-    """
-
-    tokens: int
+    tokens: int  # the length that is aimed at
     simulated: ClassVar[str] = Random.simulated
 
     def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:

@@ -18,33 +18,15 @@ from compactlab.sim.replay.summarize import SummaryRequest
 
 @dataclass(frozen=True)
 class Told:
-    """Facts as bits, by how a request states them; what it shows to be replaced is left out.
+    """Facts as bits, by how a request states them; what it shows to be replaced is left out."""
 
-    Parameters
-    ----------
-    fresh
-        Stated by its messages.
-    carried
-        Intact in the summary before.
-    stale
-        Of which the summary before has the older value.
-    mutated
-        That the summary before has damaged.
-    deleted
-        Those of them that its messages take back.
-    shown
-        All that it says, what was replaced as well.
-    given
-        Ids of the messages that it is made of.
-    """
-
-    fresh: int
-    carried: int
-    stale: int
-    mutated: int
-    deleted: int
-    shown: int
-    given: frozenset[str]
+    fresh: int  # stated by its messages
+    carried: int  # intact in the summary before
+    stale: int  # of which the summary before has the older value
+    mutated: int  # that the summary before has damaged
+    deleted: int  # those of them that its messages take back
+    shown: int  # all that it says, what was replaced as well
+    given: frozenset[str]  # ids of the messages that it is made of
 
     @property
     def known(self) -> int:
@@ -120,12 +102,7 @@ _DIGITS, _LETTERS = "0123456789", "abcdefghijklmnopqrstuvwxyz"
 def recited(fact: Fact, given: Container[str]) -> Part:
     """Say a fact as it is: key, polarity and value.
 
-    Parameters
-    ----------
-    fact
-        The fact.
-    given
-        Ids of the messages that the summary may stand for.
+    Of the messages that it was said in, it stands for those that are given.
     """
     return Part("text", _line(fact, fact.value), "summary", _sources(fact, given))
 
