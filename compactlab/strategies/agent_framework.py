@@ -15,8 +15,6 @@ from compactlab.sim.core.view import View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Strategy
 
-# Groups of messages that stay or go together: Microsoft's Agent Framework.
-
 Kind = Literal["system", "user", "assistant_text", "tool_call"]
 SYSTEM = "system"
 TOLD = "tool_summary"
@@ -333,8 +331,6 @@ def _piece(part: Part, message: Message, place: int, start: int, text: str) -> P
         return Part("text", text, part.kind, part.sources)
     return Part("text", text, "truncated", (Source(message.id, place, start, start + len(text)),))
 
-
-# Leave out or tell whole groups of messages: Microsoft's Agent Framework.
 
 _WORDS = {"last user message": "a turn may have more than fits; agent-framework-core 1.23.0"}
 _SIZE = {"size": "what tells a tiny result is longer than it; agent-framework-core 1.23.0"}

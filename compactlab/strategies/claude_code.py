@@ -164,8 +164,6 @@ def _first(arguments: Mapping[str, Any], names: Iterable[str]) -> str:
     return next((v for v in map(arguments.get, names) if isinstance(v, str) and v), "")
 
 
-# Near the limit, the whole conversation gives way to a summary: as Claude Code compacts.
-
 # After so many attempts in a row that did not help it gives up for the rest of the session.
 ATTEMPTS = 3
 
@@ -260,9 +258,6 @@ class FullSummary(Strategy):
         if not parts:
             return []
         return [Message(f"{first.id}/files", "user", tuple(parts), host.now, meta=True)]
-
-
-# Claude Code.
 
 
 @dataclass(frozen=True)

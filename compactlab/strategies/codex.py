@@ -25,8 +25,6 @@ from compactlab.strategies.mechanisms.handover import (
 )
 from compactlab.strategies.mechanisms.text import without_middle
 
-# The newest words of the user, word for word, as Codex CLI keeps them.
-
 # Codex CLI estimates a token for every four bytes of UTF-8.
 _BYTES = 4
 
@@ -102,8 +100,6 @@ def _text_alone(message: Message) -> Message:
 def _utf8(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
-
-# Keep the words of the user, summarise all the rest: as Codex CLI compacts.
 
 # Codex says before the summary whose it is; our own words.
 LEAD = "Another agent has worked on this and leaves you its notes; go on from there:"
@@ -182,9 +178,6 @@ def _opening(messages: Messages) -> int:
     while index < len(messages) and messages[index].meta and not is_summary(messages[index]):
         index += 1
     return index
-
-
-# OpenAI's Codex CLI.
 
 
 @dataclass(frozen=True)

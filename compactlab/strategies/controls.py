@@ -15,8 +15,6 @@ from compactlab.sim.replay.recording import compacted
 from compactlab.sim.replay.strategy import Strategy
 from compactlab.strategies.mechanisms.cut import current_turn, exchanges, tail, unasked
 
-# The null strategy at the dear end: everything is kept, whatever the window.
-
 
 @dataclass(frozen=True)
 class KeepAll(Strategy):
@@ -30,9 +28,6 @@ class KeepAll(Strategy):
         return view
 
 
-# The null strategy at the cheap end: nothing is kept but the current turn.
-
-
 @dataclass(frozen=True)
 class KeepNone(Strategy):
     """Send the current turn alone.
@@ -43,9 +38,6 @@ class KeepNone(Strategy):
     def compact(self, view: View, host: Host) -> View:
         """Cut before the last message that a person typed."""
         return view.with_messages(tail(view.messages, current_turn(view.messages)))
-
-
-# The null strategy in the middle: chance decides what is kept.
 
 
 @dataclass(frozen=True)
@@ -94,9 +86,6 @@ class RandomKeep(Strategy):
         place, id = host.notes.get("tossed", (0, ""))
         stands = 0 < place <= len(messages) and messages[place - 1].id == id
         return place if stands else 0
-
-
-# The control that cannot be beaten: it knows what will be needed.
 
 
 @dataclass(frozen=True)
@@ -155,9 +144,6 @@ def _begin_with_the_user(messages: Messages, kept: set[int]) -> None:
             return
         if message.role == "user":
             before = message
-
-
-# Play back what the recorded agent sent.
 
 
 @dataclass(frozen=True)

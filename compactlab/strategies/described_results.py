@@ -25,8 +25,6 @@ from compactlab.strategies.mechanisms.stub import (
     with_stubs,
 )
 
-# Old tool uses told in a line each, by rule: Hermes' first three passes, without any model.
-
 # Characters (code points): a result that is repeated, a result, arguments, a text in arguments.
 REPEATED, RESULT, ARGUMENTS, VALUE = 200, 200, 500, 200
 AGAIN = "[the same output as that of a later call]"
@@ -229,9 +227,6 @@ def _argument(call: Part, names: Iterable[str]) -> str:
     if not isinstance(arguments, dict):
         return ""
     return next((a for name in names if isinstance(a := arguments.get(name), str)), "")
-
-
-# Tell old tool uses in a line each, by rule, and if need be whole stretches: Hermes and Cline.
 
 
 @dataclass(frozen=True)

@@ -29,8 +29,6 @@ from compactlab.strategies.mechanisms.handover import (
 )
 from compactlab.strategies.mechanisms.text import without_middle
 
-# Where Gemini CLI cuts a history, and what it cuts out of large tool outputs before.
-
 # @google/gemini-cli-core 0.61.0: an output that does not fit keeps this many characters, a fifth
 # of them from its beginning; estimates count a quarter of a token for each character, 1.5 for one
 # that is not ASCII, and above so many characters a quarter for any.
@@ -170,8 +168,6 @@ def _cut(message: Message, index: int, host: Host) -> Part:
     return msgspec.structs.replace(kept, handle=part.handle or path)
 
 
-# Summarise the older part of the history, and have the summary checked: Gemini CLI.
-
 # Our own words; only their length matters.
 SYSTEM = (
     "You keep the record of an agent's work. You are given what was said so far and answer with a "
@@ -299,9 +295,6 @@ def _history(messages: Messages) -> int:
     while index and messages[index - 1].role != "assistant":
         index -= 1
     return index
-
-
-# Gemini CLI.
 
 
 @dataclass(frozen=True)

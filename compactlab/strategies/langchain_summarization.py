@@ -132,9 +132,6 @@ def with_call(messages: Messages, index: int) -> int:
     return end
 
 
-# The end of a history that fits a budget, as LangChain hands it to the summariser.
-
-
 def last_tokens(messages: Messages, max_tokens: int, weight: Weight) -> list[Message]:
     """The newest messages that fit, from a user's on; the first may be the end of one.
 
@@ -178,8 +175,6 @@ def _end(message: Message, budget: int, weight: Weight) -> Message | None:
     first = bisect_left(starts, True, key=lambda place: weight(cut(place)) <= budget)
     return cut(starts[first]) if first < len(starts) else None
 
-
-# A rolling summary in front of a tail of messages or tokens: LangChain's middleware.
 
 # What langchain 1.4.7 writes before a summary.
 LEAD = "Here is a summary of the conversation to date:\n\n"

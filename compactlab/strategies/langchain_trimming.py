@@ -18,8 +18,6 @@ from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Lifetime, Strategy
 from compactlab.strategies.mechanisms.estimate import approximate
 
-# Trimming a history to a budget from either end: LangChain's trim_messages.
-
 SYSTEM = "system"
 _TYPES = {"user": "human", "assistant": "ai", "tool": "tool"}
 
@@ -166,9 +164,6 @@ def _cut(part: Part, text: str, message: Message, end: str) -> Part:
     sources = (Source(message.id, place, *span),) if own else part.sources
     kind = "truncated" if sources else part.kind  # what stands for nothing goes on to
     return msgspec.structs.replace(part, text=text, kind=kind, sources=sources)
-
-
-# Trim the history to a budget: LangChain's trim_messages.
 
 
 @dataclass(frozen=True)

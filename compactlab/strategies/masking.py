@@ -25,8 +25,6 @@ from compactlab.strategies.mechanisms.stub import (
     with_stubs,
 )
 
-# Masking what tools said a while ago: SWE-agent's last observations, OpenHands' window.
-
 OBSERVATION = "observation"
 """The origin of a user message in which an agent's environment speaks."""
 
@@ -148,9 +146,6 @@ def omitted(result: Result) -> str:
     images = sum(part.type == "image" for part in result)
     text = f"Old environment output: ({lines} lines omitted)"
     return f"{text} ({images} images omitted)" if images else text
-
-
-# Mask old observations: SWE-agent's LastNObservations, and OpenHands' ObservationMasking.
 
 
 @dataclass(frozen=True)

@@ -28,8 +28,6 @@ from compactlab.strategies.mechanisms.stub import output_tokens, prunable, with_
 from compactlab.strategies.mechanisms.text import transcript
 from compactlab.strategies.openclaw.flush import MemoryFlush
 
-# The newest turns that fit a budget, as OpenCode keeps them behind a summary.
-
 # Tokens of the tail: a quarter of what is usable, within these (31e22f6).
 LEAST, MOST, SHARE = 2000, 15_000, 0.25
 
@@ -68,8 +66,6 @@ def size(message: Message) -> int:
         chars += 30 + utf16_length(part.text) + escapes + named + 4 * part.size
     return chars // 4
 
-
-# Erase old tool outputs between turns, summarise when that is not enough: OpenCode.
 
 # Our own words; only their length matters.
 QUESTION = "What has been done so far?"
@@ -202,9 +198,6 @@ def _told(id: str, text: str, host: Host) -> Message:
     """A message that the client writes on its own."""
     part = Part("text", text, "synthetic", ())
     return Message(id, "user", (part,), host.now, meta=True, origin=ORIGIN)
-
-
-# OpenCode.
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,6 @@ from compactlab.sim.core.view import View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Lifetime, Strategy
 
-# Keeping a pinned head and the newest: OpenHands' recent events and amortised forgetting.
-
 
 def recent(
     messages: Messages, keep_first: int, max_events: int, *, mended: bool = False
@@ -45,8 +43,6 @@ def forgotten(length: int, keep_first: int, max_size: int) -> range:
     tail = max_size // 2 - head
     return range(head, length - tail if tail else 0)
 
-
-# A pinned head and the newest messages: OpenHands' recent events.
 
 _PARTS = {
     "pairs": "it cuts between a call and its result; openhands-ai 0.62.0",
@@ -99,9 +95,6 @@ class RecentEvents(Strategy):
         """Leave the middle out."""
         kept = recent(view.messages, self.keep_first, self.max_events, mended=self.mended)
         return view.with_messages(kept)
-
-
-# Forget the middle, half of the history at a time: OpenHands' amortised forgetting.
 
 
 @dataclass(frozen=True)

@@ -26,8 +26,6 @@ from compactlab.strategies.mechanisms.handover import (
 )
 from compactlab.strategies.mechanisms.stub import Edits, is_stub, results_of, unstubbed, with_stubs
 
-# Clearing the results of old tool uses: Anthropic's context editing, and LangChain's like it.
-
 Gate = Literal["api", "langchain"]
 
 _Edit = Callable[[Message, int, "Clearing"], Message]
@@ -234,8 +232,6 @@ def _clear_input(message: Message, place: int, rule: Clearing) -> Message:
     return msgspec.structs.replace(message, parts=tuple(parts))
 
 
-# Clear old tool results: Anthropic's context editing, and LangChain's edit of the same name.
-
 _LARGER = MappingProxyType({"size": "the place-holder of a tiny result is longer; langchain 1.4.7"})
 
 
@@ -342,8 +338,6 @@ class ClearToolResults(Strategy):
             return view.messages.total(unstubbed)
         return view.messages.total(approximate) if self.gate == "langchain" else host.count(view)
 
-
-# The provider compacts within a request: Anthropic's and OpenAI's compaction blocks.
 
 LEAST = 50_000  # the API takes no smaller trigger
 _MAX_TOKENS = 16_000  # how long a block may get is not documented

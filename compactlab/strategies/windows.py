@@ -17,8 +17,6 @@ from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Strategy
 from compactlab.strategies.mechanisms.cut import tail
 
-# Send the newest messages only.
-
 
 @dataclass(frozen=True)
 class SlidingWindow(Strategy):
@@ -45,8 +43,6 @@ class SlidingWindow(Strategy):
             return view
         return view.with_messages(tail(messages, len(messages) - self.keep))
 
-
-# A window of the newest messages that never parts a call from its result: Strands'.
 
 # What stays of a tool's text at either end, in characters (code points).
 PRESERVED = 200
@@ -194,9 +190,6 @@ def _ends(part: Part, message: Message, place: int) -> tuple[Source, ...]:
         return part.sources
     end = len(part.text) - PRESERVED
     return (Source(message.id, place, 0, PRESERVED), Source(message.id, place, end, -1))
-
-
-# A window that never parts a call from its result: Strands' sliding window.
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,6 @@ from operator import attrgetter
 from compactlab.sim.core.message import Message, Weight
 from compactlab.sim.core.messages import Messages
 
-# Where a history may be cut.
-
 
 def after_results(messages: Messages, index: int) -> int:
     """The next index at which no tool's result stands; the end, if only results follow."""
@@ -100,9 +98,6 @@ def exchanges(messages: Iterable[Message]) -> list[list[Message]]:
             if part.type == "tool_call":
                 of_call[part.call_id] = home
     return found
-
-
-# Parting a history in two without parting a result from its call.
 
 
 def parted(messages: Messages, index: int) -> tuple[list[Message], Messages]:

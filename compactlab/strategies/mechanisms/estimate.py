@@ -13,8 +13,6 @@ from compactlab.sim.core.tokens import chars4, utf16_length
 from compactlab.sim.core.view import View
 from compactlab.sim.replay.host import Host
 
-# How agents estimate tokens that no provider has reported yet.
-
 # pi counts an image in a tool's result or an extension's message as 4,800 characters (0.49.3 to
 # 0.73.1), and none in what the user says.
 IMAGE_CHARS = 4800
@@ -113,9 +111,6 @@ def estimate_context(
             return Context(tokens + trailing, tokens, trailing, index)
     trailing = sum(map(estimate, messages))
     return Context(trailing, 0, trailing, None)
-
-
-# What an agent knows of the size of its context: the last report, while it still holds.
 
 
 def reported_tokens(host: Host) -> int | None:

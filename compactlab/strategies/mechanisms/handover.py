@@ -13,8 +13,6 @@ from compactlab.sim.core.view import View
 from compactlab.sim.replay.host import Host
 from compactlab.strategies.mechanisms.cut import after_results, current_turn
 
-# The messages that stand for what was summarised, and how they are told from what was said.
-
 # What pi calls such a message. Recordings never have one: summaries are no part of a script.
 ORIGIN = "compactionSummary"
 
@@ -48,9 +46,6 @@ def split_previous(messages: Messages) -> tuple[tuple[Part, ...], list[Message]]
     return previous, [message for message in messages if not is_summary(message)]
 
 
-# A summary request that is larger than the window: the oldest messages are left out of it.
-
-
 def fitting(view: View, host: Host, more: str) -> View:
     """The live prompt with its oldest messages left out until a request at its end fits.
 
@@ -66,9 +61,6 @@ def fitting(view: View, host: Host, more: str) -> View:
     start = after_results(view.messages, first)
     last = max(len(view.messages) - 1, 0)
     return View(view.system, view.messages[min(start, last) :])
-
-
-# What is put in front of the user's words, as if the user had said it.
 
 
 def glued(view: View, part: Part) -> View:

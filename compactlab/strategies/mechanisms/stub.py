@@ -16,8 +16,6 @@ from compactlab.sim.replay.host import Host
 from compactlab.strategies.mechanisms.cut import starts_turn
 from compactlab.strategies.mechanisms.handover import is_summary
 
-# Place-holders that stand where a tool's result stood, so that its call keeps its result.
-
 Result = tuple[Part, ...]
 """What answers one call: the tool's text, and whatever else it sent with it."""
 
@@ -126,8 +124,6 @@ class Edits:
             known = self.known[key] = (message, edit())
         return known[1]
 
-
-# What a strategy remembers while a replay lasts, beside its notes.
 
 T = TypeVar("T")
 

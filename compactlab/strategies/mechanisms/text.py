@@ -8,8 +8,6 @@ from collections.abc import Iterable
 from compactlab.sim.core.message import FRAME, Message, Part, Source
 from compactlab.sim.core.tokens import utf16_length
 
-# Texts as the originals see them: in UTF-16 code units.
-
 # What JavaScript takes for white space; Python's own list is another one.
 BLANKS = "\t\n\v\f\r \xa0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(
     map(chr, range(0x2000, 0x200B))
@@ -63,9 +61,6 @@ def whole(text: str) -> str:
     return text if text.isascii() else _LONE.sub("", text)
 
 
-# A text without its middle.
-
-
 def without_middle(message: Message, index: int, head: int, tail: int, marker: str) -> Part:
     """A part's text with its middle left out, with the spans that it still holds."""
     part = message.parts[index]
@@ -94,8 +89,6 @@ def _spans(message: Message, index: int, spans: list[tuple[int, int]]) -> tuple[
     return tuple(found) or part.sources
 
 
-# Who speaks in a message, and what is said in it.
-
 _SUMMARY = "compactionSummary"
 
 
@@ -120,8 +113,6 @@ def spoken(message: Message) -> list[tuple[int, Part]]:
         if part.type == "text" and part.name != FRAME
     ]
 
-
-# A conversation written out as text: what a summary request with a prompt of its own holds.
 
 _SPEAKERS = {"user": "User", "assistant": "Assistant", "tool": "Tool result"}
 

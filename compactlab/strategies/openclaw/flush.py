@@ -306,8 +306,6 @@ def _most(least: float, value: float | None) -> float:
     return max(least, math.floor(number))
 
 
-# Have the agent write its memory down before a compaction: OpenClaw's memory flush.
-
 # What a plug-in of OpenCode may add to the request for a summary. Our own wording.
 REMINDER = "A memory is kept outside of this conversation: what is put into it can be asked for."
 

@@ -30,8 +30,6 @@ from compactlab.strategies.pi.compaction import PHASES, Rules, occasion
 from compactlab.strategies.pi.preparation import file_section
 from compactlab.strategies.pi.summary import STRUCTURE, Scribe, lines, plain
 
-# The recency buffer: the newest of what would be summarised, word for word (pull request 3968).
-
 KEEP_MESSAGES = 10
 KEEP_TOKENS = 2000
 BUFFER_HEADING = "\n\n---\n\n## Recent Context (preserved verbatim)\n\n"
@@ -88,9 +86,6 @@ def buffer_section(messages: Sequence[Message]) -> list[Part]:
     for message in messages:
         parts += [plain("\n\n" if parts else BUFFER_HEADING), *quoted(message)]
     return parts
-
-
-# Summarise, but keep the last of what is summarised word for word: OpenClaw pull request 3968.
 
 
 @dataclass(frozen=True)
@@ -274,8 +269,6 @@ def _cut(part: Part, units: int) -> list[Part]:
     piece = Source(source.id, source.part, source.start, source.start + len(text))
     return [Part("text", text, "truncated", (piece,))]
 
-
-# Summarise, but keep the last turns of what is summarised: what OpenClaw shipped in March 2026.
 
 _REAL = ("user", "assistant", "toolResult")
 

@@ -25,8 +25,6 @@ from compactlab.strategies.openclaw.sidecar import SummarySidecar
 from compactlab.strategies.openclaw.ttl_prune import TtlPrune
 from compactlab.strategies.pi.compaction import AutoCompact
 
-# Keep the newest turns: OpenClaw's limitHistoryTurns.
-
 
 @dataclass(frozen=True)
 class TurnSlice(Strategy):
@@ -74,9 +72,6 @@ class TurnSlice(Strategy):
         if mended is history:
             return view.with_messages(messages[start:])
         return view.with_messages(mended.append(*messages[now:])) if mended else view
-
-
-# OpenClaw, as it was released, and as three pull requests would have made it.
 
 
 @dataclass(frozen=True)

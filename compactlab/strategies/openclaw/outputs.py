@@ -23,8 +23,6 @@ from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Strategy
 from compactlab.strategies.mechanisms.text import head, whole
 
-# Oversized results of tools, put into files: OpenClaw's outputRef (pull request 17345).
-
 FOLDER = "tool-output"
 NOTICE_CHARS = 400  # room for the path, the hash and the words around them
 KIND = "tool_result_payload"  # what the original calls such a reference
@@ -228,9 +226,6 @@ def _iso(millis: int) -> str:
 def _slug(name: str | None) -> str:
     plain = re.sub(r"[^a-z0-9._-]+", "-", (name or "").lower())
     return re.sub(r"-+", "-", plain).removeprefix("-").removesuffix("-")
-
-
-# Put oversized results of tools into files: OpenClaw's outputRef.
 
 
 @dataclass(frozen=True)

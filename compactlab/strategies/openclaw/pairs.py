@@ -22,8 +22,6 @@ from compactlab.strategies.mechanisms.stub import Edits, PerReplay
 from compactlab.strategies.mechanisms.text import BLANKS
 from compactlab.strategies.pi.preparation import is_at_least
 
-# Pairs: behind every call its result, and no result without its call.
-
 Version = Literal["2026.1.29", "2026.3.13"]
 NEWEST: Version = "2026.3.13"
 VERSIONS: tuple[str, ...] = get_args(Version)
@@ -283,9 +281,6 @@ class Mender:
             place, answered = place + len(said), span.answered
             changed, same = changed or span.changed, same and span.out == said
         return same or not changed
-
-
-# Put calls and results together: OpenClaw's repairToolUseResultPairing.
 
 
 @dataclass(frozen=True)

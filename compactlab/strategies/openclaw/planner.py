@@ -22,8 +22,6 @@ from compactlab.strategies.mechanisms.stub import PerReplay
 from compactlab.strategies.mechanisms.text import BLANKS
 from compactlab.strategies.openclaw.pairs import BREAKS, Mender
 
-# What of a history fits a token budget: the planner of OpenClaw's pull request 17345.
-
 # What the planner leaves of a budget aside, because its token counts are estimates.
 SAFETY_RATIO = 0.9
 DYNAMIC_RESERVE_RATIO = 0.08
@@ -165,9 +163,6 @@ def text_tokens(text: str) -> int:
 def static_tokens(system: str, prompt: str) -> int:
     """Estimate what is sent whatever the history: ``computeStaticPromptTokens``."""
     return text_tokens(system) + text_tokens(prompt)
-
-
-# Fit the history into a token budget: the planner of OpenClaw's pull request 17345.
 
 
 @dataclass(frozen=True)

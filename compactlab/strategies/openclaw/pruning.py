@@ -18,8 +18,6 @@ from compactlab.strategies.mechanisms.stub import Edits, sources_of
 from compactlab.strategies.mechanisms.text import BLANKS, head
 from compactlab.strategies.pi.preparation import is_at_least
 
-# Settings of OpenClaw's context pruning, and what it accepts for them.
-
 PLACEHOLDER = "[Old tool result content cleared]"
 
 _UNITS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}

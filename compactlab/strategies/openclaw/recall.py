@@ -18,8 +18,6 @@ from compactlab.strategies.mechanisms.cut import current_turn
 from compactlab.strategies.mechanisms.handover import glued
 from compactlab.strategies.mechanisms.text import head, spoken, whole
 
-# How much of what was found in memory is shown.
-
 
 def clamp(snippets: Sequence[str], budget: float | None) -> list[str]:
     r"""Keep the first snippets that fit a budget of characters, as OpenClaw does (2026.2.17).
@@ -47,8 +45,6 @@ def clamp(snippets: Sequence[str], budget: float | None) -> list[str]:
         budget -= length
     return kept
 
-
-# Show notes from memory that have to do with what the user asks: OpenClaw's recall.
 
 # The tags of OpenClaw's memory-lancedb extension.
 OPENS, CLOSES = "<relevant-memories>", "</relevant-memories>"

@@ -18,8 +18,6 @@ from compactlab.sim.replay.strategy import Lifetime, Strategy
 from compactlab.strategies.mechanisms.cut import current_turn
 from compactlab.strategies.mechanisms.text import BLANKS, head, speaker, spoken, whole
 
-# What is shown once more after a compaction: OpenClaw pull request 3599.
-
 # The heading of the original; the line below it is our own, and as long as the original's.
 HEADING = "## Recent Conversation (Recovered After Context Compaction)"
 INTRO = (
@@ -164,9 +162,6 @@ def _spans(message: Message, length: int) -> tuple[Source, ...]:
             spans.append(Source(message.id, place, start, upto))
         offset += len(part.text)
     return tuple(spans)
-
-
-# After a compaction, show the last messages once more: OpenClaw pull request 3599.
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,6 @@ from compactlab.strategies.pi.summary import (
     plain,
 )
 
-# Long histories summarised in stages, as OpenClaw does (``compaction.ts``).
-
 BASE_RATIO = 0.4
 LEAST_RATIO = 0.15
 MARGIN = 1.2

@@ -25,8 +25,6 @@ from compactlab.strategies.mechanisms.estimate import estimate, estimate_system
 from compactlab.strategies.mechanisms.handover import glued
 from compactlab.strategies.mechanisms.text import collapsed, head, speaker, spoken, whole
 
-# A line for each message, kept beside the transcript: OpenClaw pull request 17345.
-
 # The header of the original; the line below it is our own, and exactly as long as the original's.
 HEADER = "[SESSION_SUMMARY]"
 INSTRUCTION = (
@@ -218,8 +216,6 @@ def is_needed(trimmed: bool, pressure: float, threshold: float = THRESHOLD) -> b
     """
     return trimmed or pressure >= threshold
 
-
-# Notes kept beside the transcript: OpenClaw pull request 17345.
 
 # The file of the original, and beside it the ids of the messages that its lines were read from.
 FILE = "session.jsonl.summary.json"

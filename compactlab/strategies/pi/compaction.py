@@ -28,8 +28,6 @@ from compactlab.strategies.pi.preparation import (
 )
 from compactlab.strategies.pi.summary import Scribe, pi_summary
 
-# When it is time to compact.
-
 # The floor that OpenClaw puts under pi's reserve (2026.1.29).
 RESERVE_FLOOR = 20_000
 
@@ -65,8 +63,6 @@ def raised_reserve(reserve: float, floor: float | None) -> float:
     least = reserve_floor(floor)
     return reserve if reserve >= least else least
 
-
-# A compaction of pi's in a running session: when it comes, and what the view is after it.
 
 # When pi is asked: after a run of the agent, before the next prompt, and when a provider refuses
 # a request. Never between the calls of a turn.
@@ -206,9 +202,6 @@ def _is_summary(messages: Messages, notes: dict[str, Any]) -> bool:
     )
 
 
-# Summarise the old part of the history when the window fills: pi's compaction.
-
-
 @dataclass(frozen=True)
 class AutoCompact(Strategy):
     """Summarise what is older than the tail once the context has grown into the reserve.
@@ -277,9 +270,6 @@ class AutoCompact(Strategy):
         files = now.prepared.files.carried()
         listed = file_section(files) if self.file_lists else []
         return now.replaced(host, [*summary, *listed], files if self.file_lists else None)
-
-
-# pi: the coding agent beneath OpenClaw.
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,6 @@ from typing import NamedTuple
 from compactlab.sim.core.message import FRAME, Message, Part, Source
 from compactlab.strategies.mechanisms.estimate import estimate, estimate_context, role_of
 
-# Which files were read and which were changed: the lists under a summary of pi's.
-
 # The tools whose calls pi looks into (0.49.3 to 0.73.1).
 _TOOLS = {"read": "read", "write": "written", "edit": "edited"}
 
@@ -202,8 +200,6 @@ def _turn_start(entries: Sequence[Entry], index: int, start: int) -> int:
             return at
     return -1
 
-
-# What a compaction of pi's summarises, and what it keeps.
 
 # From this version on, a compaction looks at what the one before it kept.
 KEPT_ARE_SEEN = "0.63.1"

@@ -24,8 +24,6 @@ from compactlab.strategies.summarizers.units import (
     words,
 )
 
-# The fields of a structured summary, and the rules by which they are filled.
-
 _BINDS = words(*BINDING, "must")
 _DECIDES = words(*DECIDED)
 _ASKS = re.compile(rf"{words(*ASKED).pattern}|[?\uff1f]\s*$", re.IGNORECASE)
@@ -126,9 +124,6 @@ OPEN = Field("Open", 0.15, ("user", ""), _with(_ASKS), "last")
 NEXT = Field("Next", 0.05, ("assistant", ""), _with(_GOES_ON), "last", most=1)
 ERRORS = Field("Error", 0.15, ("tool", ""), _errors, "last")
 FIELDS = (GOAL, CONSTRAINTS, DECISIONS, FILES, OPEN, NEXT, ERRORS)
-
-
-# Checklist: a structured summary whose fields are filled by rules.
 
 
 @dataclass(frozen=True)

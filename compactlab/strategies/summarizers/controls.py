@@ -14,8 +14,6 @@ from compactlab.sim.replay.summarize import Summarizer, SummaryRequest
 from compactlab.strategies.summarizers.statements import recited, told
 from compactlab.strategies.summarizers.writer import Bound, ScriptedWriter
 
-# Oracle: a summary that knows what later calls need, and says just that. No agent can write it.
-
 
 @dataclass(frozen=True)
 class Oracle(ScriptedWriter):

@@ -27,8 +27,6 @@ from compactlab.strategies.summarizers.units import (
 )
 from compactlab.strategies.summarizers.writer import ScriptedWriter
 
-# How alike texts are: cosines between their TF-IDF vectors, the same on every machine.
-
 Vector = NDArray[np.float64]
 
 
@@ -95,8 +93,6 @@ class Cosines:
         """For each text, the weights of its words added up, each word once."""
         return np.asarray(np.bincount(self.rows, weights[self.columns], self.shape[0]), np.float64)
 
-
-# What summarisers that quote share: units, budget, and writing down with exact sources.
 
 # A model does not fill its budget: the eleven summaries in recorded sessions of Claude Code and
 # pi (2025-11 to 2026-03) have 1,300 to 5,540 tokens, median 3,900.

@@ -159,8 +159,6 @@ class Fates:
         return "mutated" if rest < stale * case.older + mutated else "lost"
 
 
-# Lossy: a summary in which the fate of each fact is drawn. Simulated, with figures of others.
-
 _HEADING = "Simulated summary, round {}: what is kept was drawn"
 _ROUND = re.compile(r"Simulated summary, round (\d{1,6})\b")
 _LOOKED_AT = 2000  # units that may become filler

@@ -84,9 +84,6 @@ def _ranks(cosines: Cosines) -> Vector:
     return np.round(ranks, 9)
 
 
-# Centroid: quote the sentences and lines that hold the words the whole is about.
-
-
 @dataclass(frozen=True)
 class Centroid(Extractive):
     """Quote the units nearest to the centre of all words, in their order, within the budget.
@@ -118,8 +115,6 @@ class Centroid(Extractive):
         scores = np.round(cosines.sums(cosines.centroid(self.words)), 9)
         return best_first(scores, units, budget, count, cosines)
 
-
-# Salience: quote what looks important by who said it, when, and by which words.
 
 # By role; what the summary before says has been chosen once already. Guesses.
 _ROLES = {"user": 1.0, "assistant": 0.5, "tool": 0.0, "": 0.5}
@@ -186,9 +181,6 @@ def _rarities(units: Sequence[Unit]) -> list[float]:
     return [max((1 - math.log(spread[n]) / most for n in names), default=0.0) for names in named]
 
 
-# Lead and tail: quote the oldest, or the newest; what needs no ranking at all.
-
-
 @dataclass(frozen=True)
 class Lead(Sized):
     """Quote the oldest sentences and lines until the budget is spent, and never another.
@@ -235,9 +227,6 @@ def _until_full(units: Iterable[Unit], budget: int, count: Callable[[str], int])
         if budget < 0:
             return
         yield unit
-
-
-# Chance: quote whatever the dice say. What a summariser must beat.
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,6 @@ from compactlab.sim.core.message import Message, Part, Source
 from compactlab.sim.facts.evidence import NOTHING, Evidence, Witness, Wording
 from compactlab.sim.replay.summarize import SummaryRequest
 
-# What a summariser that knows the facts finds of them in what it is given.
-
 
 @dataclass(frozen=True)
 class Told:

@@ -13,8 +13,6 @@ from typing import NamedTuple
 from compactlab.sim.core.message import Message, Part, PartType, Source
 from compactlab.sim.replay.summarize import SummaryRequest
 
-# The sentences and lines of a text, and where in the log they stand.
-
 LONGEST = 300  # characters of a span; longer ones are cut, so that one line cannot be everything
 
 # A line ends a span, and so does a sentence in it.
