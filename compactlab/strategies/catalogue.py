@@ -19,7 +19,6 @@ from compactlab.sim.core.isolation import PACKAGE
 from compactlab.sim.core.spec import build, parse_spec, snake_case
 from compactlab.sim.experiment.foreign import Foreign
 from compactlab.sim.replay.strategy import Pipeline, Strategy
-from compactlab.strategies import agents
 
 GROUP = "compactlab.strategies"
 _QUOTED = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""", re.DOTALL)
@@ -87,11 +86,7 @@ def strategies() -> dict[str, type[Strategy]]:
 
 @cache
 def _ours() -> dict[str, type[Strategy]]:
-    return {
-        snake_case(name): getattr(family, name)
-        for family in (built_in, agents)
-        for name in family.__all__
-    }
+    return {snake_case(name): getattr(built_in, name) for name in built_in.__all__}
 
 
 def _installed(point: EntryPoint) -> type[Strategy]:
