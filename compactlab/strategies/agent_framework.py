@@ -14,6 +14,7 @@ from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Strategy
+from compactlab.strategies.mechanisms.parts import holds, one, plain
 
 Kind = Literal["system", "user", "assistant_text", "tool_call"]
 SYSTEM = "system"
@@ -92,7 +93,7 @@ def _thinks(message: Message) -> bool:
 
 
 def _calls(message: Message) -> bool:
-    return message.role == "assistant" and any(p.type == "tool_call" for p in message.parts)
+    return message.role == "assistant" and holds(message, "tool_call")
 
 
 def _pairs(messages: Sequence[Message]) -> list[tuple[int, int]]:
@@ -113,15 +114,12 @@ def _pairs(messages: Sequence[Message]) -> list[tuple[int, int]]:
 @remembered
 def serialised(message: Message) -> int:
     """Count a message: a quarter of what it is as JSON, rounded down; 1 at least."""
-    told = message.origin == TOLD
-    parts = (_joined(message.parts),) if told else message.parts
+    parts = message.parts
+    if message.origin == TOLD:
+        parts = (plain("".join(part.text for part in parts)),)
     chars = _FRAME + _quoted(message.role) + _quoted(message.id)
     chars += sum(map(_chars, parts)) + len(", ") * max(len(parts) - 1, 0)
     return max(1, (chars + 4 * sum(part.size for part in message.parts)) // 4)
-
-
-def _joined(parts: Sequence[Part]) -> Part:
-    return Part("text", "".join(part.text for part in parts), "synthetic", ())
 
 
 # Whole messages are not written: what stands around their texts is always as long.
@@ -154,11 +152,6 @@ def _chars(part: Part) -> int:
 def total(groups: Sequence[Group], weight: Weight) -> int:
     """What groups weigh together."""
     return sum(weight(message) for group in groups for message in group.messages)
-
-
-def one(message: Message) -> int:
-    """Weigh a message by that it is one."""
-    return 1
 
 
 def calls_tool(message: Message) -> int:
@@ -280,12 +273,12 @@ def _pieces(group: Group) -> Iterator[Part]:
         if part.type == "tool_result"
     ]
     if not results:
-        yield _ours("no results")
+        yield plain("no results")
     for number, (message, place, part) in enumerate(results):
         name = names.get(part.call_id, "")
         text = part.text.rstrip() if name else part.text.strip()
         label = (f"{name}: " if text else f"{name}:") if name else ""
-        yield _ours(("; " if number else "") + label)
+        yield plain(("; " if number else "") + label)
         start = 0 if name else len(part.text) - len(part.text.lstrip())
         if text:
             yield _piece(part, message, place, start, text)
@@ -293,15 +286,15 @@ def _pieces(group: Group) -> Iterator[Part]:
 
 def _fitting(pieces: list[Part]) -> Iterator[Part]:
     """The pieces between brackets, cut off where they are too long."""
-    yield _ours(PREFIX)
+    yield plain(PREFIX)
     size = sum(len(piece.text) for piece in pieces)
     room = MOST - len(PREFIX) - len(SUFFIX)
     if size <= room:
         yield from pieces
     else:
         yield from _stripped(pieces, room - len(TRUNCATED))
-        yield _ours(TRUNCATED)
-    yield _ours(SUFFIX)
+        yield plain(TRUNCATED)
+    yield plain(SUFFIX)
 
 
 def _stripped(pieces: Sequence[Part], room: int) -> list[Part]:
@@ -320,10 +313,6 @@ def _shorter(piece: Part, text: str) -> Part:
     (source,) = piece.sources[:1]
     end = source.start + len(text)
     return Part("text", text, "truncated", (Source(source.id, source.part, source.start, end),))
-
-
-def _ours(text: str) -> Part:
-    return Part("text", text, "synthetic", ())
 
 
 def _piece(part: Part, message: Message, place: int, start: int, text: str) -> Part:

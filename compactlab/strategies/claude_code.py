@@ -15,13 +15,12 @@ from compactlab.sim.core.message import Message, Part, Source, frame
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Strategy
-from compactlab.sim.replay.summarize import SummaryRequest
 from compactlab.strategies.mechanisms.agent import Agent
 from compactlab.strategies.mechanisms.estimate import at_most, known_tokens
 from compactlab.strategies.mechanisms.handover import (
     INSTRUCTIONS,
     fitting,
-    split_previous,
+    live_request,
     summary_message,
 )
 from compactlab.strategies.mechanisms.stub import older_outputs, with_erased
@@ -243,11 +242,7 @@ class FullSummary(Strategy):
     def _summarised(self, view: View, host: Host) -> View | None:
         """What takes the place of everything; None if the summariser says nothing."""
         asked = fitting(view, host, INSTRUCTIONS)
-        previous, told = split_previous(asked.messages)
-        summary = host.summarize(
-            asked,
-            SummaryRequest(tuple(told), self._output(host), previous, INSTRUCTIONS, rides="live"),
-        )
+        summary = host.summarize(asked, live_request(asked.messages, self._output(host)))
         if not summary:
             return None
         first = summary_message(host, summary)

@@ -13,14 +13,13 @@ from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Strategy
-from compactlab.sim.replay.summarize import SummaryRequest
 from compactlab.strategies.mechanisms.agent import Agent
 from compactlab.strategies.mechanisms.estimate import at_most, is_little, known_tokens
 from compactlab.strategies.mechanisms.handover import (
     INSTRUCTIONS,
     fitting,
     is_summary,
-    split_previous,
+    live_request,
     summary_message,
 )
 from compactlab.strategies.mechanisms.text import without_middle
@@ -155,11 +154,8 @@ class UserWords(Strategy):
         if is_little(host.count(history[front:]) - host.count(Messages(words)), host):
             return view
         request = fitting(View(view.system, history), host, INSTRUCTIONS)
-        previous, told = split_previous(request.messages)
         most = host.model.max_output or _MAX_TOKENS
-        summary = host.summarize(
-            request, SummaryRequest(tuple(told), most, previous, INSTRUCTIONS, rides="live")
-        )
+        summary = host.summarize(request, live_request(request.messages, most))
         last = summary_message(host, summary, lead=LEAD)
         return view.with_messages([*history[:front], *words, last, *asked])
 

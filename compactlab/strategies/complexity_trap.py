@@ -21,6 +21,7 @@ from compactlab.strategies.mechanisms.handover import (
     split_previous,
     summary_message,
 )
+from compactlab.strategies.mechanisms.parts import holds
 from compactlab.strategies.mechanisms.text import transcript
 
 # The original sets no limit; a model has its own.
@@ -96,9 +97,7 @@ class TurnCheckpoints(Strategy):
 
 def acts(message: Message) -> int:
     """Weigh a message by whether it is an answer that calls a tool."""
-    if message.role != "assistant":
-        return 0
-    return int(any(part.type == "tool_call" for part in message.parts))
+    return int(message.role == "assistant" and holds(message, "tool_call"))
 
 
 def _behind_task(messages: Messages) -> int:

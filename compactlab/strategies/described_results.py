@@ -17,6 +17,7 @@ from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Strategy
 from compactlab.strategies.mechanisms.cut import after_results, exchanges
+from compactlab.strategies.mechanisms.parts import arguments_of, changed_to, with_parts
 from compactlab.strategies.mechanisms.stub import (
     Result,
     is_stub,
@@ -102,7 +103,7 @@ def describe(result: Part, call: Part | None) -> str | None:
     if size <= RESULT:
         return None
     name = result.name or (call.name if call else "") or "unknown"
-    arguments = _arguments(call) if call else None
+    arguments = arguments_of(call) if call else None
     named = list(arguments.items())[:2] if isinstance(arguments, dict) else []
     said = "".join(f" {key[:40]}={str(value)[:40]}" for key, value in named)
     lines = result.text.count("\n") + 1
@@ -113,21 +114,18 @@ def describe(result: Part, call: Part | None) -> str | None:
 def shrunk(message: Message) -> Message:
     """Cut the long texts in the arguments of a message's calls; they stay valid JSON."""
     parts = tuple(_shrunk(part) for part in message.parts)
-    if all(one is other for one, other in zip(parts, message.parts, strict=True)):
-        return message
-    return msgspec.structs.replace(message, parts=parts)
+    return with_parts(message, parts)
 
 
 def _shrunk(part: Part) -> Part:
     if part.type != "tool_call" or len(part.text) <= ARGUMENTS:
         return part
-    arguments = _arguments(part)
+    arguments = arguments_of(part)
     shorter = _cut(arguments)
     if arguments is None or shorter == arguments:
         return part
     text = json.dumps(shorter, ensure_ascii=False, separators=(",", ":"))
-    kind = "truncated" if part.sources else part.kind  # what stands for nothing goes on to
-    return msgspec.structs.replace(part, text=text, kind=kind)
+    return msgspec.structs.replace(part, text=text, kind=changed_to("truncated", part))
 
 
 def _cut(value: Any) -> Any:
@@ -136,13 +134,6 @@ def _cut(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _cut(inside) for key, inside in value.items()}
     return [_cut(inside) for inside in value] if isinstance(value, list) else value
-
-
-def _arguments(call: Part) -> Any:
-    try:
-        return json.loads(call.text)
-    except (ValueError, RecursionError):
-        return None
 
 
 # Gaps in a history, told by rule: which files were read and changed, which commands were run.
@@ -220,10 +211,7 @@ def _lists(calls: Iterable[Part]) -> Iterator[str]:
 
 
 def _argument(call: Part, names: Iterable[str]) -> str:
-    try:
-        arguments = json.loads(call.text)
-    except (ValueError, RecursionError):
-        return ""
+    arguments = arguments_of(call)
     if not isinstance(arguments, dict):
         return ""
     return next((a for name in names if isinstance(a := arguments.get(name), str)), "")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Annotated
 
@@ -18,16 +17,12 @@ from compactlab.sim.core.tokens import utf16_length
 from compactlab.sim.core.view import View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Strategy
-from compactlab.sim.replay.summarize import SummaryRequest
 from compactlab.strategies.mechanisms.agent import Agent
 from compactlab.strategies.mechanisms.cut import parted
 from compactlab.strategies.mechanisms.estimate import is_stale
-from compactlab.strategies.mechanisms.handover import (
-    INSTRUCTIONS,
-    split_previous,
-    summary_message,
-)
-from compactlab.strategies.mechanisms.text import without_middle
+from compactlab.strategies.mechanisms.handover import live_request, summary_message
+from compactlab.strategies.mechanisms.parts import holds, plain, with_parts
+from compactlab.strategies.mechanisms.text import LONE, without_middle
 
 # @google/gemini-cli-core 0.61.0: an output that does not fit keeps this many characters, a fifth
 # of them from its beginning; estimates count a quarter of a token for each character, 1.5 for one
@@ -37,7 +32,6 @@ _HEAD = 0.2
 _ASCII, _OTHER, _LONG = 0.25, 1.5, 100_000
 _IMAGE = 3000
 _quote = json.JSONEncoder(ensure_ascii=False).encode
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def split_point(contents: Messages, fraction: float) -> int:
@@ -59,17 +53,13 @@ def split_point(contents: Messages, fraction: float) -> int:
                 return index
             last = index
         before += json_chars(message)
-    if contents and contents[-1].role == "assistant" and not _has(contents[-1], "tool_call"):
+    if contents and contents[-1].role == "assistant" and not holds(contents[-1], "tool_call"):
         return len(contents)
     return last
 
 
 def _is_plain(message: Message) -> bool:
-    return message.role == "user" and not _has(message, "tool_result")
-
-
-def _has(message: Message, type: str) -> bool:
-    return any(part.type == type for part in message.parts)
+    return message.role == "user" and not holds(message, "tool_result")
 
 
 @remembered
@@ -99,7 +89,7 @@ def _part_chars(part: Part) -> int:
 def _quoted(text: str) -> int:
     """Length of a text as `JSON.stringify` writes it: lone surrogates become escapes."""
     written = _quote(text)
-    lone = 0 if text.isascii() else len(_SURROGATE.findall(text))
+    lone = 0 if text.isascii() else len(LONE.findall(text))
     return utf16_length(written) + 5 * lone
 
 
@@ -149,8 +139,8 @@ def within_budget(messages: Messages, host: Host, budget: int) -> Messages:
                 parts[index] = _cut(message, index, host)
                 tokens = math.floor(estimate_text(parts[index].text))
             used += tokens
-        if any(new is not old for new, old in zip(parts, message.parts, strict=True)):
-            changed[place] = msgspec.structs.replace(message, parts=tuple(parts))
+        if (shorter := with_parts(message, parts)) is not message:
+            changed[place] = shorter
     return messages.replace(changed)
 
 
@@ -267,16 +257,16 @@ class FractionSplit(Strategy):
     ) -> tuple[Part, ...]:
         """The summary of the older part: of what it was before outputs were cut, if that fits."""
         old = whole if whole.total(estimate_content) < host.window else short
-        previous, told = split_previous(old)
-        live = View((Part("text", SYSTEM, "synthetic", ()),), old)
+        live = View((plain(SYSTEM),), old)
         most = host.model.max_output or _MAX_TOKENS
-        request = SummaryRequest(tuple(told), most, previous, INSTRUCTIONS, rides="live")
+        request = live_request(old, most)
         summary = host.summarize(live, request)
         if not self.verify:
             return summary
         if summary:
             live = live.append(Message("snapshot", "assistant", summary, host.now, meta=True))
-        again = SummaryRequest(tuple(told), most, summary or previous, VERIFY, rides="live")
+        before = summary or request.previous
+        again = replace(request, previous=before, instructions=VERIFY)
         return host.summarize(live, again) or summary
 
 

@@ -30,6 +30,7 @@ from compactlab.strategies.mechanisms.handover import (
     split_previous,
     summary_message,
 )
+from compactlab.strategies.mechanisms.parts import plain
 from compactlab.strategies.mechanisms.text import transcript, without_middle
 
 # Sizes of a context as LangChain's summarising middleware writes them, and what they decide.
@@ -256,7 +257,7 @@ class RollingSummary(Strategy):
         if self.summary_input:
             given = last_tokens(old, self.summary_input, weight_of(host))
         if not given:
-            return (Part("text", NOTHING_LEFT, "synthetic", ()),)
+            return (plain(NOTHING_LEFT),)
         previous, told = split_previous(Messages(given))
         written = transcript(given) if self.rides == "fresh" else ""
         most = host.model.max_output or _MAX_TOKENS
@@ -282,8 +283,3 @@ def _scaled(messages: Messages, weight: Weight, reported: int) -> int:
     upto = messages[:last].total(weight)
     scale = min(_SCALE, max(1.0, reported / upto)) if upto and len(messages) > 1 else 1.0
     return math.ceil(tokens * scale)
-
-
-def _tuples(value: Any) -> Any:
-    """Lists, as they may come from a file, as tuples: a spec has to be hashable."""
-    return tuple(map(_tuples, value)) if isinstance(value, list | tuple) else value

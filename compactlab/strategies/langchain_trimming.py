@@ -17,6 +17,7 @@ from compactlab.sim.core.view import View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Lifetime, Strategy
 from compactlab.strategies.mechanisms.estimate import approximate
+from compactlab.strategies.mechanisms.parts import one
 
 SYSTEM = "system"
 _TYPES = {"user": "human", "assistant": "ai", "tool": "tool"}
@@ -241,8 +242,3 @@ class TrimMessages(Strategy):
             taken = host.count(View(view.system)) if model else weight(head)
             trim = replace(trim, max_tokens=max(0, self.max_tokens - taken))
         return view.with_messages(trimmed(view.messages, trim, weight))
-
-
-def one(message: Message) -> int:
-    """Weigh a message by that it is one."""
-    return 1

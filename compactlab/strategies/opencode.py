@@ -24,6 +24,7 @@ from compactlab.strategies.mechanisms.handover import (
     split_previous,
     summary_message,
 )
+from compactlab.strategies.mechanisms.parts import plain
 from compactlab.strategies.mechanisms.stub import output_tokens, prunable, with_erased
 from compactlab.strategies.mechanisms.text import transcript
 from compactlab.strategies.openclaw.flush import MemoryFlush
@@ -196,8 +197,7 @@ def usable(host: Host) -> int:
 
 def _told(id: str, text: str, host: Host) -> Message:
     """A message that the client writes on its own."""
-    part = Part("text", text, "synthetic", ())
-    return Message(id, "user", (part,), host.now, meta=True, origin=ORIGIN)
+    return Message(id, "user", (plain(text),), host.now, meta=True, origin=ORIGIN)
 
 
 @dataclass(frozen=True)

@@ -11,20 +11,27 @@ from typing import Annotated, Literal, NamedTuple
 import msgspec
 
 from compactlab.sim.core.limits import at_least
-from compactlab.sim.core.message import Message, Part, Source, Weight
+from compactlab.sim.core.message import Message, Part, Weight
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.tokens import Tokenizer
 from compactlab.sim.core.view import View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Lifetime, Strategy
-from compactlab.sim.replay.summarize import SummaryRequest
 from compactlab.strategies.mechanisms.estimate import approximate
 from compactlab.strategies.mechanisms.handover import (
     INSTRUCTIONS,
-    split_previous,
+    live_request,
     summary_message,
 )
-from compactlab.strategies.mechanisms.stub import Edits, is_stub, results_of, unstubbed, with_stubs
+from compactlab.strategies.mechanisms.parts import changed_to
+from compactlab.strategies.mechanisms.stub import (
+    Edits,
+    is_stub,
+    results_of,
+    sources_of,
+    unstubbed,
+    with_stubs,
+)
 
 Gate = Literal["api", "langchain"]
 
@@ -227,8 +234,7 @@ def _clear_result(message: Message, place: int, rule: Clearing) -> Message:
 def _clear_input(message: Message, place: int, rule: Clearing) -> Message:
     parts = list(message.parts)
     call = parts[place]
-    kind = "stub" if call.sources else call.kind  # what stands for nothing goes on to
-    parts[place] = msgspec.structs.replace(call, text="{}", kind=kind)
+    parts[place] = msgspec.structs.replace(call, text="{}", kind=changed_to("stub", call))
     return msgspec.structs.replace(message, parts=tuple(parts))
 
 
@@ -380,12 +386,9 @@ class ServerCompaction(Strategy):
         """Put a block in the place of everything, if the request is large enough."""
         if host.count(view) <= self.trigger:
             return view
-        previous, told = split_previous(view.messages)
-        asked = self.instructions or INSTRUCTIONS
         most = host.model.max_output or _MAX_TOKENS
-        summary = host.summarize(
-            view, SummaryRequest(tuple(told), most, previous, asked, rides="live")
-        )
+        asked = self.instructions or INSTRUCTIONS
+        summary = host.summarize(view, live_request(view.messages, most, asked))
         if not summary:
             return view
         block = (_sealed(summary, host),) if self.opaque else summary
@@ -395,5 +398,4 @@ class ServerCompaction(Strategy):
 def _sealed(summary: tuple[Part, ...], host: Host) -> Part:
     """A summary whose text nobody sees: what it weighs, and what it stands for."""
     tokens = sum(map(host.count, summary)) / host.model.tokenizer.factor
-    sources: tuple[Source, ...] = tuple(dict.fromkeys(s for p in summary for s in p.sources))
-    return Part("text", "", "opaque", sources, name="compaction", size=round(tokens))
+    return Part("text", "", "opaque", sources_of(summary), name="compaction", size=round(tokens))

@@ -16,6 +16,7 @@ from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Strategy
 from compactlab.strategies.mechanisms.cut import tail
+from compactlab.strategies.mechanisms.parts import changed_to, holds, with_parts
 
 
 @dataclass(frozen=True)
@@ -89,12 +90,10 @@ def truncate_oldest(messages: Messages, pins: Container[str] = frozenset()) -> M
     shortened keeps the next ones from being so.
     """
     for index, message in enumerate(messages):
-        if _holds(message, "tool_result") and not _pinned(messages, index, pins):
+        if holds(message, "tool_result") and not _pinned(messages, index, pins):
             parts = tuple(_shortened(part, message, n) for n, part in enumerate(message.parts))
-            if all(one is other for one, other in zip(parts, message.parts, strict=True)):
-                return None
-            shorter = msgspec.structs.replace(message, parts=parts)
-            return messages.replace({index: shorter})
+            shorter = with_parts(message, parts)
+            return None if shorter is message else messages.replace({index: shorter})
     return None
 
 
@@ -116,10 +115,6 @@ def reduce(
     return slide(messages, window_size, pins, force=True)
 
 
-def _holds(message: Message, type: str) -> bool:
-    return any(part.type == type for part in message.parts)
-
-
 def _told(message: Message) -> bool:
     """Whether a message is what Strands calls a user's: its tools' results are told by the user."""
     return message.role != "assistant"
@@ -129,10 +124,10 @@ def _plain_user(messages: Messages, start: int) -> int | None:
     """The next message of a user's that is no result, and no call without one."""
     for index in range(start, len(messages)):
         message = messages[index]
-        if not _told(message) or _holds(message, "tool_result"):
+        if not _told(message) or holds(message, "tool_result"):
             continue
         following = messages[index + 1 : index + 2]
-        if not _holds(message, "tool_call") or any(_holds(m, "tool_result") for m in following):
+        if not holds(message, "tool_call") or any(holds(m, "tool_result") for m in following):
             return index
     return None
 
@@ -141,7 +136,7 @@ def _pair(messages: Messages, start: int) -> int | None:
     """The next message that calls a tool and is followed by a result."""
     for index in range(start, len(messages) - 1):
         after = messages[index + 1]
-        if _holds(messages[index], "tool_call") and _told(after) and _holds(after, "tool_result"):
+        if holds(messages[index], "tool_call") and _told(after) and holds(after, "tool_result"):
             return index
     return None
 
@@ -171,7 +166,7 @@ def _shortened(part: Part, message: Message, place: int) -> Part:
     if part.type == "image":
         # Its bytes are not kept; the original says 0 of an image without any.
         text = f"[image: {part.name or 'unknown'}, 0 bytes]"
-        return Part("tool_result", text, "stub" if part.sources else part.kind, part.sources)
+        return Part("tool_result", text, changed_to("stub", part), part.sources)
     size = len(part.text)
     if part.type != "tool_result" or TRUNCATED in part.text or size <= 2 * PRESERVED:
         return part
@@ -179,7 +174,7 @@ def _shortened(part: Part, message: Message, place: int) -> Part:
     return msgspec.structs.replace(
         part,
         text=part.text[:PRESERVED] + gap + part.text[-PRESERVED:],
-        kind="truncated" if part.sources else part.kind,
+        kind=changed_to("truncated", part),
         sources=_ends(part, message, place),
     )
 

@@ -11,6 +11,7 @@ from compactlab.sim.core.message import Message, Part, Role, Source, frame
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import View
 from compactlab.sim.replay.host import Host
+from compactlab.sim.replay.summarize import SummaryRequest
 from compactlab.strategies.mechanisms.cut import after_results, current_turn
 
 # What pi calls such a message. Recordings never have one: summaries are no part of a script.
@@ -44,6 +45,14 @@ def split_previous(messages: Messages) -> tuple[tuple[Part, ...], list[Message]]
     """What summaries among messages say, and the messages that are none."""
     previous = tuple(p for m in messages if is_summary(m) for p in m.parts if p.sources)
     return previous, [message for message in messages if not is_summary(message)]
+
+
+def live_request(
+    messages: Messages, max_tokens: int, instructions: str = INSTRUCTIONS
+) -> SummaryRequest:
+    """A request that rides on the live prompt; summaries among the messages are carried on."""
+    previous, spoken = split_previous(messages)
+    return SummaryRequest(tuple(spoken), max_tokens, previous, instructions, rides="live")
 
 
 def fitting(view: View, host: Host, more: str) -> View:

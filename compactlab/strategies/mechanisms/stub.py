@@ -15,6 +15,7 @@ from compactlab.sim.core.tokens import utf16_length
 from compactlab.sim.replay.host import Host
 from compactlab.strategies.mechanisms.cut import starts_turn
 from compactlab.strategies.mechanisms.handover import is_summary
+from compactlab.strategies.mechanisms.parts import changed_to, with_parts
 
 Result = tuple[Part, ...]
 """What answers one call: the tool's text, and whatever else it sent with it."""
@@ -97,9 +98,7 @@ def with_stubs(message: Message, say: Callable[[int, Result], str | None]) -> Me
     for place, result in enumerate(results):
         text = say(place, result)
         parts += result if text is None else (stub(result, text),)
-    if all(one is other for one, other in zip(parts, message.parts, strict=False)):
-        return message
-    return msgspec.structs.replace(message, parts=tuple(parts))
+    return with_parts(message, parts)
 
 
 @dataclass
@@ -173,8 +172,7 @@ def erased(message: Message) -> Message:
 def _stub(part: Part) -> Part:
     if part.type != "tool_result" or part.kind == "stub":
         return part
-    kind = "stub" if part.sources else part.kind  # what stands for nothing goes on to
-    return msgspec.structs.replace(part, text=STUB, kind=kind, size=0)
+    return msgspec.structs.replace(part, text=STUB, kind=changed_to("stub", part), size=0)
 
 
 def is_erased(message: Message) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from compactlab.sim.core.message import FRAME, Message, Part, Source
 from compactlab.sim.core.tokens import utf16_length
+from compactlab.strategies.mechanisms.parts import changed_to
 
 # What JavaScript takes for white space; Python's own list is another one.
 BLANKS = "\t\n\v\f\r \xa0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(
@@ -15,7 +16,7 @@ BLANKS = "\t\n\v\f\r \xa0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(
 _BLANK_RUN = re.compile(f"[{BLANKS}]+")
 # Where Python and JavaScript do not agree on what a blank is.
 _DISPUTED = "\x1c\x1d\x1e\x1f\x85\ufeff"
-_LONE = re.compile("[\ud800-\udfff]")
+LONE = re.compile("[\ud800-\udfff]")
 
 
 def head(text: str, units: int) -> str:
@@ -58,7 +59,7 @@ def whole(text: str) -> str:
     >>> whole("a\ud83d...")
     'a...'
     """
-    return text if text.isascii() else _LONE.sub("", text)
+    return text if text.isascii() else LONE.sub("", text)
 
 
 def without_middle(message: Message, index: int, head: int, tail: int, marker: str) -> Part:
@@ -69,7 +70,7 @@ def without_middle(message: Message, index: int, head: int, tail: int, marker: s
     return Part(
         part.type,
         kept,
-        "truncated" if part.sources else part.kind,
+        changed_to("truncated", part),
         _spans(message, index, [(0, head), (end - tail, end)]),
         part.name,
         part.call_id,

@@ -16,6 +16,7 @@ from compactlab.sim.replay.host import Compacted, Host
 from compactlab.sim.replay.strategy import Strategy
 from compactlab.sim.replay.summarize import TurnRequest
 from compactlab.strategies.mechanisms.estimate import estimate
+from compactlab.strategies.mechanisms.text import BLANKS
 
 # Silent replies: an agent's answer of which the user is to hear nothing, after OpenClaw.
 #
@@ -27,11 +28,6 @@ SILENT = "NO_REPLY"
 
 Version = Literal["2026.1.29", "2026.3.13"]
 
-# What JavaScript's `\s` and `trim()` take for a blank; Python's own differ at both ends.
-BLANKS = (
-    "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
-    "\u2028\u2029\u202f\u205f\u3000\ufeff"
-)
 _ENDS = re.compile(rf"^[{BLANKS}]*{SILENT}(?=\Z|\W)|\b{SILENT}\b\W*\Z", re.ASCII)
 _WHOLE = re.compile(rf"[{BLANKS}]*{SILENT}[{BLANKS}]*")
 _TRAILING = re.compile(rf"(?:^|[{BLANKS}]+|\*+){SILENT}[{BLANKS}]*\Z")

@@ -17,6 +17,7 @@ from compactlab.sim.core.view import View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Strategy
 from compactlab.strategies.mechanisms.estimate import estimate, role_of
+from compactlab.strategies.mechanisms.parts import plain
 from compactlab.strategies.mechanisms.text import BLANKS, head
 from compactlab.strategies.openclaw.pairs import answers, repair
 from compactlab.strategies.openclaw.safeguard import (
@@ -28,7 +29,7 @@ from compactlab.strategies.openclaw.safeguard import (
 )
 from compactlab.strategies.pi.compaction import PHASES, Rules, occasion
 from compactlab.strategies.pi.preparation import file_section
-from compactlab.strategies.pi.summary import STRUCTURE, Scribe, lines, plain
+from compactlab.strategies.pi.summary import STRUCTURE, Scribe, lines
 
 KEEP_MESSAGES = 10
 KEEP_TOKENS = 2000

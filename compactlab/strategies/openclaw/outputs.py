@@ -21,6 +21,7 @@ from compactlab.sim.core.tokens import utf16_length
 from compactlab.sim.core.view import View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Strategy
+from compactlab.strategies.mechanisms.parts import plain
 from compactlab.strategies.mechanisms.text import head, whole
 
 FOLDER = "tool-output"
@@ -308,7 +309,7 @@ class OffloadOutputs(Strategy):
         start, _, notice = (payload.text or "").partition("\n\n[openclaw]")
         handle = _handle(payload) if self.pointer_for_text else ""
         kept = self._replaced(message, first, start, payload.preview, handle)
-        told = Part("text", f"\n\n[openclaw]{notice}", "synthetic", ())
+        told = plain(f"\n\n[openclaw]{notice}")
         return msgspec.structs.replace(kept, parts=(kept.parts[0], told, *kept.parts[1:]))
 
     def _capped(self, text: str) -> str:

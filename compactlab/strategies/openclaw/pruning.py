@@ -14,6 +14,7 @@ import msgspec
 from compactlab.sim.core.message import FRAME, Kind, Message, Part, Source, remembered
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.tokens import utf16_length
+from compactlab.strategies.mechanisms.parts import holds
 from compactlab.strategies.mechanisms.stub import Edits, sources_of
 from compactlab.strategies.mechanisms.text import BLANKS, head
 from compactlab.strategies.pi.preparation import is_at_least
@@ -166,7 +167,7 @@ def trimmed(
     ``images`` a line takes the place of each image, however short the result is; without, a
     result with images is left alone.
     """
-    pictured = any(part.type == "image" for part in message.parts)
+    pictured = holds(message, "image")
     if pictured and not images:
         return message
     pieces = list(_pieces(message))
@@ -334,7 +335,9 @@ def prune(
     results = {
         place: message
         for place, message in enumerate(messages[start:stop], start)
-        if message.role == "tool" and may(_tool(message)) and (images or not _pictured(message))
+        if message.role == "tool"
+        and may(_tool(message))
+        and (images or not holds(message, "image"))
     }
     work = _Work(settings, room, total, results, edits or Edits())
     work.trim(images=images)
@@ -391,10 +394,6 @@ def _tool(message: Message) -> str:
     if first.call_id:  # nearly always
         return first.name
     return next((part.name for part in message.parts if part.call_id), first.name)
-
-
-def _pictured(message: Message) -> bool:
-    return any(part.type == "image" for part in message.parts)
 
 
 def _protected(messages: Messages, keep: float) -> int | None:

@@ -11,6 +11,7 @@ from typing import Any
 from compactlab.sim.core.message import Message, Part, Source
 from compactlab.sim.core.tokens import utf16_length
 from compactlab.strategies.mechanisms.estimate import estimate
+from compactlab.strategies.mechanisms.parts import plain
 from compactlab.strategies.mechanisms.text import BLANKS, head
 from compactlab.strategies.pi.preparation import Preparation
 from compactlab.strategies.pi.summary import (
@@ -19,7 +20,6 @@ from compactlab.strategies.pi.summary import (
     SPLIT_TURN,
     TURN_PREFIX,
     Scribe,
-    plain,
 )
 
 BASE_RATIO = 0.4
@@ -221,15 +221,15 @@ def failure_section(failures: list[Failure]) -> list[Part]:
     """
     if not failures:
         return []
-    parts = [Part("text", "\n\n## Tool Failures", "synthetic", ())]
+    parts = [plain("\n\n## Tool Failures")]
     for failure in failures[:MOST]:
         meta = f" ({failure.meta})" if failure.meta else ""
         parts += [
-            Part("text", f"\n- {failure.tool}{meta}: ", "synthetic", ()),
+            plain(f"\n- {failure.tool}{meta}: "),
             Part("text", failure.text, "summary", (Source(failure.message),)),
         ]
     if len(failures) > MOST:
-        parts.append(Part("text", f"\n- ...and {len(failures) - MOST} more", "synthetic", ()))
+        parts.append(plain(f"\n- ...and {len(failures) - MOST} more"))
     return parts
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -23,7 +22,7 @@ from compactlab.sim.replay.strategy import Lifetime, Strategy
 from compactlab.strategies.mechanisms.cut import current_turn
 from compactlab.strategies.mechanisms.estimate import estimate, estimate_system
 from compactlab.strategies.mechanisms.handover import glued
-from compactlab.strategies.mechanisms.text import collapsed, head, speaker, spoken, whole
+from compactlab.strategies.mechanisms.text import LONE, collapsed, head, speaker, spoken, whole
 
 # The header of the original; the line below it is our own, and exactly as long as the original's.
 HEADER = "[SESSION_SUMMARY]"
@@ -35,8 +34,6 @@ MAX_ITEMS = 60
 ITEM_CHARS = 220
 MAX_CHARS = 1200
 THRESHOLD = 0.72
-
-_LONE = re.compile("[\ud800-\udfff]")
 
 
 class Item(NamedTuple):
@@ -116,7 +113,7 @@ def _quoted(text: str) -> str:
         return msgspec.json.encode(text).decode()
     except UnicodeEncodeError:
         quoted = json.dumps(text, ensure_ascii=False)
-        return _LONE.sub(lambda half: f"\\u{ord(half[0]):04x}", quoted)
+        return LONE.sub(lambda half: f"\\u{ord(half[0]):04x}", quoted)
 
 
 def _written(value: float) -> str:

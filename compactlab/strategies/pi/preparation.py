@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from compactlab.sim.core.message import FRAME, Message, Part, Source
 from compactlab.strategies.mechanisms.estimate import estimate, estimate_context, role_of
+from compactlab.strategies.mechanisms.parts import arguments_of, plain
 
 # The tools whose calls pi looks into (0.49.3 to 0.73.1).
 _TOOLS = {"read": "read", "write": "written", "edit": "edited"}
@@ -50,10 +50,7 @@ class Files:
 
 
 def _path(part: Part) -> str:
-    try:
-        arguments = json.loads(part.text)
-    except (ValueError, RecursionError):
-        return ""
+    arguments = arguments_of(part)
     path = arguments.get("path") if isinstance(arguments, dict) else None
     return path if isinstance(path, str) else ""
 
@@ -84,9 +81,9 @@ def _list(tag: str, paths: Mapping[str, str]) -> list[Part]:
     sources = tuple(Source(id) for id in dict.fromkeys(paths.values()) if id)
     text, kind = "\n".join(paths), "summary" if sources else "synthetic"
     return [
-        Part("text", f"\n\n<{tag}>\n", "synthetic", ()),
+        plain(f"\n\n<{tag}>\n"),
         Part("text", text, kind, sources),  # type: ignore[arg-type]
-        Part("text", f"\n</{tag}>", "synthetic", ()),
+        plain(f"\n</{tag}>"),
     ]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -16,7 +15,8 @@ from compactlab.sim.core.tokens import utf16_length
 from compactlab.sim.core.view import View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.summarize import SummaryRequest
-from compactlab.strategies.mechanisms.text import head
+from compactlab.strategies.mechanisms.parts import plain
+from compactlab.strategies.mechanisms.text import LONE, head
 from compactlab.strategies.pi.preparation import Preparation, is_at_least
 
 # What a model is told when it is asked for a summary.
@@ -118,7 +118,6 @@ RESULTS_ARE_CUT = "0.56.3"
 
 # Of what stands in the user's place, this is told to the model; pi drops everything else.
 _TOLD = {"", "bashExecution", "custom", "branchSummary", "compactionSummary"}
-_HALF = re.compile("[\ud800-\udfff]")
 
 
 def serialise(messages: Iterable[Message], result_chars: int | None = RESULT_CHARS) -> str:
@@ -180,7 +179,7 @@ def _arguments(text: str) -> list[tuple[str, str]]:
 
 def _written(value: object) -> str:
     text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
-    return _HALF.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
+    return LONE.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
 
 
 # The summary that stands for the old part of a history, and the requests for it.
@@ -188,11 +187,6 @@ def _written(value: object) -> str:
 # Literals of pi (0.49.3 to 0.73.1).
 NO_HISTORY = "No prior history."
 SPLIT_TURN = "\n\n---\n\n**Turn Context (split turn):**\n\n"
-
-
-def plain(text: str) -> Part:
-    """Text of the client's own, which stands for nothing that was said."""
-    return Part("text", text, "synthetic", ())
 
 
 def text_of(parts: Iterable[Part]) -> str:
