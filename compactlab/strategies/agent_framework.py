@@ -49,11 +49,11 @@ def groups_of(messages: Sequence[Message]) -> list[Group]:
         one, other = _root(root, home[call]), _root(root, home[result])
         if home[call] < home[result]:
             root[max(one, other)] = min(one, other)
-    found: dict[int, Group] = {}
+    merged: dict[int, Group] = {}
     for number, (kind, begin, end) in enumerate(spans):
-        group = found.setdefault(_root(root, number), Group(kind, []))
+        group = merged.setdefault(_root(root, number), Group(kind, []))
         group.messages += messages[begin:end]
-    return list(found.values())
+    return list(merged.values())
 
 
 def _root(root: list[int], number: int) -> int:
@@ -187,13 +187,13 @@ def truncate(
         safe |= {id(group) for group in [g for g in groups if g.kind == "user"][:1]}
     newest = [group for group in groups if group.kind != "system"] or groups
     safe |= {id(group) for group in newest[-1:]}
-    kept = []
+    remaining = []
     for group in groups:
         if left > compact_to and id(group) not in safe:
             left -= total([group], weight)
         else:
-            kept.append(group)
-    return kept
+            remaining.append(group)
+    return remaining
 
 
 def slide_groups(
@@ -252,8 +252,8 @@ def in_order(groups: Sequence[Group], messages: Sequence[Message]) -> list[Messa
     """
     place = {message.id: n for n, message in enumerate(messages)}
     place |= {TOLD_ID + id: n for id, n in place.items() if TOLD_ID + id not in place}
-    kept = [message for group in groups for message in group.messages]
-    return sorted(kept, key=lambda message: place[message.id])
+    messages_left = [message for group in groups for message in group.messages]
+    return sorted(messages_left, key=lambda message: place[message.id])
 
 
 def _told(group: Group) -> Message:
@@ -298,13 +298,13 @@ def _fitting(pieces: list[Part]) -> Iterator[Part]:
 
 
 def _stripped(pieces: Sequence[Part], room: int) -> list[Part]:
-    kept: list[Part] = []
+    shown: list[Part] = []
     for piece in pieces:
-        kept.append(_shorter(piece, piece.text[:room]))
-        room -= len(kept[-1].text)
-    while kept and not kept[-1].text.rstrip():
-        kept.pop()
-    return [*kept[:-1], _shorter(kept[-1], kept[-1].text.rstrip())] if kept else []
+        shown.append(_shorter(piece, piece.text[:room]))
+        room -= len(shown[-1].text)
+    while shown and not shown[-1].text.rstrip():
+        shown.pop()
+    return [*shown[:-1], _shorter(shown[-1], shown[-1].text.rstrip())] if shown else []
 
 
 def _shorter(piece: Part, text: str) -> Part:

@@ -127,8 +127,8 @@ def attached(
             parts.append(frame(f"{known.path} as it is now:\n"))
             parts.append(Part("text", known.text, "recovered", known.sources, handle=known.path))
         else:
-            told = f"{known.path} was in use; read it again if need be."
-            parts.append(Part("text", told, "stub", known.sources, handle=known.path))
+            notice = f"{known.path} was in use; read it again if need be."
+            parts.append(Part("text", notice, "stub", known.sources, handle=known.path))
     return parts
 
 
@@ -152,10 +152,10 @@ def _edits(arguments: dict[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 def _arguments(part: Part) -> dict[str, Any]:
     try:
-        found = msgspec.json.decode(part.text)
+        arguments = msgspec.json.decode(part.text)
     except (msgspec.DecodeError, ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return arguments if isinstance(arguments, dict) else {}
 
 
 def _first(arguments: Mapping[str, Any], names: Iterable[str]) -> str:

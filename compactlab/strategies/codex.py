@@ -36,7 +36,7 @@ def approx_tokens(text: str) -> int:
 def user_words(messages: Sequence[Message]) -> list[Message]:
     """The messages that a person typed: their text alone, in order."""
     typed = [m for m in messages if m.starts_turn and not is_summary(m)]
-    return [told for told in map(_text_alone, typed) if told.parts]
+    return [words for words in map(_text_alone, typed) if words.parts]
 
 
 def newest_words(messages: Sequence[Message], max_tokens: int) -> list[Message]:
@@ -44,18 +44,18 @@ def newest_words(messages: Sequence[Message], max_tokens: int) -> list[Message]:
 
     As ``build_compacted_history`` of codex-rs (0100b10).
     """
-    kept: list[Message] = []
+    newest: list[Message] = []
     remaining = max_tokens
     for message in reversed(messages):
         if remaining <= 0:
             break
         tokens = approx_tokens(message.text)
         if tokens > remaining:
-            kept.append(shortened(message, remaining))
+            newest.append(shortened(message, remaining))
             break
-        kept.append(message)
+        newest.append(message)
         remaining -= tokens
-    return kept[::-1]
+    return newest[::-1]
 
 
 def shortened(message: Message, tokens: int) -> Message:

@@ -77,13 +77,13 @@ class TurnCheckpoints(Strategy):
         if turns < self.every + self.keep:
             return view
         last = rest.last_holding(acts, turns - self.every + 1) or 0
-        old, kept = parted(rest, after_results(rest, last + 1))
+        old, newest = parted(rest, after_results(rest, last + 1))
         before = messages[max(start - 1, 0) : start]
         parts = self._written(view, host, list(before), old)
         lead = f"Checkpoint for the last {self.every} turns:\n"
         checkpoint = summary_message(host, parts, "assistant", lead)
         place = start if self.pile else head
-        return view.with_messages(messages.branch(place, [checkpoint, *kept]))
+        return view.with_messages(messages.branch(place, [checkpoint, *newest]))
 
     def _written(
         self, view: View, host: Host, before: list[Message], old: Sequence[Message]

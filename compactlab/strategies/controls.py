@@ -134,13 +134,13 @@ def _current(messages: Messages, *, overflow: bool) -> set[int]:
     return set(map(id, (*messages[now : now + 1], *messages[newest:])))
 
 
-def _begin_with_the_user(messages: Messages, kept: set[int]) -> None:
+def _begin_with_the_user(messages: Messages, retained: set[int]) -> None:
     """Keep the message of the user before the first one that is kept, if that is none."""
     before = None
     for message in messages:
-        if id(message) in kept:
+        if id(message) in retained:
             if message.role != "user" and before is not None:
-                kept.add(id(before))
+                retained.add(id(before))
             return
         if message.role == "user":
             before = message

@@ -105,9 +105,9 @@ def describe(result: Part, call: Part | None) -> str | None:
     name = result.name or (call.name if call else "") or "unknown"
     arguments = arguments_of(call) if call else None
     named = list(arguments.items())[:2] if isinstance(arguments, dict) else []
-    said = "".join(f" {key[:40]}={str(value)[:40]}" for key, value in named)
+    shown = "".join(f" {key[:40]}={str(value)[:40]}" for key, value in named)
     lines = result.text.count("\n") + 1
-    line = f"[{name}]{said} ({size:,} characters, {lines:,} lines)"
+    line = f"[{name}]{shown} ({size:,} characters, {lines:,} lines)"
     return line if len(line) < size else None
 
 
@@ -166,14 +166,16 @@ def told_by_rule(messages: Messages, boundary: int, answers: int) -> Messages:
     def stays(message: Message) -> bool:
         return id(message) in whole or message.starts_turn or message.origin == NOTICE
 
-    kept: list[Message] = []
+    shorter: list[Message] = []
     gaps = groupby(messages[:boundary], lambda m: stays(m) or id(m) in words)
     for keeps, group in gaps:
         if keeps:
-            kept += (m if stays(m) else msgspec.structs.replace(m, parts=_words(m)) for m in group)
+            shorter += (
+                m if stays(m) else msgspec.structs.replace(m, parts=_words(m)) for m in group
+            )
         else:
-            kept.append(notice(list(group)))
-    return Messages([*kept, *messages[boundary:]])
+            shorter.append(notice(list(group)))
+    return Messages([*shorter, *messages[boundary:]])
 
 
 def _words(message: Message) -> tuple[Part, ...]:
@@ -275,6 +277,5 @@ class DescribedResults(Strategy):
         if not overflow and host.count(shorter) <= self.target * trigger:
             return shorter
         boundary = after_results(messages, max(start, 0))
-        told = told_by_rule(shorter.messages, boundary, self.answers)
-        fewer = view.with_messages(told)
+        fewer = view.with_messages(told_by_rule(shorter.messages, boundary, self.answers))
         return fewer if host.count(fewer) < host.count(shorter) else shorter

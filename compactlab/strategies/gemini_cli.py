@@ -154,8 +154,8 @@ def _cut(message: Message, index: int, host: Host) -> Part:
     host.files[path] = part.text
     left_out = length - KEPT_CHARS
     marker = f"\n\n[{left_out} characters left out; all of it is in {path}]\n\n"
-    kept = without_middle(message, index, head, KEPT_CHARS - head, marker)
-    return msgspec.structs.replace(kept, handle=part.handle or path)
+    shorter = without_middle(message, index, head, KEPT_CHARS - head, marker)
+    return msgspec.structs.replace(shorter, handle=part.handle or path)
 
 
 # Our own words; only their length matters.

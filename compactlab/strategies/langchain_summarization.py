@@ -66,13 +66,13 @@ def clauses(trigger: Any) -> list[list[Size]]:
         return []
     if isinstance(trigger[0], str):
         trigger = (trigger,)
-    found = [[each] if each and isinstance(each[0], str) else list(each) for each in trigger]
-    for clause in found:
+    wanted = [[each] if each and isinstance(each[0], str) else list(each) for each in trigger]
+    for clause in wanted:
         if not clause:
             raise ValueError("trigger: a clause must have at least one size")
         for size in clause:
             check_size("trigger", size)
-    return found
+    return wanted
 
 
 def reached(
@@ -144,12 +144,12 @@ def last_tokens(messages: Messages, max_tokens: int, weight: Weight) -> list[Mes
     rest = messages[len(system) :]
     budget = max(0, max_tokens - sum(map(weight, system)))
     first = rest.tail_from(weight, budget)
-    kept = list(rest[first:])
+    newest = list(rest[first:])
     if first:
         part_of = _end(rest[first - 1], budget - rest[first:].total(weight), weight)
-        kept[:0] = [part_of] if part_of is not None else []
-    start = next((n for n, m in enumerate(kept) if _is_human(m)), len(kept))
-    return [*system, *kept[start:]]
+        newest[:0] = [part_of] if part_of is not None else []
+    start = next((n for n, m in enumerate(newest) if _is_human(m)), len(newest))
+    return [*system, *newest[start:]]
 
 
 def _is_human(message: Message) -> bool:
@@ -258,12 +258,12 @@ class RollingSummary(Strategy):
             given = last_tokens(old, self.summary_input, weight_of(host))
         if not given:
             return (plain(NOTHING_LEFT),)
-        previous, told = split_previous(Messages(given))
+        previous, spoken = split_previous(Messages(given))
         written = transcript(given) if self.rides == "fresh" else ""
         most = host.model.max_output or _MAX_TOKENS
         return host.summarize(
             view,
-            SummaryRequest(tuple(told), most, previous, INSTRUCTIONS, written, self.rides),
+            SummaryRequest(tuple(spoken), most, previous, INSTRUCTIONS, written, self.rides),
         )
 
 

@@ -58,8 +58,8 @@ def trimmed(messages: Messages, trim: Trim, weight: Weight) -> Messages:
     system = trim.include_system and len(messages) > 0 and type_of(messages[0]) == SYSTEM
     head, rest = messages[: int(system)], messages[int(system) :]
     budget = max(0, trim.max_tokens - head.total(weight)) if system else trim.max_tokens
-    kept = _last(rest, trim, weight, budget)
-    return head.branch(len(head), kept) if system else kept
+    newest = _last(rest, trim, weight, budget)
+    return head.branch(len(head), newest) if system else newest
 
 
 def type_of(message: Message) -> str:
@@ -91,11 +91,11 @@ def _first(messages: Messages, trim: Trim, weight: Weight) -> Messages:
     if messages.total(weight) <= trim.max_tokens:
         return messages[: _back_to(messages, trim.end_on)]
     left = _most(len(messages), lambda n: messages[:n].total(weight) <= trim.max_tokens)
-    kept = messages[:left]
+    oldest = messages[:left]
     if trim.allow_partial and left < len(messages):
-        piece = _piece(messages[left], trim.max_tokens - kept.total(weight), weight, end="first")
-        kept = kept if piece is None else kept.branch(left, [piece])
-    return kept[: _back_to(kept, trim.end_on)]
+        piece = _piece(messages[left], trim.max_tokens - oldest.total(weight), weight, end="first")
+        oldest = oldest if piece is None else oldest.branch(left, [piece])
+    return oldest[: _back_to(oldest, trim.end_on)]
 
 
 def _last(messages: Messages, trim: Trim, weight: Weight, budget: int) -> Messages:
@@ -103,12 +103,12 @@ def _last(messages: Messages, trim: Trim, weight: Weight, budget: int) -> Messag
         return messages[_on_to(messages, trim.start_on) :]
     size = len(messages)
     count = size - messages.tail_from(weight, budget)
-    kept = messages[size - count :]
+    newest = messages[size - count :]
     if trim.allow_partial and count < size:
-        left = budget - kept.total(weight)
+        left = budget - newest.total(weight)
         piece = _piece(messages[size - count - 1], left, weight, end="last")
-        kept = kept if piece is None else Messages([piece, *kept])
-    return kept[_on_to(kept, trim.start_on) :]
+        newest = newest if piece is None else Messages([piece, *newest])
+    return newest[_on_to(newest, trim.start_on) :]
 
 
 def _most(size: int, fits: Callable[[int], bool]) -> int:
@@ -143,8 +143,8 @@ def _piece(
     )
     if not count:
         return None
-    said = lines[:count] if end == "first" else lines[:count][::-1]
-    return _with(message, [_cut(part, "".join(said), message, end)])
+    fitting = lines[:count] if end == "first" else lines[:count][::-1]
+    return _with(message, [_cut(part, "".join(fitting), message, end)])
 
 
 def _with(message: Message, content: Sequence[Part]) -> Message:

@@ -55,8 +55,8 @@ class Masking:
         """Weigh a message by whether it may be masked once it is old."""
         if message.role == "assistant" or not is_open(message):
             return 0
-        kept = self.always_keep_output_for_tags
-        return int(not (kept and _meet(self.tags(message), kept)))
+        exempt = self.always_keep_output_for_tags
+        return int(not (exempt and _meet(self.tags(message), exempt)))
 
     def unwanted(self, message: Message) -> int:
         """Weigh a message by whether it is masked at any age."""

@@ -160,10 +160,10 @@ class PruneThenSummarize(Strategy):
     ) -> View:
         """The view with a summary of a history, its newest turns, and what is said again."""
         again = list(again)
-        previous, told = split_previous(history)
-        said = Messages(told)
+        previous, newer = split_previous(history)
+        spoken = Messages(newer)
         budget = self.preserve_recent_tokens or tail_budget(usable(host))
-        head, tail = parted(said, turn_tail(said, budget))
+        head, tail = parted(spoken, turn_tail(spoken, budget))
         dropped = view.messages[len(history) + len(again) :]
         if is_little(host.count(Messages([*head, *dropped])), host):
             return view

@@ -93,8 +93,8 @@ class RecentEvents(Strategy):
 
     def compact(self, view: View, host: Host) -> View:
         """Leave the middle out."""
-        kept = recent(view.messages, self.keep_first, self.max_events, mended=self.mended)
-        return view.with_messages(kept)
+        recent_events = recent(view.messages, self.keep_first, self.max_events, mended=self.mended)
+        return view.with_messages(recent_events)
 
 
 @dataclass(frozen=True)

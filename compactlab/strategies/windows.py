@@ -79,8 +79,8 @@ def slide(
         return None
     if not pins:
         return messages[cut:] if cut else None
-    kept = [messages[n] for n in range(min(cut, size)) if _pinned(messages, n, pins)]
-    return Messages([*kept, *messages[cut:]]) if len(kept) < cut else None
+    pinned = [messages[n] for n in range(min(cut, size)) if _pinned(messages, n, pins)]
+    return Messages([*pinned, *messages[cut:]]) if len(pinned) < cut else None
 
 
 def truncate_oldest(messages: Messages, pins: Container[str] = frozenset()) -> Messages | None:
@@ -251,19 +251,21 @@ class PairSafeWindow(Strategy):
     def _cut(self, view: View, host: Host, *, force: bool) -> View:
         if len(view.messages) <= self.window_size and not force:
             return view
-        kept = slide(view.messages, self.window_size, self._pins(view.messages, host), force=force)
-        return view if kept is None else view.with_messages(kept)
+        shorter = slide(
+            view.messages, self.window_size, self._pins(view.messages, host), force=force
+        )
+        return view if shorter is None else view.with_messages(shorter)
 
     def _relieved(self, view: View, host: Host) -> View:
         pins = self._pins(view.messages, host)
         while host.count(view) > host.window:
-            kept = reduce(
+            shorter = reduce(
                 view.messages,
                 self.window_size,
                 pins,
                 should_truncate_results=self.should_truncate_results,
             )
-            smaller = view if kept is None else view.with_messages(kept)
+            smaller = view if shorter is None else view.with_messages(shorter)
             if smaller is view:
                 break
             view = smaller

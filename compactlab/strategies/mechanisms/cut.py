@@ -27,9 +27,9 @@ def tail(messages: Messages, index: int) -> Messages:
         while index and messages[index - 1].role == "tool":
             index -= 1
         start = max(index - 1, 0)
-    kept = messages[start:]
-    late = unasked(kept) if start else []
-    return Messages(m for m in kept if m not in late) if late else kept
+    newest = messages[start:]
+    late = unasked(newest) if start else []
+    return Messages(m for m in newest if m not in late) if late else newest
 
 
 def unasked(messages: Iterable[Message]) -> list[Message]:
@@ -84,7 +84,7 @@ def exchanges(messages: Iterable[Message]) -> list[list[Message]]:
 
     A result belongs to the exchange of its call, however late it comes.
     """
-    found: list[list[Message]] = []
+    split: list[list[Message]] = []
     of_call: dict[str, list[Message]] = {}
     for message in messages:
         home = None
@@ -92,12 +92,12 @@ def exchanges(messages: Iterable[Message]) -> list[list[Message]]:
             if part.type == "tool_result" and home is None:
                 home = of_call.get(part.call_id)
         if home is None:
-            found.append(home := [])
+            split.append(home := [])
         home.append(message)
         for part in message.parts:
             if part.type == "tool_call":
                 of_call[part.call_id] = home
-    return found
+    return split
 
 
 def parted(messages: Messages, index: int) -> tuple[list[Message], Messages]:

@@ -78,10 +78,10 @@ def usage_tokens(
 
 def last_usage(host: Host) -> float | None:
     """Tokens of the last call and its answer as the provider reported them; None before it."""
-    told = host.reported
-    if told is None:
+    usage = host.reported
+    if usage is None:
         return None
-    return usage_tokens(told.uncached, told.output, told.cache_read, told.cache_write)
+    return usage_tokens(usage.uncached, usage.output, usage.cache_read, usage.cache_write)
 
 
 class Context(NamedTuple):

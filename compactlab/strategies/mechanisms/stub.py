@@ -34,14 +34,14 @@ def results_of(message: Message) -> list[Result]:
         return []
     if len(parts) == 1:  # nearly always
         return [parts] if parts[0].type == "tool_result" else []
-    found: list[list[Part]] = []
+    results: list[list[Part]] = []
     for part in parts:
-        new = part.type == "tool_result" and (not found or part.call_id != found[-1][0].call_id)
+        new = part.type == "tool_result" and (not results or part.call_id != results[-1][0].call_id)
         if new:
-            found.append([part])
-        elif found:
-            found[-1].append(part)
-    return [tuple(result) for result in found]
+            results.append([part])
+        elif results:
+            results[-1].append(part)
+    return [tuple(result) for result in results]
 
 
 def is_stub(result: Result) -> bool:
@@ -209,7 +209,7 @@ def prunable(
     The walk ends at a summary, or at an output that is erased already. The places come newest
     first; there are none unless they have more than ``minimum`` tokens together.
     """
-    exempt, found = frozenset(exempt), []
+    exempt, places = frozenset(exempt), []
     total = gone = passed = 0
     for place in range(len(messages) - 1, -1, -1):
         message = messages[place]
@@ -226,8 +226,8 @@ def prunable(
         total += tokens
         if total > protect:
             gone += tokens
-            found.append(place)
-    return found if gone > minimum else []
+            places.append(place)
+    return places if gone > minimum else []
 
 
 def _spared(message: Message, exempt: Collection[str]) -> bool:
@@ -237,9 +237,9 @@ def _spared(message: Message, exempt: Collection[str]) -> bool:
 
 def older_outputs(messages: Messages, keep: int) -> list[int]:
     """Places of all tool outputs but the newest few that are not erased yet."""
-    found = [
+    newest_first = [
         n
         for n in range(len(messages) - 1, -1, -1)
         if messages[n].role == "tool" and not is_erased(messages[n])
     ]
-    return found[keep:]
+    return newest_first[keep:]

@@ -47,8 +47,8 @@ def collapsed(text: str, words: int = -1) -> str:
     if any(map(text.__contains__, _DISPUTED)):
         text = _BLANK_RUN.sub(" ", text).strip(" ")
         return text if words < 0 else " ".join(text.split(" ", words)[:words])
-    found = text.split(None, words)
-    return " ".join(found if words < 0 else found[:words])
+    pieces = text.split(None, words)
+    return " ".join(pieces if words < 0 else pieces[:words])
 
 
 def whole(text: str) -> str:
@@ -66,10 +66,10 @@ def without_middle(message: Message, index: int, head: int, tail: int, marker: s
     """A part's text with its middle left out, with the spans that it still holds."""
     part = message.parts[index]
     text, end = part.text, len(part.text)
-    kept = text[:head] + marker + (text[end - tail :] if tail else "")
+    shorter = text[:head] + marker + (text[end - tail :] if tail else "")
     return Part(
         part.type,
-        kept,
+        shorter,
         changed_to("truncated", part),
         _spans(message, index, [(0, head), (end - tail, end)]),
         part.name,
@@ -86,8 +86,8 @@ def _spans(message: Message, index: int, spans: list[tuple[int, int]]) -> tuple[
         return part.sources
     (source,) = part.sources
     place, first = (index, 0) if source.part < 0 else (source.part, source.start)
-    found = (Source(source.id, place, first + a, first + b) for a, b in spans if a < b)
-    return tuple(found) or part.sources
+    sources = (Source(source.id, place, first + a, first + b) for a, b in spans if a < b)
+    return tuple(sources) or part.sources
 
 
 _SUMMARY = "compactionSummary"

@@ -43,8 +43,8 @@ def is_silent(text: str | None, version: Version = "2026.3.13") -> bool:
     >>> is_silent("Saved. NO_REPLY", "2026.1.29"), is_silent("Saved. NO_REPLY", "2026.3.13")
     (True, False)
     """
-    found = _ENDS.search if version == "2026.1.29" else _WHOLE.fullmatch
-    return found(text or "") is not None
+    match = _ENDS.search if version == "2026.1.29" else _WHOLE.fullmatch
+    return match(text or "") is not None
 
 
 def strip_silent(text: str) -> str:
@@ -184,11 +184,11 @@ def _bytes(value: object) -> int | None:
     """A size as a number or with a unit, ``2mb``."""
     if not isinstance(value, str):
         return _natural(value)
-    found = _SIZE.fullmatch(value.strip(BLANKS).lower())
-    unit = _UNITS.get(found[2] or "") if found else None
-    if found is None or unit is None:
+    match = _SIZE.fullmatch(value.strip(BLANKS).lower())
+    unit = _UNITS.get(match[2] or "") if match else None
+    if match is None or unit is None:
         return None
-    size = float(found[1]) * 1024**unit
+    size = float(match[1]) * 1024**unit
     return math.floor(size + 0.5) if math.isfinite(size) else None
 
 

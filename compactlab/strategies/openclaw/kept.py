@@ -71,8 +71,8 @@ def words(message: Message) -> list[Part]:
     """
     if role_of(message) in _SPOKEN:
         return []
-    said = [part for part in message.parts if part.type in ("text", "tool_result")]
-    return lines(Part("text", p.text, p.kind, p.sources) for p in said)
+    prose = [part for part in message.parts if part.type in ("text", "tool_result")]
+    return lines(Part("text", p.text, p.kind, p.sources) for p in prose)
 
 
 def quoted(message: Message) -> list[Part]:
@@ -187,15 +187,15 @@ def split_turns(
     are 12 at most; fractions are cut off, and what is no number is 0.
     """
     most = math.floor(turns) if turns is not None and math.isfinite(turns) else 0
-    kept = _said(messages, min(MOST_TURNS, max(0, most)))
-    if not kept:
+    places = _said(messages, min(MOST_TURNS, max(0, most)))
+    if not places:
         return messages, []
-    calls = {p.call_id for n in kept for p in messages[n].parts if p.type == "tool_call"} - {""}
-    for place in range(min(kept), len(messages)):
+    calls = {p.call_id for n in places for p in messages[n].parts if p.type == "tool_call"} - {""}
+    for place in range(min(places), len(messages)):
         if messages[place].role == "tool" and answers(messages[place]) in calls:
-            kept.add(place)
-    left = Messages(message for n, message in enumerate(messages) if n not in kept)
-    return repair(left, now).messages, [messages[n] for n in sorted(kept)]
+            places.add(place)
+    left = Messages(message for n, message in enumerate(messages) if n not in places)
+    return repair(left, now).messages, [messages[n] for n in sorted(places)]
 
 
 def _said(messages: Sequence[Message], turns: int) -> set[int]:
@@ -206,28 +206,28 @@ def _said(messages: Sequence[Message], turns: int) -> set[int]:
         return set()
     if len(users) >= turns:
         return {n for n in talk if n >= users[-turns]}
-    kept = set(users)
+    places = set(users)
     for place in reversed(talk):
-        kept.add(place)
-        if len(kept) >= 2 * turns:
+        places.add(place)
+        if len(places) >= 2 * turns:
             break
-    return kept
+    return places
 
 
 def turns_section(messages: Sequence[Message]) -> list[Part]:
     """The kept turns as they stand under a summary: ``formatPreservedTurnsSection``."""
-    told = [part for message in messages for part in _line(message)]
-    return [plain(TURNS_HEADING), *told] if told else []
+    lines = [part for message in messages for part in _line(message)]
+    return [plain(TURNS_HEADING), *lines] if lines else []
 
 
 def _line(message: Message) -> list[Part]:
     """One message: who said it, its words, and what in it is no words; cut to 600 characters."""
-    said = [*_words(message), *_rest(message)]
-    if not said:
+    pieces = [*_words(message), *_rest(message)]
+    if not pieces:
         return []
     label = _NAMES.get(role_of(message)) or f"Tool result ({_tool(message)})"
     line, room = [plain(f"\n- {label}: ")], CHARS
-    for number, part in enumerate(said):
+    for number, part in enumerate(pieces):
         if number:
             line.append(plain(head("\n", room)))
             room -= 1
@@ -249,10 +249,10 @@ def _words(message: Message) -> Iterator[Part]:
 
 
 def _rest(message: Message) -> Iterator[Part]:
-    found = Counter(_TYPES[part.type] for part in message.parts if part.type in _TYPES)
-    if found:
-        told = ", ".join(f"{name} x{n}" if n > 1 else name for name, n in found.items())
-        yield Part("text", f"[non-text content: {told}]", "stub", (Source(message.id),))
+    counts = Counter(_TYPES[part.type] for part in message.parts if part.type in _TYPES)
+    if counts:
+        names = ", ".join(f"{name} x{n}" if n > 1 else name for name, n in counts.items())
+        yield Part("text", f"[non-text content: {names}]", "stub", (Source(message.id),))
 
 
 def _tool(message: Message) -> str:

@@ -116,20 +116,20 @@ def put_away(
             "text": text if large_text else None,
         }
     )
-    kept = limits.preview - 1 if utf16_length(text) > limits.preview else utf16_length(text)
-    payload = Payload(path, content, None, None, kept if large_text else 0)
+    preview = limits.preview - 1 if utf16_length(text) > limits.preview else utf16_length(text)
+    payload = Payload(path, content, None, None, preview if large_text else 0)
     return Payload(
         path,
         content,
-        _notice(head(text, kept), kept, text, payload) if large_text else None,
+        _notice(head(text, preview), preview, text, payload) if large_text else None,
         _slim(details, payload, large_text) if large_details else None,
         payload.preview,
         _reference(payload, large_details, large_text),
     )
 
 
-def _notice(start: str, kept: int, text: str, payload: Payload) -> str:
-    more = "\N{HORIZONTAL ELLIPSIS}" if kept < utf16_length(text) else ""
+def _notice(start: str, preview: int, text: str, payload: Payload) -> str:
+    more = "\N{HORIZONTAL ELLIPSIS}" if preview < utf16_length(text) else ""
     # The literal of the original, as its answers show it: agents look for the path in it.
     return (
         f"{start}{more}\n\n[openclaw] Full tool output saved to {payload.path} "
@@ -149,8 +149,8 @@ def _reference(payload: Payload, details: bool, text: bool) -> dict[str, Any]:
 
 def _slim(details: Any, payload: Payload, text: bool) -> dict[str, Any]:
     known = details if isinstance(details, Mapping) else {}
-    kept = {name: known[name] for name in _KEPT if name in known and _short(known[name])}
-    return kept | {"outputRef": _reference(payload, True, text)}
+    short = {name: known[name] for name in _KEPT if name in known and _short(known[name])}
+    return short | {"outputRef": _reference(payload, True, text)}
 
 
 def _short(value: Any) -> bool:
@@ -161,21 +161,21 @@ def _short(value: Any) -> bool:
 
 def read_reference(details: Any) -> dict[str, Any] | None:
     """Read a reference out of a result's details; what is not as it should be is left out."""
-    found = details.get("outputRef") if isinstance(details, Mapping) else None
-    if not isinstance(found, Mapping) or found.get("kind") != KIND:
+    stored = details.get("outputRef") if isinstance(details, Mapping) else None
+    if not isinstance(stored, Mapping) or stored.get("kind") != KIND:
         return None
-    path = found.get("path")
+    path = stored.get("path")
     if not isinstance(path, str) or not path.strip():
         return None
     reference: dict[str, Any] = {"kind": KIND, "path": path}
-    size, sha256, contains = found.get("bytes"), found.get("sha256"), found.get("contains")
+    size, sha256, contains = stored.get("bytes"), stored.get("sha256"), stored.get("contains")
     if _number(size):
         reference["bytes"] = size
     if isinstance(sha256, str):
         reference["sha256"] = sha256
     if isinstance(contains, Mapping):
-        said = {n: contains[n] for n in ("details", "text") if isinstance(contains.get(n), bool)}
-        reference |= {"contains": said} if said else {}
+        flags = {n: contains[n] for n in ("details", "text") if isinstance(contains.get(n), bool)}
+        reference |= {"contains": flags} if flags else {}
     return reference
 
 
@@ -308,9 +308,11 @@ class OffloadOutputs(Strategy):
         host.files[payload.path] = payload.content
         start, _, notice = (payload.text or "").partition("\n\n[openclaw]")
         handle = _handle(payload) if self.pointer_for_text else ""
-        kept = self._replaced(message, first, start, payload.preview, handle)
-        told = plain(f"\n\n[openclaw]{notice}")
-        return msgspec.structs.replace(kept, parts=(kept.parts[0], told, *kept.parts[1:]))
+        shorter = self._replaced(message, first, start, payload.preview, handle)
+        pointer = plain(f"\n\n[openclaw]{notice}")
+        return msgspec.structs.replace(
+            shorter, parts=(shorter.parts[0], pointer, *shorter.parts[1:])
+        )
 
     def _capped(self, text: str) -> str:
         if not self.hard_max_chars or utf16_length(text) <= self.hard_max_chars:

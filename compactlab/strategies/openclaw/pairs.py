@@ -97,8 +97,8 @@ def repair(
     rules = _Rules(now, version, edits or Edits())
     seen: set[str] = set()
     spans = []
-    for said in _spans(messages):
-        spans.append(rules.apply(said, seen))
+    for answer in _spans(messages):
+        spans.append(rules.apply(answer, seen))
         seen.update(spans[-1].answered)
     if not any(span.changed for span in spans):
         return Repaired(messages)
@@ -120,14 +120,14 @@ def involved(message: Message) -> int:
 
 def _spans(messages: Iterable[Message]) -> Iterator[list[Message]]:
     """Cut a history before every answer."""
-    said: list[Message] = []
+    answer: list[Message] = []
     for message in messages:
-        if message.role == "assistant" and said:
-            yield said
-            said = []
-        said.append(message)
-    if said:
-        yield said
+        if message.role == "assistant" and answer:
+            yield answer
+            answer = []
+        answer.append(message)
+    if answer:
+        yield answer
 
 
 @dataclass
@@ -142,24 +142,24 @@ class _Rules:
         self.leaves_failed = is_at_least(self.version, _LEAVES_FAILED)
         self.names = is_at_least(self.version, _NAMES)
 
-    def apply(self, said: list[Message], seen: set[str]) -> _Span:
+    def apply(self, answer: list[Message], seen: set[str]) -> _Span:
         """Put an answer and what follows it right, once: it mostly is what it was last time."""
-        key = self.now, self.version, *map(id, said)
+        key = self.now, self.version, *map(id, answer)
         known: tuple[_Span, list[str], list[Message]] | None = self.edits.found.get(key)
         if known is None or not seen.isdisjoint(known[1]):
-            ids = [id for id, _ in self._calls(said[0])]
-            known = self._apply(said[0], said, seen), ids, said
+            ids = [id for id, _ in self._calls(answer[0])]
+            known = self._apply(answer[0], answer, seen), ids, answer
             if seen.isdisjoint(ids):
                 self.edits.found[key] = known
         return known[0]
 
-    def _apply(self, caller: Message, said: list[Message], seen: set[str]) -> _Span:
+    def _apply(self, caller: Message, answer: list[Message], seen: set[str]) -> _Span:
         calls = self._calls(caller)
         if not calls:
-            out = [message for message in said if message.role != "tool"]
-            orphans = len(said) - len(out)
+            out = [message for message in answer if message.role != "tool"]
+            orphans = len(answer) - len(out)
             return _Span(out, [], [], 0, orphans, orphans > 0)
-        results, rest, duplicates, orphans, changed = self._sort(said[1:], dict(calls), seen)
+        results, rest, duplicates, orphans, changed = self._sort(answer[1:], dict(calls), seen)
         out, added, answered = [caller], [], list[str]()
         for id, tool in calls:
             result = results.get(id)
@@ -180,13 +180,13 @@ class _Rules:
         return [(p.call_id, p.name) for p in message.parts if p.type == "tool_call" and p.call_id]
 
     def _sort(
-        self, said: list[Message], tools: dict[str, str], seen: set[str]
+        self, behind: list[Message], tools: dict[str, str], seen: set[str]
     ) -> tuple[dict[str, Message], list[Message], int, int, bool]:
         results: dict[str, Message] = {}
         rest: list[Message] = []
         duplicates = orphans = 0
         changed = False
-        for message in said:
+        for message in behind:
             id = answers(message)
             if message.role != "tool":
                 rest.append(message)
@@ -206,9 +206,9 @@ class _Rules:
 
     def _named(self, message: Message, tool: str) -> Message:
         """A result under the name of its tool, without blanks around it."""
-        told = next((part.name for part in message.parts if part.call_id), "")
-        name = told.strip(BLANKS) or tool.strip(BLANKS) or (UNKNOWN if told else "")
-        if name == told or not self.names:
+        own_name = next((part.name for part in message.parts if part.call_id), "")
+        name = own_name.strip(BLANKS) or tool.strip(BLANKS) or (UNKNOWN if own_name else "")
+        if name == own_name or not self.names:
             return message
         return self.edits.of(message, ("named", name), lambda: _named(message, name))
 
@@ -273,13 +273,13 @@ class Mender:
         rules = _Rules(None, version, self.edits)
         place, changed, same = self._upto, self._changed, self._same
         answered: list[str] = []
-        for said in _spans(messages[place:]):
+        for answer in _spans(messages[place:]):
             # Of what stands before an answer all is known now.
             self._upto, self._changed, self._same = place, changed, same
             self._seen.update(answered)
-            span = rules.apply(said, self._seen)
-            place, answered = place + len(said), span.answered
-            changed, same = changed or span.changed, same and span.out == said
+            span = rules.apply(answer, self._seen)
+            place, answered = place + len(answer), span.answered
+            changed, same = changed or span.changed, same and span.out == answer
         return same or not changed
 
 

@@ -151,8 +151,8 @@ def as_json(message: Message) -> str:
     """
     content = [{"type": part.type, "text": part.text} for part in message.parts]
     time = round(message.time * 1000)
-    told = {"role": role_of(message), "content": content, "timestamp": time}
-    return json.dumps(told, separators=(",", ":"), ensure_ascii=False)
+    fields = {"role": role_of(message), "content": content, "timestamp": time}
+    return json.dumps(fields, separators=(",", ":"), ensure_ascii=False)
 
 
 def text_tokens(text: str) -> int:
@@ -231,6 +231,6 @@ class TokenBudget(Strategy):
 
 def _static(view: View, prompt: Messages) -> int:
     """Tokens that are sent in any case, those of parts whose text is not known among them."""
-    said = [part for message in prompt for part in message.parts if part.type != "image"]
-    texts = ("\n".join(part.text for part in parts) for parts in (view.system, said))
-    return static_tokens(*texts) + sum(part.size for part in (*view.system, *said))
+    spoken = [part for message in prompt for part in message.parts if part.type != "image"]
+    texts = ("\n".join(part.text for part in parts) for parts in (view.system, spoken))
+    return static_tokens(*texts) + sum(part.size for part in (*view.system, *spoken))

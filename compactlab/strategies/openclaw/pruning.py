@@ -58,22 +58,22 @@ def effective_settings(raw: object) -> Pruning | None:
     """
     if not isinstance(raw, Mapping) or raw.get("mode") != "cache-ttl":
         return None
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     if isinstance(raw.get("ttl"), str):
-        found["ttl_ms"] = duration_ms(raw["ttl"])
-    found["keep_last_assistants"] = _whole(raw.get("keepLastAssistants"))
-    found["soft_trim_ratio"] = _ratio(raw.get("softTrimRatio"))
-    found["hard_clear_ratio"] = _ratio(raw.get("hardClearRatio"))
-    found["min_prunable_tool_chars"] = _whole(raw.get("minPrunableToolChars"))
-    found["tools"] = raw.get("tools") or None
+        values["ttl_ms"] = duration_ms(raw["ttl"])
+    values["keep_last_assistants"] = _whole(raw.get("keepLastAssistants"))
+    values["soft_trim_ratio"] = _ratio(raw.get("softTrimRatio"))
+    values["hard_clear_ratio"] = _ratio(raw.get("hardClearRatio"))
+    values["min_prunable_tool_chars"] = _whole(raw.get("minPrunableToolChars"))
+    values["tools"] = raw.get("tools") or None
     soft, hard = (_section(raw.get(name)) for name in ("softTrim", "hardClear"))
     for name in ("max", "head", "tail"):
-        found[f"{name}_chars"] = _whole(soft.get(f"{name}Chars"))
+        values[f"{name}_chars"] = _whole(soft.get(f"{name}Chars"))
     if isinstance(hard.get("enabled"), bool):
-        found["hard_clear"] = hard["enabled"]
+        values["hard_clear"] = hard["enabled"]
     if isinstance(hard.get("placeholder"), str):
-        found["placeholder"] = hard["placeholder"].strip(BLANKS) or None
-    return Pruning(**{name: value for name, value in found.items() if value is not None})
+        values["placeholder"] = hard["placeholder"].strip(BLANKS) or None
+    return Pruning(**{name: value for name, value in values.items() if value is not None})
 
 
 def duration_ms(text: str) -> int | None:
@@ -177,13 +177,13 @@ def trimmed(
         if not pictured:
             return message
         return _instead(message, whole, "truncated", _spans(pieces, length, 0, length))
-    kept = f"{head(whole, int(first))}\n...\n{_tail(whole, length, math.ceil(last))}"
+    ends = f"{head(whole, int(first))}\n...\n{_tail(whole, length, math.ceil(last))}"
     note = (
         f"\n\n[Tool result trimmed: kept first {_written(first)} chars and last {_written(last)} "
         f"chars of {length} chars.]"
     )
     spans = _spans(pieces, int(first), math.ceil(last), length)
-    return _instead(message, kept + note, "truncated", spans)
+    return _instead(message, ends + note, "truncated", spans)
 
 
 def cleared(message: Message, placeholder: str) -> Message:
@@ -195,16 +195,16 @@ def _instead(message: Message, text: str, kind: Kind, sources: tuple[Source, ...
     """The result with one text in the place of all its parts."""
     if not sources:
         kind, sources = "stub", sources_of(message.parts)
-    said = next((part for part in message.parts if part.call_id), message.parts[0])
+    first = next((part for part in message.parts if part.call_id), message.parts[0])
     part = Part(
         "tool_result",
         text,
         kind if sources else "synthetic",
         sources,
-        said.name,
-        said.call_id,
-        said.is_error,
-        said.handle,
+        first.name,
+        first.call_id,
+        first.is_error,
+        first.handle,
     )
     return msgspec.structs.replace(message, parts=(part,))
 
@@ -219,7 +219,7 @@ def _pieces(message: Message) -> Iterator[_Piece]:
 
 def _spans(pieces: list[_Piece], first: int, last: int, length: int) -> tuple[Source, ...]:
     """What is left of each text when so many code units of all are kept at either end."""
-    found: list[Source] = []
+    sources: list[Source] = []
     for part, place, text, start in pieces:
         if part.type == "image" or not text:
             continue
@@ -227,13 +227,13 @@ def _spans(pieces: list[_Piece], first: int, last: int, length: int) -> tuple[So
         begins = min(max(first - start, 0), units)
         ends = min(max(start + units - (length - last), 0), units)
         if begins + ends >= units:
-            found += _piece(part, place, 0, -1)
+            sources += _piece(part, place, 0, -1)
             continue
         if begins:
-            found += _piece(part, place, 0, _points(text, begins, up=False))
+            sources += _piece(part, place, 0, _points(text, begins, up=False))
         if ends:
-            found += _piece(part, place, _points(text, units - ends, up=True), -1)
-    return tuple(dict.fromkeys(found))
+            sources += _piece(part, place, _points(text, units - ends, up=True), -1)
+    return tuple(dict.fromkeys(sources))
 
 
 def _piece(part: Part, place: int, start: int, end: int) -> tuple[Source, ...]:

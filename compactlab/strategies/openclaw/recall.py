@@ -33,17 +33,17 @@ def clamp(snippets: Sequence[str], budget: float | None) -> list[str]:
     """
     if budget is None or not budget > 0:
         return list(snippets)
-    kept: list[str] = []
+    shown: list[str] = []
     for snippet in snippets:
         if budget <= 0:
             break
         length = utf16_length(snippet)
         if length > budget:
-            kept.append(head(snippet, int(budget)))
+            shown.append(head(snippet, int(budget)))
             break
-        kept.append(snippet)
+        shown.append(snippet)
         budget -= length
-    return kept
+    return shown
 
 
 # The tags of OpenClaw's memory-lancedb extension.
@@ -85,15 +85,15 @@ class MemoryRecall(Strategy):
         asked = host.log[current_turn(host.log) :][:1]
         query = " ".join(part.text for message in asked for _, part in spoken(message))
         places = ranked(query, [note.text for note in host.memory])[: self.max_results]
-        found = [host.memory[place] for place in places]
-        texts = clamp([note.text for note in found], self.max_injected_chars)
-        shown = [pair for pair in zip(found, map(whole, texts), strict=False) if pair[1]]
+        notes = [host.memory[place] for place in places]
+        texts = clamp([note.text for note in notes], self.max_injected_chars)
+        shown = [pair for pair in zip(notes, map(whole, texts), strict=False) if pair[1]]
         return glued(view, _part(shown, host)) if shown else view
 
 
 def _part(shown: list[tuple[Remembered, str]], host: Host) -> Part:
-    said = {message.id for message in host.log}
+    known = {message.id for message in host.log}
     lines = (f"- [{note.topic}] {text}" for note, text in shown)
-    sources = dict.fromkeys(s for note, _ in shown for s in note.sources if s.id in said)
+    sources = dict.fromkeys(s for note, _ in shown for s in note.sources if s.id in known)
     kind: Kind = "memory" if sources else "synthetic"
     return Part("text", "\n".join([OPENS, *lines, CLOSES]) + "\n\n", kind, tuple(sources))

@@ -103,14 +103,14 @@ def pruned(
     rest after each drop (2026.3.13: calls and results put together).
     """
     budget = max(1, math.floor(window * share))
-    kept, dropped = messages, list[Message]()
-    while weight(kept) > budget:
-        chunks = split_by_share(kept)
+    rest, dropped = messages, list[Message]()
+    while weight(rest) > budget:
+        chunks = split_by_share(rest)
         if len(chunks) <= 1:
             break
         dropped += chunks[0]
-        kept = mend(list(kept[len(chunks[0]) :]))
-    return kept, dropped
+        rest = mend(list(rest[len(chunks[0]) :]))
+    return rest, dropped
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,9 +135,9 @@ class Stages:
         halves = split_by_share(messages)
         if len(halves) <= 1:
             return self._in_a_row(messages, previous, focus)
-        told = [self._in_a_row(half, (), focus) for half in halves]
+        written = [self._in_a_row(half, (), focus) for half in halves]
         partial = [
-            Message(f"part-{n}", "user", tuple(parts), meta=True) for n, parts in enumerate(told)
+            Message(f"part-{n}", "user", tuple(parts), meta=True) for n, parts in enumerate(written)
         ]
         merge = f"{MERGE}\n\nAdditional focus:\n{focus}" if focus else MERGE
         return self._in_a_row(partial, previous, merge)
@@ -184,18 +184,18 @@ def tool_failures(messages: Iterable[Message], details: Details = _nothing) -> l
     told its client beside the result: the model never sees it, so recordings and scripts do not
     have it.
     """
-    found: dict[str, Failure] = {}
+    failures: dict[str, Failure] = {}
     for message in messages:
         part = next((p for p in message.parts if p.type == "tool_result"), None)
-        if part is None or not part.is_error or not part.call_id or part.call_id in found:
+        if part is None or not part.is_error or not part.call_id or part.call_id in failures:
             continue
-        said = [p.text for p in message.parts if p.type in ("tool_result", "text")]
+        texts = [p.text for p in message.parts if p.type in ("tool_result", "text")]
         meta = _meta(details(message))
         nothing = "failed" if meta else "failed (no output)"
-        text = _cut(_RUN.sub(" ", "\n".join(said)).strip() or nothing)
+        text = _cut(_RUN.sub(" ", "\n".join(texts)).strip() or nothing)
         tool = part.name if part.name.strip(BLANKS) else "tool"
-        found[part.call_id] = Failure(message.id, part.call_id, tool, text, meta)
-    return list(found.values())
+        failures[part.call_id] = Failure(message.id, part.call_id, tool, text, meta)
+    return list(failures.values())
 
 
 def _cut(text: str) -> str:
@@ -208,10 +208,10 @@ def _meta(details: Any) -> str:
     if not isinstance(details, Mapping):
         return ""
     status, code = details.get("status"), details.get("exitCode")
-    told = [f"status={status}"] if isinstance(status, str) and status else []
+    labels = [f"status={status}"] if isinstance(status, str) and status else []
     if isinstance(code, int | float) and not isinstance(code, bool) and math.isfinite(code):
-        told.append(f"exitCode={int(code) if code == int(code) else code}")
-    return " ".join(told)
+        labels.append(f"exitCode={int(code) if code == int(code) else code}")
+    return " ".join(labels)
 
 
 def failure_section(failures: list[Failure]) -> list[Part]:
@@ -280,11 +280,11 @@ class Safeguard:
         Unlike pi's, it keeps the previous summary if there is no history to summarise.
         """
         stages = self._stages([*history, *prepared.prefix])
-        told = stages.summary(history, previous, self.focus)
+        written = stages.summary(history, previous, self.focus)
         if not (prepared.split and prepared.prefix):
-            return told
+            return written
         focus = f"{TURN_PREFIX}\n\n{self.focus}" if self.focus else TURN_PREFIX
-        return [*told, plain(SPLIT_TURN), *stages.summary(prepared.prefix, (), focus)]
+        return [*written, plain(SPLIT_TURN), *stages.summary(prepared.prefix, (), focus)]
 
     def _stages(self, messages: Sequence[Message]) -> Stages:
         window = self.scribe.host.window

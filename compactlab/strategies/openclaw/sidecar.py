@@ -147,9 +147,9 @@ def update(
     last = state.items[-1].text if state.items else ""
     read = (_item(m, item_chars, hardened) for m in messages[int(start) :])
     items = (*state.items, *(item for item in read if item and item.text != last))
-    kept = MAX_ITEMS if max_items is None else max_items
-    if math.isfinite(kept):
-        items = items[-max(1, math.floor(kept)) :]
+    most = MAX_ITEMS if max_items is None else max_items
+    if math.isfinite(most):
+        items = items[-max(1, math.floor(most)) :]
     return replace(state, items=items, processed=len(messages), updated=now)
 
 
@@ -319,8 +319,8 @@ class SummarySidecar(Strategy):
         shown = block(state.items, self.max_chars)
         if shown is None:
             return None
-        said = {message.id for message in host.log}
-        ids = dict.fromkeys(item.id for item in shown.items if item.id in said)
+        known = {message.id for message in host.log}
+        ids = dict.fromkeys(item.id for item in shown.items if item.id in known)
         kind: Kind = "summary" if ids else "synthetic"
         return Part("text", whole(shown.text) + end, kind, tuple(map(Source, ids)), _NAME)
 

@@ -183,12 +183,12 @@ def _entries(messages: Messages, host: Host) -> list[Entry]:
     if not _is_summary(messages, notes):
         return [_entry(message) for message in messages]
     entries = [_entry(message) for message in messages[1:]]
-    kept = next((n + 1 for n, entry in enumerate(entries) if entry.id == notes["last"]), 0)
+    count = next((n + 1 for n, entry in enumerate(entries) if entry.id == notes["last"]), 0)
     files = (
         Files(dict(notes["files"][0]), edited=dict(notes["files"][1])) if notes["files"] else None
     )
-    first = entries[0].id if kept else ""
-    entries.insert(kept, Entry(notes["id"], "compaction", messages[0], first, files))
+    first = entries[0].id if count else ""
+    entries.insert(count, Entry(notes["id"], "compaction", messages[0], first, files))
     return entries
 
 

@@ -152,7 +152,7 @@ def _blocks(message: Message, result_chars: int | None) -> list[str]:
             [_call(p) for p in message.parts if p.type == "tool_call"],
         ),
     )
-    return [label + between.join(said) for label, between, said in labelled if said]
+    return [label + between.join(pieces) for label, between, pieces in labelled if pieces]
 
 
 def _call(part: Part) -> str:
@@ -236,8 +236,8 @@ class Scribe:
     ) -> list[Part]:
         transcript = ""
         if self.rides == "fresh":
-            said = serialise(messages, result_chars(self.version))
-            transcript = f"<conversation>\n{said}\n</conversation>"
+            written = serialise(messages, result_chars(self.version))
+            transcript = f"<conversation>\n{written}\n</conversation>"
             if before := text_of(previous):
                 transcript += f"\n\n<previous-summary>\n{before}\n</previous-summary>"
         request = SummaryRequest(

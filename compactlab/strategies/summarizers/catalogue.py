@@ -51,7 +51,7 @@ def find_class(name: str) -> type[Summarizer]:
     if name not in SUMMARIZERS:
         raise UsageError(unknown("summariser", name, SUMMARIZERS))
     module, cls = SUMMARIZERS[name]
-    found: type[Summarizer] = getattr(
+    loaded: type[Summarizer] = getattr(
         importlib.import_module(f"compactlab.strategies.summarizers.{module}"), cls
     )
-    return found
+    return loaded

@@ -169,12 +169,12 @@ class Checklist(Sized):
         parts: list[Part] = []
         for field in FIELDS:
             if self.files or field is not FILES:
-                told = [line for name, line in held if name is field]
-                parts += field.written([*told, *field.lines(units)], budget, count)
+                carried = [line for name, line in held if name is field]
+                parts += field.written([*carried, *field.lines(units)], budget, count)
         return tuple(parts)
 
 
 def _line_in(part: Part) -> tuple[Field | None, Line | None]:
     """The field that a part was written for, and its line."""
-    found = ((field, field.read(part)) for field in FIELDS)
-    return next(((field, line) for field, line in found if line), (None, None))
+    lines = ((field, field.read(part)) for field in FIELDS)
+    return next(((field, line) for field, line in lines if line), (None, None))

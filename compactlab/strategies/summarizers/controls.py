@@ -43,13 +43,13 @@ class BoundOracle(Bound):
 
     def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
         """Summarise; see :meth:`compactlab.sim.replay.summarize.Summarizer.summarize`."""
-        found = told(self.witness, request)
-        known = (found.fresh | found.carried) & ~found.deleted
+        facts = told(self.witness, request)
+        known = (facts.fresh | facts.carried) & ~facts.deleted
         now = max((self.place.get(message.id, -1) for message in request.messages), default=-1)
         kept: dict[int, Part] = {}
         room = request.max_tokens
         for number in self._by_need(known, now):
-            part = recited(self.ledger.facts[number], found.given)
+            part = recited(self.ledger.facts[number], facts.given)
             if (tokens := count(part.text)) <= room:
                 room -= tokens
                 kept[number] = part

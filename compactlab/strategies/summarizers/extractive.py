@@ -167,12 +167,12 @@ def written(
     units: Sequence[Unit], chosen: Iterable[int], budget: int, count: Callable[[str], int]
 ) -> tuple[Part, ...]:
     """Write the chosen units in their order, without the last chosen that do not fit."""
-    kept = list(chosen)
-    parts = quoted([units[index] for index in sorted(kept)])
+    fitting = list(chosen)
+    parts = quoted([units[index] for index in sorted(fitting)])
     # Tokens of lines need not add up to tokens of the whole: the whole decides.
-    while kept and sum(count(part.text) for part in parts) > budget:
-        kept.pop()
-        parts = quoted([units[index] for index in sorted(kept)])
+    while fitting and sum(count(part.text) for part in parts) > budget:
+        fitting.pop()
+        parts = quoted([units[index] for index in sorted(fitting)])
     return parts
 
 
@@ -199,15 +199,15 @@ def best_first(
 
     Of two that are alike the earlier comes first.
     """
-    said = np.zeros(len(units), np.bool_)
+    repeated = np.zeros(len(units), np.bool_)
 
     def unsaid() -> Iterator[int]:
         for index in np.argsort(-scores, kind="stable").tolist():
-            if not said[index]:
+            if not repeated[index]:
                 yield index
 
     chosen: list[int] = []
     for index in filling(unsaid(), units, budget, count):
         chosen.append(index)
-        said |= np.round(cosines.of(index), 9) > _SAME
+        repeated |= np.round(cosines.of(index), 9) > _SAME
     return chosen

@@ -87,8 +87,8 @@ def figures() -> tuple[Figure, ...]:
 
 
 def _read(tables: dict[str, Any]) -> Iterator[Figure]:
-    for name, found in tables.items():
-        for row in found if isinstance(found, list) else [found]:
+    for name, rows in tables.items():
+        for row in rows if isinstance(rows, list) else [rows]:
             kinds, polarity = tuple(row.pop("kinds", ())), tuple(row.pop("polarity", ()))
             yield Figure(name, **row, kinds=kinds, polarity=polarity)
 
@@ -148,10 +148,10 @@ class Fates:
 
         The smaller the chance, a number from 0 to 1, the kinder.
         """
-        kept = self.kept(fact, case)
-        if chance < kept:
+        stays = self.kept(fact, case)
+        if chance < stays:
             return "intact"
-        rest = (chance - kept) / (1 - kept)
+        rest = (chance - stays) / (1 - stays)
         stale = self.figure("stale", fact) if self.stale is None else self.stale
         mutated = self.figure("mutated", fact) if self.mutated is None else self.mutated
         if case.older and rest < stale:
@@ -277,56 +277,56 @@ class BoundLossy(Bound):
 
     def _lines(self, request: SummaryRequest, round: int, ratio: float) -> Iterator[_Line]:
         """Yield what becomes of each fact that the request states, in the order of the script."""
-        found = told(self.witness, request)
+        facts = told(self.witness, request)
         place = {message.id: number for number, message in enumerate(request.messages)}
         last = max(1, len(place) - 1)
-        for number in self._ordered(found.known):
+        for number in self._ordered(facts.known):
             fact = self.ledger.facts[number]
-            if found.deleted >> number & 1 and not self._leaks(fact):
+            if facts.deleted >> number & 1 and not self._leaks(fact):
                 continue
             chance = self._dice("fate", fact.id, round).random()
             at = next((place[s.id] / last for s in fact.origin if s.id in place), None)
-            older = self._older(number, found)
+            older = self._older(number, facts)
             case = Case(
-                bool(found.fresh >> number & 1),
-                bool(found.carried >> number & 1),
+                bool(facts.fresh >> number & 1),
+                bool(facts.carried >> number & 1),
                 at,
                 ratio,
                 older is not None,
             )
-            fate = _after(found, number, self.fates.drawn(fact, case, chance))
-            if part := self._part(fact, older, fate, found):
+            fate = _after(facts, number, self.fates.drawn(fact, case, chance))
+            if part := self._part(fact, older, fate, facts):
                 yield _Line(number, chance, part)
 
     def _ordered(self, facts: int) -> list[int]:
         """Facts in the order in which they were first said."""
-        told = self.ledger.facts
-        return sorted(numbers(facts), key=lambda number: self.place[told[number].origin[0].id])
+        every = self.ledger.facts
+        return sorted(numbers(facts), key=lambda number: self.place[every[number].origin[0].id])
 
     def _leaks(self, fact: Fact) -> bool:
         return self._dice("leak", fact.id).random() < self.fates.figure("leak", fact)
 
-    def _older(self, number: int, found: Told) -> Fact | None:
+    def _older(self, number: int, facts: Told) -> Fact | None:
         """The newest older value of a fact that the request still says."""
-        shown = self._ordered(self.ledger.older.get(number, 0) & found.shown)
+        shown = self._ordered(self.ledger.older.get(number, 0) & facts.shown)
         return self.ledger.facts[shown[-1]] if shown else None
 
-    def _part(self, fact: Fact, older: Fact | None, fate: Fate, found: Told) -> Part | None:
+    def _part(self, fact: Fact, older: Fact | None, fate: Fate, facts: Told) -> Part | None:
         if fate == "mutated":
-            return damaged(fact, self._dice("damage", fact.id), found.given)
+            return damaged(fact, self._dice("damage", fact.id), facts.given)
         if fate == "stale" and older:
-            return outdated(fact, older, found.given)
-        return recited(fact, found.given) if fate == "intact" else None
+            return outdated(fact, older, facts.given)
+        return recited(fact, facts.given) if fate == "intact" else None
 
     def _within(self, lines: list[_Line], room: int, count: Callable[[str], int]) -> list[Part]:
         """The lines that there is room for: where it is scarce, the luckiest facts stay."""
-        kept = set()
+        lucky = set()
         for line in sorted(lines, key=lambda line: (line.chance, line.number)):
             room -= count(line.part.text)
             if room < 0:
                 break
-            kept.add(line.number)
-        return [line.part for line in lines if line.number in kept]
+            lucky.add(line.number)
+        return [line.part for line in lines if line.number in lucky]
 
     def _filler(
         self, request: SummaryRequest, round: int, most: int, count: Callable[[str], int]
@@ -352,14 +352,14 @@ class BoundLossy(Bound):
 def _round(request: SummaryRequest) -> int:
     """Which summary in a row it is: one more than the one before says, or than there seem to be."""
     before = summaries(request)
-    said = (int(match[1]) for part in before for match in _ROUND.finditer(part.text))
-    return 1 + max(said, default=1 if before else 0)
+    rounds = (int(match[1]) for part in before for match in _ROUND.finditer(part.text))
+    return 1 + max(rounds, default=1 if before else 0)
 
 
-def _after(found: Told, number: int, fate: Fate) -> Fate:
+def _after(facts: Told, number: int, fate: Fate) -> Fate:
     """What is stale or damaged already stays so, or is lost."""
-    if found.stale >> number & 1:
+    if facts.stale >> number & 1:
         return "stale" if fate == "intact" else "lost"
-    if found.mutated >> number & 1:
+    if facts.mutated >> number & 1:
         return "mutated" if fate == "intact" else "lost"
     return fate

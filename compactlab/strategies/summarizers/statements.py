@@ -35,8 +35,8 @@ class Told:
 def told(witness: Witness, request: SummaryRequest) -> Told:
     """Read a request."""
     ledger = witness.ledger
-    said, notes = _evidence(witness, request)
-    fresh = ledger.held(said.verbatim) | said.intact
+    spoken, notes = _evidence(witness, request)
+    fresh = ledger.held(spoken.verbatim) | spoken.intact
     carried = notes.intact | ledger.held(notes.verbatim)
     older = {number: mask for number, mask in ledger.older.items() if notes.key >> number & 1}
     stale = ledger.mask(n for n, mask in older.items() if mask & notes.said) & ~(fresh | carried)
@@ -63,7 +63,7 @@ def told(witness: Witness, request: SummaryRequest) -> Told:
 
 def _evidence(witness: Witness, request: SummaryRequest) -> tuple[Evidence, Evidence]:
     """What the messages show, and what summaries do: the one before, and those among them."""
-    said = NOTHING
+    spoken = NOTHING
     notes = [part for part in request.previous if part.kind == "summary"]
     rest = [part for part in request.previous if part.kind != "summary"]
     for message in request.messages:
@@ -71,8 +71,8 @@ def _evidence(witness: Witness, request: SummaryRequest) -> tuple[Evidence, Evid
             notes += [part for part in message.parts if part.kind == "summary"]
             rest += [part for part in message.parts if part.kind != "summary"]
         else:
-            said |= witness.message(message)
-    return said | witness.parts(rest), witness.parts(notes)
+            spoken |= witness.message(message)
+    return spoken | witness.parts(rest), witness.parts(notes)
 
 
 def _is_summary(message: Message) -> bool:
@@ -120,8 +120,8 @@ def damaged(fact: Fact, dice: random.Random, given: Container[str]) -> Part | No
     lines = list(dict.fromkeys(_damages(fact, dice)))
     dice.shuffle(lines)
     for line in lines:
-        said = Wording(line).says(fact)
-        if said.key and not said.intact:
+        wording = Wording(line).says(fact)
+        if wording.key and not wording.intact:
             return Part("text", line, "summary", _sources(fact, given))
     return None
 

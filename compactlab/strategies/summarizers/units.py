@@ -150,8 +150,8 @@ def promising(units: Iterable[Unit], most: int) -> list[Unit]:
     if len(first) <= most:
         return first
     marked = ((-_marks(unit), position, unit) for position, unit in enumerate(chain(first, units)))
-    kept = heapq.nsmallest(most, marked)  # positions differ, so units are never compared
-    return [unit for _, _, unit in sorted(kept, key=itemgetter(1))]
+    best = heapq.nsmallest(most, marked)  # positions differ, so units are never compared
+    return [unit for _, _, unit in sorted(best, key=itemgetter(1))]
 
 
 def _marks(unit: Unit) -> int:
