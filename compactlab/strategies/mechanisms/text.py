@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable
 
@@ -49,6 +50,18 @@ def collapsed(text: str, words: int = -1) -> str:
         return text if words < 0 else " ".join(text.split(" ", words)[:words])
     pieces = text.split(None, words)
     return " ".join(pieces if words < 0 else pieces[:words])
+
+
+def as_json(value: object) -> str:
+    r"""A value as ``JSON.stringify`` writes it: halves of pairs become escapes.
+
+    Examples
+    --------
+    >>> print(as_json(["a\ud83d", 1]))
+    ["a\\ud83d",1]
+    """
+    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    return LONE.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
 
 
 def whole(text: str) -> str:

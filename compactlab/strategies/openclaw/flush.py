@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Annotated, Literal, TypeGuard
+from typing import Annotated, Literal
 
 from compactlab.sim.core.limits import at_least
 from compactlab.sim.core.message import Message
@@ -16,6 +16,7 @@ from compactlab.sim.replay.host import Compacted, Host
 from compactlab.sim.replay.strategy import Strategy
 from compactlab.sim.replay.summarize import TurnRequest
 from compactlab.strategies.mechanisms.estimate import estimate
+from compactlab.strategies.mechanisms.numbers import floored, is_finite, is_number
 from compactlab.strategies.mechanisms.text import BLANKS
 
 # Silent replies: an agent's answer of which the user is to hear nothing, after OpenClaw.
@@ -158,7 +159,7 @@ def flush_settings(
     what keeps files safe as well. None if flushes are turned off; None for ``enabled`` leaves
     them on.
     """
-    if enabled in (False, 0, "") or (_is_number(enabled) and math.isnan(enabled)):
+    if enabled in (False, 0, "") or (is_number(enabled) and math.isnan(enabled)):
         return None
     soft = _natural(soft_threshold_tokens)
     reserve = _natural(reserve_tokens_floor)
@@ -173,7 +174,7 @@ def flush_settings(
 
 
 def _natural(value: object) -> int | None:
-    return math.floor(value) if _is_number(value) and 0 <= value < math.inf else None
+    return math.floor(value) if is_number(value) and 0 <= value < math.inf else None
 
 
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)([a-z]+)?")
@@ -225,7 +226,7 @@ class SessionEntry:
         """Whether there was a flush since the last compaction."""
         last = self.memory_flush_compaction_count
         count = 0 if self.compaction_count is None else self.compaction_count
-        return _is_number(last) and _is_number(count) and last == count
+        return is_number(last) and is_number(count) and last == count
 
 
 def should_flush(
@@ -247,15 +248,14 @@ def should_flush(
     old = version == "2026.1.29"
     total = entry.total_tokens if old else _fresh(entry, token_count)
     threshold = flush_threshold(window, reserve, soft)
-    if not _is_number(total) or not total > 0 or threshold <= 0:
+    if not is_number(total) or not total > 0 or threshold <= 0:
         return False
     return not total < threshold  # a threshold that is no number is always reached
 
 
 def flush_threshold(window: float | None, reserve: float | None, soft: float | None) -> float:
     """Tokens from which on a flush is due; 0 for never."""
-    size, held, margin = _most(1, window), _most(0, reserve), _most(0, soft)
-    return _most(0, size - held - margin)
+    return floored(floored(window, 1) - floored(reserve, 0) - floored(soft, 0), 0)
 
 
 def projected_tokens(prompt: float, output: float, new: float, threshold: float) -> float:
@@ -283,23 +283,10 @@ def booked_under(count: int, last: str, compactions: Sequence[Compacted]) -> int
 
 
 def _fresh(entry: SessionEntry, token_count: object) -> object:
-    if _is_number(token_count) and 0 < token_count < math.inf:
+    if is_number(token_count) and 0 < token_count < math.inf:
         return math.floor(token_count)
     total = entry.total_tokens
-    known = _is_number(total) and math.isfinite(total)
-    return total if known and entry.total_tokens_fresh is not False else None
-
-
-def _is_number(value: object) -> TypeGuard[float]:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _most(least: float, value: float | None) -> float:
-    """`Math.max(least, Math.floor(value))`: null counts as 0, and NaN wins."""
-    number = 0.0 if value is None else value
-    if not math.isfinite(number):
-        return number if math.isnan(number) else max(least, number)
-    return max(least, math.floor(number))
+    return total if is_finite(total) and entry.total_tokens_fresh is not False else None
 
 
 # What a plug-in of OpenCode may add to the request for a summary. Our own wording.

@@ -21,6 +21,7 @@ from compactlab.sim.core.tokens import utf16_length
 from compactlab.sim.core.view import View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Strategy
+from compactlab.strategies.mechanisms.numbers import is_finite
 from compactlab.strategies.mechanisms.parts import plain
 from compactlab.strategies.mechanisms.text import head, whole
 
@@ -169,7 +170,7 @@ def read_reference(details: Any) -> dict[str, Any] | None:
         return None
     reference: dict[str, Any] = {"kind": KIND, "path": path}
     size, sha256, contains = stored.get("bytes"), stored.get("sha256"), stored.get("contains")
-    if _number(size):
+    if is_finite(size):
         reference["bytes"] = size
     if isinstance(sha256, str):
         reference["sha256"] = sha256
@@ -191,7 +192,7 @@ def resolve(folder: str, path: str) -> str | None:
 
 def chars_to_deliver(asked: Any = None) -> int:
     """How many characters of a payload are delivered: what was asked for, within bounds."""
-    wanted: int = math.floor(asked) if _number(asked) else _DEFAULT_CHARS
+    wanted: int = math.floor(asked) if is_finite(asked) else _DEFAULT_CHARS
     return min(max(wanted, _MIN_CHARS), _MAX_CHARS)
 
 
@@ -204,10 +205,6 @@ def delivered(content: str, chars: int) -> str:
         start = start[:-1]
     more = "\N{HORIZONTAL ELLIPSIS}(truncated)\N{HORIZONTAL ELLIPSIS}"
     return f"{start}\n{more}"
-
-
-def _number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _content(fields: dict[str, Any]) -> str:

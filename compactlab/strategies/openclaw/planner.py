@@ -18,6 +18,7 @@ from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Lifetime, Strategy
 from compactlab.strategies.mechanisms.cut import current_turn, last_turns, starts_turn
 from compactlab.strategies.mechanisms.estimate import estimate, role_of
+from compactlab.strategies.mechanisms.numbers import floored
 from compactlab.strategies.mechanisms.stub import PerReplay
 from compactlab.strategies.mechanisms.text import BLANKS
 from compactlab.strategies.openclaw.pairs import BREAKS, Mender
@@ -52,27 +53,17 @@ class Budget:
     @property
     def available(self) -> float:
         """Tokens left before safety and share; may be negative, or NaN."""
-        window = _at_least(1, _floor(self.window))
+        window = floored(self.window, 1)
         ratio = _clamped(self.dynamic_ratio, DYNAMIC_RESERVE_RATIO, 0, 0.5)
         least = MIN_DYNAMIC_RESERVE_TOKENS if self.min_dynamic is None else self.min_dynamic
-        dynamic = _at_least(_at_least(0, _floor(least)), _floor(window * ratio))
-        reserve, static = _at_least(0, _floor(self.reserve)), _at_least(0, _floor(self.static))
-        return window - reserve - static - dynamic
+        dynamic = floored(window * ratio, floored(least, 0))
+        return window - floored(self.reserve, 0) - floored(self.static, 0) - dynamic
 
     @property
     def tokens(self) -> float:
         """Tokens that the history may take; at least 1."""
         # The order of the products decides how the last bit is rounded.
-        return _at_least(1, _floor(self.available * SAFETY_RATIO * _clamped(self.share, 1, 0.1, 1)))
-
-
-def _floor(number: float) -> float:
-    return math.floor(number) if math.isfinite(number) else number
-
-
-def _at_least(least: float, number: float) -> float:
-    """The larger of two, and NaN if one is: as JavaScript's ``Math.max``."""
-    return number if math.isnan(number) or number > least else least
+        return floored(self.available * SAFETY_RATIO * _clamped(self.share, 1, 0.1, 1), 1)
 
 
 def _clamped(number: float | None, default: float, low: float, high: float) -> float:

@@ -14,6 +14,7 @@ import msgspec
 from compactlab.sim.core.message import FRAME, Kind, Message, Part, Source, remembered
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.tokens import utf16_length
+from compactlab.strategies.mechanisms.numbers import is_finite
 from compactlab.strategies.mechanisms.parts import holds
 from compactlab.strategies.mechanisms.stub import Edits, sources_of
 from compactlab.strategies.mechanisms.text import BLANKS, head
@@ -91,19 +92,12 @@ def duration_ms(text: str) -> int | None:
     return math.floor(milliseconds + 0.5) if math.isfinite(milliseconds) else None
 
 
-def _number(value: object) -> float | None:
-    known = isinstance(value, int | float) and not isinstance(value, bool)
-    return value if known and math.isfinite(value) else None  # type: ignore[arg-type, return-value]
-
-
 def _whole(value: object) -> int | None:
-    number = _number(value)
-    return None if number is None else max(0, math.floor(number))
+    return max(0, math.floor(value)) if is_finite(value) else None
 
 
 def _ratio(value: object) -> float | None:
-    number = _number(value)
-    return None if number is None else min(1, max(0, number))
+    return min(1, max(0, value)) if is_finite(value) else None
 
 
 def _section(value: object) -> Mapping[str, Any]:

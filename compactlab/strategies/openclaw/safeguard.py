@@ -11,6 +11,7 @@ from typing import Any
 from compactlab.sim.core.message import Message, Part, Source
 from compactlab.sim.core.tokens import utf16_length
 from compactlab.strategies.mechanisms.estimate import estimate
+from compactlab.strategies.mechanisms.numbers import is_finite
 from compactlab.strategies.mechanisms.parts import plain
 from compactlab.strategies.mechanisms.text import BLANKS, head
 from compactlab.strategies.pi.preparation import Preparation
@@ -209,7 +210,7 @@ def _meta(details: Any) -> str:
         return ""
     status, code = details.get("status"), details.get("exitCode")
     labels = [f"status={status}"] if isinstance(status, str) and status else []
-    if isinstance(code, int | float) and not isinstance(code, bool) and math.isfinite(code):
+    if is_finite(code):
         labels.append(f"exitCode={int(code) if code == int(code) else code}")
     return " ".join(labels)
 

@@ -22,7 +22,7 @@ from compactlab.sim.replay.strategy import Lifetime, Strategy
 from compactlab.strategies.mechanisms.cut import current_turn
 from compactlab.strategies.mechanisms.estimate import estimate, estimate_system
 from compactlab.strategies.mechanisms.handover import glued
-from compactlab.strategies.mechanisms.text import LONE, collapsed, head, speaker, spoken, whole
+from compactlab.strategies.mechanisms.text import as_json, collapsed, head, speaker, spoken, whole
 
 # The header of the original; the line below it is our own, and exactly as long as the original's.
 HEADER = "[SESSION_SUMMARY]"
@@ -112,8 +112,7 @@ def _quoted(text: str) -> str:
     try:
         return msgspec.json.encode(text).decode()
     except UnicodeEncodeError:
-        quoted = json.dumps(text, ensure_ascii=False)
-        return LONE.sub(lambda half: f"\\u{ord(half[0]):04x}", quoted)
+        return as_json(text)
 
 
 def _written(value: float) -> str:

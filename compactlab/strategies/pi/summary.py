@@ -16,7 +16,7 @@ from compactlab.sim.core.view import View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.summarize import SummaryRequest
 from compactlab.strategies.mechanisms.parts import plain
-from compactlab.strategies.mechanisms.text import LONE, head
+from compactlab.strategies.mechanisms.text import as_json, head
 from compactlab.strategies.pi.preparation import Preparation, is_at_least
 
 # What a model is told when it is asked for a summary.
@@ -174,12 +174,7 @@ def _arguments(text: str) -> list[tuple[str, str]]:
         values = json.loads(text)
     if not isinstance(values, dict):
         raise ValueError("arguments are no object")
-    return [(name, _written(value)) for name, value in values.items()]
-
-
-def _written(value: object) -> str:
-    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
-    return LONE.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
+    return [(name, as_json(value)) for name, value in values.items()]
 
 
 # The summary that stands for the old part of a history, and the requests for it.
