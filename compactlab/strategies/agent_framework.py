@@ -18,7 +18,7 @@ from compactlab.strategies.mechanisms.parts import holds, one, plain
 
 Kind = Literal["system", "user", "assistant_text", "tool_call"]
 SYSTEM = "system"
-TOLD = "tool_summary"
+SUMMARY = "tool_summary"
 """The origin of a message that tells the results of a group."""
 
 
@@ -115,7 +115,7 @@ def _pairs(messages: Sequence[Message]) -> list[tuple[int, int]]:
 def serialised(message: Message) -> int:
     """Count a message: a quarter of what it is as JSON, rounded down; 1 at least."""
     parts = message.parts
-    if message.origin == TOLD:
+    if message.origin == SUMMARY:
         parts = (plain("".join(part.text for part in parts)),)
     chars = _FRAME + _quoted(message.role) + _quoted(message.id)
     chars += sum(map(_chars, parts)) + len(", ") * max(len(parts) - 1, 0)
@@ -161,7 +161,7 @@ def calls_tool(message: Message) -> int:
 
 # What Microsoft's Agent Framework does to groups of messages: leave out, or tell in a line.
 
-TOLD_ID = "tool_summary_group_"
+SUMMARY_ID = "tool_summary_group_"
 PREFIX, SUFFIX, TRUNCATED, MOST = "[Tool results: ", "]", "... [truncated]", 4096
 
 
@@ -216,11 +216,12 @@ def leave_out_tool_groups(groups: list[Group], keep: int) -> list[Group]:
     return [group for group in groups if id(group) not in old]
 
 
-def tell_tool_groups(groups: list[Group], keep: int) -> list[Group]:
+def summarise_tool_groups(groups: list[Group], keep: int) -> list[Group]:
     """Tell the results of old groups in one message each, as ``ToolResultCompactionStrategy``."""
     old = set(map(id, old_tool_groups(groups, keep)))
     return [
-        Group("assistant_text", [_told(group)]) if id(group) in old else group for group in groups
+        Group("assistant_text", [_tool_summary(group)]) if id(group) in old else group
+        for group in groups
     ]
 
 
@@ -239,7 +240,7 @@ def context_window(
     """
     evict, cut = int(budget * tool_eviction_threshold), int(budget * truncation_threshold)
     if total(groups, serialised) > evict:
-        groups = tell_tool_groups(groups, keep)
+        groups = summarise_tool_groups(groups, keep)
     return truncate(
         groups, cut, evict, serialised, preserve_first_user_group=preserve_first_user_group
     )
@@ -251,15 +252,15 @@ def in_order(groups: Sequence[Group], messages: Sequence[Message]) -> list[Messa
     A group whose result came late has others between its messages.
     """
     place = {message.id: n for n, message in enumerate(messages)}
-    place |= {TOLD_ID + id: n for id, n in place.items() if TOLD_ID + id not in place}
+    place |= {SUMMARY_ID + id: n for id, n in place.items() if SUMMARY_ID + id not in place}
     messages_left = [message for group in groups for message in group.messages]
     return sorted(messages_left, key=lambda message: place[message.id])
 
 
-def _told(group: Group) -> Message:
+def _tool_summary(group: Group) -> Message:
     first = group.messages[0]
     parts = tuple(_fitting(list(_pieces(group))))
-    return Message(TOLD_ID + first.id, "assistant", parts, first.time, origin=TOLD)
+    return Message(SUMMARY_ID + first.id, "assistant", parts, first.time, origin=SUMMARY)
 
 
 def _pieces(group: Group) -> Iterator[Part]:
@@ -416,7 +417,7 @@ class ToolGroups(Strategy):
         if self.strategy == "selective_tool_call":
             return leave_out_tool_groups(groups, keep)
         if self.strategy == "tool_result":
-            return tell_tool_groups(groups, keep)
+            return summarise_tool_groups(groups, keep)
         shares = self.tool_eviction_threshold, self.truncation_threshold
         return context_window(
             groups, self._budget(host), *shares, keep, preserve_first_user_group=first

@@ -127,14 +127,14 @@ def _weighty(messages: Messages, weight: Weight, start: int) -> Iterator[int]:
 def _omit(message: Message) -> Message:
     if message.role == "tool":
         return with_stubs(message, lambda _, result: omitted(result))
-    return _told(message, omitted(message.parts))
+    return _with_text(message, omitted(message.parts))
 
 
 def _mask(message: Message) -> Message:
     return with_stubs(message, lambda *_: MASKED)
 
 
-def _told(message: Message, text: str) -> Message:
+def _with_text(message: Message, text: str) -> Message:
     """An observation that is told as a user's message, with another text."""
     part = Part("text", text, "stub", sources_of(message.parts))
     return msgspec.structs.replace(message, parts=(part,))

@@ -169,8 +169,8 @@ class PruneThenSummarize(Strategy):
             return view
         summary = self._summary(view, host, head, previous)
         answer = summary_message(host, summary, "assistant", lead="")
-        question = _told(f"{answer.id}/question", QUESTION, host)
-        end = again or [_told(f"{answer.id}/go-on", GO_ON, host)]
+        question = _client_message(f"{answer.id}/question", QUESTION, host)
+        end = again or [_client_message(f"{answer.id}/go-on", GO_ON, host)]
         answered = [answer] if summary else []
         return view.with_messages([question, *answered, *tail, *end])
 
@@ -195,7 +195,7 @@ def usable(host: Host) -> int:
     return max(0, host.window - answer - min(_RESERVED, answer))
 
 
-def _told(id: str, text: str, host: Host) -> Message:
+def _client_message(id: str, text: str, host: Host) -> Message:
     """A message that the client writes on its own."""
     return Message(id, "user", (plain(text),), host.now, meta=True, origin=ORIGIN)
 

@@ -115,7 +115,7 @@ def reduce(
     return slide(messages, window_size, pins, force=True)
 
 
-def _told(message: Message) -> bool:
+def _is_users(message: Message) -> bool:
     """Whether a message is what Strands calls a user's: its tools' results are told by the user."""
     return message.role != "assistant"
 
@@ -124,7 +124,7 @@ def _plain_user(messages: Messages, start: int) -> int | None:
     """The next message of a user's that is no result, and no call without one."""
     for index in range(start, len(messages)):
         message = messages[index]
-        if not _told(message) or holds(message, "tool_result"):
+        if not _is_users(message) or holds(message, "tool_result"):
             continue
         following = messages[index + 1 : index + 2]
         if not holds(message, "tool_call") or any(holds(m, "tool_result") for m in following):
@@ -136,7 +136,7 @@ def _pair(messages: Messages, start: int) -> int | None:
     """The next message that calls a tool and is followed by a result."""
     for index in range(start, len(messages) - 1):
         after = messages[index + 1]
-        if holds(messages[index], "tool_call") and _told(after) and holds(after, "tool_result"):
+        if holds(messages[index], "tool_call") and _is_users(after) and holds(after, "tool_result"):
             return index
     return None
 

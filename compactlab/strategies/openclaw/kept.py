@@ -187,7 +187,7 @@ def split_turns(
     are 12 at most; fractions are cut off, and what is no number is 0.
     """
     most = math.floor(turns) if turns is not None and math.isfinite(turns) else 0
-    places = _said(messages, min(MOST_TURNS, max(0, most)))
+    places = _talk(messages, min(MOST_TURNS, max(0, most)))
     if not places:
         return messages, []
     calls = {p.call_id for n in places for p in messages[n].parts if p.type == "tool_call"} - {""}
@@ -198,7 +198,7 @@ def split_turns(
     return repair(left, now).messages, [messages[n] for n in sorted(places)]
 
 
-def _said(messages: Sequence[Message], turns: int) -> set[int]:
+def _talk(messages: Sequence[Message], turns: int) -> set[int]:
     """Places of the messages of users and assistants that are kept."""
     talk = [n for n, m in enumerate(messages) if role_of(m) in _NAMES]
     users = [n for n in talk if role_of(messages[n]) == "user"]

@@ -90,7 +90,7 @@ def _list(tag: str, paths: Mapping[str, str]) -> list[Part]:
 # The entries of a session of pi, in which a compaction is an entry like the others.
 
 
-def told(message: Message) -> tuple[Part, ...]:
+def unframed(message: Message) -> tuple[Part, ...]:
     """The parts of a message without what frames it."""
     return tuple(p for p in message.parts if not (p.kind == "synthetic" and p.name == FRAME))
 
@@ -112,7 +112,7 @@ class Entry:
     @property
     def summary(self) -> tuple[Part, ...]:
         """The parts of a compaction's summary."""
-        return told(self.message) if self.message else ()
+        return unframed(self.message) if self.message else ()
 
 
 def last_compaction(entries: Sequence[Entry]) -> int:

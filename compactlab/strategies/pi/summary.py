@@ -117,7 +117,7 @@ RESULT_CHARS = 2000
 RESULTS_ARE_CUT = "0.56.3"
 
 # Of what stands in the user's place, this is told to the model; pi drops everything else.
-_TOLD = {"", "bashExecution", "custom", "branchSummary", "compactionSummary"}
+_SEEN = {"", "bashExecution", "custom", "branchSummary", "compactionSummary"}
 
 
 def serialise(messages: Iterable[Message], result_chars: int | None = RESULT_CHARS) -> str:
@@ -134,7 +134,7 @@ def _blocks(message: Message, result_chars: int | None) -> list[str]:
         return [part.text for part in message.parts if part.type in types]
 
     if message.role == "user":
-        text = "".join(texts("text")) if message.origin in _TOLD else ""
+        text = "".join(texts("text")) if message.origin in _SEEN else ""
         return [f"[User]: {text}"] if text else []
     if message.role == "tool":
         text = "".join(texts("text", "tool_result"))

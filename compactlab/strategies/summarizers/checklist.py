@@ -96,12 +96,12 @@ def _once(lines: Iterable[Line]) -> Iterator[Line]:
             yield line
 
 
-def _said(unit: Unit) -> Iterable[str]:
+def _text(unit: Unit) -> Iterable[str]:
     return (unit.text,) if unit.type == "text" else ()
 
 
 def _with(cue: re.Pattern[str]) -> Callable[[Unit], Iterable[str]]:
-    return lambda unit: _said(unit) if cue.search(unit.text) else ()
+    return lambda unit: _text(unit) if cue.search(unit.text) else ()
 
 
 def _files(unit: Unit) -> Iterable[str]:
@@ -116,7 +116,7 @@ def _errors(unit: Unit) -> Iterable[str]:
     return ()
 
 
-GOAL = Field("Goal", 0.05, ("user", ""), _said, "first", most=1)
+GOAL = Field("Goal", 0.05, ("user", ""), _text, "first", most=1)
 CONSTRAINTS = Field("Constraint", 0.2, ("user", ""), _with(_BINDS), "first")
 DECISIONS = Field("Decision", 0.2, ("user", "assistant", ""), _with(_DECIDES), "last")
 FILES = Field("File", 0.2, ("assistant",), _files, "last")

@@ -28,12 +28,12 @@ from compactlab.strategies.summarizers.extractive import (
     written,
 )
 from compactlab.strategies.summarizers.statements import (
-    Told,
+    Statements,
     damaged,
     outdated,
     recited,
+    statements_in,
     summaries,
-    told,
 )
 from compactlab.strategies.summarizers.units import Unit, distinct, units_of
 from compactlab.strategies.summarizers.writer import Bound, ScriptedWriter
@@ -277,7 +277,7 @@ class BoundLossy(Bound):
 
     def _lines(self, request: SummaryRequest, round: int, ratio: float) -> Iterator[_Line]:
         """Yield what becomes of each fact that the request states, in the order of the script."""
-        facts = told(self.witness, request)
+        facts = statements_in(self.witness, request)
         place = {message.id: number for number, message in enumerate(request.messages)}
         last = max(1, len(place) - 1)
         for number in self._ordered(facts.known):
@@ -306,12 +306,12 @@ class BoundLossy(Bound):
     def _leaks(self, fact: Fact) -> bool:
         return self._dice("leak", fact.id).random() < self.fates.figure("leak", fact)
 
-    def _older(self, number: int, facts: Told) -> Fact | None:
+    def _older(self, number: int, facts: Statements) -> Fact | None:
         """The newest older value of a fact that the request still says."""
         shown = self._ordered(self.ledger.older.get(number, 0) & facts.shown)
         return self.ledger.facts[shown[-1]] if shown else None
 
-    def _part(self, fact: Fact, older: Fact | None, fate: Fate, facts: Told) -> Part | None:
+    def _part(self, fact: Fact, older: Fact | None, fate: Fate, facts: Statements) -> Part | None:
         if fate == "mutated":
             return damaged(fact, self._dice("damage", fact.id), facts.given)
         if fate == "stale" and older:
@@ -356,7 +356,7 @@ def _round(request: SummaryRequest) -> int:
     return 1 + max(rounds, default=1 if before else 0)
 
 
-def _after(facts: Told, number: int, fate: Fate) -> Fate:
+def _after(facts: Statements, number: int, fate: Fate) -> Fate:
     """What is stale or damaged already stays so, or is lost."""
     if facts.stale >> number & 1:
         return "stale" if fate == "intact" else "lost"

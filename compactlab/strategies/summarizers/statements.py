@@ -15,7 +15,7 @@ from compactlab.sim.replay.summarize import SummaryRequest
 
 
 @dataclass(frozen=True)
-class Told:
+class Statements:
     """Facts as bits, by how a request states them; what it shows to be replaced is left out."""
 
     fresh: int  # stated by its messages
@@ -32,7 +32,7 @@ class Told:
         return self.fresh | self.carried | self.stale | self.mutated
 
 
-def told(witness: Witness, request: SummaryRequest) -> Told:
+def statements_in(witness: Witness, request: SummaryRequest) -> Statements:
     """Read a request."""
     ledger = witness.ledger
     spoken, notes = _evidence(witness, request)
@@ -50,7 +50,7 @@ def told(witness: Witness, request: SummaryRequest) -> Told:
     shown = fresh | carried | notes.said
     known &= due
     given = ids.union(source.id for part in _parts(request) for source in part.sources)
-    return Told(
+    return Statements(
         fresh & known,
         carried & known,
         stale & known,
