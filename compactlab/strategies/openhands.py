@@ -117,12 +117,7 @@ class AmortizedForgetting(Strategy):
     max_size: Annotated[int, at_least(1)] = 100
     keep_first: int = 1
 
-    breaks = MappingProxyType(
-        {
-            "pairs": "it cuts between a call and its result; openhands-ai 0.62.0",
-            "last user message": "in a long turn it is neither first nor new; openhands-ai 0.62.0",
-        }
-    )
+    breaks = MappingProxyType(_PARTS)
 
     def __post_init__(self) -> None:
         super().__post_init__()
