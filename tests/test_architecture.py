@@ -36,7 +36,7 @@ ENGINE = {"sim", "privacy"}
 FACE = {"", "__main__", "api", "cli", "naming", "testing"}
 
 # In strategies/, the places that are no strategy and know them all.
-INDEX = {"", "agents", "catalogue"}
+INDEX = {"", "catalogue"}
 # A system that is built on another one, as the real one is.
 BUILT_ON = {"openclaw": {"pi"}, "opencode": {"openclaw"}}
 

@@ -6,36 +6,28 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal
+from typing import Annotated, Literal
 
+from compactlab.sim.core.limits import at_least
 from compactlab.sim.core.message import Message, Part, Source, Weight, remembered
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Strategy
-
-# Groups of messages that stay or go together: Microsoft's Agent Framework.
+from compactlab.strategies.mechanisms.parts import holds, one, plain
 
 Kind = Literal["system", "user", "assistant_text", "tool_call"]
 SYSTEM = "system"
-TOLD = "tool_summary"
+SUMMARY = "tool_summary"
 """The origin of a message that tells the results of a group."""
 
 
 @dataclass
 class Group:
-    """Messages that stay or go together.
+    """Messages that stay or go together."""
 
-    Parameters
-    ----------
-    kind
-        What they are.
-    messages
-        The messages, in their order; not always next to each other.
-    """
-
-    kind: Kind
-    messages: list[Message]
+    kind: Kind  # what they are
+    messages: list[Message]  # the messages, in their order; not always next to each other
 
 
 def groups_of(messages: Sequence[Message]) -> list[Group]:
@@ -57,11 +49,11 @@ def groups_of(messages: Sequence[Message]) -> list[Group]:
         one, other = _root(root, home[call]), _root(root, home[result])
         if home[call] < home[result]:
             root[max(one, other)] = min(one, other)
-    found: dict[int, Group] = {}
+    merged: dict[int, Group] = {}
     for number, (kind, begin, end) in enumerate(spans):
-        group = found.setdefault(_root(root, number), Group(kind, []))
+        group = merged.setdefault(_root(root, number), Group(kind, []))
         group.messages += messages[begin:end]
-    return list(found.values())
+    return list(merged.values())
 
 
 def _root(root: list[int], number: int) -> int:
@@ -101,7 +93,7 @@ def _thinks(message: Message) -> bool:
 
 
 def _calls(message: Message) -> bool:
-    return message.role == "assistant" and any(p.type == "tool_call" for p in message.parts)
+    return message.role == "assistant" and holds(message, "tool_call")
 
 
 def _pairs(messages: Sequence[Message]) -> list[tuple[int, int]]:
@@ -122,15 +114,12 @@ def _pairs(messages: Sequence[Message]) -> list[tuple[int, int]]:
 @remembered
 def serialised(message: Message) -> int:
     """Count a message: a quarter of what it is as JSON, rounded down; 1 at least."""
-    told = message.origin == TOLD
-    parts = (_joined(message.parts),) if told else message.parts
+    parts = message.parts
+    if message.origin == SUMMARY:
+        parts = (plain("".join(part.text for part in parts)),)
     chars = _FRAME + _quoted(message.role) + _quoted(message.id)
     chars += sum(map(_chars, parts)) + len(", ") * max(len(parts) - 1, 0)
     return max(1, (chars + 4 * sum(part.size for part in message.parts)) // 4)
-
-
-def _joined(parts: Sequence[Part]) -> Part:
-    return Part("text", "".join(part.text for part in parts), "synthetic", ())
 
 
 # Whole messages are not written: what stands around their texts is always as long.
@@ -165,11 +154,6 @@ def total(groups: Sequence[Group], weight: Weight) -> int:
     return sum(weight(message) for group in groups for message in group.messages)
 
 
-def one(message: Message) -> int:
-    """Weigh a message by that it is one."""
-    return 1
-
-
 def calls_tool(message: Message) -> int:
     """Weigh a message by whether it is part of a tool's use."""
     return int(message.role == "tool" or _calls(message))
@@ -177,7 +161,7 @@ def calls_tool(message: Message) -> int:
 
 # What Microsoft's Agent Framework does to groups of messages: leave out, or tell in a line.
 
-TOLD_ID = "tool_summary_group_"
+SUMMARY_ID = "tool_summary_group_"
 PREFIX, SUFFIX, TRUNCATED, MOST = "[Tool results: ", "]", "... [truncated]", 4096
 
 
@@ -192,20 +176,8 @@ def truncate(
 ) -> list[Group]:
     """Leave out the oldest groups, as ``TruncationStrategy``.
 
-    The newest group stays whatever it weighs, and so do the system's.
-
-    Parameters
-    ----------
-    groups
-        The history.
-    max_n
-        Above which weight it acts.
-    compact_to
-        Down to which weight.
-    weight
-        Weighs a message.
-    preserve_system, preserve_first_user_group
-        What else stays.
+    The newest group stays whatever it weighs, and so do the system's. It acts above ``max_n``
+    and goes down to ``compact_to``, by weight.
     """
     left = total(groups, weight)
     if left <= max_n:
@@ -215,13 +187,13 @@ def truncate(
         safe |= {id(group) for group in [g for g in groups if g.kind == "user"][:1]}
     newest = [group for group in groups if group.kind != "system"] or groups
     safe |= {id(group) for group in newest[-1:]}
-    kept = []
+    remaining = []
     for group in groups:
         if left > compact_to and id(group) not in safe:
             left -= total([group], weight)
         else:
-            kept.append(group)
-    return kept
+            remaining.append(group)
+    return remaining
 
 
 def slide_groups(
@@ -244,11 +216,12 @@ def leave_out_tool_groups(groups: list[Group], keep: int) -> list[Group]:
     return [group for group in groups if id(group) not in old]
 
 
-def tell_tool_groups(groups: list[Group], keep: int) -> list[Group]:
+def summarise_tool_groups(groups: list[Group], keep: int) -> list[Group]:
     """Tell the results of old groups in one message each, as ``ToolResultCompactionStrategy``."""
     old = set(map(id, old_tool_groups(groups, keep)))
     return [
-        Group("assistant_text", [_told(group)]) if id(group) in old else group for group in groups
+        Group("assistant_text", [_tool_summary(group)]) if id(group) in old else group
+        for group in groups
     ]
 
 
@@ -263,22 +236,11 @@ def context_window(
 ) -> list[Group]:
     """Tell old tool groups, then leave out, as ``ContextWindowCompactionStrategy``.
 
-    Parameters
-    ----------
-    groups
-        The history.
-    budget
-        Tokens of the window without the answer.
-    tool_eviction_threshold, truncation_threshold
-        Shares of it above which the one and the other is done.
-    keep
-        How many tool groups stay as they are.
-    preserve_first_user_group
-        Whether the first message of the user is never left out.
+    The thresholds are shares of the budget, which is the window without the answer.
     """
     evict, cut = int(budget * tool_eviction_threshold), int(budget * truncation_threshold)
     if total(groups, serialised) > evict:
-        groups = tell_tool_groups(groups, keep)
+        groups = summarise_tool_groups(groups, keep)
     return truncate(
         groups, cut, evict, serialised, preserve_first_user_group=preserve_first_user_group
     )
@@ -290,15 +252,15 @@ def in_order(groups: Sequence[Group], messages: Sequence[Message]) -> list[Messa
     A group whose result came late has others between its messages.
     """
     place = {message.id: n for n, message in enumerate(messages)}
-    place |= {TOLD_ID + id: n for id, n in place.items() if TOLD_ID + id not in place}
-    kept = [message for group in groups for message in group.messages]
-    return sorted(kept, key=lambda message: place[message.id])
+    place |= {SUMMARY_ID + id: n for id, n in place.items() if SUMMARY_ID + id not in place}
+    messages_left = [message for group in groups for message in group.messages]
+    return sorted(messages_left, key=lambda message: place[message.id])
 
 
-def _told(group: Group) -> Message:
+def _tool_summary(group: Group) -> Message:
     first = group.messages[0]
     parts = tuple(_fitting(list(_pieces(group))))
-    return Message(TOLD_ID + first.id, "assistant", parts, first.time, origin=TOLD)
+    return Message(SUMMARY_ID + first.id, "assistant", parts, first.time, origin=SUMMARY)
 
 
 def _pieces(group: Group) -> Iterator[Part]:
@@ -312,12 +274,12 @@ def _pieces(group: Group) -> Iterator[Part]:
         if part.type == "tool_result"
     ]
     if not results:
-        yield _ours("no results")
+        yield plain("no results")
     for number, (message, place, part) in enumerate(results):
         name = names.get(part.call_id, "")
         text = part.text.rstrip() if name else part.text.strip()
         label = (f"{name}: " if text else f"{name}:") if name else ""
-        yield _ours(("; " if number else "") + label)
+        yield plain(("; " if number else "") + label)
         start = 0 if name else len(part.text) - len(part.text.lstrip())
         if text:
             yield _piece(part, message, place, start, text)
@@ -325,25 +287,25 @@ def _pieces(group: Group) -> Iterator[Part]:
 
 def _fitting(pieces: list[Part]) -> Iterator[Part]:
     """The pieces between brackets, cut off where they are too long."""
-    yield _ours(PREFIX)
+    yield plain(PREFIX)
     size = sum(len(piece.text) for piece in pieces)
     room = MOST - len(PREFIX) - len(SUFFIX)
     if size <= room:
         yield from pieces
     else:
         yield from _stripped(pieces, room - len(TRUNCATED))
-        yield _ours(TRUNCATED)
-    yield _ours(SUFFIX)
+        yield plain(TRUNCATED)
+    yield plain(SUFFIX)
 
 
 def _stripped(pieces: Sequence[Part], room: int) -> list[Part]:
-    kept: list[Part] = []
+    shown: list[Part] = []
     for piece in pieces:
-        kept.append(_shorter(piece, piece.text[:room]))
-        room -= len(kept[-1].text)
-    while kept and not kept[-1].text.rstrip():
-        kept.pop()
-    return [*kept[:-1], _shorter(kept[-1], kept[-1].text.rstrip())] if kept else []
+        shown.append(_shorter(piece, piece.text[:room]))
+        room -= len(shown[-1].text)
+    while shown and not shown[-1].text.rstrip():
+        shown.pop()
+    return [*shown[:-1], _shorter(shown[-1], shown[-1].text.rstrip())] if shown else []
 
 
 def _shorter(piece: Part, text: str) -> Part:
@@ -354,17 +316,11 @@ def _shorter(piece: Part, text: str) -> Part:
     return Part("text", text, "truncated", (Source(source.id, source.part, source.start, end),))
 
 
-def _ours(text: str) -> Part:
-    return Part("text", text, "synthetic", ())
-
-
 def _piece(part: Part, message: Message, place: int, start: int, text: str) -> Part:
     if text == part.text:
         return Part("text", text, part.kind, part.sources)
     return Part("text", text, "truncated", (Source(message.id, place, start, start + len(text)),))
 
-
-# Leave out or tell whole groups of messages: Microsoft's Agent Framework.
 
 _WORDS = {"last user message": "a turn may have more than fits; agent-framework-core 1.23.0"}
 _SIZE = {"size": "what tells a tiny result is longer than it; agent-framework-core 1.23.0"}
@@ -410,22 +366,17 @@ class ToolGroups(Strategy):
     strategy: Literal[
         "context_window", "truncation", "sliding_window", "selective_tool_call", "tool_result"
     ] = "context_window"
-    keep_last_tool_call_groups: int = 4
+    keep_last_tool_call_groups: Annotated[int, at_least(0)] = 4
     tool_eviction_threshold: float = 0.5
     truncation_threshold: float = 0.8
-    max_output_tokens: int = 16_384
-    max_n: int = 100
-    compact_to: int = 50
-    keep_last_groups: int = 40
+    max_output_tokens: Annotated[int, at_least(0)] = 16_384
+    max_n: Annotated[int, at_least(1)] = 100
+    compact_to: Annotated[int, at_least(1)] = 50
+    keep_last_groups: Annotated[int, at_least(1)] = 40
     preserve_first_user_group: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("keep_last_tool_call_groups", "max_output_tokens"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} must be at least 0, not {getattr(self, name)}")
-        for name in ("max_n", "compact_to", "keep_last_groups"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
+        super().__post_init__()
         if self.compact_to > self.max_n:
             raise ValueError(f"compact_to must be at most max_n, not {self.compact_to}")
         if not 0 < self.tool_eviction_threshold <= self.truncation_threshold <= 1:
@@ -466,7 +417,7 @@ class ToolGroups(Strategy):
         if self.strategy == "selective_tool_call":
             return leave_out_tool_groups(groups, keep)
         if self.strategy == "tool_result":
-            return tell_tool_groups(groups, keep)
+            return summarise_tool_groups(groups, keep)
         shares = self.tool_eviction_threshold, self.truncation_threshold
         return context_window(
             groups, self._budget(host), *shares, keep, preserve_first_user_group=first

@@ -19,7 +19,6 @@ from compactlab.sim.core.isolation import PACKAGE
 from compactlab.sim.core.spec import build, parse_spec, snake_case
 from compactlab.sim.experiment.foreign import Foreign
 from compactlab.sim.replay.strategy import Pipeline, Strategy
-from compactlab.strategies import agents
 
 GROUP = "compactlab.strategies"
 _QUOTED = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""", re.DOTALL)
@@ -78,42 +77,38 @@ def strategies() -> dict[str, type[Strategy]]:
     A built-in name wins over an installed one. What cannot be loaded is not among them; who names
     it is told why.
     """
-    found: dict[str, type[Strategy]] = {}
+    installed: dict[str, type[Strategy]] = {}
     for point in entry_points(group=GROUP):
         with suppress(UsageError):
-            found[point.name] = _installed(point)
-    return found | _ours()
+            installed[point.name] = _installed(point)
+    return installed | _ours()
 
 
 @cache
 def _ours() -> dict[str, type[Strategy]]:
-    return {
-        snake_case(name): getattr(family, name)
-        for family in (built_in, agents)
-        for name in family.__all__
-    }
+    return {snake_case(name): getattr(built_in, name) for name in built_in.__all__}
 
 
 def _installed(point: EntryPoint) -> type[Strategy]:
     try:
-        found = point.load()
+        loaded = point.load()
     except (Exception, SystemExit) as error:
         raise UsageError(f"{point.name} cannot be loaded: {error}") from None
-    return _checked(point.name, found)
+    return _checked(point.name, loaded)
 
 
-def _checked(name: str, found: object) -> type[Strategy]:
-    if not (inspect.isclass(found) and issubclass(found, Strategy)):
+def _checked(name: str, cls: object) -> type[Strategy]:
+    if not (inspect.isclass(cls) and issubclass(cls, Strategy)):
         raise UsageError(f"{name} is no strategy: it must subclass compactlab.Strategy")
-    if inspect.isabstract(found):
+    if inspect.isabstract(cls):
         raise UsageError(f"{name} is not finished: it has no method compact(self, view, host)")
-    parameters = getattr(found, "__dataclass_params__", None)
+    parameters = getattr(cls, "__dataclass_params__", None)
     if parameters is None or not parameters.frozen:
         raise UsageError(
             f"{name} must be a frozen dataclass, as its fields are its configuration: write "
             "@dataclass(frozen=True) above the class"
         )
-    return found
+    return cls
 
 
 def find_strategy(text: str) -> Strategy:
@@ -245,8 +240,8 @@ def find_class(name: str, source: bytes | None = None) -> type[Strategy]:
     module = _module(where, source)
     if not hasattr(module, attribute):
         own = [key for key, value in vars(module).items() if _is_own(value, module)]
-        told = unknown("class", attribute, own) if own else f"there is no class {attribute!r} in it"
-        raise UsageError(f"{where}: {told}")
+        why = unknown("class", attribute, own) if own else f"there is no class {attribute!r} in it"
+        raise UsageError(f"{where}: {why}")
     return _checked(name, getattr(module, attribute))
 
 

@@ -6,21 +6,21 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
+from compactlab.sim.core.limits import at_least
 from compactlab.sim.core.message import Message, Part, Source, frame
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Strategy
-from compactlab.sim.replay.summarize import SummaryRequest
 from compactlab.strategies.mechanisms.agent import Agent
 from compactlab.strategies.mechanisms.estimate import at_most, known_tokens
 from compactlab.strategies.mechanisms.handover import (
     INSTRUCTIONS,
     fitting,
-    split_previous,
+    live_request,
     summary_message,
 )
 from compactlab.strategies.mechanisms.stub import older_outputs, with_erased
@@ -45,28 +45,17 @@ _NUMBERED = re.compile(r"^ *\d+(?:→|\t)", re.MULTILINE)
 
 @dataclass
 class KnownFile:
-    """A file, as far as the log knows it.
+    """A file, as far as the log knows it."""
 
-    Parameters
-    ----------
-    path
-        As the agent wrote it.
-    text
-        What was last read or written of it, with later edits put in where their old text stands.
-    sources
-        The messages that this comes from.
-    touched, modified
-        Place in the log at which it was last read or changed, and last changed; -1 for never.
-    whole
-        Whether the text was read or written without being a piece.
-    """
-
-    path: str
+    path: str  # as the agent wrote it
+    # What was last read or written of it, with later edits put in where their old text stands.
     text: str = ""
-    sources: tuple[Source, ...] = ()
+    sources: tuple[Source, ...] = ()  # the messages that this comes from
+    # touched, modified: place in the log at which it was last read or changed, and last changed; -1
+    # for never
     touched: int = -1
     modified: int = -1
-    whole: bool = False
+    whole: bool = False  # whether the text was read or written without being a piece
 
 
 @dataclass
@@ -130,16 +119,7 @@ def attached(
 ) -> list[Part]:
     """The most recently modified files as a client attaches them anew after a compaction.
 
-    Parameters
-    ----------
-    log
-        All that has been said.
-    count
-        Counts tokens.
-    files
-        How many, at most.
-    file_tokens
-        Tokens above which a file's path alone is told.
+    Of one that has more than ``file_tokens`` the path alone is told.
     """
     parts = []
     for known in [each for each in known_files(log) if each.text][:files]:
@@ -147,8 +127,8 @@ def attached(
             parts.append(frame(f"{known.path} as it is now:\n"))
             parts.append(Part("text", known.text, "recovered", known.sources, handle=known.path))
         else:
-            told = f"{known.path} was in use; read it again if need be."
-            parts.append(Part("text", told, "stub", known.sources, handle=known.path))
+            notice = f"{known.path} was in use; read it again if need be."
+            parts.append(Part("text", notice, "stub", known.sources, handle=known.path))
     return parts
 
 
@@ -172,18 +152,16 @@ def _edits(arguments: dict[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 def _arguments(part: Part) -> dict[str, Any]:
     try:
-        found = msgspec.json.decode(part.text)
+        arguments = msgspec.json.decode(part.text)
     except (msgspec.DecodeError, ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return arguments if isinstance(arguments, dict) else {}
 
 
 def _first(arguments: Mapping[str, Any], names: Iterable[str]) -> str:
     """The first of some arguments that is a text."""
     return next((v for v in map(arguments.get, names) if isinstance(v, str) and v), "")
 
-
-# Near the limit, the whole conversation gives way to a summary: as Claude Code compacts.
 
 # After so many attempts in a row that did not help it gives up for the rest of the session.
 ATTEMPTS = 3
@@ -221,24 +199,17 @@ class FullSummary(Strategy):
         How many of the newest tool outputs such a clearing leaves.
     """
 
-    buffer_tokens: int = 13_000
-    summary_tokens: int = 20_000
-    files: int = 5
-    file_tokens: int = 5000
+    buffer_tokens: Annotated[int, at_least(0)] = 13_000
+    summary_tokens: Annotated[int, at_least(1)] = 20_000
+    files: Annotated[int, at_least(0)] = 5
+    file_tokens: Annotated[int, at_least(0)] = 5000
     clear_first: bool = False
-    keep_outputs: int = 5
+    keep_outputs: Annotated[int, at_least(0)] = 5
     phases = frozenset({Phase.BEFORE_CALL, Phase.ON_OVERFLOW})
 
     breaks = MappingProxyType(
         {"last user message": "everything is summarised, what was just said too; Claude Code 2.1"}
     )
-
-    def __post_init__(self) -> None:
-        for name in ("buffer_tokens", "files", "file_tokens", "keep_outputs"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} must be at least 0, not {getattr(self, name)}")
-        if self.summary_tokens < 1:
-            raise ValueError(f"summary_tokens must be at least 1, not {self.summary_tokens}")
 
     def compact(self, view: View, host: Host) -> View:
         """Replace everything, if it is time."""
@@ -271,11 +242,7 @@ class FullSummary(Strategy):
     def _summarised(self, view: View, host: Host) -> View | None:
         """What takes the place of everything; None if the summariser says nothing."""
         asked = fitting(view, host, INSTRUCTIONS)
-        previous, told = split_previous(asked.messages)
-        summary = host.summarize(
-            asked,
-            SummaryRequest(tuple(told), self._output(host), previous, INSTRUCTIONS, rides="live"),
-        )
+        summary = host.summarize(asked, live_request(asked.messages, self._output(host)))
         if not summary:
             return None
         first = summary_message(host, summary)
@@ -286,9 +253,6 @@ class FullSummary(Strategy):
         if not parts:
             return []
         return [Message(f"{first.id}/files", "user", tuple(parts), host.now, meta=True)]
-
-
-# Claude Code.
 
 
 @dataclass(frozen=True)

@@ -5,25 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Annotated
 
+from compactlab.sim.core.limits import at_least
 from compactlab.sim.core.message import Message, Part
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Strategy
-from compactlab.sim.replay.summarize import SummaryRequest
 from compactlab.strategies.mechanisms.agent import Agent
 from compactlab.strategies.mechanisms.estimate import at_most, is_little, known_tokens
 from compactlab.strategies.mechanisms.handover import (
     INSTRUCTIONS,
     fitting,
     is_summary,
-    split_previous,
+    live_request,
     summary_message,
 )
 from compactlab.strategies.mechanisms.text import without_middle
-
-# The newest words of the user, word for word, as Codex CLI keeps them.
 
 # Codex CLI estimates a token for every four bytes of UTF-8.
 _BYTES = 4
@@ -37,33 +36,26 @@ def approx_tokens(text: str) -> int:
 def user_words(messages: Sequence[Message]) -> list[Message]:
     """The messages that a person typed: their text alone, in order."""
     typed = [m for m in messages if m.starts_turn and not is_summary(m)]
-    return [told for told in map(_text_alone, typed) if told.parts]
+    return [words for words in map(_text_alone, typed) if words.parts]
 
 
 def newest_words(messages: Sequence[Message], max_tokens: int) -> list[Message]:
     """The newest of some messages up to a budget; the oldest of them loses its middle.
 
     As ``build_compacted_history`` of codex-rs (0100b10).
-
-    Parameters
-    ----------
-    messages
-        What the user said, oldest first.
-    max_tokens
-        The budget.
     """
-    kept: list[Message] = []
+    newest: list[Message] = []
     remaining = max_tokens
     for message in reversed(messages):
         if remaining <= 0:
             break
         tokens = approx_tokens(message.text)
         if tokens > remaining:
-            kept.append(shortened(message, remaining))
+            newest.append(shortened(message, remaining))
             break
-        kept.append(message)
+        newest.append(message)
         remaining -= tokens
-    return kept[::-1]
+    return newest[::-1]
 
 
 def shortened(message: Message, tokens: int) -> Message:
@@ -108,8 +100,6 @@ def _utf8(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-# Keep the words of the user, summarise all the rest: as Codex CLI compacts.
-
 # Codex says before the summary whose it is; our own words.
 LEAD = "Another agent has worked on this and leaves you its notes; go on from there:"
 _MAX_TOKENS = 16_000  # the original sets no limit
@@ -139,18 +129,13 @@ class UserWords(Strategy):
         Tokens of the user's words that are kept; the oldest of them loses its middle.
     """
 
-    limit: int = 0
-    user_tokens: int = 20_000
+    limit: Annotated[int, at_least(0)] = 0
+    user_tokens: Annotated[int, at_least(0)] = 20_000
     phases = frozenset({Phase.BEFORE_CALL, Phase.ON_OVERFLOW})
 
     breaks = MappingProxyType(
         {"last user message": "one that is longer than the budget is cut; codex-rs 0100b10"}
     )
-
-    def __post_init__(self) -> None:
-        for name in ("limit", "user_tokens"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} must be at least 0, not {getattr(self, name)}")
 
     def compact(self, view: View, host: Host) -> View:
         """Replace everything but the user's words, if it is time."""
@@ -169,11 +154,8 @@ class UserWords(Strategy):
         if is_little(host.count(history[front:]) - host.count(Messages(words)), host):
             return view
         request = fitting(View(view.system, history), host, INSTRUCTIONS)
-        previous, told = split_previous(request.messages)
         most = host.model.max_output or _MAX_TOKENS
-        summary = host.summarize(
-            request, SummaryRequest(tuple(told), most, previous, INSTRUCTIONS, rides="live")
-        )
+        summary = host.summarize(request, live_request(request.messages, most))
         last = summary_message(host, summary, lead=LEAD)
         return view.with_messages([*history[:front], *words, last, *asked])
 
@@ -194,9 +176,6 @@ def _opening(messages: Messages) -> int:
     return index
 
 
-# OpenAI's Codex CLI.
-
-
 @dataclass(frozen=True)
 class Codex(Agent):
     """Codex CLI with local compaction: the user's words, and a summary after them.
@@ -210,12 +189,7 @@ class Codex(Agent):
         Tokens at which it compacts, if that is less than nine tenths of the window; 0 for none.
     """
 
-    limit: int = 0
-
-    def __post_init__(self) -> None:
-        if self.limit < 0:
-            raise ValueError(f"limit must not be negative, not {self.limit}")
-        super().__post_init__()
+    limit: Annotated[int, at_least(0)] = 0
 
     def steps(self) -> tuple[Strategy, ...]:
         """One strategy."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Annotated
 
+from compactlab.sim.core.limits import at_least
 from compactlab.sim.core.message import Message, Part
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import View
@@ -19,6 +21,7 @@ from compactlab.strategies.mechanisms.handover import (
     split_previous,
     summary_message,
 )
+from compactlab.strategies.mechanisms.parts import holds
 from compactlab.strategies.mechanisms.text import transcript
 
 # The original sets no limit; a model has its own.
@@ -51,8 +54,8 @@ class TurnCheckpoints(Strategy):
         new one stands for them, too.
     """
 
-    every: int = 21
-    keep: int = 10
+    every: Annotated[int, at_least(1)] = 21
+    keep: Annotated[int, at_least(0)] = 10
     pile: bool = True
 
     breaks = MappingProxyType(
@@ -61,12 +64,6 @@ class TurnCheckpoints(Strategy):
             "size": "a checkpoint may be longer than the little that it stands for; adfaa1a",
         }
     )
-
-    def __post_init__(self) -> None:
-        if self.every < 1:
-            raise ValueError(f"every must be at least 1, not {self.every}")
-        if self.keep < 0:
-            raise ValueError(f"keep must be at least 0, not {self.keep}")
 
     def compact(self, view: View, host: Host) -> View:
         """Write a checkpoint, if it is time."""
@@ -80,13 +77,13 @@ class TurnCheckpoints(Strategy):
         if turns < self.every + self.keep:
             return view
         last = rest.last_holding(acts, turns - self.every + 1) or 0
-        old, kept = parted(rest, after_results(rest, last + 1))
+        old, newest = parted(rest, after_results(rest, last + 1))
         before = messages[max(start - 1, 0) : start]
         parts = self._written(view, host, list(before), old)
         lead = f"Checkpoint for the last {self.every} turns:\n"
         checkpoint = summary_message(host, parts, "assistant", lead)
         place = start if self.pile else head
-        return view.with_messages(messages.branch(place, [checkpoint, *kept]))
+        return view.with_messages(messages.branch(place, [checkpoint, *newest]))
 
     def _written(
         self, view: View, host: Host, before: list[Message], old: Sequence[Message]
@@ -100,9 +97,7 @@ class TurnCheckpoints(Strategy):
 
 def acts(message: Message) -> int:
     """Weigh a message by whether it is an answer that calls a tool."""
-    if message.role != "assistant":
-        return 0
-    return int(any(part.type == "tool_call" for part in message.parts))
+    return int(message.role == "assistant" and holds(message, "tool_call"))
 
 
 def _behind_task(messages: Messages) -> int:

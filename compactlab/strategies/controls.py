@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
+from typing import Annotated
 
+from compactlab.sim.core.limits import between
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host, Recorded
 from compactlab.sim.replay.recording import compacted
 from compactlab.sim.replay.strategy import Strategy
 from compactlab.strategies.mechanisms.cut import current_turn, exchanges, tail, unasked
-
-# The null strategy at the dear end: everything is kept, whatever the window.
 
 
 @dataclass(frozen=True)
@@ -28,9 +28,6 @@ class KeepAll(Strategy):
         return view
 
 
-# The null strategy at the cheap end: nothing is kept but the current turn.
-
-
 @dataclass(frozen=True)
 class KeepNone(Strategy):
     """Send the current turn alone.
@@ -41,9 +38,6 @@ class KeepNone(Strategy):
     def compact(self, view: View, host: Host) -> View:
         """Cut before the last message that a person typed."""
         return view.with_messages(tail(view.messages, current_turn(view.messages)))
-
-
-# The null strategy in the middle: chance decides what is kept.
 
 
 @dataclass(frozen=True)
@@ -59,12 +53,8 @@ class RandomKeep(Strategy):
         Probability that an exchange is kept, 0 to 1.
     """
 
-    share: float = 0.5
+    share: Annotated[float, between(0, 1)] = 0.5
     phases = frozenset({Phase.BEFORE_TURN})
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.share <= 1:
-            raise ValueError(f"share must be between 0 and 1, not {self.share}")
 
     def compact(self, view: View, host: Host) -> View:
         """Toss for what came before the current turn."""
@@ -96,9 +86,6 @@ class RandomKeep(Strategy):
         place, id = host.notes.get("tossed", (0, ""))
         stands = 0 < place <= len(messages) and messages[place - 1].id == id
         return place if stands else 0
-
-
-# The control that cannot be beaten: it knows what will be needed.
 
 
 @dataclass(frozen=True)
@@ -147,19 +134,16 @@ def _current(messages: Messages, *, overflow: bool) -> set[int]:
     return set(map(id, (*messages[now : now + 1], *messages[newest:])))
 
 
-def _begin_with_the_user(messages: Messages, kept: set[int]) -> None:
+def _begin_with_the_user(messages: Messages, retained: set[int]) -> None:
     """Keep the message of the user before the first one that is kept, if that is none."""
     before = None
     for message in messages:
-        if id(message) in kept:
+        if id(message) in retained:
             if message.role != "user" and before is not None:
-                kept.add(id(before))
+                retained.add(id(before))
             return
         if message.role == "user":
             before = message
-
-
-# Play back what the recorded agent sent.
 
 
 @dataclass(frozen=True)

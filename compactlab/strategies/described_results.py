@@ -6,16 +6,18 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
+from compactlab.sim.core.limits import at_least, between
 from compactlab.sim.core.message import Message, Part
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Strategy
 from compactlab.strategies.mechanisms.cut import after_results, exchanges
+from compactlab.strategies.mechanisms.parts import arguments_of, changed_to, with_parts
 from compactlab.strategies.mechanisms.stub import (
     Result,
     is_stub,
@@ -23,8 +25,6 @@ from compactlab.strategies.mechanisms.stub import (
     sources_of,
     with_stubs,
 )
-
-# Old tool uses told in a line each, by rule: Hermes' first three passes, without any model.
 
 # Characters (code points): a result that is repeated, a result, arguments, a text in arguments.
 REPEATED, RESULT, ARGUMENTS, VALUE = 200, 200, 500, 200
@@ -48,19 +48,8 @@ def hermes_trigger(window: int, threshold: float) -> int:
 def described(messages: Messages, boundary: int) -> Messages:
     """Shorten what tools said, and what they were told, before a boundary.
 
-    Of results that are repeated word for word, the newest stays, on either side of the boundary.
-
-    Parameters
-    ----------
-    messages
-        The history.
-    boundary
-        Index of the first message that stays as it is, but for repetitions.
-
-    Returns
-    -------
-    Messages
-        The history; itself, if nothing was to be shortened.
+    Of results that are repeated word for word, the newest stays, on either side of the
+    boundary. A history in which nothing is to be shortened is given back as it is.
     """
     newest = _newest(messages)
     calls = {p.call_id: p for m in messages for p in m.parts if p.type == "tool_call"}
@@ -114,32 +103,29 @@ def describe(result: Part, call: Part | None) -> str | None:
     if size <= RESULT:
         return None
     name = result.name or (call.name if call else "") or "unknown"
-    arguments = _arguments(call) if call else None
+    arguments = arguments_of(call) if call else None
     named = list(arguments.items())[:2] if isinstance(arguments, dict) else []
-    said = "".join(f" {key[:40]}={str(value)[:40]}" for key, value in named)
+    shown = "".join(f" {key[:40]}={str(value)[:40]}" for key, value in named)
     lines = result.text.count("\n") + 1
-    line = f"[{name}]{said} ({size:,} characters, {lines:,} lines)"
+    line = f"[{name}]{shown} ({size:,} characters, {lines:,} lines)"
     return line if len(line) < size else None
 
 
 def shrunk(message: Message) -> Message:
     """Cut the long texts in the arguments of a message's calls; they stay valid JSON."""
     parts = tuple(_shrunk(part) for part in message.parts)
-    if all(one is other for one, other in zip(parts, message.parts, strict=True)):
-        return message
-    return msgspec.structs.replace(message, parts=parts)
+    return with_parts(message, parts)
 
 
 def _shrunk(part: Part) -> Part:
     if part.type != "tool_call" or len(part.text) <= ARGUMENTS:
         return part
-    arguments = _arguments(part)
+    arguments = arguments_of(part)
     shorter = _cut(arguments)
     if arguments is None or shorter == arguments:
         return part
     text = json.dumps(shorter, ensure_ascii=False, separators=(",", ":"))
-    kind = "truncated" if part.sources else part.kind  # what stands for nothing goes on to
-    return msgspec.structs.replace(part, text=text, kind=kind)
+    return msgspec.structs.replace(part, text=text, kind=changed_to("truncated", part))
 
 
 def _cut(value: Any) -> Any:
@@ -148,13 +134,6 @@ def _cut(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _cut(inside) for key, inside in value.items()}
     return [_cut(inside) for inside in value] if isinstance(value, list) else value
-
-
-def _arguments(call: Part) -> Any:
-    try:
-        return json.loads(call.text)
-    except (ValueError, RecursionError):
-        return None
 
 
 # Gaps in a history, told by rule: which files were read and changed, which commands were run.
@@ -173,20 +152,6 @@ def told_by_rule(messages: Messages, boundary: int, answers: int) -> Messages:
 
     What people typed stays, and so do earlier notices and the words of the newest answers. A call
     whose result stands behind the boundary stays with all its results.
-
-    Parameters
-    ----------
-    messages
-        The history.
-    boundary
-        Index of the first message that stays as it is.
-    answers
-        How many of the assistant's newest messages before it keep their words.
-
-    Returns
-    -------
-    Messages
-        The history with a notice for each gap.
     """
     behind = {id(message) for message in messages[boundary:]}
     whole = {
@@ -201,14 +166,16 @@ def told_by_rule(messages: Messages, boundary: int, answers: int) -> Messages:
     def stays(message: Message) -> bool:
         return id(message) in whole or message.starts_turn or message.origin == NOTICE
 
-    kept: list[Message] = []
+    shorter: list[Message] = []
     gaps = groupby(messages[:boundary], lambda m: stays(m) or id(m) in words)
     for keeps, group in gaps:
         if keeps:
-            kept += (m if stays(m) else msgspec.structs.replace(m, parts=_words(m)) for m in group)
+            shorter += (
+                m if stays(m) else msgspec.structs.replace(m, parts=_words(m)) for m in group
+            )
         else:
-            kept.append(notice(list(group)))
-    return Messages([*kept, *messages[boundary:]])
+            shorter.append(notice(list(group)))
+    return Messages([*shorter, *messages[boundary:]])
 
 
 def _words(message: Message) -> tuple[Part, ...]:
@@ -246,16 +213,10 @@ def _lists(calls: Iterable[Part]) -> Iterator[str]:
 
 
 def _argument(call: Part, names: Iterable[str]) -> str:
-    try:
-        arguments = json.loads(call.text)
-    except (ValueError, RecursionError):
-        return ""
+    arguments = arguments_of(call)
     if not isinstance(arguments, dict):
         return ""
     return next((a for name in names if isinstance(a := arguments.get(name), str)), "")
-
-
-# Tell old tool uses in a line each, by rule, and if need be whole stretches: Hermes and Cline.
 
 
 @dataclass(frozen=True)
@@ -294,20 +255,12 @@ class DescribedResults(Strategy):
         Share of the trigger; above it the second step is taken.
     """
 
-    threshold: float = 0.5
-    tail_ratio: float = 0.2
-    protect_last_n: int = 20
-    answers: int = 3
-    target: float = 0.7
+    threshold: Annotated[float, between(0, 1)] = 0.5
+    tail_ratio: Annotated[float, between(0, 1)] = 0.2
+    protect_last_n: Annotated[int, at_least(0)] = 20
+    answers: Annotated[int, at_least(0)] = 3
+    target: Annotated[float, between(0, 1)] = 0.7
     phases = frozenset({Phase.BEFORE_CALL, Phase.ON_OVERFLOW})
-
-    def __post_init__(self) -> None:
-        for name in ("threshold", "tail_ratio", "target"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise ValueError(f"{name} must be between 0 and 1, not {getattr(self, name)}")
-        for name in ("protect_last_n", "answers"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} must be at least 0, not {getattr(self, name)}")
 
     def compact(self, view: View, host: Host) -> View:
         """Describe, and leave out if that is not enough."""
@@ -324,6 +277,5 @@ class DescribedResults(Strategy):
         if not overflow and host.count(shorter) <= self.target * trigger:
             return shorter
         boundary = after_results(messages, max(start, 0))
-        told = told_by_rule(shorter.messages, boundary, self.answers)
-        fewer = view.with_messages(told)
+        fewer = view.with_messages(told_by_rule(shorter.messages, boundary, self.answers))
         return fewer if host.count(fewer) < host.count(shorter) else shorter

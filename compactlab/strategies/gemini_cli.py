@@ -4,30 +4,25 @@ from __future__ import annotations
 
 import json
 import math
-import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
+from typing import Annotated
 
 import msgspec
 
+from compactlab.sim.core.limits import above, at_least, between
 from compactlab.sim.core.message import Message, Part, frame, remembered
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.tokens import utf16_length
 from compactlab.sim.core.view import View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Strategy
-from compactlab.sim.replay.summarize import SummaryRequest
 from compactlab.strategies.mechanisms.agent import Agent
 from compactlab.strategies.mechanisms.cut import parted
 from compactlab.strategies.mechanisms.estimate import is_stale
-from compactlab.strategies.mechanisms.handover import (
-    INSTRUCTIONS,
-    split_previous,
-    summary_message,
-)
-from compactlab.strategies.mechanisms.text import without_middle
-
-# Where Gemini CLI cuts a history, and what it cuts out of large tool outputs before.
+from compactlab.strategies.mechanisms.handover import live_request, summary_message
+from compactlab.strategies.mechanisms.parts import holds, plain, with_parts
+from compactlab.strategies.mechanisms.text import LONE, without_middle
 
 # @google/gemini-cli-core 0.61.0: an output that does not fit keeps this many characters, a fifth
 # of them from its beginning; estimates count a quarter of a token for each character, 1.5 for one
@@ -37,32 +32,16 @@ _HEAD = 0.2
 _ASCII, _OTHER, _LONG = 0.25, 1.5, 100_000
 _IMAGE = 3000
 _quote = json.JSONEncoder(ensure_ascii=False).encode
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def split_point(contents: Messages, fraction: float) -> int:
     """Index of the oldest message to keep; as ``findCompressSplitPoint`` (0.61.0).
 
     It is the first message of a user, no function's response among its parts, before which at
-    least that share of all characters stands, as JSON. Where there is none, everything goes if the
-    last message is the model's and calls no function; else the cut falls on the last such message.
-
-    Parameters
-    ----------
-    contents
-        The history.
-    fraction
-        Share of the characters that may go, between 0 and 1.
-
-    Returns
-    -------
-    int
-        The index; the length of the history if everything may go.
-
-    Raises
-    ------
-    ValueError
-        If the fraction is not between 0 and 1.
+    least that share of all characters stands, as JSON. Where there is none, everything goes if
+    the last message is the model's and calls no function; else the cut falls on the last such
+    message. ``fraction`` is the share of the characters that may go; the index is the length of
+    the history if everything may.
     """
     if fraction <= 0 or fraction >= 1:
         raise ValueError("Fraction must be between 0 and 1")
@@ -74,17 +53,13 @@ def split_point(contents: Messages, fraction: float) -> int:
                 return index
             last = index
         before += json_chars(message)
-    if contents and contents[-1].role == "assistant" and not _has(contents[-1], "tool_call"):
+    if contents and contents[-1].role == "assistant" and not holds(contents[-1], "tool_call"):
         return len(contents)
     return last
 
 
 def _is_plain(message: Message) -> bool:
-    return message.role == "user" and not _has(message, "tool_result")
-
-
-def _has(message: Message, type: str) -> bool:
-    return any(part.type == type for part in message.parts)
+    return message.role == "user" and not holds(message, "tool_result")
 
 
 @remembered
@@ -114,7 +89,7 @@ def _part_chars(part: Part) -> int:
 def _quoted(text: str) -> int:
     """Length of a text as `JSON.stringify` writes it: lone surrogates become escapes."""
     written = _quote(text)
-    lone = 0 if text.isascii() else len(_SURROGATE.findall(text))
+    lone = 0 if text.isascii() else len(LONE.findall(text))
     return utf16_length(written) + 5 * lone
 
 
@@ -149,15 +124,6 @@ def within_budget(messages: Messages, host: Host, budget: int) -> Messages:
 
     What is cut out stays in a file, by whose path it can be fetched again. As
     ``truncateHistoryToBudget`` (0.61.0); an output of up to 40,000 characters is never cut.
-
-    Parameters
-    ----------
-    messages
-        The history.
-    host
-        Keeps the files.
-    budget
-        Tokens of whole outputs.
     """
     used, changed = 0, {}
     for place in range(len(messages) - 1, -1, -1):
@@ -173,8 +139,8 @@ def within_budget(messages: Messages, host: Host, budget: int) -> Messages:
                 parts[index] = _cut(message, index, host)
                 tokens = math.floor(estimate_text(parts[index].text))
             used += tokens
-        if any(new is not old for new, old in zip(parts, message.parts, strict=True)):
-            changed[place] = msgspec.structs.replace(message, parts=tuple(parts))
+        if (shorter := with_parts(message, parts)) is not message:
+            changed[place] = shorter
     return messages.replace(changed)
 
 
@@ -188,11 +154,9 @@ def _cut(message: Message, index: int, host: Host) -> Part:
     host.files[path] = part.text
     left_out = length - KEPT_CHARS
     marker = f"\n\n[{left_out} characters left out; all of it is in {path}]\n\n"
-    kept = without_middle(message, index, head, KEPT_CHARS - head, marker)
-    return msgspec.structs.replace(kept, handle=part.handle or path)
+    shorter = without_middle(message, index, head, KEPT_CHARS - head, marker)
+    return msgspec.structs.replace(shorter, handle=part.handle or path)
 
-
-# Summarise the older part of the history, and have the summary checked: Gemini CLI.
 
 # Our own words; only their length matters.
 SYSTEM = (
@@ -239,22 +203,14 @@ class FractionSplit(Strategy):
         Whether the second request is made.
     """
 
-    threshold: float = 0.5
-    preserve: float = 0.3
-    output_budget: int = 50_000
+    threshold: Annotated[float, between(0, 1)] = 0.5
+    preserve: Annotated[float, above(0, below=1)] = 0.3
+    output_budget: Annotated[int, at_least(0)] = 50_000
     verify: bool = True
 
     breaks = MappingProxyType(
         {"last user message": "all of a finished turn may be summarised; gemini-cli-core 0.61.0"}
     )
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.threshold <= 1:
-            raise ValueError(f"threshold must be between 0 and 1, not {self.threshold}")
-        if not 0 < self.preserve < 1:
-            raise ValueError(f"preserve must be above 0 and below 1, not {self.preserve}")
-        if self.output_budget < 0:
-            raise ValueError(f"output_budget must be at least 0, not {self.output_budget}")
 
     def fetch(self, handle: str, host: Host) -> str | None:
         """What was cut out of a tool's output, as Gemini CLI's ``read_file`` returns it.
@@ -301,16 +257,16 @@ class FractionSplit(Strategy):
     ) -> tuple[Part, ...]:
         """The summary of the older part: of what it was before outputs were cut, if that fits."""
         old = whole if whole.total(estimate_content) < host.window else short
-        previous, told = split_previous(old)
-        live = View((Part("text", SYSTEM, "synthetic", ()),), old)
+        live = View((plain(SYSTEM),), old)
         most = host.model.max_output or _MAX_TOKENS
-        request = SummaryRequest(tuple(told), most, previous, INSTRUCTIONS, rides="live")
+        request = live_request(old, most)
         summary = host.summarize(live, request)
         if not self.verify:
             return summary
         if summary:
             live = live.append(Message("snapshot", "assistant", summary, host.now, meta=True))
-        again = SummaryRequest(tuple(told), most, summary or previous, VERIFY, rides="live")
+        before = summary or request.previous
+        again = replace(request, previous=before, instructions=VERIFY)
         return host.summarize(live, again) or summary
 
 
@@ -331,9 +287,6 @@ def _history(messages: Messages) -> int:
     return index
 
 
-# Gemini CLI.
-
-
 @dataclass(frozen=True)
 class GeminiCli(Agent):
     """Gemini CLI: at half of the window the older part becomes a snapshot that is verified.
@@ -347,12 +300,7 @@ class GeminiCli(Agent):
         Share of the window at which it compresses.
     """
 
-    threshold: float = 0.5
-
-    def __post_init__(self) -> None:
-        if not 0 < self.threshold <= 1:
-            raise ValueError(f"threshold must be above 0 and at most 1, not {self.threshold}")
-        super().__post_init__()
+    threshold: Annotated[float, above(0, up_to=1)] = 0.5
 
     def steps(self) -> tuple[Strategy, ...]:
         """One strategy."""

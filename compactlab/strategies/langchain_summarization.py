@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
+from compactlab.sim.core.limits import at_least
 from compactlab.sim.core.message import Message, Part, Weight
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import View
@@ -29,6 +30,7 @@ from compactlab.strategies.mechanisms.handover import (
     split_previous,
     summary_message,
 )
+from compactlab.strategies.mechanisms.parts import plain
 from compactlab.strategies.mechanisms.text import transcript, without_middle
 
 # Sizes of a context as LangChain's summarising middleware writes them, and what they decide.
@@ -44,13 +46,7 @@ _WHOLE = ("tokens", "messages")
 
 
 def check_size(field: str, size: Any) -> None:
-    """See that something is a size.
-
-    Raises
-    ------
-    ValueError
-        If it is none; the text names the field and what may stand there.
-    """
+    """See that something is a size."""
     if not isinstance(size, tuple) or len(size) != 2 or size[0] not in KINDS:
         raise ValueError(f"{field} must be a kind ({', '.join(KINDS)}) and a number, not {size!r}")
     kind, value = size
@@ -63,26 +59,20 @@ def check_size(field: str, size: Any) -> None:
 
 
 def clauses(trigger: Any) -> list[list[Size]]:
-    """A trigger as clauses, one of which must be met, of sizes that must all be reached.
-
-    Raises
-    ------
-    ValueError
-        If it is no trigger.
-    """
+    """A trigger as clauses, one of which must be met, of sizes that must all be reached."""
     if not isinstance(trigger, tuple):
         raise ValueError(f"trigger must be a size or several of them, not {trigger!r}")
     if not trigger:
         return []
     if isinstance(trigger[0], str):
         trigger = (trigger,)
-    found = [[each] if each and isinstance(each[0], str) else list(each) for each in trigger]
-    for clause in found:
+    wanted = [[each] if each and isinstance(each[0], str) else list(each) for each in trigger]
+    for clause in wanted:
         if not clause:
             raise ValueError("trigger: a clause must have at least one size")
         for size in clause:
             check_size("trigger", size)
-    return found
+    return wanted
 
 
 def reached(
@@ -90,19 +80,8 @@ def reached(
 ) -> bool:
     """Whether a trigger is met: all sizes of one clause are reached.
 
-    Parameters
-    ----------
-    wanted
-        The clauses; without any nothing is ever met.
-    messages
-        How many messages there are.
-    tokens
-        Their tokens, approximated.
-    reported
-        What the provider reported for the last call, its answer included; counts beside the
-        approximation.
-    window
-        Tokens of the window.
+    What the provider reported for the last call, its answer included, counts beside the
+    approximated tokens. Without clauses no trigger is ever met.
     """
     known = max(tokens, reported)
     figures = {"messages": messages, "tokens": known, "fraction": known}
@@ -118,19 +97,8 @@ def reached(
 def cutoff(messages: Messages, keep: Size, *, weight: Weight, tokens: int, window: int) -> int:
     """Index of the first message to keep; 0 to summarise nothing.
 
-    Parameters
-    ----------
-    messages
-        The history.
-    keep
-        How much of its end is kept.
-    weight
-        Approximates the tokens of a message.
-    tokens
-        The approximated tokens of all of them; where they are scaled by what was reported, more
-        than the messages weigh.
-    window
-        Tokens of the window.
+    ``tokens`` are approximated; scaled by what was reported, they may be more than the messages
+    weigh.
     """
     kind, value = keep
     if kind == "messages":
@@ -165,35 +133,23 @@ def with_call(messages: Messages, index: int) -> int:
     return end
 
 
-# The end of a history that fits a budget, as LangChain hands it to the summariser.
-
-
 def last_tokens(messages: Messages, max_tokens: int, weight: Weight) -> list[Message]:
     """The newest messages that fit, from a user's on; the first may be the end of one.
 
     As ``trim_messages`` with what the summarising middleware gives it (langchain-core 1.7.2):
     strategy last, start on human, partial messages by lines, a system message in front kept. In a
     long turn of an agent there may be no user's message among the newest, and nothing is left.
-
-    Parameters
-    ----------
-    messages
-        What is to be summarised.
-    max_tokens
-        The budget.
-    weight
-        Approximates the tokens of a message.
     """
     system = [messages[0]] if messages and messages[0].origin == "system" else []
     rest = messages[len(system) :]
     budget = max(0, max_tokens - sum(map(weight, system)))
     first = rest.tail_from(weight, budget)
-    kept = list(rest[first:])
+    newest = list(rest[first:])
     if first:
         part_of = _end(rest[first - 1], budget - rest[first:].total(weight), weight)
-        kept[:0] = [part_of] if part_of is not None else []
-    start = next((n for n, m in enumerate(kept) if _is_human(m)), len(kept))
-    return [*system, *kept[start:]]
+        newest[:0] = [part_of] if part_of is not None else []
+    start = next((n for n, m in enumerate(newest) if _is_human(m)), len(newest))
+    return [*system, *newest[start:]]
 
 
 def _is_human(message: Message) -> bool:
@@ -220,8 +176,6 @@ def _end(message: Message, budget: int, weight: Weight) -> Message | None:
     first = bisect_left(starts, True, key=lambda place: weight(cut(place)) <= budget)
     return cut(starts[first]) if first < len(starts) else None
 
-
-# A rolling summary in front of a tail of messages or tokens: LangChain's middleware.
 
 # What langchain 1.4.7 writes before a summary.
 LEAD = "Here is a summary of the conversation to date:\n\n"
@@ -264,7 +218,7 @@ class RollingSummary(Strategy):
 
     trigger: tuple[Any, ...] = ("fraction", 0.85)
     keep: tuple[str, float] = ("messages", 20)
-    summary_input: int = 4000
+    summary_input: Annotated[int, at_least(0)] = 4000
     rides: Literal["live", "fresh"] = "fresh"
 
     breaks = MappingProxyType(
@@ -275,12 +229,9 @@ class RollingSummary(Strategy):
     )
 
     def __post_init__(self) -> None:
-        for name in ("trigger", "keep"):
-            object.__setattr__(self, name, _tuples(getattr(self, name)))
+        super().__post_init__()
         clauses(self.trigger)
         check_size("keep", self.keep)
-        if self.summary_input < 0:
-            raise ValueError(f"summary_input must be at least 0, not {self.summary_input}")
 
     @cached_property
     def _clauses(self) -> list[list[Size]]:
@@ -306,13 +257,13 @@ class RollingSummary(Strategy):
         if self.summary_input:
             given = last_tokens(old, self.summary_input, weight_of(host))
         if not given:
-            return (Part("text", NOTHING_LEFT, "synthetic", ()),)
-        previous, told = split_previous(Messages(given))
+            return (plain(NOTHING_LEFT),)
+        previous, spoken = split_previous(Messages(given))
         written = transcript(given) if self.rides == "fresh" else ""
         most = host.model.max_output or _MAX_TOKENS
         return host.summarize(
             view,
-            SummaryRequest(tuple(told), most, previous, INSTRUCTIONS, written, self.rides),
+            SummaryRequest(tuple(spoken), most, previous, INSTRUCTIONS, written, self.rides),
         )
 
 
@@ -332,8 +283,3 @@ def _scaled(messages: Messages, weight: Weight, reported: int) -> int:
     upto = messages[:last].total(weight)
     scale = min(_SCALE, max(1.0, reported / upto)) if upto and len(messages) > 1 else 1.0
     return math.ceil(tokens * scale)
-
-
-def _tuples(value: Any) -> Any:
-    """Lists, as they may come from a file, as tuples: a spec has to be hashable."""
-    return tuple(map(_tuples, value)) if isinstance(value, list | tuple) else value

@@ -6,18 +6,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
+from compactlab.sim.core.limits import at_least
 from compactlab.sim.core.message import Message, Part, Source, Weight
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Lifetime, Strategy
 from compactlab.strategies.mechanisms.estimate import approximate
-
-# Trimming a history to a budget from either end: LangChain's trim_messages.
+from compactlab.strategies.mechanisms.parts import one
 
 SYSTEM = "system"
 _TYPES = {"user": "human", "assistant": "ai", "tool": "tool"}
@@ -27,32 +27,15 @@ Types = str | Sequence[str] | None
 
 @dataclass(frozen=True)
 class Trim:
-    """What is kept.
+    """What is kept."""
 
-    Parameters
-    ----------
-    max_tokens
-        The budget.
-    strategy
-        From which end: the ``first`` messages or the ``last``.
-    allow_partial
-        Whether the message at the cut may stay in part.
-    include_system
-        Whether a system message in front always stays; it counts.
-    start_on, end_on
-        Types of message that the rest must begin or end with: ``human``, ``ai``, ``tool``,
-        ``system``.
-
-    Raises
-    ------
-    ValueError
-        If ``start_on`` or ``include_system`` is given with ``first``.
-    """
-
-    max_tokens: int
+    max_tokens: int  # the budget
+    # From which end: the ``first`` messages or the ``last``.
     strategy: Literal["first", "last"] = "last"
-    allow_partial: bool = False
-    include_system: bool = False
+    allow_partial: bool = False  # whether the message at the cut may stay in part
+    include_system: bool = False  # whether a system message in front always stays; it counts
+    # start_on, end_on: types of message that the rest must begin or end with: ``human``, ``ai``,
+    # ``tool``, ``system``
     start_on: Types = None
     end_on: Types = None
 
@@ -67,15 +50,6 @@ def trimmed(messages: Messages, trim: Trim, weight: Weight) -> Messages:
 
     Nothing guards pairs of calls and results but ``start_on`` and ``end_on``. Where not even one
     message fits, none is kept.
-
-    Parameters
-    ----------
-    messages
-        The history.
-    trim
-        What is kept.
-    weight
-        Counts the tokens of a message.
     """
     if trim.strategy == "first":
         return _first(messages, trim, weight)
@@ -84,8 +58,8 @@ def trimmed(messages: Messages, trim: Trim, weight: Weight) -> Messages:
     system = trim.include_system and len(messages) > 0 and type_of(messages[0]) == SYSTEM
     head, rest = messages[: int(system)], messages[int(system) :]
     budget = max(0, trim.max_tokens - head.total(weight)) if system else trim.max_tokens
-    kept = _last(rest, trim, weight, budget)
-    return head.branch(len(head), kept) if system else kept
+    newest = _last(rest, trim, weight, budget)
+    return head.branch(len(head), newest) if system else newest
 
 
 def type_of(message: Message) -> str:
@@ -117,11 +91,11 @@ def _first(messages: Messages, trim: Trim, weight: Weight) -> Messages:
     if messages.total(weight) <= trim.max_tokens:
         return messages[: _back_to(messages, trim.end_on)]
     left = _most(len(messages), lambda n: messages[:n].total(weight) <= trim.max_tokens)
-    kept = messages[:left]
+    oldest = messages[:left]
     if trim.allow_partial and left < len(messages):
-        piece = _piece(messages[left], trim.max_tokens - kept.total(weight), weight, end="first")
-        kept = kept if piece is None else kept.branch(left, [piece])
-    return kept[: _back_to(kept, trim.end_on)]
+        piece = _piece(messages[left], trim.max_tokens - oldest.total(weight), weight, end="first")
+        oldest = oldest if piece is None else oldest.branch(left, [piece])
+    return oldest[: _back_to(oldest, trim.end_on)]
 
 
 def _last(messages: Messages, trim: Trim, weight: Weight, budget: int) -> Messages:
@@ -129,12 +103,12 @@ def _last(messages: Messages, trim: Trim, weight: Weight, budget: int) -> Messag
         return messages[_on_to(messages, trim.start_on) :]
     size = len(messages)
     count = size - messages.tail_from(weight, budget)
-    kept = messages[size - count :]
+    newest = messages[size - count :]
     if trim.allow_partial and count < size:
-        left = budget - kept.total(weight)
+        left = budget - newest.total(weight)
         piece = _piece(messages[size - count - 1], left, weight, end="last")
-        kept = kept if piece is None else Messages([piece, *kept])
-    return kept[_on_to(kept, trim.start_on) :]
+        newest = newest if piece is None else Messages([piece, *newest])
+    return newest[_on_to(newest, trim.start_on) :]
 
 
 def _most(size: int, fits: Callable[[int], bool]) -> int:
@@ -169,8 +143,8 @@ def _piece(
     )
     if not count:
         return None
-    said = lines[:count] if end == "first" else lines[:count][::-1]
-    return _with(message, [_cut(part, "".join(said), message, end)])
+    fitting = lines[:count] if end == "first" else lines[:count][::-1]
+    return _with(message, [_cut(part, "".join(fitting), message, end)])
 
 
 def _with(message: Message, content: Sequence[Part]) -> Message:
@@ -191,9 +165,6 @@ def _cut(part: Part, text: str, message: Message, end: str) -> Part:
     sources = (Source(message.id, place, *span),) if own else part.sources
     kind = "truncated" if sources else part.kind  # what stands for nothing goes on to
     return msgspec.structs.replace(part, text=text, kind=kind, sources=sources)
-
-
-# Trim the history to a budget: LangChain's trim_messages.
 
 
 @dataclass(frozen=True)
@@ -221,7 +192,7 @@ class TrimMessages(Strategy):
         Types of message that the rest must begin or end with: ``human``, ``ai``, ``tool``.
     """
 
-    max_tokens: int = 20_000
+    max_tokens: Annotated[int, at_least(1)] = 20_000
     strategy: Literal["first", "last"] = "last"
     token_counter: Literal["model", "approximate", "len"] = "approximate"  # noqa: S105
     allow_partial: bool = False
@@ -238,8 +209,6 @@ class TrimMessages(Strategy):
     )
 
     def __post_init__(self) -> None:
-        if self.max_tokens < 1:
-            raise ValueError(f"max_tokens must be at least 1, not {self.max_tokens}")
         for name in ("start_on", "end_on"):
             types = getattr(self, name)
             types = (types,) if isinstance(types, str) else types
@@ -248,6 +217,7 @@ class TrimMessages(Strategy):
                     f"{name} must be a tuple of 'human', 'ai' or 'tool', not {types!r}"
                 )
             object.__setattr__(self, name, tuple(types))
+        super().__post_init__()
         _ = self._trim  # refuses what does not go together
 
     @cached_property
@@ -272,8 +242,3 @@ class TrimMessages(Strategy):
             taken = host.count(View(view.system)) if model else weight(head)
             trim = replace(trim, max_tokens=max(0, self.max_tokens - taken))
         return view.with_messages(trimmed(view.messages, trim, weight))
-
-
-def one(message: Message) -> int:
-    """Weigh a message by that it is one."""
-    return 1

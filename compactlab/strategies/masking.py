@@ -6,10 +6,11 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
+from compactlab.sim.core.limits import at_least
 from compactlab.sim.core.message import Message, Part, Weight
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import View
@@ -23,8 +24,6 @@ from compactlab.strategies.mechanisms.stub import (
     unstubbed,
     with_stubs,
 )
-
-# Masking what tools said a while ago: SWE-agent's last observations, OpenHands' window.
 
 OBSERVATION = "observation"
 """The origin of a user message in which an agent's environment speaks."""
@@ -41,33 +40,23 @@ def tools_of(message: Message) -> Collection[str]:
 
 @dataclass(frozen=True)
 class Masking:
-    """Which observations are masked.
+    """Which observations are masked."""
 
-    Parameters
-    ----------
-    n
-        How many of the newest observations stay.
-    polling
-        By how many observations the mask moves at a time, so that ``n`` to ``n + polling - 1``
-        stay.
-    always_keep_output_for_tags, always_remove_output_for_tags
-        Tags of observations that stay, however old, or go, however new; going wins.
-    tags
-        The tags of a message.
-    """
-
-    n: int = 5
+    n: int = 5  # how many of the newest observations stay
+    # By how many observations the mask moves at a time, so that ``n`` to ``n + polling - 1`` stay.
     polling: int = 1
+    # always_keep_output_for_tags, always_remove_output_for_tags: tags of observations that stay,
+    # however old, or go, however new; going wins
     always_keep_output_for_tags: Collection[str] = ("keep_output",)
     always_remove_output_for_tags: Collection[str] = ("remove_output",)
-    tags: Tags = tools_of
+    tags: Tags = tools_of  # the tags of a message
 
     def maskable(self, message: Message) -> int:
         """Weigh a message by whether it may be masked once it is old."""
         if message.role == "assistant" or not is_open(message):
             return 0
-        kept = self.always_keep_output_for_tags
-        return int(not (kept and _meet(self.tags(message), kept)))
+        exempt = self.always_keep_output_for_tags
+        return int(not (exempt and _meet(self.tags(message), exempt)))
 
     def unwanted(self, message: Message) -> int:
         """Weigh a message by whether it is masked at any age."""
@@ -94,20 +83,8 @@ def is_open(message: Message) -> bool:
 def mask_last_n(messages: Messages, rule: Masking, task: int = 0) -> Messages:
     """Mask all observations but the first and the newest, as SWE-agent's ``LastNObservations``.
 
-    Parameters
-    ----------
-    messages
-        The history.
-    rule
-        What is masked.
-    task
-        1 if the first observation, which is never masked, is not among those that
-        :func:`observes` finds: SWE-agent tells the task as an observation.
-
-    Returns
-    -------
-    Messages
-        The history; itself, if nothing is to be masked that is not masked already.
+    ``task`` is 1 if the first observation, which is never masked, is not among those that
+    :func:`observes` finds: SWE-agent tells the task as an observation.
     """
     seen = messages.total(observes) + task
     last = max(0, seen // rule.polling * rule.polling - rule.n)
@@ -150,14 +127,14 @@ def _weighty(messages: Messages, weight: Weight, start: int) -> Iterator[int]:
 def _omit(message: Message) -> Message:
     if message.role == "tool":
         return with_stubs(message, lambda _, result: omitted(result))
-    return _told(message, omitted(message.parts))
+    return _with_text(message, omitted(message.parts))
 
 
 def _mask(message: Message) -> Message:
     return with_stubs(message, lambda *_: MASKED)
 
 
-def _told(message: Message, text: str) -> Message:
+def _with_text(message: Message, text: str) -> Message:
     """An observation that is told as a user's message, with another text."""
     part = Part("text", text, "stub", sources_of(message.parts))
     return msgspec.structs.replace(message, parts=(part,))
@@ -169,9 +146,6 @@ def omitted(result: Result) -> str:
     images = sum(part.type == "image" for part in result)
     text = f"Old environment output: ({lines} lines omitted)"
     return f"{text} ({images} images omitted)" if images else text
-
-
-# Mask old observations: SWE-agent's LastNObservations, and OpenHands' ObservationMasking.
 
 
 @dataclass(frozen=True)
@@ -207,8 +181,8 @@ class ObservationMasking(Strategy):
         Which system is followed.
     """
 
-    n: int = 5
-    polling: int = 1
+    n: Annotated[int, at_least(0)] = 5
+    polling: Annotated[int, at_least(1)] = 1
     keep_tools: tuple[str, ...] = ()
     remove_tools: tuple[str, ...] = ()
     system: Literal["swe-agent", "openhands"] = "swe-agent"
@@ -216,16 +190,9 @@ class ObservationMasking(Strategy):
     breaks = MappingProxyType({"size": "the line may be longer than a tiny output; both systems"})
 
     def __post_init__(self) -> None:
-        least = 1 if self.system == "swe-agent" else 0
-        if self.n < least:
-            raise ValueError(f"n must be at least {least}, not {self.n}")
-        if self.polling < 1:
-            raise ValueError(f"polling must be at least 1, not {self.polling}")
-        for name in ("keep_tools", "remove_tools"):
-            tools = getattr(self, name)
-            if not isinstance(tools, list | tuple) or not all(isinstance(t, str) for t in tools):
-                raise ValueError(f"{name} must be a tuple of names, not {tools!r}")
-            object.__setattr__(self, name, tuple(tools))
+        super().__post_init__()
+        if self.system == "swe-agent" and self.n < 1:
+            raise ValueError(f"n must be at least 1, not {self.n}")
         if self.system == "openhands" and (self.polling > 1 or self.keep_tools + self.remove_tools):
             raise ValueError("polling, keep_tools and remove_tools are SWE-agent's alone")
 

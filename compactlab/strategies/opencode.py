@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal
+from typing import Annotated, Literal
 
+from compactlab.sim.core.limits import at_least
 from compactlab.sim.core.message import Message, Part
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.tokens import utf16_length
@@ -23,11 +24,10 @@ from compactlab.strategies.mechanisms.handover import (
     split_previous,
     summary_message,
 )
+from compactlab.strategies.mechanisms.parts import plain
 from compactlab.strategies.mechanisms.stub import output_tokens, prunable, with_erased
 from compactlab.strategies.mechanisms.text import transcript
 from compactlab.strategies.openclaw.flush import MemoryFlush
-
-# The newest turns that fit a budget, as OpenCode keeps them behind a summary.
 
 # Tokens of the tail: a quarter of what is usable, within these (31e22f6).
 LEAST, MOST, SHARE = 2000, 15_000, 0.25
@@ -44,13 +44,6 @@ def turn_tail(messages: Messages, budget: int) -> int:
     The turn that does not fit may be cut: as much of its end is kept as does, but no result
     without its call. Where everything fits nothing is kept: all of it is summarised. As ``select``
     (31e22f6), with a quarter of the characters for the size of a message.
-
-    Parameters
-    ----------
-    messages
-        The history, without summaries.
-    budget
-        Tokens.
     """
     starts = [n for n, message in enumerate(messages) if message.starts_turn]
     if not starts:
@@ -74,8 +67,6 @@ def size(message: Message) -> int:
         chars += 30 + utf16_length(part.text) + escapes + named + 4 * part.size
     return chars // 4
 
-
-# Erase old tool outputs between turns, summarise when that is not enough: OpenCode.
 
 # Our own words; only their length matters.
 QUESTION = "What has been done so far?"
@@ -121,10 +112,10 @@ class PruneThenSummarize(Strategy):
     """
 
     prune: bool = True
-    protect_tokens: int = 40_000
-    minimum_tokens: int = 20_000
+    protect_tokens: Annotated[int, at_least(0)] = 40_000
+    minimum_tokens: Annotated[int, at_least(0)] = 20_000
     protected_tools: tuple[str, ...] = ("skill",)
-    preserve_recent_tokens: int = 0
+    preserve_recent_tokens: Annotated[int, at_least(0)] = 0
     rides: Literal["live", "fresh"] = "fresh"
     phases = frozenset({Phase.BEFORE_CALL, Phase.AFTER_TURN, Phase.ON_OVERFLOW})
 
@@ -134,15 +125,6 @@ class PruneThenSummarize(Strategy):
             "size": "the line in place of a short output may be longer than that; OpenCode 31e22f6",
         }
     )
-
-    def __post_init__(self) -> None:
-        for name in ("protect_tokens", "minimum_tokens", "preserve_recent_tokens"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} must be at least 0, not {getattr(self, name)}")
-        tools = self.protected_tools
-        if not isinstance(tools, list | tuple) or not all(isinstance(t, str) for t in tools):
-            raise ValueError(f"protected_tools must be a tuple of names, not {tools!r}")
-        object.__setattr__(self, "protected_tools", tuple(tools))
 
     def compact(self, view: View, host: Host) -> View:
         """Erase after a turn; summarise before a call, if it is time."""
@@ -178,17 +160,17 @@ class PruneThenSummarize(Strategy):
     ) -> View:
         """The view with a summary of a history, its newest turns, and what is said again."""
         again = list(again)
-        previous, told = split_previous(history)
-        said = Messages(told)
+        previous, newer = split_previous(history)
+        spoken = Messages(newer)
         budget = self.preserve_recent_tokens or tail_budget(usable(host))
-        head, tail = parted(said, turn_tail(said, budget))
+        head, tail = parted(spoken, turn_tail(spoken, budget))
         dropped = view.messages[len(history) + len(again) :]
         if is_little(host.count(Messages([*head, *dropped])), host):
             return view
         summary = self._summary(view, host, head, previous)
         answer = summary_message(host, summary, "assistant", lead="")
-        question = _told(f"{answer.id}/question", QUESTION, host)
-        end = again or [_told(f"{answer.id}/go-on", GO_ON, host)]
+        question = _client_message(f"{answer.id}/question", QUESTION, host)
+        end = again or [_client_message(f"{answer.id}/go-on", GO_ON, host)]
         answered = [answer] if summary else []
         return view.with_messages([question, *answered, *tail, *end])
 
@@ -213,13 +195,9 @@ def usable(host: Host) -> int:
     return max(0, host.window - answer - min(_RESERVED, answer))
 
 
-def _told(id: str, text: str, host: Host) -> Message:
+def _client_message(id: str, text: str, host: Host) -> Message:
     """A message that the client writes on its own."""
-    part = Part("text", text, "synthetic", ())
-    return Message(id, "user", (part,), host.now, meta=True, origin=ORIGIN)
-
-
-# OpenCode.
+    return Message(id, "user", (plain(text),), host.now, meta=True, origin=ORIGIN)
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Annotated
 
+from compactlab.sim.core.limits import at_least
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Lifetime, Strategy
-
-# Keeping a pinned head and the newest: OpenHands' recent events and amortised forgetting.
 
 
 def recent(
@@ -21,17 +21,6 @@ def recent(
 
     Unless it is mended, head and tail are put together without a look at whether they overlap: a
     history that fits has its head twice, and where the head fills the window the tail is all.
-
-    Parameters
-    ----------
-    messages
-        The history.
-    keep_first
-        How many messages at the front stay.
-    max_events
-        How many messages there may be.
-    mended
-        Whether no message stands twice.
     """
     head = messages[:keep_first]
     length = max(0, max_events - len(head))
@@ -47,15 +36,6 @@ def forgotten(length: int, keep_first: int, max_size: int) -> range:
 
     None until there are more than ``max_size``; then all but the first and the newest, so that
     half of that is left.
-
-    Parameters
-    ----------
-    length
-        How many messages there are.
-    keep_first
-        How many at the front stay.
-    max_size
-        How many there may be.
     """
     if length <= max_size:
         return range(0)
@@ -63,8 +43,6 @@ def forgotten(length: int, keep_first: int, max_size: int) -> range:
     tail = max_size // 2 - head
     return range(head, length - tail if tail else 0)
 
-
-# A pinned head and the newest messages: OpenHands' recent events.
 
 _PARTS = {
     "pairs": "it cuts between a call and its result; openhands-ai 0.62.0",
@@ -96,14 +74,13 @@ class RecentEvents(Strategy):
         Whether no message is sent twice.
     """
 
-    keep_first: int = 1
+    keep_first: Annotated[int, at_least(0)] = 1
     max_events: int = 100
     mended: bool = True
     lifetime = Lifetime.REQUEST
 
     def __post_init__(self) -> None:
-        if self.keep_first < 0:
-            raise ValueError(f"keep_first must be at least 0, not {self.keep_first}")
+        super().__post_init__()
         if self.max_events <= self.keep_first:
             raise ValueError(
                 f"max_events must be above keep_first ({self.keep_first}), not {self.max_events}"
@@ -116,11 +93,8 @@ class RecentEvents(Strategy):
 
     def compact(self, view: View, host: Host) -> View:
         """Leave the middle out."""
-        kept = recent(view.messages, self.keep_first, self.max_events, mended=self.mended)
-        return view.with_messages(kept)
-
-
-# Forget the middle, half of the history at a time: OpenHands' amortised forgetting.
+        recent_events = recent(view.messages, self.keep_first, self.max_events, mended=self.mended)
+        return view.with_messages(recent_events)
 
 
 @dataclass(frozen=True)
@@ -140,19 +114,13 @@ class AmortizedForgetting(Strategy):
         How many at the front stay; fewer than half of ``max_size``.
     """
 
-    max_size: int = 100
+    max_size: Annotated[int, at_least(1)] = 100
     keep_first: int = 1
 
-    breaks = MappingProxyType(
-        {
-            "pairs": "it cuts between a call and its result; openhands-ai 0.62.0",
-            "last user message": "in a long turn it is neither first nor new; openhands-ai 0.62.0",
-        }
-    )
+    breaks = MappingProxyType(_PARTS)
 
     def __post_init__(self) -> None:
-        if self.max_size < 1:
-            raise ValueError(f"max_size must be at least 1, not {self.max_size}")
+        super().__post_init__()
         if not 0 <= self.keep_first < self.max_size // 2:
             raise ValueError(
                 f"keep_first must be at least 0 and below half of max_size, not {self.keep_first}"

@@ -6,26 +6,32 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from types import MappingProxyType
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import msgspec
 
-from compactlab.sim.core.message import Message, Part, Source, Weight
+from compactlab.sim.core.limits import at_least
+from compactlab.sim.core.message import Message, Part, Weight
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.tokens import Tokenizer
 from compactlab.sim.core.view import View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Lifetime, Strategy
-from compactlab.sim.replay.summarize import SummaryRequest
 from compactlab.strategies.mechanisms.estimate import approximate
 from compactlab.strategies.mechanisms.handover import (
     INSTRUCTIONS,
-    split_previous,
+    live_request,
     summary_message,
 )
-from compactlab.strategies.mechanisms.stub import Edits, is_stub, results_of, unstubbed, with_stubs
-
-# Clearing the results of old tool uses: Anthropic's context editing, and LangChain's like it.
+from compactlab.strategies.mechanisms.parts import changed_to
+from compactlab.strategies.mechanisms.stub import (
+    Edits,
+    is_stub,
+    results_of,
+    sources_of,
+    unstubbed,
+    with_stubs,
+)
 
 Gate = Literal["api", "langchain"]
 
@@ -34,34 +40,19 @@ _Edit = Callable[[Message, int, "Clearing"], Message]
 
 @dataclass(frozen=True, eq=False)
 class Clearing:
-    """What is cleared, once it is time. A history's sums are kept for the rule that asked for them.
+    """What is cleared, once it is time; a weight, too: a history keeps its sums by the rule."""
 
-    Parameters
-    ----------
-    keep
-        How many of the newest tool results stay.
-    clear_at_least
-        Tokens. Under ``api`` nothing is cleared unless so many can be; under ``langchain``
-        clearing stops as soon as so many have been. 0 for no such rule.
-    exclude_tools
-        Tools whose results stay.
-    clear_tool_inputs
-        Whether the arguments of a cleared result's call go too; or the tools of which they go.
-    placeholder
-        What stands in the place of a result.
-    gate
-        Who is followed.
-    count
-        Counts the tokens of a part; with it, a result that is no larger than the place-holder
-        stays. LangChain makes no such difference.
-    """
-
-    keep: int = 3
+    keep: int = 3  # how many of the newest tool results stay
+    # Tokens. Under ``api`` nothing is cleared unless so many can be; under ``langchain`` clearing
+    # stops as soon as so many have been. 0 for no such rule.
     clear_at_least: int = 0
-    exclude_tools: tuple[str, ...] = ()
+    exclude_tools: tuple[str, ...] = ()  # tools whose results stay
+    # Whether the arguments of a cleared result's call go too; or the tools of which they go.
     clear_tool_inputs: bool | tuple[str, ...] = False
-    placeholder: str = "[cleared]"
-    gate: Gate = "api"
+    placeholder: str = "[cleared]"  # what stands in the place of a result
+    gate: Gate = "api"  # who is followed
+    # Counts the tokens of a part; with it, a result that is no larger than the place-holder stays.
+    # LangChain makes no such difference.
     count: Callable[[Part], int] | None = None
 
     def __call__(self, message: Message) -> int:
@@ -94,28 +85,15 @@ class _Use(NamedTuple):
 
 @dataclass
 class Past:
-    """What was made of a history, and how far that is final: the next is often a longer one.
+    """What was made of a history, and how far that is final: the next is often a longer one."""
 
-    Parameters
-    ----------
-    source, result
-        The history, and what was made of it.
-    final
-        Index up to which the result stays what it is, however the history goes on.
-    saved
-        Tokens that were saved before that.
-    enough
-        Whether clearing stopped because enough was cleared.
-    edits
-        Messages that have been edited before.
-    """
-
+    # source, result: the history, and what was made of it
     source: Messages = field(default_factory=Messages)
     result: Messages = field(default_factory=Messages)
-    final: int = 0
-    saved: int = 0
-    enough: bool = False
-    edits: Edits = field(default_factory=Edits)
+    final: int = 0  # index up to which the result stays what it is, however the history goes on
+    saved: int = 0  # tokens that were saved before that
+    enough: bool = False  # whether clearing stopped because enough was cleared
+    edits: Edits = field(default_factory=Edits)  # messages that have been edited before
 
     def follow(self, messages: Messages) -> None:
         """Begin anew, unless a history goes on from the last one."""
@@ -130,27 +108,9 @@ def clear_tool_uses(
     """Put place-holders in the place of old tool results, oldest first.
 
     A result counts for ``keep`` whether it can be cleared or not. It can only be cleared if its
-    call is in the assistant message before it.
-
-    Parameters
-    ----------
-    messages
-        The history.
-    rule
-        What is cleared.
-    weight
-        Counts the tokens of a message.
-    excess
-        Tokens (or tool uses) by which the prompt is above the trigger; at 0 or below, nothing
-        happens.
-    past
-        What was made of the last history under this rule, above the trigger. It is kept up to
-        date for LangChain's gate; the API's is given histories that are cleared already.
-
-    Returns
-    -------
-    Messages
-        The history with place-holders; itself, if nothing was cleared.
+    call is in the assistant message before it. ``excess`` is by how much the prompt is above
+    the trigger. ``past``, what was made of the last history above it, is kept up to date for
+    LangChain's gate; the API's is given histories that are cleared already.
     """
     stop = _older(messages, rule.keep)
     if excess <= 0 or not messages[: stop[0] + 1].total(rule):
@@ -274,12 +234,9 @@ def _clear_result(message: Message, place: int, rule: Clearing) -> Message:
 def _clear_input(message: Message, place: int, rule: Clearing) -> Message:
     parts = list(message.parts)
     call = parts[place]
-    kind = "stub" if call.sources else call.kind  # what stands for nothing goes on to
-    parts[place] = msgspec.structs.replace(call, text="{}", kind=kind)
+    parts[place] = msgspec.structs.replace(call, text="{}", kind=changed_to("stub", call))
     return msgspec.structs.replace(message, parts=tuple(parts))
 
-
-# Clear old tool results: Anthropic's context editing, and LangChain's edit of the same name.
 
 _LARGER = MappingProxyType({"size": "the place-holder of a tiny result is longer; langchain 1.4.7"})
 
@@ -329,10 +286,10 @@ class ClearToolResults(Strategy):
         Who is followed.
     """
 
-    trigger: int = 100_000
+    trigger: Annotated[int, at_least(0)] = 100_000
     trigger_type: Literal["input_tokens", "tool_uses"] = "input_tokens"
-    keep: int = 3
-    clear_at_least: int = 0
+    keep: Annotated[int, at_least(0)] = 3
+    clear_at_least: Annotated[int, at_least(0)] = 0
     exclude_tools: tuple[str, ...] = ()
     clear_tool_inputs: bool = False
     placeholder: str = "[cleared]"
@@ -343,13 +300,7 @@ class ClearToolResults(Strategy):
     )
 
     def __post_init__(self) -> None:
-        for name in ("trigger", "keep", "clear_at_least"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} must be at least 0, not {getattr(self, name)}")
-        tools = self.exclude_tools
-        if not isinstance(tools, list | tuple) or not all(isinstance(t, str) for t in tools):
-            raise ValueError(f"exclude_tools must be a tuple of names, not {tools!r}")
-        object.__setattr__(self, "exclude_tools", tuple(tools))
+        super().__post_init__()
         if self.gate == "langchain" and self.trigger_type != "input_tokens":
             raise ValueError("trigger_type must be 'input_tokens' with gate='langchain'")
 
@@ -394,8 +345,6 @@ class ClearToolResults(Strategy):
         return view.messages.total(approximate) if self.gate == "langchain" else host.count(view)
 
 
-# The provider compacts within a request: Anthropic's and OpenAI's compaction blocks.
-
 LEAST = 50_000  # the API takes no smaller trigger
 _MAX_TOKENS = 16_000  # how long a block may get is not documented
 
@@ -425,7 +374,7 @@ class ServerCompaction(Strategy):
         Whether the block's text is hidden.
     """
 
-    trigger: int = 150_000
+    trigger: Annotated[int, at_least(LEAST)] = 150_000
     instructions: str = ""
     opaque: bool = False
 
@@ -433,20 +382,13 @@ class ServerCompaction(Strategy):
         {"last user message": "all before the block is ignored; compact_20260112"}
     )
 
-    def __post_init__(self) -> None:
-        if self.trigger < LEAST:
-            raise ValueError(f"trigger must be at least {LEAST}, not {self.trigger}")
-
     def compact(self, view: View, host: Host) -> View:
         """Put a block in the place of everything, if the request is large enough."""
         if host.count(view) <= self.trigger:
             return view
-        previous, told = split_previous(view.messages)
-        asked = self.instructions or INSTRUCTIONS
         most = host.model.max_output or _MAX_TOKENS
-        summary = host.summarize(
-            view, SummaryRequest(tuple(told), most, previous, asked, rides="live")
-        )
+        asked = self.instructions or INSTRUCTIONS
+        summary = host.summarize(view, live_request(view.messages, most, asked))
         if not summary:
             return view
         block = (_sealed(summary, host),) if self.opaque else summary
@@ -456,5 +398,4 @@ class ServerCompaction(Strategy):
 def _sealed(summary: tuple[Part, ...], host: Host) -> Part:
     """A summary whose text nobody sees: what it weighs, and what it stands for."""
     tokens = sum(map(host.count, summary)) / host.model.tokenizer.factor
-    sources: tuple[Source, ...] = tuple(dict.fromkeys(s for p in summary for s in p.sources))
-    return Part("text", "", "opaque", sources, name="compaction", size=round(tokens))
+    return Part("text", "", "opaque", sources_of(summary), name="compaction", size=round(tokens))

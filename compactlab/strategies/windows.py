@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Container
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Annotated
 
 import msgspec
 
+from compactlab.sim.core.limits import at_least, between
 from compactlab.sim.core.message import Message, Part, Source
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Strategy
 from compactlab.strategies.mechanisms.cut import tail
-
-# Send the newest messages only.
+from compactlab.strategies.mechanisms.parts import changed_to, holds, with_parts
 
 
 @dataclass(frozen=True)
@@ -32,13 +33,9 @@ class SlidingWindow(Strategy):
         where there would be nothing but results.
     """
 
-    keep: int = 20
+    keep: Annotated[int, at_least(1)] = 20
 
     breaks = MappingProxyType({"last user message": "in a long turn the tail may begin after it"})
-
-    def __post_init__(self) -> None:
-        if self.keep < 1:
-            raise ValueError(f"keep must be at least 1, not {self.keep}")
 
     def compact(self, view: View, host: Host) -> View:
         """Cut off the front."""
@@ -47,8 +44,6 @@ class SlidingWindow(Strategy):
             return view
         return view.with_messages(tail(messages, len(messages) - self.keep))
 
-
-# A window of the newest messages that never parts a call from its result: Strands'.
 
 # What stays of a tool's text at either end, in characters (code points).
 PRESERVED = 200
@@ -65,27 +60,11 @@ def slide(
 ) -> Messages | None:
     """Cut the front off, as Strands' ``reduce_context``.
 
-    The cut falls on the next message of a user that is no tool's result; where there is none, on
-    the next call whose result follows. Pinned messages stay, and so does the other half of a
-    pinned call or result.
-
-    Parameters
-    ----------
-    messages
-        The history.
-    window_size
-        How many messages at most; 0 leaves only the pinned ones.
-    pins
-        Ids of the pinned messages.
-    force
-        Whether to cut even where the history is no longer than the window: then at least two
-        messages go.
-
-    Returns
-    -------
-    Messages
-        What stays; the history itself, if it is no longer than the window; None if nothing can
-        be cut off.
+    The cut falls on the next message of a user that is no tool's result; where there is none,
+    on the next call whose result follows. Pinned messages stay, and so does the other half of a
+    pinned call or result. A window of 0 leaves only what is pinned; by force at least two
+    messages go, even where the history is no longer than the window. None if nothing can be cut
+    off.
     """
     size = len(messages)
     if size <= window_size and not force:
@@ -100,26 +79,21 @@ def slide(
         return None
     if not pins:
         return messages[cut:] if cut else None
-    kept = [messages[n] for n in range(min(cut, size)) if _pinned(messages, n, pins)]
-    return Messages([*kept, *messages[cut:]]) if len(kept) < cut else None
+    pinned = [messages[n] for n in range(min(cut, size)) if _pinned(messages, n, pins)]
+    return Messages([*pinned, *messages[cut:]]) if len(pinned) < cut else None
 
 
 def truncate_oldest(messages: Messages, pins: Container[str] = frozenset()) -> Messages | None:
     """Shorten the results in the oldest message that holds any, to 200 characters at either end.
 
-    Returns
-    -------
-    Messages
-        The history with that message shortened; None if there is none, or if nothing in it is
-        longer than that: a message that is not shortened keeps the next ones from being so.
+    None if there is none, or if nothing in it is longer than that: a message that is not
+    shortened keeps the next ones from being so.
     """
     for index, message in enumerate(messages):
-        if _holds(message, "tool_result") and not _pinned(messages, index, pins):
+        if holds(message, "tool_result") and not _pinned(messages, index, pins):
             parts = tuple(_shortened(part, message, n) for n, part in enumerate(message.parts))
-            if all(one is other for one, other in zip(parts, message.parts, strict=True)):
-                return None
-            shorter = msgspec.structs.replace(message, parts=parts)
-            return messages.replace({index: shorter})
+            shorter = with_parts(message, parts)
+            return None if shorter is message else messages.replace({index: shorter})
     return None
 
 
@@ -141,11 +115,7 @@ def reduce(
     return slide(messages, window_size, pins, force=True)
 
 
-def _holds(message: Message, type: str) -> bool:
-    return any(part.type == type for part in message.parts)
-
-
-def _told(message: Message) -> bool:
+def _is_users(message: Message) -> bool:
     """Whether a message is what Strands calls a user's: its tools' results are told by the user."""
     return message.role != "assistant"
 
@@ -154,10 +124,10 @@ def _plain_user(messages: Messages, start: int) -> int | None:
     """The next message of a user's that is no result, and no call without one."""
     for index in range(start, len(messages)):
         message = messages[index]
-        if not _told(message) or _holds(message, "tool_result"):
+        if not _is_users(message) or holds(message, "tool_result"):
             continue
         following = messages[index + 1 : index + 2]
-        if not _holds(message, "tool_call") or any(_holds(m, "tool_result") for m in following):
+        if not holds(message, "tool_call") or any(holds(m, "tool_result") for m in following):
             return index
     return None
 
@@ -166,7 +136,7 @@ def _pair(messages: Messages, start: int) -> int | None:
     """The next message that calls a tool and is followed by a result."""
     for index in range(start, len(messages) - 1):
         after = messages[index + 1]
-        if _holds(messages[index], "tool_call") and _told(after) and _holds(after, "tool_result"):
+        if holds(messages[index], "tool_call") and _is_users(after) and holds(after, "tool_result"):
             return index
     return None
 
@@ -196,7 +166,7 @@ def _shortened(part: Part, message: Message, place: int) -> Part:
     if part.type == "image":
         # Its bytes are not kept; the original says 0 of an image without any.
         text = f"[image: {part.name or 'unknown'}, 0 bytes]"
-        return Part("tool_result", text, "stub" if part.sources else part.kind, part.sources)
+        return Part("tool_result", text, changed_to("stub", part), part.sources)
     size = len(part.text)
     if part.type != "tool_result" or TRUNCATED in part.text or size <= 2 * PRESERVED:
         return part
@@ -204,7 +174,7 @@ def _shortened(part: Part, message: Message, place: int) -> Part:
     return msgspec.structs.replace(
         part,
         text=part.text[:PRESERVED] + gap + part.text[-PRESERVED:],
-        kind="truncated" if part.sources else part.kind,
+        kind=changed_to("truncated", part),
         sources=_ends(part, message, place),
     )
 
@@ -215,9 +185,6 @@ def _ends(part: Part, message: Message, place: int) -> tuple[Source, ...]:
         return part.sources
     end = len(part.text) - PRESERVED
     return (Source(message.id, place, 0, PRESERVED), Source(message.id, place, end, -1))
-
-
-# A window that never parts a call from its result: Strands' sliding window.
 
 
 @dataclass(frozen=True)
@@ -247,11 +214,11 @@ class PairSafeWindow(Strategy):
         The original's ``proactive_compression=True`` is 0.7.
     """
 
-    window_size: int = 40
-    pin_first: int = 0
+    window_size: Annotated[int, at_least(0)] = 40
+    pin_first: Annotated[int, at_least(0)] = 0
     should_truncate_results: bool = True
-    per_turn: int = 0
-    compression_threshold: float = 0.0
+    per_turn: Annotated[int, at_least(0)] = 0
+    compression_threshold: Annotated[float, between(0, 1)] = 0.0
     phases = frozenset({Phase.BEFORE_CALL, Phase.AFTER_TURN, Phase.ON_OVERFLOW})
 
     breaks = MappingProxyType(
@@ -260,15 +227,6 @@ class PairSafeWindow(Strategy):
             "pairs": "it looks for a result in the next message alone; strands-agents 1.62.0",
         }
     )
-
-    def __post_init__(self) -> None:
-        for name in ("window_size", "pin_first", "per_turn"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} must be at least 0, not {getattr(self, name)}")
-        if not 0 <= self.compression_threshold <= 1:
-            raise ValueError(
-                f"compression_threshold must be between 0 and 1, not {self.compression_threshold}"
-            )
 
     def compact(self, view: View, host: Host) -> View:
         """Cut, if it is time."""
@@ -293,19 +251,21 @@ class PairSafeWindow(Strategy):
     def _cut(self, view: View, host: Host, *, force: bool) -> View:
         if len(view.messages) <= self.window_size and not force:
             return view
-        kept = slide(view.messages, self.window_size, self._pins(view.messages, host), force=force)
-        return view if kept is None else view.with_messages(kept)
+        shorter = slide(
+            view.messages, self.window_size, self._pins(view.messages, host), force=force
+        )
+        return view if shorter is None else view.with_messages(shorter)
 
     def _relieved(self, view: View, host: Host) -> View:
         pins = self._pins(view.messages, host)
         while host.count(view) > host.window:
-            kept = reduce(
+            shorter = reduce(
                 view.messages,
                 self.window_size,
                 pins,
                 should_truncate_results=self.should_truncate_results,
             )
-            smaller = view if kept is None else view.with_messages(kept)
+            smaller = view if shorter is None else view.with_messages(shorter)
             if smaller is view:
                 break
             view = smaller

@@ -14,13 +14,12 @@ from pytest_benchmark.fixture import BenchmarkFixture
 
 from compactlab.scenarios.coding_agent import CodingAgent
 from compactlab.sim.core.conversation import Conversation
-from compactlab.sim.core.spec import snake_case
 from compactlab.sim.experiment.conditions import Setting
 from compactlab.sim.experiment.run import Run
 from compactlab.sim.experiment.shard import run_one
 from compactlab.sim.replay.recording import Unseen
-from compactlab.strategies import agents
-from compactlab.strategies.catalogue import LINE_UP, find_strategy
+from compactlab.strategies.catalogue import LINE_UP, find_strategy, strategies
+from compactlab.strategies.mechanisms.agent import Agent
 from tests.benchmarks.counters import counters
 
 # What asks for summaries or extra turns is as fast as whoever writes them.
@@ -28,7 +27,7 @@ _WRITTEN = {
     "auto_compact", "memory_flush", "recency_buffer", "preserve_turns", "full_summary",
     "rolling_summary", "turn_checkpoints", "user_words", "prune_then_summarize", "fraction_split",
     "server_compaction",
-    *(snake_case(name) for name in agents.__all__),
+    *(name for name, cls in strategies().items() if issubclass(cls, Agent)),
 }  # fmt: skip
 RULES = [spec for spec in LINE_UP if _WRITTEN.isdisjoint(re.findall(r"\w+", spec))]
 KEEP_THE_PREFIX = ("keep_all", "as_recorded")

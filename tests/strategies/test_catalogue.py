@@ -10,7 +10,7 @@ import pytest
 from compactlab import strategies as face
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.core.spec import snake_case
-from compactlab.strategies import KeepAll, SlidingWindow, agents, catalogue
+from compactlab.strategies import KeepAll, SlidingWindow, catalogue
 from compactlab.strategies.catalogue import find_strategy, strategies
 
 OWN = """
@@ -76,7 +76,7 @@ def installed(monkeypatch):
 
 
 def test_every_strategy_of_the_face_is_in_the_catalogue():
-    assert {snake_case(name) for name in (*face.__all__, *agents.__all__)} <= set(strategies())
+    assert {snake_case(name) for name in face.__all__} <= set(strategies())
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import pairwise
 
 import pytest
 
 from compactlab.sim.core.errors import UsageError
+from compactlab.sim.core.message import Part
+from compactlab.sim.replay.summarize import Summarizer, SummaryRequest
 from compactlab.strategies import FractionSplit
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.strategies.summarizers.catalogue import find_summarizer
@@ -84,6 +88,22 @@ def test_a_summary_that_makes_it_larger_is_refused_once_and_for_all(story, play)
     ).steps
     assert not any(step.compaction for step in steps)
     assert [len(step.side) for step in steps] == [0] * 6 + [2, 0, 0]
+
+
+@dataclass(frozen=True)
+class SaysItTwice(Summarizer):
+    def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
+        parts = [p for message in request.messages for p in message.parts if p.sources]
+        return tuple(Part("text", p.text, "summary", p.sources) for p in (*parts, *parts))
+
+
+def test_and_so_is_one_that_is_smaller_than_the_last_prompt_for_its_system_prompt_alone(tell, play):
+    """What was reported has a system prompt in it that the estimate of a history has not."""
+    told = tell("ua" * 9, size=400, system=20_000)
+    strategy = FractionSplit(verify=False)
+    steps = play(told, strategy, window=42_000, summarizer=SaysItTwice()).steps
+    assert not any(step.compaction for step in steps)
+    assert sum(len(step.side) for step in steps) == 1
 
 
 def test_after_that_only_outputs_are_cut(story, play):

@@ -248,7 +248,7 @@ def test_its_prompts_may_be_ones_own(flushed):
     ],
 )  # fmt: skip
 def test_nonsense_is_refused_by_name(field):
-    with pytest.raises(UsageError, match=rf"{field} must be 0 or more, not -1"):
+    with pytest.raises(UsageError, match=rf"{field} must be at least 0, not -1"):
         find_strategy(f"memory_flush({field}=-1)")
 
 

@@ -142,7 +142,7 @@ def test_a_summary_that_is_too_long_fills_the_window_again_and_again(story, play
         ("protect_tokens=-1", "protect_tokens must be at least 0, not -1"),
         ("minimum_tokens=-1", "minimum_tokens must be at least 0, not -1"),
         ("preserve_recent_tokens=-1", "preserve_recent_tokens must be at least 0, not -1"),
-        ("protected_tools=(1,)", "protected_tools must be a tuple of names"),
+        ("protected_tools=(1,)", "protected_tools must be a tuple of texts"),
         ("rides='sideways'", "rides must be"),
     ],
 )

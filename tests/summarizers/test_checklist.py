@@ -168,5 +168,5 @@ def test_shares_of_the_budget_are_all_of_it() -> None:
 
 
 def test_nonsense_is_refused() -> None:
-    with pytest.raises(ValueError, match="merge or regenerate"):
+    with pytest.raises(ValueError, match="mode must be 'merge' or 'regenerate', not 'both'"):
         Checklist(mode="both")  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.core.conversation import Conversation, Fact
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.core.message import Call, Message, Part, Source, verbatim
 from compactlab.sim.core.messages import Messages
@@ -18,7 +18,8 @@ from compactlab.sim.core.tokens import Tokenizer, chars4
 from compactlab.sim.core.view import View
 from compactlab.sim.facts import Tracker, ledger_of
 from compactlab.sim.replay.summarize import SummaryRequest
-from compactlab.strategies.summarizers.lossy import Lossy
+from compactlab.strategies.summarizers.extractive import SHORTEST
+from compactlab.strategies.summarizers.lossy import Case, Fate, Fates, Lossy
 from tests.summarizers.story import Story, fate, many, token
 
 o200k = Tokenizer("o200k_base", 1.3).text
@@ -117,6 +118,31 @@ def test_the_luck_of_a_fact_depends_on_nothing_around_it() -> None:
     assert {id: whole[id] for id in early} == {id: some[id] for id in early}
     others = (summarize(replace(lossy, draw=1), told), summarize(lossy, told, seed=1))
     assert all(fates(told, other) != whole for other in others)
+
+
+@pytest.mark.parametrize("budget", [400, 900])
+def test_the_ratio_is_of_what_there_is_room_for(
+    budget: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A length is drawn without looking at the budget, and at how much was said."""
+    told = many(5).told()
+    given = sum(chars4(part.text) for message in told.messages for part in message.parts)
+    assert budget < given < SHORTEST
+    assert ratios(told, budget, monkeypatch) == {budget / given}
+    assert ratios(told, 50_000, monkeypatch) == {1.0}
+
+
+def ratios(told: Conversation, budget: int, monkeypatch: pytest.MonkeyPatch) -> set[float]:
+    """The ratios that facts come before the summariser with."""
+    seen, drawn = set(), Fates.drawn
+
+    def spied(fates: Fates, fact: Fact, case: Case, chance: float) -> Fate:
+        seen.add(case.ratio)
+        return drawn(fates, fact, case, chance)
+
+    monkeypatch.setattr(Fates, "drawn", spied)
+    summarize(Lossy(), told, budget=budget)
+    return seen
 
 
 def test_a_line_stands_for_where_its_fact_was_said() -> None:

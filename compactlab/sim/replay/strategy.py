@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import ClassVar
 
 from compactlab.sim.core.errors import UsageError
+from compactlab.sim.core.limits import check_fields
 from compactlab.sim.core.spec import label_of, spec_of
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host
@@ -60,6 +61,10 @@ class Strategy(ABC):
     idle_after: ClassVar[float] = 0.0
     sees_future: ClassVar[bool] = False
     breaks: ClassVar[Mapping[str, str]] = MappingProxyType({})
+
+    def __post_init__(self) -> None:
+        """Refuse what its fields, by their declaration, cannot be."""
+        check_fields(self)
 
     @property
     def spec(self) -> str:

@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import ClassVar, Literal
 
 from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.core.limits import check_fields
 from compactlab.sim.core.memory import Remembered
 from compactlab.sim.core.message import Message, Part, Source
 from compactlab.sim.core.spec import label_of, spec_of
@@ -106,6 +107,10 @@ class Summarizer(ABC):
     """
 
     simulated: ClassVar[str] = ""
+
+    def __post_init__(self) -> None:
+        """Refuse what its fields, by their declaration, cannot be."""
+        check_fields(self)
 
     @property
     def spec(self) -> str:

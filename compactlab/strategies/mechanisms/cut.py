@@ -8,8 +8,6 @@ from operator import attrgetter
 from compactlab.sim.core.message import Message, Weight
 from compactlab.sim.core.messages import Messages
 
-# Where a history may be cut.
-
 
 def after_results(messages: Messages, index: int) -> int:
     """The next index at which no tool's result stands; the end, if only results follow."""
@@ -29,9 +27,9 @@ def tail(messages: Messages, index: int) -> Messages:
         while index and messages[index - 1].role == "tool":
             index -= 1
         start = max(index - 1, 0)
-    kept = messages[start:]
-    late = unasked(kept) if start else []
-    return Messages(m for m in kept if m not in late) if late else kept
+    newest = messages[start:]
+    late = unasked(newest) if start else []
+    return Messages(m for m in newest if m not in late) if late else newest
 
 
 def unasked(messages: Iterable[Message]) -> list[Message]:
@@ -67,20 +65,8 @@ def last_turns(messages: Messages, turns: float | None) -> int:
     """Index at which the newest turns begin: OpenClaw's ``limitHistoryTurns`` (2026.1.29 on).
 
     What came before the first turn stays unless a turn has to go; then it goes with it, and so
-    does a summary: it is no turn.
-
-    Parameters
-    ----------
-    messages
-        The history.
-    turns
-        How many turns at most. None, NaN, 0 and less are no limit. Of a fraction the whole part
-        counts, so of less than one turn nothing is left.
-
-    Returns
-    -------
-    int
-        The index; 0 if there are no more turns than that.
+    does a summary: it is no turn. None, NaN, 0 and less are no limit; of a fraction the whole
+    part counts, so of less than one turn nothing is left.
     """
     if not turns or not turns > 0 or messages.total(starts_turn) <= turns:
         return 0
@@ -98,7 +84,7 @@ def exchanges(messages: Iterable[Message]) -> list[list[Message]]:
 
     A result belongs to the exchange of its call, however late it comes.
     """
-    found: list[list[Message]] = []
+    split: list[list[Message]] = []
     of_call: dict[str, list[Message]] = {}
     for message in messages:
         home = None
@@ -106,15 +92,12 @@ def exchanges(messages: Iterable[Message]) -> list[list[Message]]:
             if part.type == "tool_result" and home is None:
                 home = of_call.get(part.call_id)
         if home is None:
-            found.append(home := [])
+            split.append(home := [])
         home.append(message)
         for part in message.parts:
             if part.type == "tool_call":
                 of_call[part.call_id] = home
-    return found
-
-
-# Parting a history in two without parting a result from its call.
+    return split
 
 
 def parted(messages: Messages, index: int) -> tuple[list[Message], Messages]:

@@ -13,8 +13,6 @@ from compactlab.sim.core.tokens import chars4, utf16_length
 from compactlab.sim.core.view import View
 from compactlab.sim.replay.host import Host
 
-# How agents estimate tokens that no provider has reported yet.
-
 # pi counts an image in a tool's result or an extension's message as 4,800 characters (0.49.3 to
 # 0.73.1), and none in what the user says.
 IMAGE_CHARS = 4800
@@ -80,10 +78,10 @@ def usage_tokens(
 
 def last_usage(host: Host) -> float | None:
     """Tokens of the last call and its answer as the provider reported them; None before it."""
-    told = host.reported
-    if told is None:
+    usage = host.reported
+    if usage is None:
         return None
-    return usage_tokens(told.uncached, told.output, told.cache_read, told.cache_write)
+    return usage_tokens(usage.uncached, usage.output, usage.cache_read, usage.cache_write)
 
 
 class Context(NamedTuple):
@@ -102,13 +100,6 @@ def estimate_context(
 
     The last answer that has a usage and did not fail tells of everything up to itself; what came
     after it is estimated. Without such an answer everything is.
-
-    Parameters
-    ----------
-    messages
-        What is in context.
-    reported
-        Tokens of the request that a message answers, and of itself; None if nothing was reported.
     """
     for index in range(len(messages) - 1, -1, -1):
         message = messages[index]
@@ -120,9 +111,6 @@ def estimate_context(
             return Context(tokens + trailing, tokens, trailing, index)
     trailing = sum(map(estimate, messages))
     return Context(trailing, 0, trailing, None)
-
-
-# What an agent knows of the size of its context: the last report, while it still holds.
 
 
 def reported_tokens(host: Host) -> int | None:

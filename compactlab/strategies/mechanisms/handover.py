@@ -11,9 +11,8 @@ from compactlab.sim.core.message import Message, Part, Role, Source, frame
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import View
 from compactlab.sim.replay.host import Host
+from compactlab.sim.replay.summarize import SummaryRequest
 from compactlab.strategies.mechanisms.cut import after_results, current_turn
-
-# The messages that stand for what was summarised, and how they are told from what was said.
 
 # What pi calls such a message. Recordings never have one: summaries are no part of a script.
 ORIGIN = "compactionSummary"
@@ -36,19 +35,7 @@ def is_summary(message: Message) -> bool:
 def summary_message(
     host: Host, parts: Iterable[Part], role: Role = "user", lead: str = LEAD
 ) -> Message:
-    """A message that tells a summary, with a line before it that says so.
-
-    Parameters
-    ----------
-    host
-        Says which compaction it is.
-    parts
-        The summary; without any the message has the line alone.
-    role
-        Whose words they are.
-    lead
-        The line; none if empty.
-    """
+    """A message that tells a summary, with a line before it that says so."""
     before = (frame(lead),) if lead else ()
     id = f"summary-{len(host.compactions) + 1}"
     return Message(id, role, (*before, *parts), host.now, meta=True, origin=ORIGIN)
@@ -60,28 +47,20 @@ def split_previous(messages: Messages) -> tuple[tuple[Part, ...], list[Message]]
     return previous, [message for message in messages if not is_summary(message)]
 
 
-# A summary request that is larger than the window: the oldest messages are left out of it.
+def live_request(
+    messages: Messages, max_tokens: int, instructions: str = INSTRUCTIONS
+) -> SummaryRequest:
+    """A request that rides on the live prompt; summaries among the messages are carried on."""
+    previous, spoken = split_previous(messages)
+    return SummaryRequest(tuple(spoken), max_tokens, previous, instructions, rides="live")
 
 
 def fitting(view: View, host: Host, more: str) -> View:
     """The live prompt with its oldest messages left out until a request at its end fits.
 
     Codex CLI does so one item at a time, until the provider takes the request; Claude Code, in
-    groups. What is refused is not billed. A result never begins what is left.
-
-    Parameters
-    ----------
-    view
-        The live prompt.
-    host
-        Knows the window, and counts.
-    more
-        What is asked at its end.
-
-    Returns
-    -------
-    View
-        The view itself if it fits. The newest message always stays.
+    groups. What is refused is not billed. A result never begins what is left. The newest
+    message always stays.
     """
     room = host.window - host.count(View(view.system)) - host.count(more)
     tokens = blocks_of(host.model.tokenizer).tokens
@@ -91,9 +70,6 @@ def fitting(view: View, host: Host, more: str) -> View:
     start = after_results(view.messages, first)
     last = max(len(view.messages) - 1, 0)
     return View(view.system, view.messages[min(start, last) :])
-
-
-# What is put in front of the user's words, as if the user had said it.
 
 
 def glued(view: View, part: Part) -> View:

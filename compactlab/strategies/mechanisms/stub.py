@@ -15,8 +15,7 @@ from compactlab.sim.core.tokens import utf16_length
 from compactlab.sim.replay.host import Host
 from compactlab.strategies.mechanisms.cut import starts_turn
 from compactlab.strategies.mechanisms.handover import is_summary
-
-# Place-holders that stand where a tool's result stood, so that its call keeps its result.
+from compactlab.strategies.mechanisms.parts import changed_to, with_parts
 
 Result = tuple[Part, ...]
 """What answers one call: the tool's text, and whatever else it sent with it."""
@@ -35,14 +34,14 @@ def results_of(message: Message) -> list[Result]:
         return []
     if len(parts) == 1:  # nearly always
         return [parts] if parts[0].type == "tool_result" else []
-    found: list[list[Part]] = []
+    results: list[list[Part]] = []
     for part in parts:
-        new = part.type == "tool_result" and (not found or part.call_id != found[-1][0].call_id)
+        new = part.type == "tool_result" and (not results or part.call_id != results[-1][0].call_id)
         if new:
-            found.append([part])
-        elif found:
-            found[-1].append(part)
-    return [tuple(result) for result in found]
+            results.append([part])
+        elif results:
+            results[-1].append(part)
+    return [tuple(result) for result in results]
 
 
 def is_stub(result: Result) -> bool:
@@ -84,18 +83,9 @@ def sources_of(parts: Sequence[Part]) -> tuple[Source, ...]:
 def with_stubs(message: Message, say: Callable[[int, Result], str | None]) -> Message:
     """Put place-holders in the place of results.
 
-    Parameters
-    ----------
-    message
-        A tool's message.
-    say
-        Given a result and its place among those of the message, the text that takes its place;
-        None to leave it as it is.
-
-    Returns
-    -------
-    Message
-        The message; itself, if nothing was replaced.
+    ``say`` gives the text that takes the place of a result, or None to leave it; it is told
+    which of the message's results it is. A message of which nothing is replaced is given back
+    as it is.
     """
     results = results_of(message)
     if len(results) == len(message.parts) == 1:  # nearly always
@@ -108,9 +98,7 @@ def with_stubs(message: Message, say: Callable[[int, Result], str | None]) -> Me
     for place, result in enumerate(results):
         text = say(place, result)
         parts += result if text is None else (stub(result, text),)
-    if all(one is other for one, other in zip(parts, message.parts, strict=False)):
-        return message
-    return msgspec.structs.replace(message, parts=tuple(parts))
+    return with_parts(message, parts)
 
 
 @dataclass
@@ -118,14 +106,10 @@ class Edits:
     """Remembers edited messages, so that the same edit gives the same object.
 
     A message that is edited anew for every request would be counted and named anew as well.
-
-    Attributes
-    ----------
-    found
-        What else was found out of messages, by their ids; whoever puts it there holds them.
     """
 
     known: dict[tuple[object, ...], tuple[Message, Message]] = field(default_factory=dict)
+    # What else was found out of messages, by their ids; whoever puts it there holds them.
     found: dict[tuple[object, ...], Any] = field(default_factory=dict)
 
     def of(self, message: Message, how: tuple[object, ...], edit: Callable[[], Message]) -> Message:
@@ -139,8 +123,6 @@ class Edits:
             known = self.known[key] = (message, edit())
         return known[1]
 
-
-# What a strategy remembers while a replay lasts, beside its notes.
 
 T = TypeVar("T")
 
@@ -190,8 +172,7 @@ def erased(message: Message) -> Message:
 def _stub(part: Part) -> Part:
     if part.type != "tool_result" or part.kind == "stub":
         return part
-    kind = "stub" if part.sources else part.kind  # what stands for nothing goes on to
-    return msgspec.structs.replace(part, text=STUB, kind=kind, size=0)
+    return msgspec.structs.replace(part, text=STUB, kind=changed_to("stub", part), size=0)
 
 
 def is_erased(message: Message) -> bool:
@@ -223,29 +204,12 @@ def prunable(
 ) -> list[int]:
     """Which messages' outputs are to be erased; as OpenCode's ``prune`` (31e22f6).
 
-    Walks back from the end, passing over the newest turns. Outputs are added up, those of exempt
-    tools and failed ones left out; what comes when the sum is over ``protect`` is to go. The walk
-    ends at a summary, or at an output that is erased already.
-
-    Parameters
-    ----------
-    messages
-        The history.
-    protect
-        Tokens of the newest outputs that stay.
-    minimum
-        Tokens that must be over, or nothing is erased.
-    turns
-        How many user messages have to be passed before an output counts.
-    exempt
-        Tools whose outputs always stay.
-
-    Returns
-    -------
-    list of int
-        Their places, the newest first; empty if they do not come to the minimum.
+    Walks back from the end, passing over the newest turns. Outputs are added up, those of
+    exempt tools and failed ones left out; what comes when the sum is over ``protect`` is to go.
+    The walk ends at a summary, or at an output that is erased already. The places come newest
+    first; there are none unless they have more than ``minimum`` tokens together.
     """
-    exempt, found = frozenset(exempt), []
+    exempt, places = frozenset(exempt), []
     total = gone = passed = 0
     for place in range(len(messages) - 1, -1, -1):
         message = messages[place]
@@ -262,8 +226,8 @@ def prunable(
         total += tokens
         if total > protect:
             gone += tokens
-            found.append(place)
-    return found if gone > minimum else []
+            places.append(place)
+    return places if gone > minimum else []
 
 
 def _spared(message: Message, exempt: Collection[str]) -> bool:
@@ -273,9 +237,9 @@ def _spared(message: Message, exempt: Collection[str]) -> bool:
 
 def older_outputs(messages: Messages, keep: int) -> list[int]:
     """Places of all tool outputs but the newest few that are not erased yet."""
-    found = [
+    newest_first = [
         n
         for n in range(len(messages) - 1, -1, -1)
         if messages[n].role == "tool" and not is_erased(messages[n])
     ]
-    return found[keep:]
+    return newest_first[keep:]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable
 
 from compactlab.sim.core.message import FRAME, Message, Part, Source
 from compactlab.sim.core.tokens import utf16_length
-
-# Texts as the originals see them: in UTF-16 code units.
+from compactlab.strategies.mechanisms.parts import changed_to
 
 # What JavaScript takes for white space; Python's own list is another one.
 BLANKS = "\t\n\v\f\r \xa0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(
@@ -17,7 +17,7 @@ BLANKS = "\t\n\v\f\r \xa0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(
 _BLANK_RUN = re.compile(f"[{BLANKS}]+")
 # Where Python and JavaScript do not agree on what a blank is.
 _DISPUTED = "\x1c\x1d\x1e\x1f\x85\ufeff"
-_LONE = re.compile("[\ud800-\udfff]")
+LONE = re.compile("[\ud800-\udfff]")
 
 
 def head(text: str, units: int) -> str:
@@ -38,12 +38,7 @@ def head(text: str, units: int) -> str:
 def collapsed(text: str, words: int = -1) -> str:
     r"""A text with one blank for every run of blanks, and none around it.
 
-    Parameters
-    ----------
-    text
-        The text.
-    words
-        How many words are wanted, if not all; of a long text the rest is not looked at.
+    Of a long text of which only so many words are wanted the rest is not looked at.
 
     Examples
     --------
@@ -53,8 +48,20 @@ def collapsed(text: str, words: int = -1) -> str:
     if any(map(text.__contains__, _DISPUTED)):
         text = _BLANK_RUN.sub(" ", text).strip(" ")
         return text if words < 0 else " ".join(text.split(" ", words)[:words])
-    found = text.split(None, words)
-    return " ".join(found if words < 0 else found[:words])
+    pieces = text.split(None, words)
+    return " ".join(pieces if words < 0 else pieces[:words])
+
+
+def as_json(value: object) -> str:
+    r"""A value as ``JSON.stringify`` writes it: halves of pairs become escapes.
+
+    Examples
+    --------
+    >>> print(as_json(["a\ud83d", 1]))
+    ["a\\ud83d",1]
+    """
+    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    return LONE.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
 
 
 def whole(text: str) -> str:
@@ -65,33 +72,18 @@ def whole(text: str) -> str:
     >>> whole("a\ud83d...")
     'a...'
     """
-    return text if text.isascii() else _LONE.sub("", text)
-
-
-# A text without its middle.
+    return text if text.isascii() else LONE.sub("", text)
 
 
 def without_middle(message: Message, index: int, head: int, tail: int, marker: str) -> Part:
-    """A part's text with its middle left out, with the spans that it still holds.
-
-    Parameters
-    ----------
-    message
-        The message.
-    index
-        Which of its parts.
-    head, tail
-        Characters that stay at the beginning and at the end.
-    marker
-        What stands in between.
-    """
+    """A part's text with its middle left out, with the spans that it still holds."""
     part = message.parts[index]
     text, end = part.text, len(part.text)
-    kept = text[:head] + marker + (text[end - tail :] if tail else "")
+    shorter = text[:head] + marker + (text[end - tail :] if tail else "")
     return Part(
         part.type,
-        kept,
-        "truncated" if part.sources else part.kind,
+        shorter,
+        changed_to("truncated", part),
         _spans(message, index, [(0, head), (end - tail, end)]),
         part.name,
         part.call_id,
@@ -107,11 +99,9 @@ def _spans(message: Message, index: int, spans: list[tuple[int, int]]) -> tuple[
         return part.sources
     (source,) = part.sources
     place, first = (index, 0) if source.part < 0 else (source.part, source.start)
-    found = (Source(source.id, place, first + a, first + b) for a, b in spans if a < b)
-    return tuple(found) or part.sources
+    sources = (Source(source.id, place, first + a, first + b) for a, b in spans if a < b)
+    return tuple(sources) or part.sources
 
-
-# Who speaks in a message, and what is said in it.
 
 _SUMMARY = "compactionSummary"
 
@@ -138,20 +128,13 @@ def spoken(message: Message) -> list[tuple[int, Part]]:
     ]
 
 
-# A conversation written out as text: what a summary request with a prompt of its own holds.
-
 _SPEAKERS = {"user": "User", "assistant": "Assistant", "tool": "Tool result"}
 
 
 def transcript(messages: Iterable[Message], result_chars: int | None = None) -> str:
     """Write messages out, who said it and what.
 
-    Parameters
-    ----------
-    messages
-        The messages.
-    result_chars
-        Characters of each tool result (OpenCode and Cline: 2,000); None for all of them.
+    OpenCode and Cline cut each tool's result to 2,000 characters.
     """
     lines = (_line(message, part, result_chars) for message in messages for part in message.parts)
     return "\n\n".join(line for line in lines if line)

@@ -7,14 +7,17 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Literal, TypeGuard
+from typing import Annotated, Literal
 
+from compactlab.sim.core.limits import at_least
 from compactlab.sim.core.message import Message
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Compacted, Host
 from compactlab.sim.replay.strategy import Strategy
 from compactlab.sim.replay.summarize import TurnRequest
 from compactlab.strategies.mechanisms.estimate import estimate
+from compactlab.strategies.mechanisms.numbers import floored, is_finite, is_number
+from compactlab.strategies.mechanisms.text import BLANKS
 
 # Silent replies: an agent's answer of which the user is to hear nothing, after OpenClaw.
 #
@@ -26,11 +29,6 @@ SILENT = "NO_REPLY"
 
 Version = Literal["2026.1.29", "2026.3.13"]
 
-# What JavaScript's `\s` and `trim()` take for a blank; Python's own differ at both ends.
-BLANKS = (
-    "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
-    "\u2028\u2029\u202f\u205f\u3000\ufeff"
-)
 _ENDS = re.compile(rf"^[{BLANKS}]*{SILENT}(?=\Z|\W)|\b{SILENT}\b\W*\Z", re.ASCII)
 _WHOLE = re.compile(rf"[{BLANKS}]*{SILENT}[{BLANKS}]*")
 _TRAILING = re.compile(rf"(?:^|[{BLANKS}]+|\*+){SILENT}[{BLANKS}]*\Z")
@@ -39,20 +37,15 @@ _TRAILING = re.compile(rf"(?:^|[{BLANKS}]+|\*+){SILENT}[{BLANKS}]*\Z")
 def is_silent(text: str | None, version: Version = "2026.3.13") -> bool:
     """Whether a text is to be suppressed as a whole; as ``isSilentReplyText``.
 
-    Parameters
-    ----------
-    text
-        What the agent answered.
-    version
-        2026.1.29 looks at both ends of the text, 2026.3.13 at all of it.
+    2026.1.29 looks at both ends of the text, 2026.3.13 at all of it.
 
     Examples
     --------
     >>> is_silent("Saved. NO_REPLY", "2026.1.29"), is_silent("Saved. NO_REPLY", "2026.3.13")
     (True, False)
     """
-    found = _ENDS.search if version == "2026.1.29" else _WHOLE.fullmatch
-    return found(text or "") is not None
+    match = _ENDS.search if version == "2026.1.29" else _WHOLE.fullmatch
+    return match(text or "") is not None
 
 
 def strip_silent(text: str) -> str:
@@ -136,21 +129,15 @@ _SILENCE_HINT = f"Begin with {SILENT} where the user need not hear anything."
 
 @dataclass(frozen=True)
 class FlushSettings:
-    """What a configuration comes to.
+    """What a configuration comes to."""
 
-    Parameters
-    ----------
-    soft_threshold_tokens, reserve_tokens_floor
-        The flush runs so many tokens, both together, before the end of the window.
-    force_flush_transcript_bytes
-        Size of the transcript from which on it runs anyway; 0 for never.
-    prompt, system_prompt
-        What the agent is told, and what is added to the system prompt.
-    """
-
+    # soft_threshold_tokens, reserve_tokens_floor: the flush runs so many tokens, both together,
+    # before the end of the window
     soft_threshold_tokens: int
     reserve_tokens_floor: int
+    # Size of the transcript from which on it runs anyway; 0 for never.
     force_flush_transcript_bytes: int
+    # prompt, system_prompt: what the agent is told, and what is added to the system prompt
     prompt: str
     system_prompt: str
 
@@ -169,14 +156,10 @@ def flush_settings(
 
     What is no number that is finite and not negative gives way to the default; fractions are
     dropped. A prompt that does not say how to be silent has that appended, and since 2026.3.13
-    what keeps files safe as well.
-
-    Returns
-    -------
-    FlushSettings or None
-        None if flushes are turned off; None for ``enabled`` leaves them on.
+    what keeps files safe as well. None if flushes are turned off; None for ``enabled`` leaves
+    them on.
     """
-    if enabled in (False, 0, "") or (_is_number(enabled) and math.isnan(enabled)):
+    if enabled in (False, 0, "") or (is_number(enabled) and math.isnan(enabled)):
         return None
     soft = _natural(soft_threshold_tokens)
     reserve = _natural(reserve_tokens_floor)
@@ -191,7 +174,7 @@ def flush_settings(
 
 
 def _natural(value: object) -> int | None:
-    return math.floor(value) if _is_number(value) and 0 <= value < math.inf else None
+    return math.floor(value) if is_number(value) and 0 <= value < math.inf else None
 
 
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)([a-z]+)?")
@@ -202,11 +185,11 @@ def _bytes(value: object) -> int | None:
     """A size as a number or with a unit, ``2mb``."""
     if not isinstance(value, str):
         return _natural(value)
-    found = _SIZE.fullmatch(value.strip(BLANKS).lower())
-    unit = _UNITS.get(found[2] or "") if found else None
-    if found is None or unit is None:
+    match = _SIZE.fullmatch(value.strip(BLANKS).lower())
+    unit = _UNITS.get(match[2] or "") if match else None
+    if match is None or unit is None:
         return None
-    size = float(found[1]) * 1024**unit
+    size = float(match[1]) * 1024**unit
     return math.floor(size + 0.5) if math.isfinite(size) else None
 
 
@@ -230,31 +213,20 @@ def flush_window(known: float | None, configured: float | None) -> float:
 
 @dataclass(frozen=True)
 class SessionEntry:
-    """What the session's file says.
+    """What the session's file says."""
 
-    Parameters
-    ----------
-    total_tokens
-        Tokens of the last prompt.
-    total_tokens_fresh
-        False if that is known to be out of date; 2026.1.29 does not ask.
-    compaction_count
-        Compactions so far.
-    memory_flush_compaction_count
-        How many there had been at the last flush.
-    """
-
-    total_tokens: object = None
+    total_tokens: object = None  # tokens of the last prompt
+    # False if that is known to be out of date; 2026.1.29 does not ask.
     total_tokens_fresh: object = None
-    compaction_count: object = None
-    memory_flush_compaction_count: object = None
+    compaction_count: object = None  # compactions so far
+    memory_flush_compaction_count: object = None  # how many there had been at the last flush
 
     @property
     def flushed(self) -> bool:
         """Whether there was a flush since the last compaction."""
         last = self.memory_flush_compaction_count
         count = 0 if self.compaction_count is None else self.compaction_count
-        return _is_number(last) and _is_number(count) and last == count
+        return is_number(last) and is_number(count) and last == count
 
 
 def should_flush(
@@ -268,45 +240,29 @@ def should_flush(
 ) -> bool:
     """Whether it is time for a flush; as ``shouldRunMemoryFlush``, inclusively.
 
-    Parameters
-    ----------
-    entry
-        What the session's file says.
-    window, reserve, soft
-        The threshold is the window less the two others; NaN for what is not set.
-    token_count
-        A newer count than the session's; 2026.1.29 does not know of it.
-    version
-        Which version is asked.
+    NaN stands for what is not set. ``token_count`` is a newer count than the session's, which
+    2026.1.29 does not know of.
     """
     if entry is None or entry.flushed:
         return False
     old = version == "2026.1.29"
     total = entry.total_tokens if old else _fresh(entry, token_count)
     threshold = flush_threshold(window, reserve, soft)
-    if not _is_number(total) or not total > 0 or threshold <= 0:
+    if not is_number(total) or not total > 0 or threshold <= 0:
         return False
     return not total < threshold  # a threshold that is no number is always reached
 
 
 def flush_threshold(window: float | None, reserve: float | None, soft: float | None) -> float:
     """Tokens from which on a flush is due; 0 for never."""
-    size, held, margin = _most(1, window), _most(0, reserve), _most(0, soft)
-    return _most(0, size - held - margin)
+    return floored(floored(window, 1) - floored(reserve, 0) - floored(soft, 0), 0)
 
 
 def projected_tokens(prompt: float, output: float, new: float, threshold: float) -> float:
     """Tokens that the next prompt will have, as 2026.3.13 reckons them.
 
-    Parameters
-    ----------
-    prompt, output
-        Tokens of the last prompt, and of the answer to it. The answer counts only where the rest
-        comes near the threshold, because the transcript is not read before.
-    new
-        Tokens of what the user says now.
-    threshold
-        When a flush is due.
+    The answer to the last prompt counts only where the rest comes near the threshold, because
+    the transcript is not read before.
     """
     near = prompt + new >= threshold - _OUTPUT_BUFFER_TOKENS
     return prompt + new + (output if near else 0)
@@ -322,40 +278,16 @@ def booked_under(count: int, last: str, compactions: Sequence[Compacted]) -> int
 
     Where a compaction ends the flush's own turn, OpenClaw writes down the count after it: the
     cycle that begins then counts as flushed, and has no flush of its own.
-
-    Parameters
-    ----------
-    count
-        Compactions before the flush.
-    last
-        Id of the newest message when it ran.
-    compactions
-        All that have happened.
     """
     return count + sum(compacted.last == last for compacted in compactions[count:])
 
 
 def _fresh(entry: SessionEntry, token_count: object) -> object:
-    if _is_number(token_count) and 0 < token_count < math.inf:
+    if is_number(token_count) and 0 < token_count < math.inf:
         return math.floor(token_count)
     total = entry.total_tokens
-    known = _is_number(total) and math.isfinite(total)
-    return total if known and entry.total_tokens_fresh is not False else None
+    return total if is_finite(total) and entry.total_tokens_fresh is not False else None
 
-
-def _is_number(value: object) -> TypeGuard[float]:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _most(least: float, value: float | None) -> float:
-    """`Math.max(least, Math.floor(value))`: null counts as 0, and NaN wins."""
-    number = 0.0 if value is None else value
-    if not math.isfinite(number):
-        return number if math.isnan(number) else max(least, number)
-    return max(least, math.floor(number))
-
-
-# Have the agent write its memory down before a compaction: OpenClaw's memory flush.
 
 # What a plug-in of OpenCode may add to the request for a summary. Our own wording.
 REMINDER = "A memory is kept outside of this conversation: what is put into it can be asked for."
@@ -409,26 +341,15 @@ class MemoryFlush(Strategy):
         says now, and suppresses only the token.
     """
 
-    soft_threshold_tokens: int = SOFT_THRESHOLD_TOKENS
-    reserve_tokens_floor: int = RESERVE_TOKENS_FLOOR
-    force_flush_transcript_bytes: int = FORCE_FLUSH_TRANSCRIPT_BYTES
+    soft_threshold_tokens: Annotated[int, at_least(0)] = SOFT_THRESHOLD_TOKENS
+    reserve_tokens_floor: Annotated[int, at_least(0)] = RESERVE_TOKENS_FLOOR
+    force_flush_transcript_bytes: Annotated[int, at_least(0)] = FORCE_FLUSH_TRANSCRIPT_BYTES
     prompt: str = ""
     system_prompt: str = ""
-    max_notes_tokens: int = 1_000
+    max_notes_tokens: Annotated[int, at_least(0)] = 1_000
     profile: Literal["full", "hook", "internal"] = "full"
     version: Version = "2026.3.13"
     phases = frozenset({Phase.BEFORE_TURN})
-
-    def __post_init__(self) -> None:
-        for name in (
-            "soft_threshold_tokens",
-            "reserve_tokens_floor",
-            "force_flush_transcript_bytes",
-            "max_notes_tokens",
-        ):
-            value = getattr(self, name)
-            if value < 0:
-                raise ValueError(f"{name} must be 0 or more, not {value}")
 
     @property
     def flushes(self) -> bool:

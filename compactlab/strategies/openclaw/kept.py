@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal
+from typing import Annotated, Literal
 
+from compactlab.sim.core.limits import at_least, between
 from compactlab.sim.core.message import Message, Part, Source
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.tokens import utf16_length
@@ -16,6 +17,7 @@ from compactlab.sim.core.view import View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Strategy
 from compactlab.strategies.mechanisms.estimate import estimate, role_of
+from compactlab.strategies.mechanisms.parts import plain
 from compactlab.strategies.mechanisms.text import BLANKS, head
 from compactlab.strategies.openclaw.pairs import answers, repair
 from compactlab.strategies.openclaw.safeguard import (
@@ -27,9 +29,7 @@ from compactlab.strategies.openclaw.safeguard import (
 )
 from compactlab.strategies.pi.compaction import PHASES, Rules, occasion
 from compactlab.strategies.pi.preparation import file_section
-from compactlab.strategies.pi.summary import STRUCTURE, Scribe, lines, plain
-
-# The recency buffer: the newest of what would be summarised, word for word (pull request 3968).
+from compactlab.strategies.pi.summary import STRUCTURE, Scribe, lines
 
 KEEP_MESSAGES = 10
 KEEP_TOKENS = 2000
@@ -49,18 +49,8 @@ def buffered(
     """How many of the newest messages go into the buffer: ``computeRecencyBufferSlice``.
 
     Whichever limit is hit first. The newest goes in even if it alone has more tokens than that,
-    unless no message at all is wanted. Calls and their results may be torn apart.
-
-    Parameters
-    ----------
-    messages
-        What would be summarised.
-    keep_messages
-        Messages, at most; 2.5 are 3. None for 10.
-    keep_tokens
-        Tokens, at most. None for 2,000.
-    enabled
-        Whether there is a buffer.
+    unless no message at all is wanted. Calls and their results may be torn apart. 2.5 messages
+    are 3; None stands for 10 messages, and for 2,000 tokens.
     """
     most = KEEP_MESSAGES if keep_messages is None else keep_messages
     budget = KEEP_TOKENS if keep_tokens is None else keep_tokens
@@ -81,8 +71,8 @@ def words(message: Message) -> list[Part]:
     """
     if role_of(message) in _SPOKEN:
         return []
-    said = [part for part in message.parts if part.type in ("text", "tool_result")]
-    return lines(Part("text", p.text, p.kind, p.sources) for p in said)
+    prose = [part for part in message.parts if part.type in ("text", "tool_result")]
+    return lines(Part("text", p.text, p.kind, p.sources) for p in prose)
 
 
 def quoted(message: Message) -> list[Part]:
@@ -97,9 +87,6 @@ def buffer_section(messages: Sequence[Message]) -> list[Part]:
     for message in messages:
         parts += [plain("\n\n" if parts else BUFFER_HEADING), *quoted(message)]
     return parts
-
-
-# Summarise, but keep the last of what is summarised word for word: OpenClaw pull request 3968.
 
 
 @dataclass(frozen=True)
@@ -142,12 +129,12 @@ class RecencyBuffer(Strategy):
     """
 
     enabled: bool = True
-    keep_messages: int = 10
-    keep_tokens: int = 2000
-    reserve_tokens: int = 16_384
-    reserve_tokens_floor: int = 20_000
-    keep_recent_tokens: int = 20_000
-    max_history_share: float = 0.5
+    keep_messages: Annotated[int, at_least(0)] = 10
+    keep_tokens: Annotated[int, at_least(0)] = 2000
+    reserve_tokens: Annotated[int, at_least(0)] = 16_384
+    reserve_tokens_floor: Annotated[int, at_least(0)] = 20_000
+    keep_recent_tokens: Annotated[int, at_least(0)] = 20_000
+    max_history_share: Annotated[float, between(0.1, 0.9)] = 0.5
     version: Literal["0.49.3", "0.58.0", "0.73.1"] = "0.49.3"
     phases = PHASES
 
@@ -157,18 +144,6 @@ class RecencyBuffer(Strategy):
             "size": "where nothing can be cut off, a summary comes on top of everything (all)",
         }
     )
-
-    def __post_init__(self) -> None:
-        for name in ("reserve_tokens", "reserve_tokens_floor", "keep_recent_tokens"):
-            value = getattr(self, name)
-            if value < 0:
-                raise ValueError(f"{name} must be a number of tokens, 0 or more, not {value}")
-        for name in ("keep_messages", "keep_tokens"):
-            value = getattr(self, name)
-            if value < 0:
-                raise ValueError(f"{name} must be 0 or more, not {value}")
-        if not 0.1 <= self.max_history_share <= 0.9:
-            raise ValueError("max_history_share must be a share of the window, 0.1 to 0.9")
 
     def compact(self, view: View, host: Host) -> View:
         """Replace the old part, if it is time."""
@@ -208,35 +183,22 @@ def split_turns(
 
     Of users and assistants everything from the so-manieth last user message on; where there are
     fewer of those, all of them and the newest messages, twice as many as there should be turns.
-    With the calls that are kept go their results, and what is left is repaired.
-
-    Parameters
-    ----------
-    messages
-        What would be summarised.
-    turns
-        How many turns, at most 12; fractions are cut off, and what is no number is 0.
-    now
-        The time of results that the repair makes up.
-
-    Returns
-    -------
-    tuple
-        What is to be summarised, and what is kept.
+    With the calls that are kept go their results, and what is left is repaired. Of turns there
+    are 12 at most; fractions are cut off, and what is no number is 0.
     """
     most = math.floor(turns) if turns is not None and math.isfinite(turns) else 0
-    kept = _said(messages, min(MOST_TURNS, max(0, most)))
-    if not kept:
+    places = _talk(messages, min(MOST_TURNS, max(0, most)))
+    if not places:
         return messages, []
-    calls = {p.call_id for n in kept for p in messages[n].parts if p.type == "tool_call"} - {""}
-    for place in range(min(kept), len(messages)):
+    calls = {p.call_id for n in places for p in messages[n].parts if p.type == "tool_call"} - {""}
+    for place in range(min(places), len(messages)):
         if messages[place].role == "tool" and answers(messages[place]) in calls:
-            kept.add(place)
-    left = Messages(message for n, message in enumerate(messages) if n not in kept)
-    return repair(left, now).messages, [messages[n] for n in sorted(kept)]
+            places.add(place)
+    left = Messages(message for n, message in enumerate(messages) if n not in places)
+    return repair(left, now).messages, [messages[n] for n in sorted(places)]
 
 
-def _said(messages: Sequence[Message], turns: int) -> set[int]:
+def _talk(messages: Sequence[Message], turns: int) -> set[int]:
     """Places of the messages of users and assistants that are kept."""
     talk = [n for n, m in enumerate(messages) if role_of(m) in _NAMES]
     users = [n for n in talk if role_of(messages[n]) == "user"]
@@ -244,28 +206,28 @@ def _said(messages: Sequence[Message], turns: int) -> set[int]:
         return set()
     if len(users) >= turns:
         return {n for n in talk if n >= users[-turns]}
-    kept = set(users)
+    places = set(users)
     for place in reversed(talk):
-        kept.add(place)
-        if len(kept) >= 2 * turns:
+        places.add(place)
+        if len(places) >= 2 * turns:
             break
-    return kept
+    return places
 
 
 def turns_section(messages: Sequence[Message]) -> list[Part]:
     """The kept turns as they stand under a summary: ``formatPreservedTurnsSection``."""
-    told = [part for message in messages for part in _line(message)]
-    return [plain(TURNS_HEADING), *told] if told else []
+    lines = [part for message in messages for part in _line(message)]
+    return [plain(TURNS_HEADING), *lines] if lines else []
 
 
 def _line(message: Message) -> list[Part]:
     """One message: who said it, its words, and what in it is no words; cut to 600 characters."""
-    said = [*_words(message), *_rest(message)]
-    if not said:
+    pieces = [*_words(message), *_rest(message)]
+    if not pieces:
         return []
     label = _NAMES.get(role_of(message)) or f"Tool result ({_tool(message)})"
     line, room = [plain(f"\n- {label}: ")], CHARS
-    for number, part in enumerate(said):
+    for number, part in enumerate(pieces):
         if number:
             line.append(plain(head("\n", room)))
             room -= 1
@@ -287,10 +249,10 @@ def _words(message: Message) -> Iterator[Part]:
 
 
 def _rest(message: Message) -> Iterator[Part]:
-    found = Counter(_TYPES[part.type] for part in message.parts if part.type in _TYPES)
-    if found:
-        told = ", ".join(f"{name} x{n}" if n > 1 else name for name, n in found.items())
-        yield Part("text", f"[non-text content: {told}]", "stub", (Source(message.id),))
+    counts = Counter(_TYPES[part.type] for part in message.parts if part.type in _TYPES)
+    if counts:
+        names = ", ".join(f"{name} x{n}" if n > 1 else name for name, n in counts.items())
+        yield Part("text", f"[non-text content: {names}]", "stub", (Source(message.id),))
 
 
 def _tool(message: Message) -> str:
@@ -308,8 +270,6 @@ def _cut(part: Part, units: int) -> list[Part]:
     piece = Source(source.id, source.part, source.start, source.start + len(text))
     return [Part("text", text, "truncated", (piece,))]
 
-
-# Summarise, but keep the last turns of what is summarised: what OpenClaw shipped in March 2026.
 
 _REAL = ("user", "assistant", "toolResult")
 
@@ -345,11 +305,11 @@ class PreserveTurns(Strategy):
         Of pi, see ``auto_compact``.
     """
 
-    recent_turns_preserve: int = 3
-    reserve_tokens: int = 16_384
-    reserve_tokens_floor: int = 20_000
-    keep_recent_tokens: int = 20_000
-    max_history_share: float = 0.5
+    recent_turns_preserve: Annotated[int, between(0, 12)] = 3
+    reserve_tokens: Annotated[int, at_least(0)] = 16_384
+    reserve_tokens_floor: Annotated[int, at_least(0)] = 20_000
+    keep_recent_tokens: Annotated[int, at_least(0)] = 20_000
+    max_history_share: Annotated[float, between(0.1, 0.9)] = 0.5
     version: Literal["0.49.3", "0.58.0", "0.73.1"] = "0.58.0"
     phases = PHASES
 
@@ -359,17 +319,6 @@ class PreserveTurns(Strategy):
             "size": "where little can be cut off, a summary may be larger than that (all)",
         }
     )
-
-    def __post_init__(self) -> None:
-        for name in ("reserve_tokens", "reserve_tokens_floor", "keep_recent_tokens"):
-            value = getattr(self, name)
-            if value < 0:
-                raise ValueError(f"{name} must be a number of tokens, 0 or more, not {value}")
-        if not 0 <= self.recent_turns_preserve <= 12:
-            turns = self.recent_turns_preserve
-            raise ValueError(f"recent_turns_preserve must be 0 to 12 turns, not {turns}")
-        if not 0.1 <= self.max_history_share <= 0.9:
-            raise ValueError("max_history_share must be a share of the window, 0.1 to 0.9")
 
     def compact(self, view: View, host: Host) -> View:
         """Replace the old part, if it is time."""

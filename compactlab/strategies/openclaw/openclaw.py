@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from types import MappingProxyType
-from typing import Literal
+from typing import Annotated, Literal
 
+from compactlab.sim.core.limits import at_least, between
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Lifetime, Strategy
@@ -23,8 +24,6 @@ from compactlab.strategies.openclaw.recovery import ContextRecovery
 from compactlab.strategies.openclaw.sidecar import SummarySidecar
 from compactlab.strategies.openclaw.ttl_prune import TtlPrune
 from compactlab.strategies.pi.compaction import AutoCompact
-
-# Keep the newest turns: OpenClaw's limitHistoryTurns.
 
 
 @dataclass(frozen=True)
@@ -50,17 +49,13 @@ class TurnSlice(Strategy):
         it was done before the slice: ``pair_repair + turn_slice(repair=False)``.
     """
 
-    history_limit: int = 10
+    history_limit: Annotated[int, at_least(1)] = 10
     repair: bool = True
     phases = frozenset({Phase.BEFORE_TURN})
     lifetime = Lifetime.TURN
     menders: PerReplay[Mender] = field(
         default_factory=partial(PerReplay, Mender), init=False, repr=False, compare=False
     )
-
-    def __post_init__(self) -> None:
-        if self.history_limit < 1:
-            raise ValueError(f"history_limit must be at least 1, not {self.history_limit}")
 
     @property
     def breaks(self) -> Mapping[str, str]:  # type: ignore[override]
@@ -77,9 +72,6 @@ class TurnSlice(Strategy):
         if mended is history:
             return view.with_messages(messages[start:])
         return view.with_messages(mended.append(*messages[now:])) if mended else view
-
-
-# OpenClaw, as it was released, and as three pull requests would have made it.
 
 
 @dataclass(frozen=True)
@@ -118,16 +110,12 @@ class Openclaw(Agent):
     version: Literal["2026.1.29", "2026.2.17", "2026.3.13"] = "2026.3.13"
     memory_flush: bool = True
     pruning: bool = True
-    history_limit: int = 0
+    history_limit: Annotated[int, at_least(0)] = 0
     recency_buffer: bool = False
-    context_recovery: int = 0
+    context_recovery: Annotated[int, between(0, 50)] = 0
     planner: bool = False
 
     def __post_init__(self) -> None:
-        if self.history_limit < 0:
-            raise ValueError(f"history_limit must not be negative, not {self.history_limit}")
-        if not 0 <= self.context_recovery <= 50:
-            raise ValueError(f"context_recovery must be 0 to 50, not {self.context_recovery}")
         if self.recency_buffer and self.version == "2026.2.17":
             raise ValueError("recency_buffer must be False for 2026.2.17: there is no safeguard")
         super().__post_init__()

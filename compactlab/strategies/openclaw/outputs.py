@@ -10,19 +10,20 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
 from compactlab.sim.core.errors import InputError
+from compactlab.sim.core.limits import at_least
 from compactlab.sim.core.message import Message, Part, Source
 from compactlab.sim.core.tokens import utf16_length
 from compactlab.sim.core.view import View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Strategy
+from compactlab.strategies.mechanisms.numbers import is_finite
+from compactlab.strategies.mechanisms.parts import plain
 from compactlab.strategies.mechanisms.text import head, whole
-
-# Oversized results of tools, put into files: OpenClaw's outputRef (pull request 17345).
 
 FOLDER = "tool-output"
 NOTICE_CHARS = 400  # room for the path, the hash and the words around them
@@ -45,47 +46,27 @@ _DEFAULT_CHARS, _MIN_CHARS, _MAX_CHARS = 20_000, 256, 120_000
 
 @dataclass(frozen=True)
 class Limits:
-    """From which size on a result is put away, and what stays of it; UTF-16 code units.
+    """From which size on a result is put away, and what stays of it; UTF-16 code units."""
 
-    Parameters
-    ----------
-    details, text
-        More than this is put away.
-    preview
-        What stays of a text, its ellipsis included.
-    """
-
+    # details, text: more than this is put away
     details: int = 24_000
     text: int = 120_000
-    preview: int = 8_000
+    preview: int = 8_000  # what stays of a text, its ellipsis included
 
 
 @dataclass(frozen=True)
 class Payload:
-    """What was put away.
+    """What was put away."""
 
-    Parameters
-    ----------
-    path
-        Of the file, in the folder of the session.
-    content
-        The file's text.
-    text
-        What stands in place of the result's text: a beginning, and where the rest is; None if the
-        text was not put away.
-    details
-        What stands in place of the result's details; None if they were not put away.
-    preview
-        How many characters of the text are its beginning.
-    reference
-        By what it is found again, as the original writes it.
-    """
-
-    path: str
-    content: str
+    path: str  # of the file, in the folder of the session
+    content: str  # the file's text
+    # What stands in place of the result's text: a beginning, and where the rest is; None if the
+    # text was not put away.
     text: str | None
+    # What stands in place of the result's details; None if they were not put away.
     details: dict[str, Any] | None
-    preview: int = 0
+    preview: int = 0  # how many characters of the text are its beginning
+    # By what it is found again, as the original writes it.
     reference: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -115,23 +96,8 @@ def put_away(
 ) -> Payload | None:
     """Put a tool's result away, if it is too large.
 
-    Parameters
-    ----------
-    blocks
-        Its blocks of text.
-    details
-        What the tool told its client and not the model: any JSON; None if there is nothing.
-    tool, call_id
-        Name of the tool and id of the call, as far as they are known.
-    now
-        Seconds since 1970.
-    limits
-        What is too large.
-
-    Returns
-    -------
-    Payload or None
-        None if it is not too large.
+    ``details`` is what the tool told its client and not the model: any JSON; ``now`` is in
+    seconds since 1970. None if nothing is too large.
     """
     text = "\n".join(blocks)
     large_text = utf16_length(text) > limits.text
@@ -151,20 +117,20 @@ def put_away(
             "text": text if large_text else None,
         }
     )
-    kept = limits.preview - 1 if utf16_length(text) > limits.preview else utf16_length(text)
-    payload = Payload(path, content, None, None, kept if large_text else 0)
+    preview = limits.preview - 1 if utf16_length(text) > limits.preview else utf16_length(text)
+    payload = Payload(path, content, None, None, preview if large_text else 0)
     return Payload(
         path,
         content,
-        _notice(head(text, kept), kept, text, payload) if large_text else None,
+        _notice(head(text, preview), preview, text, payload) if large_text else None,
         _slim(details, payload, large_text) if large_details else None,
         payload.preview,
         _reference(payload, large_details, large_text),
     )
 
 
-def _notice(start: str, kept: int, text: str, payload: Payload) -> str:
-    more = "\N{HORIZONTAL ELLIPSIS}" if kept < utf16_length(text) else ""
+def _notice(start: str, preview: int, text: str, payload: Payload) -> str:
+    more = "\N{HORIZONTAL ELLIPSIS}" if preview < utf16_length(text) else ""
     # The literal of the original, as its answers show it: agents look for the path in it.
     return (
         f"{start}{more}\n\n[openclaw] Full tool output saved to {payload.path} "
@@ -184,8 +150,8 @@ def _reference(payload: Payload, details: bool, text: bool) -> dict[str, Any]:
 
 def _slim(details: Any, payload: Payload, text: bool) -> dict[str, Any]:
     known = details if isinstance(details, Mapping) else {}
-    kept = {name: known[name] for name in _KEPT if name in known and _short(known[name])}
-    return kept | {"outputRef": _reference(payload, True, text)}
+    short = {name: known[name] for name in _KEPT if name in known and _short(known[name])}
+    return short | {"outputRef": _reference(payload, True, text)}
 
 
 def _short(value: Any) -> bool:
@@ -196,21 +162,21 @@ def _short(value: Any) -> bool:
 
 def read_reference(details: Any) -> dict[str, Any] | None:
     """Read a reference out of a result's details; what is not as it should be is left out."""
-    found = details.get("outputRef") if isinstance(details, Mapping) else None
-    if not isinstance(found, Mapping) or found.get("kind") != KIND:
+    stored = details.get("outputRef") if isinstance(details, Mapping) else None
+    if not isinstance(stored, Mapping) or stored.get("kind") != KIND:
         return None
-    path = found.get("path")
+    path = stored.get("path")
     if not isinstance(path, str) or not path.strip():
         return None
     reference: dict[str, Any] = {"kind": KIND, "path": path}
-    size, sha256, contains = found.get("bytes"), found.get("sha256"), found.get("contains")
-    if _number(size):
+    size, sha256, contains = stored.get("bytes"), stored.get("sha256"), stored.get("contains")
+    if is_finite(size):
         reference["bytes"] = size
     if isinstance(sha256, str):
         reference["sha256"] = sha256
     if isinstance(contains, Mapping):
-        said = {n: contains[n] for n in ("details", "text") if isinstance(contains.get(n), bool)}
-        reference |= {"contains": said} if said else {}
+        flags = {n: contains[n] for n in ("details", "text") if isinstance(contains.get(n), bool)}
+        reference |= {"contains": flags} if flags else {}
     return reference
 
 
@@ -218,13 +184,6 @@ def resolve(folder: str, path: str) -> str | None:
     """Where a reference's path leads, if that is inside the folder of payloads; else None.
 
     It looks at names alone, as the original does; symbolic links are for whoever opens the file.
-
-    Parameters
-    ----------
-    folder
-        The folder of the session.
-    path
-        The reference's path, absolute or in that folder.
     """
     root = posixpath.normpath(posixpath.join(folder, FOLDER))
     place = posixpath.normpath(posixpath.join(folder, path))
@@ -233,7 +192,7 @@ def resolve(folder: str, path: str) -> str | None:
 
 def chars_to_deliver(asked: Any = None) -> int:
     """How many characters of a payload are delivered: what was asked for, within bounds."""
-    wanted: int = math.floor(asked) if _number(asked) else _DEFAULT_CHARS
+    wanted: int = math.floor(asked) if is_finite(asked) else _DEFAULT_CHARS
     return min(max(wanted, _MIN_CHARS), _MAX_CHARS)
 
 
@@ -246,10 +205,6 @@ def delivered(content: str, chars: int) -> str:
         start = start[:-1]
     more = "\N{HORIZONTAL ELLIPSIS}(truncated)\N{HORIZONTAL ELLIPSIS}"
     return f"{start}\n{more}"
-
-
-def _number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _content(fields: dict[str, Any]) -> str:
@@ -269,9 +224,6 @@ def _iso(millis: int) -> str:
 def _slug(name: str | None) -> str:
     plain = re.sub(r"[^a-z0-9._-]+", "-", (name or "").lower())
     return re.sub(r"-+", "-", plain).removeprefix("-").removesuffix("-")
-
-
-# Put oversized results of tools into files: OpenClaw's outputRef.
 
 
 @dataclass(frozen=True)
@@ -303,18 +255,17 @@ class OffloadOutputs(Strategy):
 
     max_text_chars: int = 120_000
     preview_chars: int = 8_000
-    hard_max_chars: int = 400_000
+    hard_max_chars: Annotated[int, at_least(0)] = 400_000
     pointer_for_text: bool = True
     verify: bool = True
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.preview_chars < 1 or self.max_text_chars < self.preview_chars + NOTICE_CHARS:
             raise ValueError(
                 f"preview_chars must be at least 1, and {NOTICE_CHARS} less than max_text_chars "
                 f"(the pointer takes room, too), not {self.preview_chars} of {self.max_text_chars}"
             )
-        if self.hard_max_chars < 0:
-            raise ValueError(f"hard_max_chars must not be negative, not {self.hard_max_chars}")
 
     def compact(self, view: View, host: Host) -> View:
         """Put away what has come since the last time."""
@@ -354,9 +305,11 @@ class OffloadOutputs(Strategy):
         host.files[payload.path] = payload.content
         start, _, notice = (payload.text or "").partition("\n\n[openclaw]")
         handle = _handle(payload) if self.pointer_for_text else ""
-        kept = self._replaced(message, first, start, payload.preview, handle)
-        told = Part("text", f"\n\n[openclaw]{notice}", "synthetic", ())
-        return msgspec.structs.replace(kept, parts=(kept.parts[0], told, *kept.parts[1:]))
+        shorter = self._replaced(message, first, start, payload.preview, handle)
+        pointer = plain(f"\n\n[openclaw]{notice}")
+        return msgspec.structs.replace(
+            shorter, parts=(shorter.parts[0], pointer, *shorter.parts[1:])
+        )
 
     def _capped(self, text: str) -> str:
         if not self.hard_max_chars or utf16_length(text) <= self.hard_max_chars:
@@ -375,23 +328,7 @@ class OffloadOutputs(Strategy):
         return msgspec.structs.replace(message, parts=(cut, *images))
 
     def fetch(self, handle: str, host: Host, *, chars: int | None = None) -> str:
-        """Deliver what was put away, or its beginning.
-
-        Parameters
-        ----------
-        handle
-            That of the part in its place.
-        host
-            Has the files.
-        chars
-            How many characters at most; 20,000 if not said, never under 256 or over 120,000.
-
-        Raises
-        ------
-        InputError
-            If the handle leads out of the folder of payloads, if there is no such file, or if it
-            has another hash (unless ``verify=False``).
-        """
+        """Deliver what was put away, or its beginning."""
         path, _, sha256 = handle.partition("#sha256=")
         reference = read_reference(
             {"outputRef": {"kind": "tool_result_payload", "path": path, "sha256": sha256}}

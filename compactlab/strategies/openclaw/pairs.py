@@ -20,9 +20,7 @@ from compactlab.sim.replay.strategy import Lifetime, Strategy
 from compactlab.strategies.mechanisms.cut import current_turn
 from compactlab.strategies.mechanisms.stub import Edits, PerReplay
 from compactlab.strategies.mechanisms.text import BLANKS
-from compactlab.strategies.pi.preparation import at_least
-
-# Pairs: behind every call its result, and no result without its call.
+from compactlab.strategies.pi.preparation import is_at_least
 
 Version = Literal["2026.1.29", "2026.3.13"]
 NEWEST: Version = "2026.3.13"
@@ -51,28 +49,17 @@ _Calls = list[tuple[str, str]]  # ids and tools
 
 @dataclass(frozen=True)
 class Repaired:
-    """A history in which every call has its result, and what was done for that.
+    """A history in which every call has its result, and what was done for that."""
 
-    Parameters
-    ----------
-    messages
-        The history; the very one that was given, if nothing was to be done.
-    added
-        Results that were made up for calls that had none, those among them that were dropped
-        again as duplicates.
-    dropped_duplicate_count
-        How many results were dropped because their id had been answered before.
-    dropped_orphan_count
-        How many were dropped because their call was not right before them.
-    moved
-        Whether anything at all was found to be wrong.
-    """
-
-    messages: Messages
+    messages: Messages  # the history; the very one that was given, if nothing was to be done
+    # Results that were made up for calls that had none, those among them that were dropped again as
+    # duplicates.
     added: tuple[Message, ...] = ()
+    # How many results were dropped because their id had been answered before.
     dropped_duplicate_count: int = 0
+    # How many were dropped because their call was not right before them.
     dropped_orphan_count: int = 0
-    moved: bool = False
+    moved: bool = False  # whether anything at all was found to be wrong
 
 
 class _Span(NamedTuple):
@@ -96,30 +83,22 @@ def repair(
 
     Behind every answer come the results of its calls, in the order of the calls, and then what
     else stood between it and the next answer. Calls without a result there get one that is made
-    up; results that stand anywhere else are dropped. Two things go wrong in the original and here:
-    when an id is used again in a later turn, its real result is dropped, and so is the one that is
-    made up for it; and further results of the same id behind the same answer vanish uncounted.
-    A history with which nothing else is wrong keeps them, and the order of its results.
-
-    Parameters
-    ----------
-    messages
-        The history.
-    now
-        The time of results that are made up, in seconds since 1970; None for that of their call.
-    version
-        OpenClaw's. In newer ones the calls of an answer that was cut off are left alone, so that
-        their results are dropped; and a result without a tool's name is given that of its call.
-    edits
-        Messages that were made or changed before.
+    up; results that stand anywhere else are dropped. Two things go wrong in the original and
+    here: when an id is used again in a later turn, its real result is dropped, and so is the
+    one that is made up for it; and further results of the same id behind the same answer vanish
+    uncounted. A history with which nothing else is wrong keeps them, and the order of its
+    results. Results that are made up have the time ``now``, in seconds since 1970, or that of
+    their call. In newer versions the calls of an answer that was cut off are left alone, so
+    that their results are dropped; and a result without a tool's name is given that of its
+    call.
     """
     if not messages.total(involved):
         return Repaired(messages)
     rules = _Rules(now, version, edits or Edits())
     seen: set[str] = set()
     spans = []
-    for said in _spans(messages):
-        spans.append(rules.apply(said, seen))
+    for answer in _spans(messages):
+        spans.append(rules.apply(answer, seen))
         seen.update(spans[-1].answered)
     if not any(span.changed for span in spans):
         return Repaired(messages)
@@ -141,14 +120,14 @@ def involved(message: Message) -> int:
 
 def _spans(messages: Iterable[Message]) -> Iterator[list[Message]]:
     """Cut a history before every answer."""
-    said: list[Message] = []
+    answer: list[Message] = []
     for message in messages:
-        if message.role == "assistant" and said:
-            yield said
-            said = []
-        said.append(message)
-    if said:
-        yield said
+        if message.role == "assistant" and answer:
+            yield answer
+            answer = []
+        answer.append(message)
+    if answer:
+        yield answer
 
 
 @dataclass
@@ -160,27 +139,27 @@ class _Rules:
     edits: Edits
 
     def __post_init__(self) -> None:
-        self.leaves_failed = at_least(self.version, _LEAVES_FAILED)
-        self.names = at_least(self.version, _NAMES)
+        self.leaves_failed = is_at_least(self.version, _LEAVES_FAILED)
+        self.names = is_at_least(self.version, _NAMES)
 
-    def apply(self, said: list[Message], seen: set[str]) -> _Span:
+    def apply(self, answer: list[Message], seen: set[str]) -> _Span:
         """Put an answer and what follows it right, once: it mostly is what it was last time."""
-        key = self.now, self.version, *map(id, said)
+        key = self.now, self.version, *map(id, answer)
         known: tuple[_Span, list[str], list[Message]] | None = self.edits.found.get(key)
         if known is None or not seen.isdisjoint(known[1]):
-            ids = [id for id, _ in self._calls(said[0])]
-            known = self._apply(said[0], said, seen), ids, said
+            ids = [id for id, _ in self._calls(answer[0])]
+            known = self._apply(answer[0], answer, seen), ids, answer
             if seen.isdisjoint(ids):
                 self.edits.found[key] = known
         return known[0]
 
-    def _apply(self, caller: Message, said: list[Message], seen: set[str]) -> _Span:
+    def _apply(self, caller: Message, answer: list[Message], seen: set[str]) -> _Span:
         calls = self._calls(caller)
         if not calls:
-            out = [message for message in said if message.role != "tool"]
-            orphans = len(said) - len(out)
+            out = [message for message in answer if message.role != "tool"]
+            orphans = len(answer) - len(out)
             return _Span(out, [], [], 0, orphans, orphans > 0)
-        results, rest, duplicates, orphans, changed = self._sort(said[1:], dict(calls), seen)
+        results, rest, duplicates, orphans, changed = self._sort(answer[1:], dict(calls), seen)
         out, added, answered = [caller], [], list[str]()
         for id, tool in calls:
             result = results.get(id)
@@ -201,13 +180,13 @@ class _Rules:
         return [(p.call_id, p.name) for p in message.parts if p.type == "tool_call" and p.call_id]
 
     def _sort(
-        self, said: list[Message], tools: dict[str, str], seen: set[str]
+        self, behind: list[Message], tools: dict[str, str], seen: set[str]
     ) -> tuple[dict[str, Message], list[Message], int, int, bool]:
         results: dict[str, Message] = {}
         rest: list[Message] = []
         duplicates = orphans = 0
         changed = False
-        for message in said:
+        for message in behind:
             id = answers(message)
             if message.role != "tool":
                 rest.append(message)
@@ -227,9 +206,9 @@ class _Rules:
 
     def _named(self, message: Message, tool: str) -> Message:
         """A result under the name of its tool, without blanks around it."""
-        told = next((part.name for part in message.parts if part.call_id), "")
-        name = told.strip(BLANKS) or tool.strip(BLANKS) or (UNKNOWN if told else "")
-        if name == told or not self.names:
+        own_name = next((part.name for part in message.parts if part.call_id), "")
+        name = own_name.strip(BLANKS) or tool.strip(BLANKS) or (UNKNOWN if own_name else "")
+        if name == own_name or not self.names:
             return message
         return self.edits.of(message, ("named", name), lambda: _named(message, name))
 
@@ -294,17 +273,14 @@ class Mender:
         rules = _Rules(None, version, self.edits)
         place, changed, same = self._upto, self._changed, self._same
         answered: list[str] = []
-        for said in _spans(messages[place:]):
+        for answer in _spans(messages[place:]):
             # Of what stands before an answer all is known now.
             self._upto, self._changed, self._same = place, changed, same
             self._seen.update(answered)
-            span = rules.apply(said, self._seen)
-            place, answered = place + len(said), span.answered
-            changed, same = changed or span.changed, same and span.out == said
+            span = rules.apply(answer, self._seen)
+            place, answered = place + len(answer), span.answered
+            changed, same = changed or span.changed, same and span.out == answer
         return same or not changed
-
-
-# Put calls and results together: OpenClaw's repairToolUseResultPairing.
 
 
 @dataclass(frozen=True)
@@ -334,10 +310,6 @@ class PairRepair(Strategy):
     menders: PerReplay[Mender] = field(
         default_factory=partial(PerReplay, Mender), init=False, repr=False, compare=False
     )
-
-    def __post_init__(self) -> None:
-        if self.version not in VERSIONS:
-            raise ValueError(f"version must be {' or '.join(VERSIONS)}, not {self.version}")
 
     def compact(self, view: View, host: Host) -> View:
         """Repair what there is before the current turn."""

@@ -7,8 +7,9 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
+from compactlab.sim.core.limits import at_least, between
 from compactlab.sim.core.message import Message, Weight
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.tokens import chars4, utf16_length
@@ -17,11 +18,10 @@ from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Lifetime, Strategy
 from compactlab.strategies.mechanisms.cut import current_turn, last_turns, starts_turn
 from compactlab.strategies.mechanisms.estimate import estimate, role_of
+from compactlab.strategies.mechanisms.numbers import floored
 from compactlab.strategies.mechanisms.stub import PerReplay
 from compactlab.strategies.mechanisms.text import BLANKS
 from compactlab.strategies.openclaw.pairs import BREAKS, Mender
-
-# What of a history fits a token budget: the planner of OpenClaw's pull request 17345.
 
 # What the planner leaves of a budget aside, because its token counts are estimates.
 SAFETY_RATIO = 0.9
@@ -36,53 +36,34 @@ Outcome = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Tokens that are left for a history, of whatever numbers one is given.
+    """Tokens that are left for a history, of whatever numbers one is given."""
 
-    Parameters
-    ----------
-    window, reserve, static
-        Tokens of the model's window, of the reserve for the answer, of system prompt and prompt.
-        Fractions are rounded down, and what is negative counts as nothing.
-    share
-        Share of what is left that the history may take: 0.1 to 1; what is outside is brought to
-        the nearer end, NaN and infinity to the lower.
-    dynamic_ratio
-        Share of the window that is held back for what is not known yet: 0 to 0.5, likewise.
-    min_dynamic
-        Tokens held back at least.
-    """
-
+    # window, reserve, static: tokens of the model's window, of the reserve for the answer, of
+    # system prompt and prompt. Fractions are rounded down, and what is negative counts as nothing
     window: float
     reserve: float
     static: float
+    # Share of what is left that the history may take: 0.1 to 1; what is outside is brought to the
+    # nearer end, NaN and infinity to the lower.
     share: float | None = None
+    # Share of the window that is held back for what is not known yet: 0 to 0.5, likewise.
     dynamic_ratio: float | None = None
-    min_dynamic: float | None = None
+    min_dynamic: float | None = None  # tokens held back at least
 
     @property
     def available(self) -> float:
         """Tokens left before safety and share; may be negative, or NaN."""
-        window = _at_least(1, _floor(self.window))
+        window = floored(self.window, 1)
         ratio = _clamped(self.dynamic_ratio, DYNAMIC_RESERVE_RATIO, 0, 0.5)
         least = MIN_DYNAMIC_RESERVE_TOKENS if self.min_dynamic is None else self.min_dynamic
-        dynamic = _at_least(_at_least(0, _floor(least)), _floor(window * ratio))
-        reserve, static = _at_least(0, _floor(self.reserve)), _at_least(0, _floor(self.static))
-        return window - reserve - static - dynamic
+        dynamic = floored(window * ratio, floored(least, 0))
+        return window - floored(self.reserve, 0) - floored(self.static, 0) - dynamic
 
     @property
     def tokens(self) -> float:
         """Tokens that the history may take; at least 1."""
         # The order of the products decides how the last bit is rounded.
-        return _at_least(1, _floor(self.available * SAFETY_RATIO * _clamped(self.share, 1, 0.1, 1)))
-
-
-def _floor(number: float) -> float:
-    return math.floor(number) if math.isfinite(number) else number
-
-
-def _at_least(least: float, number: float) -> float:
-    """The larger of two, and NaN if one is: as JavaScript's ``Math.max``."""
-    return number if math.isnan(number) or number > least else least
+        return floored(self.available * SAFETY_RATIO * _clamped(self.share, 1, 0.1, 1), 1)
 
 
 def _clamped(number: float | None, default: float, low: float, high: float) -> float:
@@ -92,32 +73,20 @@ def _clamped(number: float | None, default: float, low: float, high: float) -> f
 
 
 class Plan(NamedTuple):
-    """What is to be kept of a history, and why.
+    """What is to be kept of a history, and why."""
 
-    Parameters
-    ----------
-    outcome
-        ``empty``: there is no history. ``invalid-budget``: nothing is left for it, so only its
-        last message stays. ``under-budget``: all of it fits. ``mandatory-tail-only``: what the
-        user said last, and what came of it, fills the budget. ``budget-trimmed``: the oldest
-        messages go.
-    trimmed
-        Whether the planner says that it trimmed: always, where a tail alone is kept, even if that
-        is everything.
-    first
-        Index of the first message that is kept; None if there is none.
-    before, after
-        Estimated tokens of the history and of what is kept.
-    budget
-        Tokens that it might have had.
-    """
-
+    # ``empty``: there is no history. ``invalid-budget``: nothing is left for it, so only its last
+    # message stays. ``under-budget``: all of it fits. ``mandatory-tail-only``: what the user said
+    # last, and what came of it, fills the budget. ``budget-trimmed``: the oldest messages go.
     outcome: Outcome
+    # Whether the planner says that it trimmed: always, where a tail alone is kept, even if that is
+    # everything.
     trimmed: bool
-    first: int | None
+    first: int | None  # index of the first message that is kept; None if there is none
+    # before, after: estimated tokens of the history and of what is kept
     before: int
     after: int
-    budget: float
+    budget: float  # tokens that it might have had
 
     @property
     def dropped(self) -> int:
@@ -135,15 +104,7 @@ def plan(messages: Messages, budget: Budget, weight: Weight | None = None) -> Pl
 
     Messages go from the front, wherever that cuts a turn; the user's last message and what
     follows it are kept whatever their size. Calls and results are for others to put together.
-
-    Parameters
-    ----------
-    messages
-        The history, without the prompt that is about to be sent.
-    budget
-        What it may take.
-    weight
-        Estimates the tokens of a message; :func:`planned_tokens` by default.
+    The prompt that is about to be sent is no part of the history.
     """
     if not messages:
         return Plan("empty", False, None, 0, 0, 0)
@@ -165,15 +126,7 @@ def plan(messages: Messages, budget: Budget, weight: Weight | None = None) -> Pl
 
 
 def planned_tokens(message: Message, written: Callable[[Message], str] | None = None) -> int:
-    """Estimate a message as the planner does: as pi, and by its length as JSON where pi says 0.
-
-    Parameters
-    ----------
-    message
-        The message.
-    written
-        Writes it as JSON; by default :func:`as_json`.
-    """
+    """Estimate a message as the planner does: as pi, and by its length as JSON where pi says 0."""
     return estimate(message) or _by_length((written or as_json)(message))
 
 
@@ -189,8 +142,8 @@ def as_json(message: Message) -> str:
     """
     content = [{"type": part.type, "text": part.text} for part in message.parts]
     time = round(message.time * 1000)
-    told = {"role": role_of(message), "content": content, "timestamp": time}
-    return json.dumps(told, separators=(",", ":"), ensure_ascii=False)
+    fields = {"role": role_of(message), "content": content, "timestamp": time}
+    return json.dumps(fields, separators=(",", ":"), ensure_ascii=False)
 
 
 def text_tokens(text: str) -> int:
@@ -201,9 +154,6 @@ def text_tokens(text: str) -> int:
 def static_tokens(system: str, prompt: str) -> int:
     """Estimate what is sent whatever the history: ``computeStaticPromptTokens``."""
     return text_tokens(system) + text_tokens(prompt)
-
-
-# Fit the history into a token budget: the planner of OpenClaw's pull request 17345.
 
 
 @dataclass(frozen=True)
@@ -234,27 +184,17 @@ class TokenBudget(Strategy):
         How many turns at most; 0 for no limit, as in the original where none is configured.
     """
 
-    reserve_tokens_floor: int = 20_000
-    max_history_share: float = 1.0
-    dynamic_reserve_ratio: float = DYNAMIC_RESERVE_RATIO
-    min_dynamic_reserve_tokens: int = MIN_DYNAMIC_RESERVE_TOKENS
-    history_limit: int = 0
+    reserve_tokens_floor: Annotated[int, at_least(0)] = 20_000
+    max_history_share: Annotated[float, between(0.1, 1)] = 1.0
+    dynamic_reserve_ratio: Annotated[float, between(0, 0.5)] = DYNAMIC_RESERVE_RATIO
+    min_dynamic_reserve_tokens: Annotated[int, at_least(0)] = MIN_DYNAMIC_RESERVE_TOKENS
+    history_limit: Annotated[int, at_least(0)] = 0
     phases = frozenset({Phase.BEFORE_TURN})
     lifetime = Lifetime.TURN
     breaks = BREAKS
     menders: PerReplay[Mender] = field(
         default_factory=partial(PerReplay, Mender), init=False, repr=False, compare=False
     )
-
-    def __post_init__(self) -> None:
-        share, ratio = self.max_history_share, self.dynamic_reserve_ratio
-        if not 0.1 <= share <= 1:
-            raise ValueError(f"max_history_share must be between 0.1 and 1, not {share}")
-        if not 0 <= ratio <= 0.5:
-            raise ValueError(f"dynamic_reserve_ratio must be between 0 and 0.5, not {ratio}")
-        for name in ("reserve_tokens_floor", "min_dynamic_reserve_tokens", "history_limit"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} must not be negative, not {getattr(self, name)}")
 
     def compact(self, view: View, host: Host) -> View:
         """Plan the history; the current prompt is no part of it."""
@@ -282,6 +222,6 @@ class TokenBudget(Strategy):
 
 def _static(view: View, prompt: Messages) -> int:
     """Tokens that are sent in any case, those of parts whose text is not known among them."""
-    said = [part for message in prompt for part in message.parts if part.type != "image"]
-    texts = ("\n".join(part.text for part in parts) for parts in (view.system, said))
-    return static_tokens(*texts) + sum(part.size for part in (*view.system, *said))
+    spoken = [part for message in prompt for part in message.parts if part.type != "image"]
+    texts = ("\n".join(part.text for part in parts) for parts in (view.system, spoken))
+    return static_tokens(*texts) + sum(part.size for part in (*view.system, *spoken))

@@ -14,11 +14,11 @@ import msgspec
 from compactlab.sim.core.message import FRAME, Kind, Message, Part, Source, remembered
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.tokens import utf16_length
+from compactlab.strategies.mechanisms.numbers import is_finite
+from compactlab.strategies.mechanisms.parts import holds
 from compactlab.strategies.mechanisms.stub import Edits, sources_of
 from compactlab.strategies.mechanisms.text import BLANKS, head
-from compactlab.strategies.pi.preparation import at_least
-
-# Settings of OpenClaw's context pruning, and what it accepts for them.
+from compactlab.strategies.pi.preparation import is_at_least
 
 PLACEHOLDER = "[Old tool result content cleared]"
 
@@ -28,57 +28,29 @@ _DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h|d)?")
 
 @dataclass(frozen=True)
 class Pruning:
-    """When results are made shorter, and how: OpenClaw's ``agents.defaults.contextPruning``.
+    """When results are made shorter, and how: OpenClaw's ``agents.defaults.contextPruning``."""
 
-    Parameters
-    ----------
-    ttl_ms
-        Milliseconds that must have passed since the cache was last touched.
-    keep_last_assistants
-        Everything from the newest so many answers on stays.
-    soft_trim_ratio
-        Share of the window from which on long results are trimmed.
-    hard_clear_ratio
-        Share of the window to which results are cleared, oldest first, if trimming was not enough.
-    min_prunable_tool_chars
-        Nothing is cleared where less than that could be.
-    tools
-        ``allow`` and ``deny``: patterns of the tools whose results may be made shorter.
-    max_chars, head_chars, tail_chars
-        A result longer than the first is trimmed to the other two.
-    hard_clear
-        Whether anything is cleared at all.
-    placeholder
-        What stands in the place of a cleared result.
-    """
-
-    ttl_ms: float = 300_000
-    keep_last_assistants: float = 3
-    soft_trim_ratio: float = 0.3
+    ttl_ms: float = 300_000  # milliseconds that must have passed since the cache was last touched
+    keep_last_assistants: float = 3  # everything from the newest so many answers on stays
+    soft_trim_ratio: float = 0.3  # share of the window from which on long results are trimmed
+    # Share of the window to which results are cleared, oldest first, if trimming was not enough.
     hard_clear_ratio: float = 0.5
-    min_prunable_tool_chars: float = 50_000
+    min_prunable_tool_chars: float = 50_000  # nothing is cleared where less than that could be
+    # ``allow`` and ``deny``: patterns of the tools whose results may be made shorter.
     tools: Mapping[str, Any] = field(default_factory=dict)
+    # max_chars, head_chars, tail_chars: a result longer than the first is trimmed to the other two
     max_chars: float = 4000
     head_chars: float = 1500
     tail_chars: float = 1500
-    hard_clear: bool = True
-    placeholder: str = PLACEHOLDER
+    hard_clear: bool = True  # whether anything is cleared at all
+    placeholder: str = PLACEHOLDER  # what stands in the place of a cleared result
 
 
 def effective_settings(raw: object) -> Pruning | None:
     """Read settings as OpenClaw's ``computeEffectiveSettings`` does (2026.1.29).
 
-    What does not fit is brought into its range or passed over.
-
-    Parameters
-    ----------
-    raw
-        The configuration, under the names of the original.
-
-    Returns
-    -------
-    Pruning or None
-        None unless its mode is ``cache-ttl``.
+    What does not fit is brought into its range or passed over; None unless the mode is
+    ``cache-ttl``.
 
     Examples
     --------
@@ -87,22 +59,22 @@ def effective_settings(raw: object) -> Pruning | None:
     """
     if not isinstance(raw, Mapping) or raw.get("mode") != "cache-ttl":
         return None
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     if isinstance(raw.get("ttl"), str):
-        found["ttl_ms"] = duration_ms(raw["ttl"])
-    found["keep_last_assistants"] = _whole(raw.get("keepLastAssistants"))
-    found["soft_trim_ratio"] = _ratio(raw.get("softTrimRatio"))
-    found["hard_clear_ratio"] = _ratio(raw.get("hardClearRatio"))
-    found["min_prunable_tool_chars"] = _whole(raw.get("minPrunableToolChars"))
-    found["tools"] = raw.get("tools") or None
+        values["ttl_ms"] = duration_ms(raw["ttl"])
+    values["keep_last_assistants"] = _whole(raw.get("keepLastAssistants"))
+    values["soft_trim_ratio"] = _ratio(raw.get("softTrimRatio"))
+    values["hard_clear_ratio"] = _ratio(raw.get("hardClearRatio"))
+    values["min_prunable_tool_chars"] = _whole(raw.get("minPrunableToolChars"))
+    values["tools"] = raw.get("tools") or None
     soft, hard = (_section(raw.get(name)) for name in ("softTrim", "hardClear"))
     for name in ("max", "head", "tail"):
-        found[f"{name}_chars"] = _whole(soft.get(f"{name}Chars"))
+        values[f"{name}_chars"] = _whole(soft.get(f"{name}Chars"))
     if isinstance(hard.get("enabled"), bool):
-        found["hard_clear"] = hard["enabled"]
+        values["hard_clear"] = hard["enabled"]
     if isinstance(hard.get("placeholder"), str):
-        found["placeholder"] = hard["placeholder"].strip(BLANKS) or None
-    return Pruning(**{name: value for name, value in found.items() if value is not None})
+        values["placeholder"] = hard["placeholder"].strip(BLANKS) or None
+    return Pruning(**{name: value for name, value in values.items() if value is not None})
 
 
 def duration_ms(text: str) -> int | None:
@@ -120,19 +92,12 @@ def duration_ms(text: str) -> int | None:
     return math.floor(milliseconds + 0.5) if math.isfinite(milliseconds) else None
 
 
-def _number(value: object) -> float | None:
-    known = isinstance(value, int | float) and not isinstance(value, bool)
-    return value if known and math.isfinite(value) else None  # type: ignore[arg-type, return-value]
-
-
 def _whole(value: object) -> int | None:
-    number = _number(value)
-    return None if number is None else max(0, math.floor(number))
+    return max(0, math.floor(value)) if is_finite(value) else None
 
 
 def _ratio(value: object) -> float | None:
-    number = _number(value)
-    return None if number is None else min(1, max(0, number))
+    return min(1, max(0, value)) if is_finite(value) else None
 
 
 def _section(value: object) -> Mapping[str, Any]:
@@ -191,27 +156,12 @@ def trimmed(
 ) -> Message:
     """Keep the beginning and the end of a tool's result that is too long.
 
-    As OpenClaw's pruner does (2026.1.29 to 2026.3.13): the texts are joined by line breaks and cut
-    by UTF-16 code units, if need be through a pair; a note says what was kept.
-
-    Parameters
-    ----------
-    message
-        The result.
-    max_chars
-        Code units that it may have.
-    head_chars, tail_chars
-        How many are kept at either end, if that makes fewer.
-    images
-        Whether a line takes the place of its images, however short it is. If not, a result with
-        images is left alone.
-
-    Returns
-    -------
-    Message
-        The shorter result; itself, if nothing was to be done.
+    As OpenClaw's pruner does (2026.1.29 to 2026.3.13): the texts are joined by line breaks and
+    cut by UTF-16 code units, if need be through a pair; a note says what was kept. With
+    ``images`` a line takes the place of each image, however short the result is; without, a
+    result with images is left alone.
     """
-    pictured = any(part.type == "image" for part in message.parts)
+    pictured = holds(message, "image")
     if pictured and not images:
         return message
     pieces = list(_pieces(message))
@@ -221,13 +171,13 @@ def trimmed(
         if not pictured:
             return message
         return _instead(message, whole, "truncated", _spans(pieces, length, 0, length))
-    kept = f"{head(whole, int(first))}\n...\n{_tail(whole, length, math.ceil(last))}"
+    ends = f"{head(whole, int(first))}\n...\n{_tail(whole, length, math.ceil(last))}"
     note = (
         f"\n\n[Tool result trimmed: kept first {_written(first)} chars and last {_written(last)} "
         f"chars of {length} chars.]"
     )
     spans = _spans(pieces, int(first), math.ceil(last), length)
-    return _instead(message, kept + note, "truncated", spans)
+    return _instead(message, ends + note, "truncated", spans)
 
 
 def cleared(message: Message, placeholder: str) -> Message:
@@ -239,16 +189,16 @@ def _instead(message: Message, text: str, kind: Kind, sources: tuple[Source, ...
     """The result with one text in the place of all its parts."""
     if not sources:
         kind, sources = "stub", sources_of(message.parts)
-    said = next((part for part in message.parts if part.call_id), message.parts[0])
+    first = next((part for part in message.parts if part.call_id), message.parts[0])
     part = Part(
         "tool_result",
         text,
         kind if sources else "synthetic",
         sources,
-        said.name,
-        said.call_id,
-        said.is_error,
-        said.handle,
+        first.name,
+        first.call_id,
+        first.is_error,
+        first.handle,
     )
     return msgspec.structs.replace(message, parts=(part,))
 
@@ -263,7 +213,7 @@ def _pieces(message: Message) -> Iterator[_Piece]:
 
 def _spans(pieces: list[_Piece], first: int, last: int, length: int) -> tuple[Source, ...]:
     """What is left of each text when so many code units of all are kept at either end."""
-    found: list[Source] = []
+    sources: list[Source] = []
     for part, place, text, start in pieces:
         if part.type == "image" or not text:
             continue
@@ -271,13 +221,13 @@ def _spans(pieces: list[_Piece], first: int, last: int, length: int) -> tuple[So
         begins = min(max(first - start, 0), units)
         ends = min(max(start + units - (length - last), 0), units)
         if begins + ends >= units:
-            found += _piece(part, place, 0, -1)
+            sources += _piece(part, place, 0, -1)
             continue
         if begins:
-            found += _piece(part, place, 0, _points(text, begins, up=False))
+            sources += _piece(part, place, 0, _points(text, begins, up=False))
         if ends:
-            found += _piece(part, place, _points(text, units - ends, up=True), -1)
-    return tuple(dict.fromkeys(found))
+            sources += _piece(part, place, _points(text, units - ends, up=True), -1)
+    return tuple(dict.fromkeys(sources))
 
 
 def _piece(part: Part, place: int, start: int, end: int) -> tuple[Source, ...]:
@@ -331,22 +281,8 @@ def prune_expired(
 ) -> tuple[Messages, float | None]:
     """Prune if the cache has not been touched for long enough: OpenClaw's handler of ``context``.
 
-    Parameters
-    ----------
-    messages
-        What is about to be sent.
-    settings
-        None if pruning is not configured.
-    now, touched
-        This moment and that of the last touch, in milliseconds. Where no touch is known, nothing
-        is pruned.
-    window, model_window, version, edits
-        See :func:`prune`.
-
-    Returns
-    -------
-    tuple
-        What is sent, and when the cache was touched last: now, if anything was pruned.
+    Times are in milliseconds; where no touch is known, nothing is pruned. With what is sent
+    comes when the cache was touched last: now, if anything was pruned.
     """
     if settings is None or not is_expired(now, touched, settings.ttl_ms):
         return messages, touched
@@ -374,25 +310,11 @@ def prune(
 ) -> Messages:
     """Make old tool results shorter: OpenClaw's ``pruneContextMessages``.
 
-    Only results between the first words of the user and the newest few answers are touched. If the
-    context fills a share of the window, all that are too long are trimmed; if it then still fills
-    a larger one, they are cleared, oldest first, until it does not.
-
-    Parameters
-    ----------
-    messages
-        What is about to be sent.
-    settings
-        When and how.
-    window
-        Tokens of the window as configured; where that is no positive number, the model's counts.
-    model_window
-        The model's.
-    version
-        OpenClaw's: newer ones take images for something that can be trimmed away, older ones leave
-        results with images alone.
-    edits
-        Messages that have been made shorter before.
+    Only results between the first words of the user and the newest few answers are touched. If
+    the context fills a share of the window, all that are too long are trimmed; if it then still
+    fills a larger one, they are cleared, oldest first, until it does not. A window that is no
+    positive number gives way to the model's. Newer versions take images for something that can
+    be trimmed away, older ones leave results with images alone.
     """
     tokens = window if window and 0 < window < math.inf else model_window
     stop = _protected(messages, settings.keep_last_assistants)
@@ -403,11 +325,13 @@ def prune(
         return messages
     start = next((n for n, m in enumerate(messages) if m.starts_turn), stop)
     may = cache(may_prune(settings.tools))
-    images = at_least(version, _TRIMS_IMAGES)
+    images = is_at_least(version, _TRIMS_IMAGES)
     results = {
         place: message
         for place, message in enumerate(messages[start:stop], start)
-        if message.role == "tool" and may(_tool(message)) and (images or not _pictured(message))
+        if message.role == "tool"
+        and may(_tool(message))
+        and (images or not holds(message, "image"))
     }
     work = _Work(settings, room, total, results, edits or Edits())
     work.trim(images=images)
@@ -464,10 +388,6 @@ def _tool(message: Message) -> str:
     if first.call_id:  # nearly always
         return first.name
     return next((part.name for part in message.parts if part.call_id), first.name)
-
-
-def _pictured(message: Message) -> bool:
-    return any(part.type == "image" for part in message.parts)
 
 
 def _protected(messages: Messages, keep: float) -> int | None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Annotated
 
+from compactlab.sim.core.limits import at_least
 from compactlab.sim.core.memory import Remembered, ranked
 from compactlab.sim.core.message import Kind, Part
 from compactlab.sim.core.tokens import utf16_length
@@ -16,26 +18,13 @@ from compactlab.strategies.mechanisms.cut import current_turn
 from compactlab.strategies.mechanisms.handover import glued
 from compactlab.strategies.mechanisms.text import head, spoken, whole
 
-# How much of what was found in memory is shown.
-
 
 def clamp(snippets: Sequence[str], budget: float | None) -> list[str]:
     r"""Keep the first snippets that fit a budget of characters, as OpenClaw does (2026.2.17).
 
     The first that does not fit is cut, and is the last. Empty ones cost nothing, but pass only
-    while something of the budget is left. The cut may go through a pair of code units.
-
-    Parameters
-    ----------
-    snippets
-        What was found, best first.
-    budget
-        UTF-16 code units that may be shown; None, 0, less than that, and NaN are no limit.
-
-    Returns
-    -------
-    list of str
-        The snippets that are shown: the first so many, the last of them perhaps shortened.
+    while something of the budget is left. The cut may go through a pair of code units. None, 0,
+    less than that, and NaN are no limit.
 
     Examples
     --------
@@ -44,20 +33,18 @@ def clamp(snippets: Sequence[str], budget: float | None) -> list[str]:
     """
     if budget is None or not budget > 0:
         return list(snippets)
-    kept: list[str] = []
+    shown: list[str] = []
     for snippet in snippets:
         if budget <= 0:
             break
         length = utf16_length(snippet)
         if length > budget:
-            kept.append(head(snippet, int(budget)))
+            shown.append(head(snippet, int(budget)))
             break
-        kept.append(snippet)
+        shown.append(snippet)
         budget -= length
-    return kept
+    return shown
 
-
-# Show notes from memory that have to do with what the user asks: OpenClaw's recall.
 
 # The tags of OpenClaw's memory-lancedb extension.
 OPENS, CLOSES = "<relevant-memories>", "</relevant-memories>"
@@ -86,18 +73,10 @@ class MemoryRecall(Strategy):
         UTF-16 code units of all notes together; 0 is no limit.
     """
 
-    max_results: int = 6
-    max_injected_chars: int = 4000
+    max_results: Annotated[int, at_least(1)] = 6
+    max_injected_chars: Annotated[int, at_least(0)] = 4000
     phases = frozenset({Phase.BEFORE_TURN})
     breaks = MappingProxyType({"size": "adds notes from memory; OpenClaw 2026.2.17"})
-
-    def __post_init__(self) -> None:
-        if self.max_results < 1:
-            raise ValueError(f"max_results must be at least 1, not {self.max_results}")
-        if self.max_injected_chars < 0:
-            raise ValueError(
-                f"max_injected_chars must be at least 0, not {self.max_injected_chars}"
-            )
 
     def compact(self, view: View, host: Host) -> View:
         """Add what is found."""
@@ -106,15 +85,15 @@ class MemoryRecall(Strategy):
         asked = host.log[current_turn(host.log) :][:1]
         query = " ".join(part.text for message in asked for _, part in spoken(message))
         places = ranked(query, [note.text for note in host.memory])[: self.max_results]
-        found = [host.memory[place] for place in places]
-        texts = clamp([note.text for note in found], self.max_injected_chars)
-        shown = [pair for pair in zip(found, map(whole, texts), strict=False) if pair[1]]
+        notes = [host.memory[place] for place in places]
+        texts = clamp([note.text for note in notes], self.max_injected_chars)
+        shown = [pair for pair in zip(notes, map(whole, texts), strict=False) if pair[1]]
         return glued(view, _part(shown, host)) if shown else view
 
 
 def _part(shown: list[tuple[Remembered, str]], host: Host) -> Part:
-    said = {message.id for message in host.log}
+    known = {message.id for message in host.log}
     lines = (f"- [{note.topic}] {text}" for note, text in shown)
-    sources = dict.fromkeys(s for note, _ in shown for s in note.sources if s.id in said)
+    sources = dict.fromkeys(s for note, _ in shown for s in note.sources if s.id in known)
     kind: Kind = "memory" if sources else "synthetic"
     return Part("text", "\n".join([OPENS, *lines, CLOSES]) + "\n\n", kind, tuple(sources))

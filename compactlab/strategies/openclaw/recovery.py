@@ -6,8 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
+from compactlab.sim.core.limits import at_least, between
 from compactlab.sim.core.message import Message, Part, Source
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.tokens import utf16_length
@@ -16,8 +17,6 @@ from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Lifetime, Strategy
 from compactlab.strategies.mechanisms.cut import current_turn
 from compactlab.strategies.mechanisms.text import BLANKS, head, speaker, spoken, whole
-
-# What is shown once more after a compaction: OpenClaw pull request 3599.
 
 # The heading of the original; the line below it is our own, and as long as the original's.
 HEADING = "## Recent Conversation (Recovered After Context Compaction)"
@@ -85,12 +84,7 @@ def settings(messages: float | None) -> Settings:
 def check(messages: float | None, counted: Counted | None) -> Check:
     """Decide whether there was a compaction since the last recovery.
 
-    Parameters
-    ----------
-    messages
-        How many messages are wanted.
-    counted
-        What is known of the session; None if it is not known at all.
+    Of a session that is not known it is never time.
     """
     enabled, wanted = settings(messages)
     if not enabled or counted is None:
@@ -112,16 +106,9 @@ def newest(history: Messages, count: float) -> Messages:
 def recover(history: Sequence[Message], count: float) -> list[Quote]:
     """The newest messages of user and assistant that have words.
 
-    The parts of a message are put together without anything between them. What begins with a mark
-    of OpenClaw's own is left out; blanks before the mark hide it.
-
-    Parameters
-    ----------
-    history
-        The messages, oldest first.
-    count
-        How many at most. As in the original, 0 is all of them, and less leaves out so many of
-        the oldest.
+    The parts of a message are put together without anything between them. What begins with a
+    mark of OpenClaw's own is left out; blanks before the mark hide it. As in the original, a
+    ``count`` of 0 is all of them, and less leaves out so many of the oldest.
     """
     quotes = [quote for message in history if (quote := _quote(message))]
     if math.isfinite(count):
@@ -143,19 +130,7 @@ def _joined(message: Message) -> str:
 def block(quotes: Sequence[Quote], intro: str = INTRO, chars: int = CHARS) -> list[Piece]:
     """Write the block that shows them, in pieces that are put together without a gap.
 
-    Parameters
-    ----------
-    quotes
-        What was recovered.
-    intro
-        The line below the heading.
-    chars
-        UTF-16 code units of each message that are shown; what is longer ends in three dots.
-
-    Returns
-    -------
-    list of Piece
-        The heading, one for each quote, the line at the end; none if there is nothing to show.
+    Each message is cut to so many UTF-16 code units; what is longer ends in three dots.
     """
     if not quotes:
         return []
@@ -189,9 +164,6 @@ def _spans(message: Message, length: int) -> tuple[Source, ...]:
     return tuple(spans)
 
 
-# After a compaction, show the last messages once more: OpenClaw pull request 3599.
-
-
 @dataclass(frozen=True)
 class ContextRecovery(Strategy):
     """For one turn after a compaction, put the last messages in front of the system prompt.
@@ -218,17 +190,11 @@ class ContextRecovery(Strategy):
         UTF-16 code units of each that are shown; a constant in the original.
     """
 
-    messages: int = 10
-    chars: int = 500
+    messages: Annotated[int, between(0, MOST)] = 10
+    chars: Annotated[int, at_least(1)] = 500
     phases = frozenset({Phase.BEFORE_TURN, Phase.BEFORE_CALL})
     lifetime = Lifetime.TURN
     breaks = MappingProxyType({"size": "adds a block of what was said; pull request 3599"})
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.messages <= MOST:
-            raise ValueError(f"messages must be between 0 and {MOST}, not {self.messages}")
-        if self.chars < 1:
-            raise ValueError(f"chars must be at least 1, not {self.chars}")
 
     def compact(self, view: View, host: Host) -> View:
         """Add the block in the turn after a compaction, to each of its calls."""

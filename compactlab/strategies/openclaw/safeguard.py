@@ -11,6 +11,8 @@ from typing import Any
 from compactlab.sim.core.message import Message, Part, Source
 from compactlab.sim.core.tokens import utf16_length
 from compactlab.strategies.mechanisms.estimate import estimate
+from compactlab.strategies.mechanisms.numbers import is_finite
+from compactlab.strategies.mechanisms.parts import plain
 from compactlab.strategies.mechanisms.text import BLANKS, head
 from compactlab.strategies.pi.preparation import Preparation
 from compactlab.strategies.pi.summary import (
@@ -19,10 +21,7 @@ from compactlab.strategies.pi.summary import (
     SPLIT_TURN,
     TURN_PREFIX,
     Scribe,
-    plain,
 )
-
-# Long histories summarised in stages, as OpenClaw does (``compaction.ts``).
 
 BASE_RATIO = 0.4
 LEAST_RATIO = 0.15
@@ -101,49 +100,27 @@ def pruned(
     """Drop the oldest messages so that the rest has its share of the window.
 
     As ``pruneHistoryForContextShare``: half of what is left, again and again. A single message
-    stays however large it is.
-
-    Parameters
-    ----------
-    messages
-        The history.
-    window, share
-        What the rest may take.
-    mend
-        What is done to the rest after each drop (2026.3.13: calls and results put together).
-
-    Returns
-    -------
-    tuple
-        The rest, and what was dropped.
+    stays however large it is. With the rest comes what was dropped. ``mend`` is done to the
+    rest after each drop (2026.3.13: calls and results put together).
     """
     budget = max(1, math.floor(window * share))
-    kept, dropped = messages, list[Message]()
-    while weight(kept) > budget:
-        chunks = split_by_share(kept)
+    rest, dropped = messages, list[Message]()
+    while weight(rest) > budget:
+        chunks = split_by_share(rest)
         if len(chunks) <= 1:
             break
         dropped += chunks[0]
-        kept = mend(list(kept[len(chunks[0]) :]))
-    return kept, dropped
+        rest = mend(list(rest[len(chunks[0]) :]))
+    return rest, dropped
 
 
 @dataclass(frozen=True, slots=True)
 class Stages:
-    """Summarises piece by piece.
+    """Summarises piece by piece."""
 
-    Parameters
-    ----------
-    scribe
-        Asks for the summaries.
-    chunk
-        Estimated tokens of one request, at most.
-    margin
-        By what estimates may be too low: a piece is made that much smaller (2026.3.13: 1.2).
-    """
-
-    scribe: Scribe
-    chunk: float
+    scribe: Scribe  # asks for the summaries
+    chunk: float  # estimated tokens of one request, at most
+    # By what estimates may be too low: a piece is made that much smaller (2026.3.13: 1.2).
     margin: float = 1.0
 
     def summary(
@@ -159,9 +136,9 @@ class Stages:
         halves = split_by_share(messages)
         if len(halves) <= 1:
             return self._in_a_row(messages, previous, focus)
-        told = [self._in_a_row(half, (), focus) for half in halves]
+        written = [self._in_a_row(half, (), focus) for half in halves]
         partial = [
-            Message(f"part-{n}", "user", tuple(parts), meta=True) for n, parts in enumerate(told)
+            Message(f"part-{n}", "user", tuple(parts), meta=True) for n, parts in enumerate(written)
         ]
         merge = f"{MERGE}\n\nAdditional focus:\n{focus}" if focus else MERGE
         return self._in_a_row(partial, previous, merge)
@@ -188,27 +165,13 @@ Details = Callable[[Message], Any]
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A result that says that its tool failed.
+    """A result that says that its tool failed."""
 
-    Parameters
-    ----------
-    message
-        Id of the message that told of it.
-    call_id
-        Of which call.
-    tool
-        The tool's name.
-    text
-        What it said, in a line.
-    meta
-        Status and exit code, where they are known.
-    """
-
-    message: str
-    call_id: str
-    tool: str
-    text: str
-    meta: str = ""
+    message: str  # id of the message that told of it
+    call_id: str  # of which call
+    tool: str  # the tool's name
+    text: str  # what it said, in a line
+    meta: str = ""  # status and exit code, where they are known
 
 
 def _nothing(message: Message) -> None:
@@ -218,28 +181,22 @@ def _nothing(message: Message) -> None:
 def tool_failures(messages: Iterable[Message], details: Details = _nothing) -> list[Failure]:
     """The failures among messages: ``collectToolFailures`` (OpenClaw 2026.1.29 and 2026.3.13).
 
-    Of each call the first; what has no call id is passed over.
-
-    Parameters
-    ----------
-    messages
-        The messages.
-    details
-        What a tool told its client beside the result. The model never sees it, so recordings and
-        scripts do not have it.
+    Of each call the first; what has no call id is passed over. ``details`` says what a tool
+    told its client beside the result: the model never sees it, so recordings and scripts do not
+    have it.
     """
-    found: dict[str, Failure] = {}
+    failures: dict[str, Failure] = {}
     for message in messages:
         part = next((p for p in message.parts if p.type == "tool_result"), None)
-        if part is None or not part.is_error or not part.call_id or part.call_id in found:
+        if part is None or not part.is_error or not part.call_id or part.call_id in failures:
             continue
-        said = [p.text for p in message.parts if p.type in ("tool_result", "text")]
+        texts = [p.text for p in message.parts if p.type in ("tool_result", "text")]
         meta = _meta(details(message))
         nothing = "failed" if meta else "failed (no output)"
-        text = _cut(_RUN.sub(" ", "\n".join(said)).strip() or nothing)
+        text = _cut(_RUN.sub(" ", "\n".join(texts)).strip() or nothing)
         tool = part.name if part.name.strip(BLANKS) else "tool"
-        found[part.call_id] = Failure(message.id, part.call_id, tool, text, meta)
-    return list(found.values())
+        failures[part.call_id] = Failure(message.id, part.call_id, tool, text, meta)
+    return list(failures.values())
 
 
 def _cut(text: str) -> str:
@@ -252,10 +209,10 @@ def _meta(details: Any) -> str:
     if not isinstance(details, Mapping):
         return ""
     status, code = details.get("status"), details.get("exitCode")
-    told = [f"status={status}"] if isinstance(status, str) and status else []
-    if isinstance(code, int | float) and not isinstance(code, bool) and math.isfinite(code):
-        told.append(f"exitCode={int(code) if code == int(code) else code}")
-    return " ".join(told)
+    labels = [f"status={status}"] if isinstance(status, str) and status else []
+    if is_finite(code):
+        labels.append(f"exitCode={int(code) if code == int(code) else code}")
+    return " ".join(labels)
 
 
 def failure_section(failures: list[Failure]) -> list[Part]:
@@ -265,15 +222,15 @@ def failure_section(failures: list[Failure]) -> list[Part]:
     """
     if not failures:
         return []
-    parts = [Part("text", "\n\n## Tool Failures", "synthetic", ())]
+    parts = [plain("\n\n## Tool Failures")]
     for failure in failures[:MOST]:
         meta = f" ({failure.meta})" if failure.meta else ""
         parts += [
-            Part("text", f"\n- {failure.tool}{meta}: ", "synthetic", ()),
+            plain(f"\n- {failure.tool}{meta}: "),
             Part("text", failure.text, "summary", (Source(failure.message),)),
         ]
     if len(failures) > MOST:
-        parts.append(Part("text", f"\n- ...and {len(failures) - MOST} more", "synthetic", ()))
+        parts.append(plain(f"\n- ...and {len(failures) - MOST} more"))
     return parts
 
 
@@ -285,29 +242,15 @@ OVERHEAD = 4096
 
 @dataclass(frozen=True, slots=True)
 class Safeguard:
-    """Summarises in stages, and less of the history if there is much that is new.
+    """Summarises in stages, and less of the history if there is much that is new."""
 
-    Parameters
-    ----------
-    scribe
-        Asks for the summaries.
-    max_history_share
-        Share of the window that the history may take if there is much that is new.
-    focus
-        What every summary should look to.
-    overhead
-        Tokens that a request has beside the messages.
-    margin
-        By what a piece is made smaller than a request may be (2026.3.13: 1.2).
-    mend
-        What is done to a history of which messages were dropped.
-    """
-
-    scribe: Scribe
+    scribe: Scribe  # asks for the summaries
+    # Share of the window that the history may take if there is much that is new.
     max_history_share: float
-    focus: str = ""
-    overhead: int = 0
-    margin: float = 1.0
+    focus: str = ""  # what every summary should look to
+    overhead: int = 0  # tokens that a request has beside the messages
+    margin: float = 1.0  # by what a piece is made smaller than a request may be (2026.3.13: 1.2)
+    # What is done to a history of which messages were dropped.
     mend: Callable[[list[Message]], Sequence[Message]] = list
 
     def fitted(
@@ -338,11 +281,11 @@ class Safeguard:
         Unlike pi's, it keeps the previous summary if there is no history to summarise.
         """
         stages = self._stages([*history, *prepared.prefix])
-        told = stages.summary(history, previous, self.focus)
+        written = stages.summary(history, previous, self.focus)
         if not (prepared.split and prepared.prefix):
-            return told
+            return written
         focus = f"{TURN_PREFIX}\n\n{self.focus}" if self.focus else TURN_PREFIX
-        return [*told, plain(SPLIT_TURN), *stages.summary(prepared.prefix, (), focus)]
+        return [*written, plain(SPLIT_TURN), *stages.summary(prepared.prefix, (), focus)]
 
     def _stages(self, messages: Sequence[Message]) -> Stages:
         window = self.scribe.host.window

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from types import MappingProxyType
-from typing import Any, NamedTuple, NoReturn
+from typing import Annotated, Any, NamedTuple, NoReturn
 
 import msgspec
 
+from compactlab.sim.core.limits import at_least
 from compactlab.sim.core.message import Kind, Message, Part, Source
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.tokens import utf16_length
@@ -22,9 +22,7 @@ from compactlab.sim.replay.strategy import Lifetime, Strategy
 from compactlab.strategies.mechanisms.cut import current_turn
 from compactlab.strategies.mechanisms.estimate import estimate, estimate_system
 from compactlab.strategies.mechanisms.handover import glued
-from compactlab.strategies.mechanisms.text import collapsed, head, speaker, spoken, whole
-
-# A line for each message, kept beside the transcript: OpenClaw pull request 17345.
+from compactlab.strategies.mechanisms.text import as_json, collapsed, head, speaker, spoken, whole
 
 # The header of the original; the line below it is our own, and exactly as long as the original's.
 HEADER = "[SESSION_SUMMARY]"
@@ -36,8 +34,6 @@ MAX_ITEMS = 60
 ITEM_CHARS = 220
 MAX_CHARS = 1200
 THRESHOLD = 0.72
-
-_LONE = re.compile("[\ud800-\udfff]")
 
 
 class Item(NamedTuple):
@@ -56,37 +52,19 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True)
 class Sidecar:
-    """The state that is kept beside a transcript.
+    """The state that is kept beside a transcript."""
 
-    Parameters
-    ----------
-    processed
-        Messages of the transcript that were read.
-    items
-        The lines, oldest first.
-    updated
-        When it was last changed, in milliseconds since 1970.
-    version
-        Of the format.
-    """
-
-    processed: float
-    items: tuple[Item, ...]
-    updated: float
-    version: float = VERSION
+    processed: float  # messages of the transcript that were read
+    items: tuple[Item, ...]  # the lines, oldest first
+    updated: float  # when it was last changed, in milliseconds since 1970
+    version: float = VERSION  # of the format
 
 
 def load(file: str | None, now: float, ids: Sequence[str] = ()) -> Sidecar:
     """Read the file; what is missing or makes no sense counts as empty, whatever the version.
 
-    Parameters
-    ----------
-    file
-        Its content; None if there is none.
-    now
-        Milliseconds since 1970.
-    ids
-        The ids of the lines' messages, which the original does not keep.
+    ``ids`` are those of the lines' messages, which the original does not keep; ``now`` is in
+    milliseconds since 1970.
     """
     raw = _parsed(file)
     items, count, updated = (
@@ -134,8 +112,7 @@ def _quoted(text: str) -> str:
     try:
         return msgspec.json.encode(text).decode()
     except UnicodeEncodeError:
-        quoted = json.dumps(text, ensure_ascii=False)
-        return _LONE.sub(lambda half: f"\\u{ord(half[0]):04x}", quoted)
+        return as_json(text)
 
 
 def _written(value: float) -> str:
@@ -155,29 +132,11 @@ def update(
 ) -> Sidecar:
     """Add a line for each message of user and assistant that has words and was not read yet.
 
-    A line that is the same as the last one that had been there before is left out; the lines that
-    are added are not compared with each other.
-
-    Parameters
-    ----------
-    state
-        What there is.
-    messages
-        The transcript.
-    now
-        Milliseconds since 1970.
-    max_items
-        Lines that are kept, the newest; None for 60.
-    item_chars
-        UTF-16 code units of a line, without who spoke.
-    hardened
-        Leave out messages that begin with a block of the sidecar's own, and begin anew when the
-        transcript has become shorter. Otherwise it then waits until it is as long again.
-
-    Returns
-    -------
-    Sidecar
-        The very state that it was given if nothing is new.
+    A line that is the same as the last one that had been there before is left out; the lines
+    that are added are not compared with each other. The newest ``max_items`` lines stay, 60
+    where that is None. ``hardened`` leaves out messages that begin with a block of the
+    sidecar's own, and begins anew when the transcript has become shorter; otherwise it waits
+    until it is as long again. The very state comes back if nothing is new.
     """
     if hardened and state.processed > len(messages):
         state = replace(state, processed=0, items=())
@@ -187,9 +146,9 @@ def update(
     last = state.items[-1].text if state.items else ""
     read = (_item(m, item_chars, hardened) for m in messages[int(start) :])
     items = (*state.items, *(item for item in read if item and item.text != last))
-    kept = MAX_ITEMS if max_items is None else max_items
-    if math.isfinite(kept):
-        items = items[-max(1, math.floor(kept)) :]
+    most = MAX_ITEMS if max_items is None else max_items
+    if math.isfinite(most):
+        items = items[-max(1, math.floor(most)) :]
     return replace(state, items=items, processed=len(messages), updated=now)
 
 
@@ -224,19 +183,8 @@ def block(
 ) -> Block | None:
     """Write the newest lines that fit below the header, oldest first.
 
-    Parameters
-    ----------
-    items
-        The lines.
-    max_chars
-        UTF-16 code units, at least 1; None for 1200.
-    instruction
-        The second line of the header.
-
-    Returns
-    -------
-    Block or None
-        None if there are no lines. The header alone, cut if it must be, if none of them fits.
+    At most ``max_chars`` UTF-16 code units, 1,200 where that is None. None if there are no
+    lines; the header alone, cut if it must be, if none of them fits.
     """
     if not items:
         return None
@@ -264,8 +212,6 @@ def is_needed(trimmed: bool, pressure: float, threshold: float = THRESHOLD) -> b
     """
     return trimmed or pressure >= threshold
 
-
-# Notes kept beside the transcript: OpenClaw pull request 17345.
 
 # The file of the original, and beside it the ids of the messages that its lines were read from.
 FILE = "session.jsonl.summary.json"
@@ -316,19 +262,12 @@ class SummarySidecar(Strategy):
     """
 
     hardened: bool = True
-    threshold: float = THRESHOLD
-    max_items: int = MAX_ITEMS
-    item_chars: int = ITEM_CHARS
-    max_chars: int = MAX_CHARS
+    threshold: Annotated[float, at_least(0)] = THRESHOLD
+    max_items: Annotated[int, at_least(1)] = MAX_ITEMS
+    item_chars: Annotated[int, at_least(1)] = ITEM_CHARS
+    max_chars: Annotated[int, at_least(1)] = MAX_CHARS
     phases = frozenset({Phase.BEFORE_TURN, Phase.BEFORE_CALL})
     breaks = MappingProxyType({"size": "adds a block of notes; pull request 17345"})
-
-    def __post_init__(self) -> None:
-        if not self.threshold >= 0:
-            raise ValueError(f"threshold must be at least 0, not {self.threshold}")
-        for name in ("max_items", "item_chars", "max_chars"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
 
     @property
     def lifetime(self) -> Lifetime:  # type: ignore[override]
@@ -379,8 +318,8 @@ class SummarySidecar(Strategy):
         shown = block(state.items, self.max_chars)
         if shown is None:
             return None
-        said = {message.id for message in host.log}
-        ids = dict.fromkeys(item.id for item in shown.items if item.id in said)
+        known = {message.id for message in host.log}
+        ids = dict.fromkeys(item.id for item in shown.items if item.id in known)
         kind: Kind = "summary" if ids else "synthetic"
         return Part("text", whole(shown.text) + end, kind, tuple(map(Source, ids)), _NAME)
 

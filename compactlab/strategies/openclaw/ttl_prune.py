@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from types import MappingProxyType
+from typing import Annotated
 
+from compactlab.sim.core.limits import at_least, between
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Lifetime, Strategy
@@ -29,13 +31,6 @@ _NAMES = {
     "hard_clear_ratio": "hardClearRatio",
     "min_prunable_tool_chars": "minPrunableToolChars",
 }
-_COUNTS = (
-    "keep_last_assistants",
-    "min_prunable_tool_chars",
-    "soft_trim_max_chars",
-    "soft_trim_head_chars",
-    "soft_trim_tail_chars",
-)
 # What a note is no longer than, and the least that is cleared by default: so much is never made of
 # results that are shorter than a place-holder.
 _NOTE_CHARS, _ENOUGH_CHARS = 120, 50_000
@@ -90,15 +85,15 @@ class TtlPrune(Strategy):
     """
 
     ttl: str = "5m"
-    keep_last_assistants: int = 3
-    soft_trim_ratio: float = 0.3
-    hard_clear_ratio: float = 0.5
-    min_prunable_tool_chars: int = 50_000
+    keep_last_assistants: Annotated[int, at_least(0)] = 3
+    soft_trim_ratio: Annotated[float, between(0, 1)] = 0.3
+    hard_clear_ratio: Annotated[float, between(0, 1)] = 0.5
+    min_prunable_tool_chars: Annotated[int, at_least(0)] = 50_000
     tools_allow: tuple[str, ...] = ()
     tools_deny: tuple[str, ...] = ()
-    soft_trim_max_chars: int = 4000
-    soft_trim_head_chars: int = 1500
-    soft_trim_tail_chars: int = 1500
+    soft_trim_max_chars: Annotated[int, at_least(0)] = 4000
+    soft_trim_head_chars: Annotated[int, at_least(0)] = 1500
+    soft_trim_tail_chars: Annotated[int, at_least(0)] = 1500
     hard_clear_enabled: bool = True
     hard_clear_placeholder: str = PLACEHOLDER
     sticky: bool = False
@@ -110,22 +105,11 @@ class TtlPrune(Strategy):
     )
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not duration_ms(self.ttl):
             raise ValueError(f"ttl must be a duration above 0 like '5m' or '1h', not {self.ttl!r}")
-        for name in ("soft_trim_ratio", "hard_clear_ratio"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise ValueError(f"{name} must be between 0 and 1, not {getattr(self, name)}")
-        for name in _COUNTS:
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} must not be negative, not {getattr(self, name)}")
-        for name in ("tools_allow", "tools_deny"):
-            value = getattr(self, name)
-            if not isinstance(value, tuple) or not all(isinstance(each, str) for each in value):
-                raise ValueError(f"{name} must be a tuple of texts like ('exec',), not {value!r}")
         if not self.hard_clear_placeholder.strip():
             raise ValueError("hard_clear_placeholder must not be blank")
-        if self.version not in VERSIONS:
-            raise ValueError(f"version must be {' or '.join(VERSIONS)}, not {self.version}")
 
     @property
     def lifetime(self) -> Lifetime:  # type: ignore[override]

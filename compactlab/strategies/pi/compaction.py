@@ -6,8 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
+from compactlab.sim.core.limits import at_least
 from compactlab.sim.core.message import FAILED, Message, Part, compacted
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import Phase, View
@@ -20,14 +21,12 @@ from compactlab.strategies.pi.preparation import (
     Entry,
     Files,
     Preparation,
-    at_least,
     file_section,
+    is_at_least,
     last_compaction,
     prepare,
 )
 from compactlab.strategies.pi.summary import Scribe, pi_summary
-
-# When it is time to compact.
 
 # The floor that OpenClaw puts under pi's reserve (2026.1.29).
 RESERVE_FLOOR = 20_000
@@ -65,8 +64,6 @@ def raised_reserve(reserve: float, floor: float | None) -> float:
     return reserve if reserve >= least else least
 
 
-# A compaction of pi's in a running session: when it comes, and what the view is after it.
-
 # When pi is asked: after a run of the agent, before the next prompt, and when a provider refuses
 # a request. Never between the calls of a turn.
 PHASES = frozenset({Phase.AFTER_TURN, Phase.BEFORE_TURN, Phase.ON_OVERFLOW})
@@ -83,21 +80,11 @@ _TYPES = {"custom": "custom_message", "branchSummary": "branch_summary"}
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """How a session is compacted.
+    """How a session is compacted."""
 
-    Parameters
-    ----------
-    reserve
-        Tokens of the window that the context may not grow into.
-    keep_recent_tokens
-        What the kept tail is to weigh.
-    version
-        Of pi.
-    """
-
-    reserve: float
-    keep_recent_tokens: float
-    version: str
+    reserve: float  # tokens of the window that the context may not grow into
+    keep_recent_tokens: float  # what the kept tail is to weigh
+    version: str  # of pi
 
     @classmethod
     def of(cls, strategy: Any) -> Rules:
@@ -108,38 +95,19 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class Occasion:
-    """A compaction that is about to be made.
+    """A compaction that is about to be made."""
 
-    Parameters
-    ----------
-    view
-        What was in context when it was decided.
-    arrived
-        What has come since and is not looked at: the prompt before which pi compacts.
-    prepared
-        What is summarised and what is kept.
-    kept
-        How many messages of the view stay.
-    """
-
-    view: View
+    view: View  # what was in context when it was decided
+    # What has come since and is not looked at: the prompt before which pi compacts.
     arrived: Messages
-    prepared: Preparation
-    kept: int
+    prepared: Preparation  # what is summarised and what is kept
+    kept: int  # how many messages of the view stay
 
     def replaced(self, host: Host, summary: Sequence[Part], files: Files | None = None) -> View:
         """The view with a summary in front of what is kept.
 
         Results whose call was cut off are left out, as OpenClaw's repair does before it sends.
-
-        Parameters
-        ----------
-        host
-            Keeps the notes.
-        summary
-            The summary.
-        files
-            The files that the next compaction carries on; None if it starts anew.
+        ``files`` are what the next compaction carries on; None if it starts anew.
         """
         old, notes = self.view.messages, host.notes.get(_NOTES) or {}
         number = notes.get("number", 0) + 1
@@ -161,17 +129,7 @@ class Occasion:
 
 
 def occasion(view: View, host: Host, rules: Rules) -> Occasion | None:
-    """Say whether it is time to compact, and what; None if it is not.
-
-    Parameters
-    ----------
-    view
-        What is in context.
-    host
-        Says which moment it is, and what the provider reported.
-    rules
-        How this session is compacted.
-    """
+    """Say whether it is time to compact, and what; None if it is not."""
     tokens = last_usage(host)
     if host.phase is not Phase.ON_OVERFLOW and (
         tokens is None or not should_compact(tokens, host.window, rules.reserve)
@@ -212,7 +170,7 @@ def _before(view: View, host: Host) -> Messages:
 
 def _answered(entries: Sequence[Entry], version: str) -> bool:
     """Whether there is an answer by whose usage one can go, and it is none that failed."""
-    start = last_compaction(entries) + 1 if at_least(version, STALE_IS_IGNORED) else 0
+    start = last_compaction(entries) + 1 if is_at_least(version, STALE_IS_IGNORED) else 0
     for entry in reversed(entries[start:]):
         if entry.message is not None and entry.message.role == "assistant":
             return entry.message.origin not in FAILED
@@ -225,12 +183,12 @@ def _entries(messages: Messages, host: Host) -> list[Entry]:
     if not _is_summary(messages, notes):
         return [_entry(message) for message in messages]
     entries = [_entry(message) for message in messages[1:]]
-    kept = next((n + 1 for n, entry in enumerate(entries) if entry.id == notes["last"]), 0)
+    count = next((n + 1 for n, entry in enumerate(entries) if entry.id == notes["last"]), 0)
     files = (
         Files(dict(notes["files"][0]), edited=dict(notes["files"][1])) if notes["files"] else None
     )
-    first = entries[0].id if kept else ""
-    entries.insert(kept, Entry(notes["id"], "compaction", messages[0], first, files))
+    first = entries[0].id if count else ""
+    entries.insert(count, Entry(notes["id"], "compaction", messages[0], first, files))
     return entries
 
 
@@ -242,9 +200,6 @@ def _is_summary(messages: Messages, notes: dict[str, Any]) -> bool:
     return bool(
         notes and messages and messages[0].id == notes["id"] and messages[0].origin == SUMMARY
     )
-
-
-# Summarise the old part of the history when the window fills: pi's compaction.
 
 
 @dataclass(frozen=True)
@@ -289,9 +244,9 @@ class AutoCompact(Strategy):
         on the live prompt and reads the cache.
     """
 
-    reserve_tokens: int = 16_384
-    reserve_tokens_floor: int = 20_000
-    keep_recent_tokens: int = 20_000
+    reserve_tokens: Annotated[int, at_least(0)] = 16_384
+    reserve_tokens_floor: Annotated[int, at_least(0)] = 20_000
+    keep_recent_tokens: Annotated[int, at_least(0)] = 20_000
     version: Literal["0.49.3", "0.58.0", "0.73.1"] = "0.73.1"
     file_lists: bool = True
     rides: Literal["live", "fresh"] = "fresh"
@@ -304,12 +259,6 @@ class AutoCompact(Strategy):
         }
     )
 
-    def __post_init__(self) -> None:
-        for name in ("reserve_tokens", "reserve_tokens_floor", "keep_recent_tokens"):
-            value = getattr(self, name)
-            if value < 0:
-                raise ValueError(f"{name} must be a number of tokens, 0 or more, not {value}")
-
     def compact(self, view: View, host: Host) -> View:
         """Replace the old part by a summary, if it is time."""
         rules = Rules.of(self)
@@ -321,9 +270,6 @@ class AutoCompact(Strategy):
         files = now.prepared.files.carried()
         listed = file_section(files) if self.file_lists else []
         return now.replaced(host, [*summary, *listed], files if self.file_lists else None)
-
-
-# pi: the coding agent beneath OpenClaw.
 
 
 @dataclass(frozen=True)

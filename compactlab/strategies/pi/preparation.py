@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from compactlab.sim.core.message import FRAME, Message, Part, Source
 from compactlab.strategies.mechanisms.estimate import estimate, estimate_context, role_of
-
-# Which files were read and which were changed: the lists under a summary of pi's.
+from compactlab.strategies.mechanisms.parts import arguments_of, plain
 
 # The tools whose calls pi looks into (0.49.3 to 0.73.1).
 _TOOLS = {"read": "read", "write": "written", "edit": "edited"}
@@ -18,14 +16,9 @@ _TOOLS = {"read": "read", "write": "written", "edit": "edited"}
 
 @dataclass
 class Files:
-    """Paths, in the order in which they were named, each with the id of the message that names it.
+    """Paths by what was done with them, each with the id of the message that names it first."""
 
-    Parameters
-    ----------
-    read, written, edited
-        By what was done with them.
-    """
-
+    # read, written, edited: by what was done with them
     read: dict[str, str] = field(default_factory=dict)
     written: dict[str, str] = field(default_factory=dict)
     edited: dict[str, str] = field(default_factory=dict)
@@ -57,10 +50,7 @@ class Files:
 
 
 def _path(part: Part) -> str:
-    try:
-        arguments = json.loads(part.text)
-    except (ValueError, RecursionError):
-        return ""
+    arguments = arguments_of(part)
     path = arguments.get("path") if isinstance(arguments, dict) else None
     return path if isinstance(path, str) else ""
 
@@ -91,50 +81,38 @@ def _list(tag: str, paths: Mapping[str, str]) -> list[Part]:
     sources = tuple(Source(id) for id in dict.fromkeys(paths.values()) if id)
     text, kind = "\n".join(paths), "summary" if sources else "synthetic"
     return [
-        Part("text", f"\n\n<{tag}>\n", "synthetic", ()),
+        plain(f"\n\n<{tag}>\n"),
         Part("text", text, kind, sources),  # type: ignore[arg-type]
-        Part("text", f"\n</{tag}>", "synthetic", ()),
+        plain(f"\n</{tag}>"),
     ]
 
 
 # The entries of a session of pi, in which a compaction is an entry like the others.
 
 
-def told(message: Message) -> tuple[Part, ...]:
+def unframed(message: Message) -> tuple[Part, ...]:
     """The parts of a message without what frames it."""
     return tuple(p for p in message.parts if not (p.kind == "synthetic" and p.name == FRAME))
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One entry on the way from the session's start to its newest message.
+    """One entry on the way from the session's start to its newest message."""
 
-    Parameters
-    ----------
-    id
-        Its id; "" if it has none.
-    type
-        ``message``; ``custom_message`` and ``branch_summary``, which the model is told of;
-        ``compaction``; anything else is bookkeeping.
-    message
-        What the model is told of it.
-    kept_from
-        Of a compaction: id of the first entry that it kept.
-    files
-        Of a compaction: the files that it knew of; None if an extension wrote its summary, as
-        OpenClaw's safeguard does, because pi does not carry those on.
-    """
-
-    id: str
+    id: str  # its id; "" if it has none
+    # ``message``; ``custom_message`` and ``branch_summary``, which the model is told of;
+    # ``compaction``; anything else is bookkeeping.
     type: str = "message"
-    message: Message | None = None
-    kept_from: str = ""
+    message: Message | None = None  # what the model is told of it
+    kept_from: str = ""  # of a compaction: id of the first entry that it kept
+    # Of a compaction: the files that it knew of; None if an extension wrote its summary, as
+    # OpenClaw's safeguard does, because pi does not carry those on.
     files: Files | None = None
 
     @property
     def summary(self) -> tuple[Part, ...]:
         """The parts of a compaction's summary."""
-        return told(self.message) if self.message else ()
+        return unframed(self.message) if self.message else ()
 
 
 def last_compaction(entries: Sequence[Entry]) -> int:
@@ -171,19 +149,10 @@ def find_cut_point(
 ) -> CutPoint:
     """Cut so that about so many tokens stay: pi's ``findCutPoint`` (0.49.3 to 0.73.1).
 
-    Walks back until the sum of estimates reaches the budget, and cuts before the next entry there
-    or after it at which a cut may fall. If there is none, because the budget is reached inside
-    trailing results of tools, or if everything fits, the cut falls before the first entry at which
-    it may: nothing is cut off.
-
-    Parameters
-    ----------
-    entries
-        The session.
-    start, end
-        Which of them are looked at, the end not included.
-    keep_recent_tokens
-        What the kept tail is to weigh. Entries that are no messages weigh nothing.
+    Walks back until the sum of estimates reaches the budget, and cuts before the next entry
+    there or after it at which a cut may fall. If there is none, because the budget is reached
+    inside trailing results of tools, or if everything fits, the cut falls before the first
+    entry at which it may: nothing is cut off. Entries that are no messages weigh nothing.
     """
     cuts = [index for index in range(start, end) if _may_cut(entries[index])]
     if not cuts:
@@ -229,18 +198,16 @@ def _turn_start(entries: Sequence[Entry], index: int, start: int) -> int:
     return -1
 
 
-# What a compaction of pi's summarises, and what it keeps.
-
 # From this version on, a compaction looks at what the one before it kept.
 KEPT_ARE_SEEN = "0.63.1"
 
 
-def at_least(version: str, other: str) -> bool:
+def is_at_least(version: str, other: str) -> bool:
     """Whether a version is another one or a later one.
 
     Examples
     --------
-    >>> at_least("0.73.1", "0.63.1"), at_least("0.9.0", "0.63.1")
+    >>> is_at_least("0.73.1", "0.63.1"), is_at_least("0.9.0", "0.63.1")
     (True, False)
     """
     return _numbers(version) >= _numbers(other)
@@ -252,33 +219,16 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Preparation:
-    """What is to be done.
+    """What is to be done."""
 
-    Parameters
-    ----------
-    first_kept
-        Index of the first entry to keep.
-    history
-        The messages to summarise.
-    prefix
-        The messages of the turn that is cut in two, up to the cut; they are summarised apart.
-    split
-        Whether a turn is cut in two.
-    tokens_before
-        Tokens in context.
-    previous
-        The summary of the compaction before; empty if there was none.
-    files
-        The files that were read and changed.
-    """
-
-    first_kept: int
-    history: tuple[Message, ...]
+    first_kept: int  # index of the first entry to keep
+    history: tuple[Message, ...]  # the messages to summarise
+    # The messages of the turn that is cut in two, up to the cut; they are summarised apart.
     prefix: tuple[Message, ...]
-    split: bool
-    tokens_before: float
-    previous: tuple[Part, ...]
-    files: Files
+    split: bool  # whether a turn is cut in two
+    tokens_before: float  # tokens in context
+    previous: tuple[Part, ...]  # the summary of the compaction before; empty if there was none
+    files: Files  # the files that were read and changed
 
 
 def prepare(
@@ -289,25 +239,9 @@ def prepare(
 ) -> Preparation | None:
     """Decide what to summarise and what to keep: pi's ``prepareCompaction``.
 
-    Before 0.63.1 only entries after the last compaction are looked at: what that one had kept is
-    neither summarised nor kept, and is lost.
-
-    Parameters
-    ----------
-    entries
-        The session.
-    keep_recent_tokens
-        What the kept tail is to weigh.
-    version
-        Of pi, 0.49.3 to 0.73.1.
-    reported
-        Tokens that were reported with an answer, see
-        :func:`compactlab.strategies.mechanisms.estimate.estimate_context`.
-
-    Returns
-    -------
-    Preparation or None
-        None if the newest entry is a compaction, or the first one to keep has no id.
+    Before 0.63.1 only entries after the last compaction are looked at: what that one had kept
+    is neither summarised nor kept, and is lost. None if the newest entry is a compaction, or
+    the first one to keep has no id.
     """
     last = last_compaction(entries)
     if last >= 0 and last == len(entries) - 1:
@@ -336,7 +270,7 @@ def _start(entries: Sequence[Entry], last: int, version: str) -> int:
     """Index of the first entry that is looked at."""
     if last < 0:
         return 0
-    if at_least(version, KEPT_ARE_SEEN):
+    if is_at_least(version, KEPT_ARE_SEEN):
         for index, entry in enumerate(entries):
             if entry.id and entry.id == entries[last].kept_from:
                 return index

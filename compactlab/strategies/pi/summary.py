@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -16,8 +15,9 @@ from compactlab.sim.core.tokens import utf16_length
 from compactlab.sim.core.view import View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.summarize import SummaryRequest
-from compactlab.strategies.mechanisms.text import head
-from compactlab.strategies.pi.preparation import Preparation, at_least
+from compactlab.strategies.mechanisms.parts import plain
+from compactlab.strategies.mechanisms.text import as_json, head
+from compactlab.strategies.pi.preparation import Preparation, is_at_least
 
 # What a model is told when it is asked for a summary.
 #
@@ -117,20 +117,14 @@ RESULT_CHARS = 2000
 RESULTS_ARE_CUT = "0.56.3"
 
 # Of what stands in the user's place, this is told to the model; pi drops everything else.
-_TOLD = {"", "bashExecution", "custom", "branchSummary", "compactionSummary"}
-_HALF = re.compile("[\ud800-\udfff]")
+_SEEN = {"", "bashExecution", "custom", "branchSummary", "compactionSummary"}
 
 
 def serialise(messages: Iterable[Message], result_chars: int | None = RESULT_CHARS) -> str:
     """Write messages out, a block each: pi's ``serializeConversation`` (0.49.3 to 0.73.1).
 
-    Parameters
-    ----------
-    messages
-        The messages.
-    result_chars
-        Characters of a tool's result that are written, in UTF-16 code units; None for all of
-        them, as pi did before 0.56.3.
+    Of a tool's result so many UTF-16 code units are written; all of them, as before pi 0.56.3,
+    for None.
     """
     return "\n\n".join(block for m in messages for block in _blocks(m, result_chars))
 
@@ -140,7 +134,7 @@ def _blocks(message: Message, result_chars: int | None) -> list[str]:
         return [part.text for part in message.parts if part.type in types]
 
     if message.role == "user":
-        text = "".join(texts("text")) if message.origin in _TOLD else ""
+        text = "".join(texts("text")) if message.origin in _SEEN else ""
         return [f"[User]: {text}"] if text else []
     if message.role == "tool":
         text = "".join(texts("text", "tool_result"))
@@ -158,7 +152,7 @@ def _blocks(message: Message, result_chars: int | None) -> list[str]:
             [_call(p) for p in message.parts if p.type == "tool_call"],
         ),
     )
-    return [label + between.join(said) for label, between, said in labelled if said]
+    return [label + between.join(pieces) for label, between, pieces in labelled if pieces]
 
 
 def _call(part: Part) -> str:
@@ -180,12 +174,7 @@ def _arguments(text: str) -> list[tuple[str, str]]:
         values = json.loads(text)
     if not isinstance(values, dict):
         raise ValueError("arguments are no object")
-    return [(name, _written(value)) for name, value in values.items()]
-
-
-def _written(value: object) -> str:
-    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
-    return _HALF.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
+    return [(name, as_json(value)) for name, value in values.items()]
 
 
 # The summary that stands for the old part of a history, and the requests for it.
@@ -193,11 +182,6 @@ def _written(value: object) -> str:
 # Literals of pi (0.49.3 to 0.73.1).
 NO_HISTORY = "No prior history."
 SPLIT_TURN = "\n\n---\n\n**Turn Context (split turn):**\n\n"
-
-
-def plain(text: str) -> Part:
-    """Text of the client's own, which stands for nothing that was said."""
-    return Part("text", text, "synthetic", ())
 
 
 def text_of(parts: Iterable[Part]) -> str:
@@ -215,47 +199,24 @@ def lines(parts: Iterable[Part]) -> list[Part]:
 
 def result_chars(version: str) -> int | None:
     """Characters of a tool's result that a version of pi writes into a request; None for all."""
-    return RESULT_CHARS if at_least(version, RESULTS_ARE_CUT) else None
+    return RESULT_CHARS if is_at_least(version, RESULTS_ARE_CUT) else None
 
 
 @dataclass(frozen=True, slots=True)
 class Scribe:
-    """Asks for summaries as pi does.
+    """Asks for summaries as pi does."""
 
-    Parameters
-    ----------
-    view
-        The live prompt.
-    host
-        Bills the requests.
-    reserve
-        Tokens of the window that are held back; they limit how long a summary may be.
-    version
-        Of pi.
-    rides
-        How a request is built, see :class:`compactlab.sim.replay.summarize.SummaryRequest`.
-    """
-
-    view: View
-    host: Host
-    reserve: float
-    version: str
+    view: View  # the live prompt
+    host: Host  # bills the requests
+    reserve: float  # tokens of the window that are held back; they limit how long a summary may be
+    version: str  # of pi
+    # How a request is built, see :class:`compactlab.sim.replay.summarize.SummaryRequest`.
     rides: Literal["live", "fresh"] = "fresh"
 
     def history(
         self, messages: Sequence[Message], previous: Sequence[Part] = (), focus: str = ""
     ) -> list[Part]:
-        """Ask for a summary of messages that carries a previous one on: ``generateSummary``.
-
-        Parameters
-        ----------
-        messages
-            What is to be summarised; there may be none.
-        previous
-            The summary before.
-        focus
-            What the summary should look to in particular.
-        """
+        """Ask for a summary of messages that carries a previous one on: ``generateSummary``."""
         instructions = UPDATE if text_of(previous) else FIRST
         if focus:
             instructions += f"\n\nAdditional focus: {focus}"
@@ -270,8 +231,8 @@ class Scribe:
     ) -> list[Part]:
         transcript = ""
         if self.rides == "fresh":
-            said = serialise(messages, result_chars(self.version))
-            transcript = f"<conversation>\n{said}\n</conversation>"
+            written = serialise(messages, result_chars(self.version))
+            transcript = f"<conversation>\n{written}\n</conversation>"
             if before := text_of(previous):
                 transcript += f"\n\n<previous-summary>\n{before}\n</previous-summary>"
         request = SummaryRequest(

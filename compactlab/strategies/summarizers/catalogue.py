@@ -31,11 +31,6 @@ SUMMARIZERS = {
 def find_summarizer(text: str = DEFAULT) -> Summarizer:
     """Build the summariser that a spec names.
 
-    Raises
-    ------
-    UsageError
-        If the name is unknown, or an argument does not fit.
-
     Examples
     --------
     >>> find_summarizer("inflating").spec
@@ -48,11 +43,6 @@ def find_summarizer(text: str = DEFAULT) -> Summarizer:
 def find_class(name: str) -> type[Summarizer]:
     """Find the class of a summariser.
 
-    Raises
-    ------
-    UsageError
-        If there is none of that name.
-
     Examples
     --------
     >>> find_class("lexrank").__name__
@@ -61,7 +51,7 @@ def find_class(name: str) -> type[Summarizer]:
     if name not in SUMMARIZERS:
         raise UsageError(unknown("summariser", name, SUMMARIZERS))
     module, cls = SUMMARIZERS[name]
-    found: type[Summarizer] = getattr(
+    loaded: type[Summarizer] = getattr(
         importlib.import_module(f"compactlab.strategies.summarizers.{module}"), cls
     )
-    return found
+    return loaded

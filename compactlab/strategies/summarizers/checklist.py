@@ -24,8 +24,6 @@ from compactlab.strategies.summarizers.units import (
     words,
 )
 
-# The fields of a structured summary, and the rules by which they are filled.
-
 _BINDS = words(*BINDING, "must")
 _DECIDES = words(*DECIDED)
 _ASKS = re.compile(rf"{words(*ASKED).pattern}|[?\uff1f]\s*$", re.IGNORECASE)
@@ -47,30 +45,15 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True)
 class Field:
-    """A field of a structured summary.
+    """A field of a structured summary."""
 
-    Parameters
-    ----------
-    name
-        What stands before each of its lines.
-    share
-        Of the budget, at most. Guesses; together they are 1.
-    said_by
-        Whose units it reads; "" are the lines of a summary, which are nobody's.
-    finds
-        What it takes from a unit.
-    keeps
-        Which lines stay where there are too many.
-    most
-        How many lines it may have; 0 for any number.
-    """
-
-    name: str
-    share: float
+    name: str  # what stands before each of its lines
+    share: float  # of the budget, at most. Guesses; together they are 1
+    # Whose units it reads; "" are the lines of a summary, which are nobody's.
     said_by: tuple[str, ...]
-    finds: Callable[[Unit], Iterable[str]]
-    keeps: Literal["first", "last"]
-    most: int = 0
+    finds: Callable[[Unit], Iterable[str]]  # what it takes from a unit
+    keeps: Literal["first", "last"]  # which lines stay where there are too many
+    most: int = 0  # how many lines it may have; 0 for any number
 
     def lines(self, units: Iterable[Unit]) -> Iterator[Line]:
         """What the rule finds, in order."""
@@ -113,12 +96,12 @@ def _once(lines: Iterable[Line]) -> Iterator[Line]:
             yield line
 
 
-def _said(unit: Unit) -> Iterable[str]:
+def _text(unit: Unit) -> Iterable[str]:
     return (unit.text,) if unit.type == "text" else ()
 
 
 def _with(cue: re.Pattern[str]) -> Callable[[Unit], Iterable[str]]:
-    return lambda unit: _said(unit) if cue.search(unit.text) else ()
+    return lambda unit: _text(unit) if cue.search(unit.text) else ()
 
 
 def _files(unit: Unit) -> Iterable[str]:
@@ -133,7 +116,7 @@ def _errors(unit: Unit) -> Iterable[str]:
     return ()
 
 
-GOAL = Field("Goal", 0.05, ("user", ""), _said, "first", most=1)
+GOAL = Field("Goal", 0.05, ("user", ""), _text, "first", most=1)
 CONSTRAINTS = Field("Constraint", 0.2, ("user", ""), _with(_BINDS), "first")
 DECISIONS = Field("Decision", 0.2, ("user", "assistant", ""), _with(_DECIDES), "last")
 FILES = Field("File", 0.2, ("assistant",), _files, "last")
@@ -141,9 +124,6 @@ OPEN = Field("Open", 0.15, ("user", ""), _with(_ASKS), "last")
 NEXT = Field("Next", 0.05, ("assistant", ""), _with(_GOES_ON), "last", most=1)
 ERRORS = Field("Error", 0.15, ("tool", ""), _errors, "last")
 FIELDS = (GOAL, CONSTRAINTS, DECISIONS, FILES, OPEN, NEXT, ERRORS)
-
-
-# Checklist: a structured summary whose fields are filled by rules.
 
 
 @dataclass(frozen=True)
@@ -172,11 +152,6 @@ class Checklist(Sized):
     mode: Literal["merge", "regenerate"] = "merge"
     files: bool = True
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.mode not in ("merge", "regenerate"):
-            raise ValueError(f"mode must be merge or regenerate, not {self.mode!r}")
-
     def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
         """Summarise; see :meth:`compactlab.sim.replay.summarize.Summarizer.summarize`."""
         lines = [(part, *_line_in(part)) for part in request.previous]
@@ -194,12 +169,12 @@ class Checklist(Sized):
         parts: list[Part] = []
         for field in FIELDS:
             if self.files or field is not FILES:
-                told = [line for name, line in held if name is field]
-                parts += field.written([*told, *field.lines(units)], budget, count)
+                carried = [line for name, line in held if name is field]
+                parts += field.written([*carried, *field.lines(units)], budget, count)
         return tuple(parts)
 
 
 def _line_in(part: Part) -> tuple[Field | None, Line | None]:
     """The field that a part was written for, and its line."""
-    found = ((field, field.read(part)) for field in FIELDS)
-    return next(((field, line) for field, line in found if line), (None, None))
+    lines = ((field, field.read(part)) for field in FIELDS)
+    return next(((field, line) for field, line in lines if line), (None, None))

@@ -11,10 +11,8 @@ from compactlab.sim.core.errors import UsageError
 from compactlab.sim.core.message import Part
 from compactlab.sim.facts.ledger import numbers
 from compactlab.sim.replay.summarize import Summarizer, SummaryRequest
-from compactlab.strategies.summarizers.statements import recited, told
+from compactlab.strategies.summarizers.statements import recited, statements_in
 from compactlab.strategies.summarizers.writer import Bound, ScriptedWriter
-
-# Oracle: a summary that knows what later calls need, and says just that. No agent can write it.
 
 
 @dataclass(frozen=True)
@@ -45,13 +43,13 @@ class BoundOracle(Bound):
 
     def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
         """Summarise; see :meth:`compactlab.sim.replay.summarize.Summarizer.summarize`."""
-        found = told(self.witness, request)
-        known = (found.fresh | found.carried) & ~found.deleted
+        facts = statements_in(self.witness, request)
+        known = (facts.fresh | facts.carried) & ~facts.deleted
         now = max((self.place.get(message.id, -1) for message in request.messages), default=-1)
         kept: dict[int, Part] = {}
         room = request.max_tokens
         for number in self._by_need(known, now):
-            part = recited(self.ledger.facts[number], found.given)
+            part = recited(self.ledger.facts[number], facts.given)
             if (tokens := count(part.text)) <= room:
                 room -= tokens
                 kept[number] = part
@@ -100,15 +98,17 @@ class Inflating(Summarizer):
 
     def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
         """What was said, and filler until it is longer than that, and a third over the budget."""
-        told = tuple(
-            Part("text", part.text, "summary", part.sources) for part in _said(request) if part.text
+        copies = tuple(
+            Part("text", part.text, "summary", part.sources)
+            for part in _sourced(request)
+            if part.text
         )
-        if not told:
+        if not copies:
             return ()
-        given = sum(count(part.text) for part in told)
+        given = sum(count(part.text) for part in copies)
         missing = max(request.max_tokens * 4 // 3 - given, 0) + 1
         filler = _FILLER * (missing // max(count(_FILLER) - 1, 1) + 1)
-        return (*told, Part("text", filler, "summary", told[-1].sources))
+        return (*copies, Part("text", filler, "summary", copies[-1].sources))
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class Failed(Summarizer):
 
     def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
         """An answer, within the budget."""
-        last = next((part for part in reversed([*_said(request)]) if part.text), None)
+        last = next((part for part in reversed([*_sourced(request)]) if part.text), None)
         if last is None:
             return ()
         quoted, answer = last.text[:_QUOTED], _ANSWER
@@ -135,7 +135,7 @@ class Failed(Summarizer):
         return (Part("text", text, "summary", last.sources),) if text else ()
 
 
-def _said(request: SummaryRequest) -> Iterator[Part]:
+def _sourced(request: SummaryRequest) -> Iterator[Part]:
     """All that the summariser was given, in order, but what stands for nothing."""
     yield from (part for part in request.previous if part.sources)
     for message in request.messages:

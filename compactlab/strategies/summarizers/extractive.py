@@ -9,10 +9,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
+from compactlab.sim.core.limits import at_least
 from compactlab.sim.core.message import Part
 from compactlab.sim.replay.summarize import SummaryRequest
 from compactlab.strategies.summarizers.units import (
@@ -24,8 +26,6 @@ from compactlab.strategies.summarizers.units import (
     units_of,
 )
 from compactlab.strategies.summarizers.writer import ScriptedWriter
-
-# How alike texts are: cosines between their TF-IDF vectors, the same on every machine.
 
 Vector = NDArray[np.float64]
 
@@ -94,8 +94,6 @@ class Cosines:
         return np.asarray(np.bincount(self.rows, weights[self.columns], self.shape[0]), np.float64)
 
 
-# What summarisers that quote share: units, budget, and writing down with exact sources.
-
 # A model does not fill its budget: the eleven summaries in recorded sessions of Claude Code and
 # pi (2025-11 to 2026-03) have 1,300 to 5,540 tokens, median 3,900.
 SHORTEST, USUAL, LONGEST = 1300, 3900, 5540
@@ -113,11 +111,7 @@ class Sized(ScriptedWriter):
         The length; a request for less gets less.
     """
 
-    tokens: int = USUAL
-
-    def __post_init__(self) -> None:
-        if self.tokens < 1:
-            raise ValueError("tokens must be at least 1")
+    tokens: Annotated[int, at_least(1)] = USUAL
 
 
 @dataclass(frozen=True)
@@ -143,12 +137,8 @@ class Extractive(ScriptedWriter):
         Length that is aimed at; a request for less gets less.
     """
 
-    units: int = 1000
-    tokens: int = USUAL
-
-    def __post_init__(self) -> None:
-        if self.units < 1 or self.tokens < 1:
-            raise ValueError("units and tokens must be at least 1")
+    units: Annotated[int, at_least(1)] = 1000
+    tokens: Annotated[int, at_least(1)] = USUAL
 
     @abstractmethod
     def choose(
@@ -177,12 +167,12 @@ def written(
     units: Sequence[Unit], chosen: Iterable[int], budget: int, count: Callable[[str], int]
 ) -> tuple[Part, ...]:
     """Write the chosen units in their order, without the last chosen that do not fit."""
-    kept = list(chosen)
-    parts = quoted([units[index] for index in sorted(kept)])
+    fitting = list(chosen)
+    parts = quoted([units[index] for index in sorted(fitting)])
     # Tokens of lines need not add up to tokens of the whole: the whole decides.
-    while kept and sum(count(part.text) for part in parts) > budget:
-        kept.pop()
-        parts = quoted([units[index] for index in sorted(kept)])
+    while fitting and sum(count(part.text) for part in parts) > budget:
+        fitting.pop()
+        parts = quoted([units[index] for index in sorted(fitting)])
     return parts
 
 
@@ -207,24 +197,17 @@ def best_first(
 ) -> list[int]:
     """Take the best units; pass over what does not fit and what says the same again.
 
-    Parameters
-    ----------
-    scores
-        Of the units, rounded; of two that are alike the earlier comes first.
-    units, budget, count
-        As in :meth:`Extractive.choose`.
-    cosines
-        Between the units.
+    Of two that are alike the earlier comes first.
     """
-    said = np.zeros(len(units), np.bool_)
+    repeated = np.zeros(len(units), np.bool_)
 
     def unsaid() -> Iterator[int]:
         for index in np.argsort(-scores, kind="stable").tolist():
-            if not said[index]:
+            if not repeated[index]:
                 yield index
 
     chosen: list[int] = []
     for index in filling(unsaid(), units, budget, count):
         chosen.append(index)
-        said |= np.round(cosines.of(index), 9) > _SAME
+        repeated |= np.round(cosines.of(index), 9) > _SAME
     return chosen

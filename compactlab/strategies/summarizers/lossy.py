@@ -10,10 +10,11 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from importlib.resources import files
 from itertools import islice
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 from compactlab.sim.core.conversation import Conversation, Fact
 from compactlab.sim.core.errors import UsageError
+from compactlab.sim.core.limits import between
 from compactlab.sim.core.message import Part, Source
 from compactlab.sim.core.stream import stream
 from compactlab.sim.facts.evidence import normal, occurrences
@@ -27,12 +28,12 @@ from compactlab.strategies.summarizers.extractive import (
     written,
 )
 from compactlab.strategies.summarizers.statements import (
-    Told,
+    Statements,
     damaged,
     outdated,
     recited,
+    statements_in,
     summaries,
-    told,
 )
 from compactlab.strategies.summarizers.units import Unit, distinct, units_of
 from compactlab.strategies.summarizers.writer import Bound, ScriptedWriter
@@ -49,28 +50,21 @@ Fate = Literal["intact", "mutated", "stale", "lost"]
 
 @dataclass(frozen=True)
 class Figure:
-    """A parameter of the simulation.
+    """A parameter of the simulation."""
 
-    Parameters
-    ----------
-    name
-        Which one.
-    low, mid, high
-        Its value where little, middling, or much is remembered; the ends are its interval.
-    source, n, model, date
-        Who measured it, on how many, of which model, and when; "guess" where nobody did.
-    kinds, polarity
-        Facts that it is for; empty for all.
-    """
-
-    name: str
+    name: str  # which one
+    # low, mid, high: its value where little, middling, or much is remembered; the ends are its
+    # interval
     low: float
     mid: float
     high: float
+    # source, n, model, date: who measured it, on how many, of which model, and when; "guess" where
+    # nobody did
     source: str
     n: str
     model: str
     date: str
+    # kinds, polarity: facts that it is for; empty for all
     kinds: tuple[str, ...] = ()
     polarity: tuple[str, ...] = ()
 
@@ -93,50 +87,30 @@ def figures() -> tuple[Figure, ...]:
 
 
 def _read(tables: dict[str, Any]) -> Iterator[Figure]:
-    for name, found in tables.items():
-        for row in found if isinstance(found, list) else [found]:
+    for name, rows in tables.items():
+        for row in rows if isinstance(rows, list) else [rows]:
             kinds, polarity = tuple(row.pop("kinds", ())), tuple(row.pop("polarity", ()))
             yield Figure(name, **row, kinds=kinds, polarity=polarity)
 
 
 class Case(NamedTuple):
-    """In which a fact comes before the summariser.
+    """In which a fact comes before the summariser."""
 
-    Parameters
-    ----------
-    fresh
-        Whether a message states it.
-    carried
-        Whether the summary before states it.
-    place
-        Where in the messages it is stated: 0 the oldest, 1 the newest; None if they do not.
-    ratio
-        Tokens of the summary to tokens of what it is made of.
-    older
-        Whether it has an older value.
-    """
-
-    fresh: bool = True
-    carried: bool = False
+    fresh: bool = True  # whether a message states it
+    carried: bool = False  # whether the summary before states it
+    # Where in the messages it is stated: 0 the oldest, 1 the newest; None if they do not.
     place: float | None = None
-    ratio: float = 0.0
-    older: bool = False
+    ratio: float = 0.0  # tokens of the summary to tokens of what it is made of
+    older: bool = False  # whether it has an older value
 
 
 @dataclass(frozen=True)
 class Fates:
-    """The chances of facts.
+    """The chances of facts."""
 
-    Parameters
-    ----------
-    level
-        Which value of each figure counts.
-    first, later, mutated, stale
-        Known chances in place of the figures; where the first two are given, the place of a fact
-        and the ratio change nothing.
-    """
-
-    level: Level = "mid"
+    level: Level = "mid"  # which value of each figure counts
+    # first, later, mutated, stale: known chances in place of the figures; where the first two are
+    # given, the place of a fact and the ratio change nothing
     first: float | None = None
     later: float | None = None
     mutated: float | None = None
@@ -172,25 +146,18 @@ class Fates:
     def drawn(self, fact: Fact, case: Case, chance: float) -> Fate:
         """The fate of a fact.
 
-        Parameters
-        ----------
-        fact, case
-            Which, and how it is stated.
-        chance
-            A number drawn evenly between 0 and 1; the smaller, the kinder.
+        The smaller the chance, a number from 0 to 1, the kinder.
         """
-        kept = self.kept(fact, case)
-        if chance < kept:
+        stays = self.kept(fact, case)
+        if chance < stays:
             return "intact"
-        rest = (chance - kept) / (1 - kept)
+        rest = (chance - stays) / (1 - stays)
         stale = self.figure("stale", fact) if self.stale is None else self.stale
         mutated = self.figure("mutated", fact) if self.mutated is None else self.mutated
         if case.older and rest < stale:
             return "stale"
         return "mutated" if rest < stale * case.older + mutated else "lost"
 
-
-# Lossy: a summary in which the fate of each fact is drawn. Simulated, with figures of others.
 
 _HEADING = "Simulated summary, round {}: what is kept was drawn"
 _ROUND = re.compile(r"Simulated summary, round (\d{1,6})\b")
@@ -230,19 +197,14 @@ class Lossy(ScriptedWriter):
 
     level: Level = "mid"
     draw: int = 0
-    first: float | None = None
-    later: float | None = None
-    mutated: float | None = None
-    stale: float | None = None
+    first: Annotated[float | None, between(0, 1)] = None
+    later: Annotated[float | None, between(0, 1)] = None
+    mutated: Annotated[float | None, between(0, 1)] = None
+    stale: Annotated[float | None, between(0, 1)] = None
     simulated: ClassVar[str] = "the fate of each fact is drawn, by published rates and guesses"
 
     def __post_init__(self) -> None:
-        if self.level not in LEVELS:
-            raise ValueError(f"level must be low, mid or high, not {self.level!r}")
-        for name in ("first", "later", "mutated", "stale"):
-            value = getattr(self, name)
-            if value is not None and not (isinstance(value, int | float) and 0 <= value <= 1):
-                raise ValueError(f"{name} must be a number between 0 and 1, not {value!r}")
+        super().__post_init__()
         if (self.mutated or 0) + (self.stale or 0) > 1:
             raise ValueError("mutated and stale are shares of the same facts: at most 1 together")
 
@@ -270,14 +232,9 @@ class _Line(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class BoundLossy(Bound):
-    """A :class:`Lossy` that knows the facts.
+    """A :class:`Lossy` that knows the facts."""
 
-    Parameters
-    ----------
-    fates, draw
-        Its chances, and which draw it is.
-    """
-
+    # fates, draw: its chances, and which draw it is
     fates: Fates
     draw: int
     simulated: ClassVar[str] = Lossy.simulated
@@ -320,56 +277,56 @@ class BoundLossy(Bound):
 
     def _lines(self, request: SummaryRequest, round: int, ratio: float) -> Iterator[_Line]:
         """Yield what becomes of each fact that the request states, in the order of the script."""
-        found = told(self.witness, request)
+        facts = statements_in(self.witness, request)
         place = {message.id: number for number, message in enumerate(request.messages)}
         last = max(1, len(place) - 1)
-        for number in self._ordered(found.known):
+        for number in self._ordered(facts.known):
             fact = self.ledger.facts[number]
-            if found.deleted >> number & 1 and not self._leaks(fact):
+            if facts.deleted >> number & 1 and not self._leaks(fact):
                 continue
             chance = self._dice("fate", fact.id, round).random()
             at = next((place[s.id] / last for s in fact.origin if s.id in place), None)
-            older = self._older(number, found)
+            older = self._older(number, facts)
             case = Case(
-                bool(found.fresh >> number & 1),
-                bool(found.carried >> number & 1),
+                bool(facts.fresh >> number & 1),
+                bool(facts.carried >> number & 1),
                 at,
                 ratio,
                 older is not None,
             )
-            fate = _after(found, number, self.fates.drawn(fact, case, chance))
-            if part := self._part(fact, older, fate, found):
+            fate = _after(facts, number, self.fates.drawn(fact, case, chance))
+            if part := self._part(fact, older, fate, facts):
                 yield _Line(number, chance, part)
 
     def _ordered(self, facts: int) -> list[int]:
         """Facts in the order in which they were first said."""
-        told = self.ledger.facts
-        return sorted(numbers(facts), key=lambda number: self.place[told[number].origin[0].id])
+        every = self.ledger.facts
+        return sorted(numbers(facts), key=lambda number: self.place[every[number].origin[0].id])
 
     def _leaks(self, fact: Fact) -> bool:
         return self._dice("leak", fact.id).random() < self.fates.figure("leak", fact)
 
-    def _older(self, number: int, found: Told) -> Fact | None:
+    def _older(self, number: int, facts: Statements) -> Fact | None:
         """The newest older value of a fact that the request still says."""
-        shown = self._ordered(self.ledger.older.get(number, 0) & found.shown)
+        shown = self._ordered(self.ledger.older.get(number, 0) & facts.shown)
         return self.ledger.facts[shown[-1]] if shown else None
 
-    def _part(self, fact: Fact, older: Fact | None, fate: Fate, found: Told) -> Part | None:
+    def _part(self, fact: Fact, older: Fact | None, fate: Fate, facts: Statements) -> Part | None:
         if fate == "mutated":
-            return damaged(fact, self._dice("damage", fact.id), found.given)
+            return damaged(fact, self._dice("damage", fact.id), facts.given)
         if fate == "stale" and older:
-            return outdated(fact, older, found.given)
-        return recited(fact, found.given) if fate == "intact" else None
+            return outdated(fact, older, facts.given)
+        return recited(fact, facts.given) if fate == "intact" else None
 
     def _within(self, lines: list[_Line], room: int, count: Callable[[str], int]) -> list[Part]:
         """The lines that there is room for: where it is scarce, the luckiest facts stay."""
-        kept = set()
+        lucky = set()
         for line in sorted(lines, key=lambda line: (line.chance, line.number)):
             room -= count(line.part.text)
             if room < 0:
                 break
-            kept.add(line.number)
-        return [line.part for line in lines if line.number in kept]
+            lucky.add(line.number)
+        return [line.part for line in lines if line.number in lucky]
 
     def _filler(
         self, request: SummaryRequest, round: int, most: int, count: Callable[[str], int]
@@ -395,14 +352,14 @@ class BoundLossy(Bound):
 def _round(request: SummaryRequest) -> int:
     """Which summary in a row it is: one more than the one before says, or than there seem to be."""
     before = summaries(request)
-    said = (int(match[1]) for part in before for match in _ROUND.finditer(part.text))
-    return 1 + max(said, default=1 if before else 0)
+    rounds = (int(match[1]) for part in before for match in _ROUND.finditer(part.text))
+    return 1 + max(rounds, default=1 if before else 0)
 
 
-def _after(found: Told, number: int, fate: Fate) -> Fate:
+def _after(facts: Statements, number: int, fate: Fate) -> Fate:
     """What is stale or damaged already stays so, or is lost."""
-    if found.stale >> number & 1:
+    if facts.stale >> number & 1:
         return "stale" if fate == "intact" else "lost"
-    if found.mutated >> number & 1:
+    if facts.mutated >> number & 1:
         return "mutated" if fate == "intact" else "lost"
     return fate

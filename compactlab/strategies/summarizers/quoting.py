@@ -6,12 +6,13 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import UsageError
+from compactlab.sim.core.limits import at_least, finite
 from compactlab.sim.core.message import Part
 from compactlab.sim.core.stream import stream
 from compactlab.sim.facts.needs import identifiers
@@ -83,9 +84,6 @@ def _ranks(cosines: Cosines) -> Vector:
     return np.round(ranks, 9)
 
 
-# Centroid: quote the sentences and lines that hold the words the whole is about.
-
-
 @dataclass(frozen=True)
 class Centroid(Extractive):
     """Quote the units nearest to the centre of all words, in their order, within the budget.
@@ -107,12 +105,7 @@ class Centroid(Extractive):
         depends on its corpus.
     """
 
-    words: int = 100
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.words < 1:
-            raise ValueError("words must be at least 1")
+    words: Annotated[int, at_least(1)] = 100
 
     def choose(
         self, units: Sequence[Unit], budget: int, count: Callable[[str], int]
@@ -122,8 +115,6 @@ class Centroid(Extractive):
         scores = np.round(cosines.sums(cosines.centroid(self.words)), 9)
         return best_first(scores, units, budget, count, cosines)
 
-
-# Salience: quote what looks important by who said it, when, and by which words.
 
 # By role; what the summary before says has been chosen once already. Guesses.
 _ROLES = {"user": 1.0, "assistant": 0.5, "tool": 0.0, "": 0.5}
@@ -153,17 +144,11 @@ class Salience(Extractive):
         Weights of the scores. Guesses.
     """
 
-    role: float = 1.0
-    recency: float = 0.5
-    rarity: float = 0.5
-    decision: float = 1.0
-    error: float = 0.5
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        weights = self.role, self.recency, self.rarity, self.decision, self.error
-        if not all(0 <= weight < math.inf for weight in weights):
-            raise ValueError("weights must be finite and at least 0")
+    role: Annotated[float, finite(0)] = 1.0
+    recency: Annotated[float, finite(0)] = 0.5
+    rarity: Annotated[float, finite(0)] = 0.5
+    decision: Annotated[float, finite(0)] = 1.0
+    error: Annotated[float, finite(0)] = 0.5
 
     def choose(
         self, units: Sequence[Unit], budget: int, count: Callable[[str], int]
@@ -194,9 +179,6 @@ def _rarities(units: Sequence[Unit]) -> list[float]:
     spread = Counter(name for names in named for name in names)
     most = math.log(max(2, len(units)))
     return [max((1 - math.log(spread[n]) / most for n in names), default=0.0) for names in named]
-
-
-# Lead and tail: quote the oldest, or the newest; what needs no ranking at all.
 
 
 @dataclass(frozen=True)
@@ -247,9 +229,6 @@ def _until_full(units: Iterable[Unit], budget: int, count: Callable[[str], int])
         yield unit
 
 
-# Chance: quote whatever the dice say. What a summariser must beat.
-
-
 @dataclass(frozen=True)
 class Random(Sized):
     """Quote sentences and lines by chance, in their original order, within the budget.
@@ -277,15 +256,9 @@ class Random(Sized):
 
 @dataclass(frozen=True, eq=False)
 class BoundRandom(Bound):
-    """A :class:`Random` with a seed.
+    """A :class:`Random` with a seed."""
 
-    Parameters
-    ----------
-    tokens
-        The length that is aimed at.
-    """
-
-    tokens: int
+    tokens: int  # the length that is aimed at
     simulated: ClassVar[str] = Random.simulated
 
     def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:

@@ -13,38 +13,18 @@ from compactlab.sim.core.message import Message, Part, Source
 from compactlab.sim.facts.evidence import NOTHING, Evidence, Witness, Wording
 from compactlab.sim.replay.summarize import SummaryRequest
 
-# What a summariser that knows the facts finds of them in what it is given.
-
 
 @dataclass(frozen=True)
-class Told:
-    """Facts as bits, by how a request states them; what it shows to be replaced is left out.
+class Statements:
+    """Facts as bits, by how a request states them; what it shows to be replaced is left out."""
 
-    Parameters
-    ----------
-    fresh
-        Stated by its messages.
-    carried
-        Intact in the summary before.
-    stale
-        Of which the summary before has the older value.
-    mutated
-        That the summary before has damaged.
-    deleted
-        Those of them that its messages take back.
-    shown
-        All that it says, what was replaced as well.
-    given
-        Ids of the messages that it is made of.
-    """
-
-    fresh: int
-    carried: int
-    stale: int
-    mutated: int
-    deleted: int
-    shown: int
-    given: frozenset[str]
+    fresh: int  # stated by its messages
+    carried: int  # intact in the summary before
+    stale: int  # of which the summary before has the older value
+    mutated: int  # that the summary before has damaged
+    deleted: int  # those of them that its messages take back
+    shown: int  # all that it says, what was replaced as well
+    given: frozenset[str]  # ids of the messages that it is made of
 
     @property
     def known(self) -> int:
@@ -52,11 +32,11 @@ class Told:
         return self.fresh | self.carried | self.stale | self.mutated
 
 
-def told(witness: Witness, request: SummaryRequest) -> Told:
+def statements_in(witness: Witness, request: SummaryRequest) -> Statements:
     """Read a request."""
     ledger = witness.ledger
-    said, notes = _evidence(witness, request)
-    fresh = ledger.held(said.verbatim) | said.intact
+    spoken, notes = _evidence(witness, request)
+    fresh = ledger.held(spoken.verbatim) | spoken.intact
     carried = notes.intact | ledger.held(notes.verbatim)
     older = {number: mask for number, mask in ledger.older.items() if notes.key >> number & 1}
     stale = ledger.mask(n for n, mask in older.items() if mask & notes.said) & ~(fresh | carried)
@@ -70,7 +50,7 @@ def told(witness: Witness, request: SummaryRequest) -> Told:
     shown = fresh | carried | notes.said
     known &= due
     given = ids.union(source.id for part in _parts(request) for source in part.sources)
-    return Told(
+    return Statements(
         fresh & known,
         carried & known,
         stale & known,
@@ -83,7 +63,7 @@ def told(witness: Witness, request: SummaryRequest) -> Told:
 
 def _evidence(witness: Witness, request: SummaryRequest) -> tuple[Evidence, Evidence]:
     """What the messages show, and what summaries do: the one before, and those among them."""
-    said = NOTHING
+    spoken = NOTHING
     notes = [part for part in request.previous if part.kind == "summary"]
     rest = [part for part in request.previous if part.kind != "summary"]
     for message in request.messages:
@@ -91,8 +71,8 @@ def _evidence(witness: Witness, request: SummaryRequest) -> tuple[Evidence, Evid
             notes += [part for part in message.parts if part.kind == "summary"]
             rest += [part for part in message.parts if part.kind != "summary"]
         else:
-            said |= witness.message(message)
-    return said | witness.parts(rest), witness.parts(notes)
+            spoken |= witness.message(message)
+    return spoken | witness.parts(rest), witness.parts(notes)
 
 
 def _is_summary(message: Message) -> bool:
@@ -120,12 +100,7 @@ _DIGITS, _LETTERS = "0123456789", "abcdefghijklmnopqrstuvwxyz"
 def recited(fact: Fact, given: Container[str]) -> Part:
     """Say a fact as it is: key, polarity and value.
 
-    Parameters
-    ----------
-    fact
-        The fact.
-    given
-        Ids of the messages that the summary may stand for.
+    Of the messages that it was said in, it stands for those that are given.
     """
     return Part("text", _line(fact, fact.value), "summary", _sources(fact, given))
 
@@ -145,8 +120,8 @@ def damaged(fact: Fact, dice: random.Random, given: Container[str]) -> Part | No
     lines = list(dict.fromkeys(_damages(fact, dice)))
     dice.shuffle(lines)
     for line in lines:
-        said = Wording(line).says(fact)
-        if said.key and not said.intact:
+        wording = Wording(line).says(fact)
+        if wording.key and not wording.intact:
             return Part("text", line, "summary", _sources(fact, given))
     return None
 

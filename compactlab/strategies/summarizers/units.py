@@ -13,8 +13,6 @@ from typing import NamedTuple
 from compactlab.sim.core.message import Message, Part, PartType, Source
 from compactlab.sim.replay.summarize import SummaryRequest
 
-# The sentences and lines of a text, and where in the log they stand.
-
 LONGEST = 300  # characters of a span; longer ones are cut, so that one line cannot be everything
 
 # A line ends a span, and so does a sentence in it.
@@ -60,33 +58,16 @@ WORD = re.compile(r"\w+(?:[./:-]+\w+)*")
 
 
 class Unit(NamedTuple):
-    """A line of the summary to be.
+    """A line of the summary to be."""
 
-    Parameters
-    ----------
-    text
-        What it says.
-    sources
-        What it stands for.
-    exact
-        Whether its one source is the very span that it was copied from.
-    role
-        Who said it; "" for a line of a summary, and for what a client told.
-    type
-        What the part that it stands in is to the model.
-    failed
-        Whether a tool returned it that reported failure.
-    place
-        Where its message stands among those of the request: 0 is the oldest, and what the summary
-        before said, 1 the newest.
-    """
-
-    text: str
-    sources: tuple[Source, ...]
-    exact: bool
-    role: str = ""
-    type: PartType = "text"
-    failed: bool = False
+    text: str  # what it says
+    sources: tuple[Source, ...]  # what it stands for
+    exact: bool  # whether its one source is the very span that it was copied from
+    role: str = ""  # who said it; "" for a line of a summary, and for what a client told
+    type: PartType = "text"  # what the part that it stands in is to the model
+    failed: bool = False  # whether a tool returned it that reported failure
+    # Where its message stands among those of the request: 0 is the oldest, and what the summary
+    # before said, 1 the newest.
     place: float = 0.0
 
 
@@ -169,8 +150,8 @@ def promising(units: Iterable[Unit], most: int) -> list[Unit]:
     if len(first) <= most:
         return first
     marked = ((-_marks(unit), position, unit) for position, unit in enumerate(chain(first, units)))
-    kept = heapq.nsmallest(most, marked)  # positions differ, so units are never compared
-    return [unit for _, _, unit in sorted(kept, key=itemgetter(1))]
+    best = heapq.nsmallest(most, marked)  # positions differ, so units are never compared
+    return [unit for _, _, unit in sorted(best, key=itemgetter(1))]
 
 
 def _marks(unit: Unit) -> int:

@@ -106,9 +106,6 @@ def _noted(messages: Iterable[Message]) -> Iterator[Remembered]:
                     yield Remembered(topic, text, (source,))
 
 
-# A summariser that knows what is replayed, under the name of the one that it was made of.
-
-
 @dataclass(frozen=True, eq=False)
 class Bound(ScriptedWriter):
     """Knows the conversation and the seed; subclasses make the summaries.

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compactlab.sim.core.message import Message, Part, PartType
-from compactlab.strategies.agent_framework import TOLD, serialised
+from compactlab.strategies.agent_framework import SUMMARY, serialised
 
 TEXT = st.text(st.sampled_from('a"\\\n\t\x00\x7f\u2028\xe9\N{ROCKET}'), max_size=6)
 TYPES: list[PartType] = ["text", "thinking", "tool_call", "tool_result", "image"]
@@ -20,7 +20,7 @@ PARTS = st.builds(
 MESSAGES = st.builds(
     lambda name, role, parts, origin: Message(name, role, tuple(parts), origin=origin),
     *(TEXT, st.sampled_from(["user", "assistant", "tool"])),
-    *(st.lists(PARTS, max_size=3), st.sampled_from(["", TOLD])),
+    *(st.lists(PARTS, max_size=3), st.sampled_from(["", SUMMARY])),
 )
 
 
@@ -36,7 +36,7 @@ def content(part: Part) -> dict[str, Any]:
 @given(MESSAGES)
 def test_a_message_is_as_large_as_it_is_written(message: Message) -> None:
     contents = [content(part) for part in message.parts]
-    if message.origin == TOLD:
+    if message.origin == SUMMARY:
         contents = [{"type": "text", "text": "".join(part.text for part in message.parts)}]
     written = json.dumps(
         {

@@ -3,7 +3,7 @@
 import pytest
 
 from compactlab.sim.core.message import Message, Part, Source, compacted
-from compactlab.strategies.pi.preparation import Entry, Files, at_least, prepare
+from compactlab.strategies.pi.preparation import Entry, Files, is_at_least, prepare
 
 BEFORE, AFTER = "0.62.0", "0.63.1"
 
@@ -110,4 +110,4 @@ def test_files_are_those_of_the_calls_and_of_the_compaction_before(session):
     [("0.63.1", "0.63.1", True), ("0.63.0", "0.63.1", False), ("0.100.0", "0.63.1", True)],
 )
 def test_versions_are_numbers(version, other, later):
-    assert at_least(version, other) is later
+    assert is_at_least(version, other) is later

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from compactlab.strategies.mechanisms.text import BLANKS
 from compactlab.strategies.openclaw.flush import (
-    BLANKS,
     SILENT,
     heard,
     is_silent,

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compactlab.sim.core.message import Part, Source
+from compactlab.strategies.mechanisms.parts import plain
 from compactlab.strategies.openclaw.safeguard import (
     Stages,
     chunk_ratio,
@@ -14,7 +15,7 @@ from compactlab.strategies.openclaw.safeguard import (
     pruned,
     split_by_share,
 )
-from compactlab.strategies.pi.summary import FIRST, MERGE, UPDATE, Scribe, plain, text_of
+from compactlab.strategies.pi.summary import FIRST, MERGE, UPDATE, Scribe, text_of
 
 NOTES = Part("text", "so far", "summary", (Source("u0"),))
 
