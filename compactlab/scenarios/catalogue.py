@@ -13,6 +13,7 @@ from typing import Any
 
 from compactlab.scenarios.adversarial import Adversarial
 from compactlab.scenarios.coding_agent import CodingAgent
+from compactlab.scenarios.engine.domain import Domain
 from compactlab.scenarios.engine.profile import file_of
 from compactlab.scenarios.half_thoughts import HalfThoughts
 from compactlab.scenarios.personal_assistant import PersonalAssistant
@@ -51,8 +52,9 @@ def content_of_file(file: Path, *, lenient: bool) -> str:
 
 
 def content_of_scenario(scenario: Scenario) -> str:
-    """Of a scenario: its spec, the code that makes it, and its profile."""
-    return f"{scenario.spec} {_maker(type(scenario))} {_profile(getattr(scenario, 'profile', ''))}"
+    """Of a scenario: its spec, the code that makes it, its domain and its profile."""
+    profile = _profile(getattr(scenario, "profile", ""))
+    return f"{scenario.spec} {_maker(type(scenario))} {_domain(scenario)} {profile}"
 
 
 def size_of_file(file: Path) -> int:
@@ -77,6 +79,12 @@ def _readers() -> str:
 @cache
 def _maker(cls: type[Scenario]) -> str:
     return digest_of_classes([cls])
+
+
+def _domain(scenario: Scenario) -> str:
+    domain = getattr(scenario, "domain", None)
+    words = ascii(domain) if isinstance(domain, Domain) else ""
+    return hashlib.blake2b(words.encode(), digest_size=8).hexdigest()
 
 
 def _profile(name: Any) -> str:

@@ -6,75 +6,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from compactlab.scenarios.coding_world import CodingWorld
-from compactlab.scenarios.engine.domain import Domain, Tool, words
+from compactlab.scenarios.engine.domain import DomainFile
 from compactlab.scenarios.engine.story import Story
 from compactlab.scenarios.engine.world import World
-
-_TOOLS = ("read", "grep", "bash", "edit", "write")
-
-_DOMAIN = Domain(
-    words={},
-    areas=words(
-        "billing freight ledger tariff customs roster archive invoice refund catalogue courier "
-        "storage payroll transit warehouse booking ticketing loyalty"
-    ),
-    things={
-        "goal": {"milestone": "release {word}-{code}", "throughput target": "plan {word}-{code}"},
-        "decision": {
-            "limit setting": "{word}_limit_{hex}",
-            "cache region": "{word}-{code}",
-            "feature switch": "ff.{word}.{code}",
-        },
-        "constraint": {
-            "commit trailer": "Change-Ref: {word}-{code}",
-            "header line": "X-Trace: {code}",
-            "migration label": "label/{word}/{hex}",
-        },
-        "prohibition": {
-            "schema file": "src/core/schema_{word}_{hex}.py",
-            "vendored module": "vendor/{word}_{hex}/init.py",
-            "signing key": "keys/{word}-{code}.pem",
-        },
-        "preference": {"log style": "{chain}", "naming scheme": "{chain}"},
-        "entity": {
-            "service owner": "team {chain}",
-            "staging host": "{word}-{code}.internal",
-            "message queue": "queue/{word}/{hex}",
-        },
-        "artifact": {
-            "build output": "dist/{word}-{hex}.tar.gz",
-            "trace dump": "var/traces/{word}_{hex}.json",
-            "patched wheel": "wheels/{word}-{code}.whl",
-        },
-        "open_loop": {"review request": "review {code}", "access ticket": "access-{code}"},
-        "procedure": {
-            "replay suite": "make replay SNAPSHOT={code}",
-            "smoke suite": "make smoke TARGET={word}-{code}",
-        },
-        "tool_detail": {
-            "image digest": "sha256:{hex}{hex}",
-            "trace id": "{code}",
-            "lock token": "lock:{word}:{code}",
-            "socket path": "/run/{word}/{hex}.sock",
-        },
-    },
-    kinds={
-        "goal": 1,
-        "decision": 3,
-        "constraint": 2,
-        "prohibition": 2,
-        "preference": 1,
-        "entity": 1.5,
-        "artifact": 2,
-        "open_loop": 1,
-        "procedure": 1.5,
-        "tool_detail": 5,
-    },
-    voices={"artifact": "assistant"},
-    requests=(),
-    sentences=(),
-    tools={name: Tool({}, ()) for name in _TOOLS},
-)
 
 
 @dataclass(frozen=True)
@@ -97,5 +31,5 @@ class CodingAgent(Story):
     tokens: int = 120_000
     profile: str = "coding"
 
-    domain: ClassVar[Domain] = _DOMAIN
+    domain = DomainFile("coding_agent")
     world: ClassVar[type[World]] = CodingWorld

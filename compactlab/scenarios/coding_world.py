@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from compactlab.scenarios.engine.domain import Domain, until
@@ -12,36 +12,6 @@ from compactlab.scenarios.engine.profile import find_profile
 from compactlab.scenarios.engine.world import Draft, Open, ToolCall, Used, World
 from compactlab.sim.core.conversation import FactType
 from compactlab.sim.core.stream import chooser
-
-# A made-up repository: files with functions that call each other, to be read, searched, edited.
-#
-# It is a model and not a text generator: a line that was edited reads edited later, a search
-# finds what stands in the files, and a test of a file has that file's name. So identifiers come
-# back, as they do in real sessions.
-
-
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(text.split())
-
-
-NOUNS = _words(
-    "account batch beacon bucket cargo channel claim cursor depot digest entry envelope event "
-    "feature gauge grant header index invoice journal ledger lease manifest marker member meter "
-    "notice offer order packet parcel payload permit policy profile quota receipt record region "
-    "relay report route sample schedule sector segment session shard shipment signal slot snapshot "
-    "source stock stream tariff tenant ticket token transfer vendor voucher window"
-)
-VERBS = _words(
-    "accept apply archive assign audit build cancel check claim close collect commit compare "
-    "compute confirm convert count decode derive discard dispatch drain encode expand expire fetch "
-    "filter flush format freeze group import inspect issue join limit load lock match measure "
-    "merge move normalize open parse patch plan prune publish queue read rebuild reconcile refresh "
-    "reject release replace reset resolve restore retry revoke rotate sample scan schedule select "
-    "settle sign split store strip submit track trim update validate verify withdraw"
-)
-_PACKAGES = _words("corvid harbor kestrel lantern marlow orchard pelican quarry tollgate windmill")
-_AREAS = _words("api billing core ingest jobs routing storage sync")
-_TRAITS = _words("amount closed_at currency expires_at kind limit name owner retries size state")
 
 # Of nouns n and m, a verb v, a trait a, a number k, and a function f of the repository. Templates
 # would say the same, and take four times as long: half of a session's time goes into statements.
@@ -67,6 +37,9 @@ _STATEMENTS: tuple[Callable[[str, str, str, str, int, str], str], ...] = (
     ),
     lambda n, m, v, a, k, f: f"    {n}.{a} = max({n}.{a}, {m}.{a} + {k})",
 )
+
+
+Words = Mapping[str, Sequence[str]]
 
 
 @dataclass(eq=False)
@@ -109,33 +82,41 @@ class File:
 class Repository:
     """Files of a package that grew over time.
 
+    It is a model and not a text generator: a line that was edited reads edited later, a search
+    finds what stands in the files, and a test of a file has that file's name. So identifiers come
+    back, as they do in real sessions.
+
     Parameters
     ----------
     rng
         What all names and lines are drawn from.
+    words
+        The nouns, verbs, packages, areas and traits that they are made of.
     modules
         How many files there are at first.
     """
 
-    def __init__(self, rng: random.Random, modules: int = 32) -> None:
-        self.rng = rng
-        self.package = rng.choice(_PACKAGES)
+    def __init__(self, rng: random.Random, words: Words, modules: int = 32) -> None:
+        self.rng, self.words = rng, words
+        self.package = rng.choice(words["packages"])
         self.prefix = self.package[:3].upper()
-        names = (f"{rng.choice(VERBS)}_{rng.choice(NOUNS)}" for _ in range(160))
+        nouns, verbs = words["nouns"], words["verbs"]
+        names = (f"{rng.choice(verbs)}_{rng.choice(nouns)}" for _ in range(160))
         self._functions = list(dict.fromkeys(names))
-        self._noun, self._verb, self._trait = (chooser(rng, w) for w in (NOUNS, VERBS, _TRAITS))
+        self._noun, self._verb = chooser(rng, nouns), chooser(rng, verbs)
+        self._trait = chooser(rng, words["traits"])
         self._number, self._function = chooser(rng, range(2, 901)), chooser(rng, self._functions)
         self._statement = chooser(rng, _STATEMENTS)
         self.files: list[File] = []
-        for noun in rng.sample(NOUNS, modules):
-            self.add(f"src/{self.package}/{rng.choice(_AREAS)}/{noun}.py")
+        for noun in rng.sample(nouns, modules):
+            self.add(f"src/{self.package}/{rng.choice(words['areas'])}/{noun}.py")
 
     def add(self, path: str, characters: int = 0) -> File:
         """Write a new file, of that many characters or, with 0, of a length as files have."""
         characters = characters or int(min(80_000, 18_000 * self.rng.lognormvariate(0, 1.0)))
-        nouns = self.rng.sample(NOUNS, 3)
+        nouns, areas = self.rng.sample(self.words["nouns"], 3), self.words["areas"]
         lines = [f'"""The {nouns[0]} and what its {nouns[1]} needs."""', ""]
-        lines += [f"from {self.package}.{self.rng.choice(_AREAS)} import {noun}" for noun in nouns]
+        lines += [f"from {self.package}.{self.rng.choice(areas)} import {noun}" for noun in nouns]
         file = File(path, lines, [])
         size = sum(map(len, lines))
         most = len(self._functions)
@@ -151,7 +132,7 @@ class Repository:
 
     def function(self, name: str) -> list[str]:
         """Write a function."""
-        one, two = self.rng.sample(NOUNS, 2)
+        one, two = self.rng.sample(self.words["nouns"], 2)
         verb, _, _ = name.partition("_")
         lines = [
             f"def {name}(self, {one}: {one.title()}, {two}: {two.title()} | None) -> None:",
@@ -175,73 +156,18 @@ class Repository:
                     yield f"{file.path}:{number}:{line}"
 
 
-# What people, an agent and its tools write about a made-up repository.
-#
-# All of it is put together from the templates here; nothing was copied from a recording.
-
-_COMPLAINTS = (
-    "fails when the {n} is empty",
-    "returns the old {n} after somebody has to {v} it",
-    "is called twice for every {n}",
-    "takes seconds once there are many {n}s",
-    "swallows the error of the {n}",
-    "loses the last {n} when two jobs run at once",
-)
-_WISHES = (
-    "Find out why and mend it.",
-    "Please fix it and add a test.",
-    "Can you make it {v} the {n} only once?",
-    "I want it to {v} the {n} first.",
-    "Have a look, but keep the signature.",
-)
-_SHORT = (
-    "go on",
-    "ok, and now the tests",
-    "Looks good. Is `{f}` affected as well?",
-    "Hm, why does `{f}` in {p} do that? Explain before you change anything.",
-    "please look at {p} again, I think the {n} is still wrong there",
-    "yes, do that",
-)
-_FINDINGS = (
-    "`{f}` in {p}:{l} only checks the {n}, not the {m}",
-    "the {n} is read before somebody has to {v} it ({p}:{l})",
-    "the {m} in {p} still goes through `{f}` with the old {n}",
-    "the {m} of `{f}` is shared between two callers",
-    "nothing in {p} guards the {n} against a second {v}",
-    "`{f}` raises from {p}:{l} when the {m} has expired",
-)
-_PLANS = (
-    "I {v} the {n} first and call `{f}` afterwards",
-    "the check moves into `{f}`",
-    "the same change is due in {p}",
-    "I add a guard at line {l} and a test for the {m}",
-    "it is enough to {v} the {m} once, at the end",
-    "next I look at who else calls `{f}`",
-)
-_LOGS = (
-    "INFO  {k}.{n} {v} {m}={h} took={l}ms",
-    "DEBUG {k}.{m} cache miss for {n}:{h}",
-    "WARN  {k}.{n} {m} {h} is late by {l} s, will {v} it again",
-    "INFO  {k}.{m} {f} done, {l} {n}s left",
-    "ERROR {k}.{n} could not {v} {m} {h}: {N}Error: no such {m}",
-)
-
-
 class Writer:
-    """Writes texts about a repository.
+    """Writes texts about a repository, from the templates of a domain."""
 
-    Parameters
-    ----------
-    repository
-        What is written about.
-    rng
-        What words are drawn from.
-    """
+    def __init__(self, repository: Repository, templates: Words, rng: random.Random) -> None:
+        self.repository, self.rng = repository, rng
+        self._templates = templates
+        words = repository.words
+        self._noun, self._verb = chooser(rng, words["nouns"]), chooser(rng, words["verbs"])
 
-    def __init__(self, repository: Repository, rng: random.Random) -> None:
-        self.repository = repository
-        self.rng = rng
-        self._noun, self._verb = chooser(rng, NOUNS), chooser(rng, VERBS)
+    def one(self, what: str, file: File) -> str:
+        """Choose a template of a kind and fill it."""
+        return self.fill(self.rng.choice(self._templates[what]), file)
 
     def fill(self, template: str, file: File) -> str:
         """Fill a template with words, and with names of a file."""
@@ -254,21 +180,21 @@ class Writer:
 
     def task(self, ticket: str, file: File, function: str) -> str:
         """Ask for something to be done about a function."""
-        complaint = self.fill(self.rng.choice(_COMPLAINTS), file)
-        wish = self.fill(self.rng.choice(_WISHES), file)
+        complaint = self.one("complaints", file)
+        wish = self.one("wishes", file)
         return f"{ticket}: `{function}` in {file.path} {complaint}. {wish}"
 
     def short(self, file: File) -> str:
         """Say something short, as people do between two tasks."""
-        return self.fill(self.rng.choice(_SHORT), file)
+        return self.one("short", file)
 
     def prose(self, file: File, characters: int) -> str:
         """Think aloud about a file: findings and plans."""
         return " ".join(until(characters, lambda: self._sentence(file)))
 
     def _sentence(self, file: File) -> str:
-        finding = self.fill(self.rng.choice(_FINDINGS), file)
-        plan = self.fill(self.rng.choice(_PLANS), file)
+        finding = self.one("findings", file)
+        plan = self.one("plans", file)
         text = f"{finding}, so {plan}." if self.rng.getrandbits(1) else f"{plan}."
         return text[0].upper() + text[1:]
 
@@ -280,7 +206,7 @@ class Writer:
             nonlocal clock
             clock = (clock + self.rng.randint(0, 3)) % 86_400
             stamp = f"{clock // 3600:02}:{clock // 60 % 60:02}:{clock % 60:02}"
-            return f"{stamp} {self.fill(self.rng.choice(_LOGS), file)}"
+            return f"{stamp} {self.one('logs', file)}"
 
         return "\n".join(until(characters, line))
 
@@ -334,8 +260,6 @@ class Writer:
         return "\n".join(lines)
 
 
-# How a made-up coding session goes: what the user wants, and what the agent does about it.
-
 # What is done after what, in weights. They are set so that the shares come out near those of the
 # eight recorded sessions (see `profiles/coding.toml`); another profile tilts them.
 _NEXT = {
@@ -373,8 +297,8 @@ class CodingWorld(World):
 
     def __init__(self, domain: Domain, draft: Draft, open: Open) -> None:
         super().__init__(domain, draft, open)
-        self._repository = Repository(open("repository"))
-        self._texts = Writer(self._repository, open("words"))
+        self._repository = Repository(open("repository"), domain.words)
+        self._texts = Writer(self._repository, domain.texts, open("words"))
         self._tasks: list[Task] = []
         self._seen: list[File] = []
         self._edited: list[File] = []
@@ -469,7 +393,7 @@ class CodingWorld(World):
 
     def _grep(self, left: float) -> ToolCall:
         function = self.rng.choice(self._file().functions)
-        word = function if self.rng.getrandbits(1) else self.rng.choice(NOUNS)
+        word = function if self.rng.getrandbits(1) else self._noun()
         most, hits = self.draft.length("grep", left), []
         for hit in self._repository.search(word):
             hits.append(hit)
@@ -497,7 +421,7 @@ class CodingWorld(World):
         return ToolCall("edit", arguments, done)
 
     def _write(self, left: float) -> ToolCall:
-        stem = f"{self.rng.choice(NOUNS)}_{self.rng.choice(NOUNS)}"
+        stem = f"{self._noun()}_{self._noun()}"
         path = f"tests/unit/test_{stem}_{len(self._repository.files)}.py"
         file = self._repository.add(path, self.draft.length("write", left))
         self._seen.append(file)
@@ -531,6 +455,9 @@ class CodingWorld(World):
         failed = self.rng.randint(1, 3) if self._fails() else 0
         text = self._texts.tests(file, self.draft.length("bash", left), failed)
         return ToolCall("bash", {"command": command}, text, failed > 0)
+
+    def _noun(self) -> str:
+        return self.rng.choice(self.domain.words["nouns"])
 
     def _fails(self) -> bool:
         return self.rng.random() < _TEST_RUNS * self.shares["error"]

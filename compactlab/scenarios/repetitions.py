@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from compactlab.scenarios.engine.domain import Domain, Mix, Tool, words
+from compactlab.scenarios.engine.domain import Domain, DomainFile
 from compactlab.scenarios.engine.plan import Thread
 from compactlab.scenarios.engine.story import Story
 from compactlab.scenarios.engine.world import Draft, Open, ToolCall, World
@@ -18,93 +18,6 @@ from compactlab.sim.core.message import Message
 _FILES, _LOGS, _UNCHANGED = 5, 2, 0.3
 _SAME, _ONCE_MORE, _PASTES, _SAME_PASTE = 0.5, 0.5, 0.2, 0.6
 _GROWS = 6  # lines by which a log has grown at most
-
-_DOMAIN = Domain(
-    words={
-        "n": words("barometer gauge heater antenna battery logger modem vane clock display"),
-        "p": words("interval offset gain timeout baud limit samples retries window level"),
-        "v": (
-            "is ready", "answers", "was reset", "is asleep", "keeps its last value",
-            "waits for the clock", "is read twice", "drifts a little",
-        ),
-        "y": words("second third fourth fifth sixth seventh"),
-    },
-    pools={"step": ("step-{n}-{h}", 8), "board": ("rev-{h}", 5)},
-    areas=words(
-        "barometer gauge heater antenna battery logger modem vane clock display roof cellar north "
-        "south east west spare pilot"
-    ),
-    things={
-        "goal": {"release mark": "{word}-{code}", "battery target": "{chain}"},
-        "decision": {
-            "pin map": "pins-{word}-{code}",
-            "radio channel": "ch-{word}-{code}",
-            "sleep mode": "mode_{word}_{hex}",
-        },
-        "constraint": {"type plate": "plate {word}-{code}", "radio notice": "RN-{word}-{code}"},
-        "prohibition": {"boot sector": "boot/{word}_{hex}", "factory key": "keys/{word}-{code}"},
-        "preference": {"unit style": "{chain}", "name pattern": "{chain}"},
-        "entity": {"test bench": "bench-{word}-{code}", "field crew": "crew {chain}"},
-        "artifact": {"image file": "images/{word}_{hex}.bin", "map file": "maps/{hex}.txt"},
-        "open_loop": {"parts order": "order {code}", "radio licence": "licence {code}"},
-        "procedure": {"flash command": "flash --slot {code}", "self test": "selftest {code}"},
-        "tool_detail": {
-            "serial mark": "sn:{word}:{code}",
-            "checksum": "crc-{hex}",
-            "bus address": "bus/{word}/{hex}",
-        },
-    },
-    kinds={
-        "goal": 1,
-        "decision": 3,
-        "constraint": 1.5,
-        "prohibition": 1.5,
-        "preference": 1,
-        "entity": 1.5,
-        "artifact": 1,
-        "open_loop": 1,
-        "procedure": 1.5,
-        "tool_detail": 4,
-    },
-    voices={"artifact": "assistant"},
-    requests=(
-        "Is {step} green now?",
-        "Run it again.",
-        "And now?",
-        "Look at the {n} once more, it still {v}.",
-        "Same as before, for {board}.",
-        "Check the {p} of the {n} for the {y} time.",
-    ),
-    sentences=(
-        "It is as it was: {step} on {board} does not get beyond the {n}.",
-        "The {p} of the {n} is the same as the last time.",
-        "{step} went through on {board}, and the {n} {v}.",
-        "Nothing has changed but one line about the {n}.",
-        "I run {step} on {board} once more.",
-    ),
-    tools={
-        "read": Tool({"path": "{path}"}, ("{n}.{p} = {k}", "{n}.{n2}.{p} = {k}", "# {n}: {v}")),
-        "tail": Tool(
-            {"log": "{log}"},
-            ("[{k}] {step} {board}: {n} {v}", "[{k}] {n}.{p} is {k2}", "[{k}] {step}: once more"),
-        ),
-        "status": Tool({"step": "{step}"}, ("{n} {v}",), shows=False),
-        "run": Tool({"step": "{step}", "on": "{board}"}, ("started, {k} s",),
-                    shows=False),
-    },
-    uses={
-        "procedure": (("run", {"step": "{step}", "with": "{value}"}),),
-        "decision": (("run", {"step": "{step}", "set": "{value}"}), "It runs with {value}."),
-        "constraint": (("run", {"step": "{step}", "label": "{value}"}),),
-        "prohibition": ("I keep off {value}.",),
-        "artifact": (("run", {"step": "{step}", "image": "{value}"}),),
-        "entity": (("run", {"step": "{step}", "at": "{value}"}), "It runs at {value} now."),
-        "tool_detail": (("status", {"step": "{value}"}), "That is {value}, as before."),
-    },
-    errors=("{step} is held by somebody else", "no answer from {board}"),
-    mix=Mix(restated=0.6, twins=0.6),
-    turn=2_500,
-)  # fmt: skip
 
 
 class _Watch(World):
@@ -232,5 +145,5 @@ class Repetitions(Story):
     """
 
     profile: str = "repeats"
-    domain: ClassVar[Domain] = _DOMAIN
+    domain = DomainFile("repetitions")
     world: ClassVar[type[World]] = _Watch

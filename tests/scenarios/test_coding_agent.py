@@ -110,5 +110,7 @@ def test_what_was_edited_reads_edited() -> None:
 
 
 def test_a_file_ends_where_there_are_no_other_functions() -> None:
-    file = Repository(stream(0), modules=1).add("src/all.py", characters=10**9)
+    file = Repository(stream(0), CodingAgent.domain.words, modules=1).add(
+        "src/all.py", characters=10**9
+    )
     assert len(file.functions) == len(set(file.functions)) > 100

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compactlab.scenarios.engine.domain import Lags, Mix
-from compactlab.scenarios.engine.phrases import FAMILIES, POLARITY
+from compactlab.scenarios.engine.phrases import POLARITY, phrases
 from compactlab.scenarios.engine.plan import Planner, Thread
 from compactlab.scenarios.engine.profile import Breaks, Spread, find_profile
 from compactlab.scenarios.engine.world import Draft
 from compactlab.sim.core.message import Message
 from compactlab.sim.core.stream import stream
-from tests.scenarios.made import STORIES, size
+from tests.scenarios.made import FAMILIES, STORIES, size
 
 HALF = STORIES["half_thoughts"].domain
 DAY = 86_400
@@ -121,7 +121,7 @@ def test_options_of_one_choice_have_one_area_and_one_place(seed: int) -> None:
 def test_what_is_stated_in_words_of_its_own_is_so_in_both_families(name: str) -> None:
     domain = STORIES[name].domain
     if not domain.states:
-        assert all(domain.family(each) == FAMILIES[each] for each in FAMILIES)
+        assert all(domain.family(each) == phrases().family(each) for each in FAMILIES)
         return
     public, held_out = (domain.states[family] for family in FAMILIES)
     assert public.keys() == held_out.keys()

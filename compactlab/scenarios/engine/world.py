@@ -7,7 +7,8 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from compactlab.scenarios.engine.domain import SAYS, Domain, Writer
+from compactlab.scenarios.engine.domain import Domain, Writer
+from compactlab.scenarios.engine.phrases import phrases
 from compactlab.scenarios.engine.plan import Thread
 from compactlab.scenarios.engine.profile import Profile
 from compactlab.sim.core.conversation import Event, FactType, Need, Rewind
@@ -285,7 +286,7 @@ class World:
     def say(self, fact: Thread) -> Used:
         """What the agent says to use a fact, where it calls no tool."""
         said = [use for use in self.domain.uses_of(fact.kind) if isinstance(use, str)]
-        return Used(self._filled(self.rng.choice(said or SAYS[fact.kind]), fact))
+        return Used(self._filled(self.rng.choice(said or phrases().says[fact.kind]), fact))
 
     def use(self, fact: Thread, left: float) -> Used:
         """How the agent uses a fact: its value stands in what it says, or in an argument."""
