@@ -20,7 +20,7 @@ from compactlab.scenarios.readers.blocks import (
     parts,
     result_of,
 )
-from compactlab.scenarios.readers.script import Boundary, Draft, Script, Tree, seconds
+from compactlab.scenarios.readers.script import Boundary, Draft, Format, Script, Tree, seconds
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import INTERRUPTED, Call, Source, Usage, verbatim
@@ -195,8 +195,7 @@ def _text(value: Any) -> str:
 
 # Transcripts of Claude Code: one line per content block, hung in a tree by ``parentUuid``.
 
-name = "claude-code"
-description = "transcripts of Claude Code (JSONL), each sidechain a conversation of its own"
+NAME = "claude-code"
 
 # What the client writes into the user's place: nobody typed it.
 _LOCAL = (
@@ -273,7 +272,7 @@ def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
         if thread.script.path or not told:
             inside = thread.first_parent is not None and thread.first_parent not in thread_of
             yield thread.script.conversation(
-                path.stem + suffix, name, path, inside=inside, skipped=lines.skipped()
+                path.stem + suffix, NAME, path, inside=inside, skipped=lines.skipped()
             )
 
 
@@ -498,3 +497,11 @@ def _ttl(usage: Usage) -> Literal["", "5m", "1h"]:
 
 def _largest(one: Usage, other: Usage) -> Usage:
     return Usage(*map(max, msgspec.structs.astuple(one), msgspec.structs.astuple(other)))
+
+
+FORMAT = Format(
+    NAME,
+    "transcripts of Claude Code (JSONL), each sidechain a conversation of its own",
+    sniff,
+    read,
+)

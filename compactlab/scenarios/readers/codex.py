@@ -21,13 +21,12 @@ from compactlab.scenarios.readers.blocks import (
     parts,
     result,
 )
-from compactlab.scenarios.readers.script import SYSTEM, Boundary, Draft, Script, seconds
+from compactlab.scenarios.readers.script import SYSTEM, Boundary, Draft, Format, Script, seconds
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, Part, Usage, verbatim
 
-name = "codex"
-description = "rollouts of Codex (JSONL)"
+NAME = "codex"
 
 _COUNT = re.compile(rb'"type"\s*:\s*"token_count"')
 _LINES = ("session_meta", "turn_context", "response_item", "event_msg", "compacted")
@@ -148,7 +147,7 @@ def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
                 rollout.take(jsonl.decode(data, _LINE))
             rollout.lines += 1
     inside, skipped = not rollout.has_start, lines.skipped()
-    yield rollout.script.conversation(path.stem, name, path, inside=inside, skipped=skipped)
+    yield rollout.script.conversation(path.stem, NAME, path, inside=inside, skipped=skipped)
 
 
 def _is_read(head: _Head) -> bool:
@@ -334,3 +333,6 @@ def _as_summary(part: Part, summary: str | None, boundary: Boundary) -> Part:
         return part
     sources = boundary.covered or part.sources
     return msgspec.structs.replace(part, kind="summary", sources=sources)
+
+
+FORMAT = Format(NAME, "rollouts of Codex (JSONL)", sniff, read)

@@ -12,13 +12,12 @@ from typing import Any
 import msgspec
 
 from compactlab.scenarios.readers import jsonl
-from compactlab.scenarios.readers.script import Script
+from compactlab.scenarios.readers.script import Format, Script
 from compactlab.sim.core.conversation import Conversation, Fact, FactType, Need
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, Role, Source, verbatim
 
-name = "locomo"
-description = "conversations and questions of LoCoMo (JSON)"
+NAME = "locomo"
 
 GAP = 60.0  # seconds from turn to turn; only the start of a session is recorded
 CLOSING = "closing"  # id of the answer at the end, whose call needs all that was asked about
@@ -104,7 +103,7 @@ def _conversation(sample: _Sample, number: int, path: Path) -> Conversation:
     said = {draft.id for draft in script.path}
     script.add(closing)
     facts, needs, unresolved = _labels(sample.qa, said, closing.id)
-    made = script.conversation(f"{path.stem}/{sample.sample_id or number}", name, path)
+    made = script.conversation(f"{path.stem}/{sample.sample_id or number}", NAME, path)
     return replace(made, facts=tuple(facts), needs=tuple(needs), skipped=unresolved)
 
 
@@ -167,3 +166,6 @@ def _labels(
         facts.append(fact)
         needs.append(Need(fact.id, closing, asked.question))
     return facts, needs, unresolved
+
+
+FORMAT = Format(NAME, "conversations and questions of LoCoMo (JSON)", sniff, read)

@@ -12,7 +12,7 @@ import msgspec
 
 from compactlab.scenarios.readers import jsonl
 from compactlab.scenarios.readers.blocks import Tokens
-from compactlab.scenarios.readers.script import SYSTEM
+from compactlab.scenarios.readers.script import SYSTEM, Format
 from compactlab.sim.core.conversation import Compaction, Conversation, Event, Fact, Need, Rewind
 from compactlab.sim.core.errors import InputError, unknown
 from compactlab.sim.core.message import Call, Message, Part, Source, Usage
@@ -92,8 +92,7 @@ def _check_source(source: Source, messages: Mapping[str, Message]) -> None:
 
 # compactlab's own format: a conversation as it is, one event a line (see docs/formats.md).
 
-name = "native"
-description = "compactlab's own conversations with facts and needs (JSONL)"
+NAME = "native"
 
 VERSION = 1
 
@@ -131,7 +130,7 @@ class Header(msgspec.Struct, tag="conversation", tag_field="type", forbid_unknow
 
     version: int
     id: str
-    format: str = name
+    format: str = NAME
     system: tuple[Part, ...] = ()
     starts_inside: bool = False
     source: str | None = None
@@ -336,3 +335,6 @@ def _plain_value(value: Any, owner: str) -> Any:
     if isinstance(value, msgspec.Struct):
         return _plain(value, owner)
     return [_plain_value(item, owner) for item in value] if isinstance(value, tuple) else value
+
+
+FORMAT = Format(NAME, "compactlab's own conversations with facts and needs (JSONL)", sniff, read)

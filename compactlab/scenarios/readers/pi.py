@@ -11,7 +11,7 @@ import msgspec
 
 from compactlab.scenarios.readers import jsonl
 from compactlab.scenarios.readers.blocks import Given, Tokens, given, parts, result
-from compactlab.scenarios.readers.script import Boundary, Draft, Script, Tree, seconds
+from compactlab.scenarios.readers.script import Boundary, Draft, Format, Script, Tree, seconds
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import (
@@ -26,8 +26,7 @@ from compactlab.sim.core.message import (
     verbatim,
 )
 
-name = "pi"
-description = "sessions of pi and OpenClaw (JSONL, versions 1 to 3)"
+NAME = "pi"
 
 NEWEST = 3  # version of the format
 
@@ -124,7 +123,7 @@ def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
             entry = jsonl.decode(data, _ENTRY)
             session.take(entry if entry.type in _LEFT_OUT else _whole(data))
     inside, skipped = session.starts_inside, lines.skipped()
-    yield session.script.conversation(path.stem, name, path, inside=inside, skipped=skipped)
+    yield session.script.conversation(path.stem, NAME, path, inside=inside, skipped=skipped)
 
 
 def _whole(data: bytes) -> _Entry:
@@ -291,3 +290,6 @@ def _shell(said: _Said, id: str) -> list[Part]:
         cancelled=bool(said.cancelled),
         full_output=(said.full_output_path or "") if said.truncated else "",
     )
+
+
+FORMAT = Format(NAME, "sessions of pi and OpenClaw (JSONL, versions 1 to 3)", sniff, read)

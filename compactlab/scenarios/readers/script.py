@@ -1,9 +1,9 @@
-"""Building a script while a transcript is read, when messages are not yet complete."""
+"""What a reader is, and the script that it builds while messages are not yet complete."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,6 +15,27 @@ from compactlab.scenarios.readers.blocks import opaque
 from compactlab.sim.core.conversation import Compaction, Conversation, Event, Rewind
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, Kind, Message, Part, Role, Source
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format of transcripts that can be read.
+
+    Parameters
+    ----------
+    name, description
+        What it is called, and what it is a format of.
+    sniff
+        Says whether the first values of a file, never none, look like it.
+    read
+        Yields the conversations of a file; whether lines that cannot be read are passed over.
+    """
+
+    name: str
+    description: str
+    sniff: Callable[[list[Any]], bool]
+    read: Callable[[Path, bool], Iterator[Conversation]]
+
 
 SYSTEM = "system"  # the source of the parts of the system prompt; no message has this id
 

@@ -10,13 +10,12 @@ import msgspec
 
 from compactlab.scenarios.readers import chat, jsonl
 from compactlab.scenarios.readers.blocks import Given, compact, given, parts
-from compactlab.scenarios.readers.script import SYSTEM
+from compactlab.scenarios.readers.script import SYSTEM, Format
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import verbatim
 
-name = "swe-agent"
-description = "trajectories of SWE-agent (JSON)"
+NAME = "swe-agent"
 
 
 class _Message(msgspec.Struct):
@@ -68,7 +67,7 @@ def _conversation(value: Any, path: Path, count: int) -> Conversation:
         if message.is_demo and (text := _text(message)):
             script.system.append(verbatim(SYSTEM, "text", text, name="demonstration"))
     id = path.stem if count == 1 else f"{path.stem}/{count}"
-    return script.conversation(id, name, path)
+    return script.conversation(id, NAME, path)
 
 
 def _paired(history: list[_Message]) -> Iterator[dict[str, Any] | None]:
@@ -104,3 +103,6 @@ def _called(message: _Message, id: str) -> dict[str, Any]:
 def _text(message: _Message) -> str:
     content = given(message.content, f"a message of role {message.role!r}")
     return "\n".join(part.text for part in parts(content, SYSTEM) if part.text)
+
+
+FORMAT = Format(NAME, "trajectories of SWE-agent (JSON)", sniff, read)

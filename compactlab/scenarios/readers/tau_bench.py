@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 import msgspec
 
 from compactlab.scenarios.readers import chat, jsonl
+from compactlab.scenarios.readers.script import Format
 from compactlab.sim.core.conversation import Conversation, Fact, FactType, Need
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Message, Part, Source
 
-name = "tau-bench"
-description = "historical trajectories of tau-bench (JSON), with the tasks' arguments as facts"
+NAME = "tau-bench"
 
 LEAST = 3  # characters of a value; what is shorter stands anywhere by chance
 # Tools that can be called again with the same result, in both domains of tau-bench.
@@ -90,7 +90,7 @@ def _conversation(item: Any, path: Path) -> Conversation:
         raise InputError("a trajectory needs a task_id and a list under traj")
     of = msgspec.convert(item, _Trajectory)
     id = f"{path.stem}/task-{of.task_id}/trial-{of.trial}"
-    conversation = chat.script(item).conversation(id, name, path)
+    conversation = chat.script(item).conversation(id, NAME, path)
     leaves = (leaf for action in of.info.task.actions for leaf in _leaves("", action.kwargs))
     wanted = dict.fromkeys(leaf for leaf in leaves if len(leaf.value) >= LEAST)
     facts, needs = _labels(conversation.messages, wanted)
@@ -169,3 +169,11 @@ def _leaves(name: str, value: Any) -> Iterator[_Argument]:
             yield from _leaves(name, inner)
     elif isinstance(value, str | int | float) and not isinstance(value, bool):
         yield _Argument(name, str(value))
+
+
+FORMAT = Format(
+    NAME,
+    "historical trajectories of tau-bench (JSON), with the tasks' arguments as facts",
+    sniff,
+    read,
+)

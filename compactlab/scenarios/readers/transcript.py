@@ -7,53 +7,37 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from compactlab.scenarios.readers import (
-    anthropic_messages,
+    chat,
     claude_code,
     codex,
     jsonl,
     locomo,
     native,
-    openai_chat,
     pi,
     swe_agent,
     tau_bench,
 )
-from compactlab.scenarios.readers.clients import client_of
-from compactlab.scenarios.readers.script import enumerated
+from compactlab.scenarios.readers.chat import client_of
+from compactlab.scenarios.readers.script import Format, enumerated
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Message, verbatim
 
-# Reading a conversation from any transcript: its format is told by what is in it.
-
-
-class Format(Protocol):
-    """A format that can be read; each is a module of this folder."""
-
-    name: str
-    description: str
-
-    def sniff(self, first: list[Any], /) -> bool:
-        """Say whether the first values of a file, never none, look like this format."""
-
-    def read(self, path: Path, lenient: bool = False) -> Iterator[Conversation]:
-        """Yield the conversations of a file."""
-
-
 FORMATS: tuple[Format, ...] = (
-    native,
-    pi,
-    codex,
-    claude_code,
-    locomo,
-    tau_bench,
-    swe_agent,
-    anthropic_messages,
-    openai_chat,
+    native.FORMAT,
+    pi.FORMAT,
+    codex.FORMAT,
+    claude_code.FORMAT,
+    locomo.FORMAT,
+    tau_bench.FORMAT,
+    swe_agent.FORMAT,
+    chat.ANTHROPIC,
+    chat.OPENAI,
 )
+_TOLD = 8  # keys that are named
 
 
 def read(path: str | Path, *, lenient: bool = False) -> Iterator[Conversation]:
@@ -194,9 +178,6 @@ def _unknown(first: list[Any]) -> str:
     keys = [key for value in first[:1] if isinstance(value, dict) for key in value]
     seen = f": it begins with {', '.join(keys[:_TOLD])}" if keys else ""
     return f"this is no transcript of a known format{seen}"
-
-
-_TOLD = 8  # keys that are named
 
 
 def _files(directory: Path) -> list[Path]:
