@@ -1,4 +1,4 @@
-"""A made-up session full of what is meant to break, or to mislead, whoever summarises it.
+"""A synthetic session full of what is meant to break, or to mislead, whoever summarises it.
 
 What strangers put into its pages and mails is in our own words; none is copied from a real attack,
 or a real system's prompt.
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from compactlab.scenarios.engine.domain import WORDS, Domain, DomainFile, find_domain, value
-from compactlab.scenarios.engine.plan import Thread
+from compactlab.scenarios.engine.plan import PlannedFact
 from compactlab.scenarios.engine.story import Story
 from compactlab.scenarios.engine.world import Draft, Open, ToolCall, Used, World
 
@@ -45,7 +45,7 @@ class _Hostile(World):
     def __init__(self, domain: Domain, draft: Draft, open: Open) -> None:
         super().__init__(domain, draft, open)
         self._attack = open("attack")
-        self._known: list[Thread] = []
+        self._known: list[PlannedFact] = []
         self._broken = 0
 
     def before(self, turn: int) -> None:
@@ -66,12 +66,12 @@ class _Hostile(World):
             lines = "".join(lines.split())
         return f"{asked}\n{lines[:length]}"
 
-    def use(self, fact: Thread, left: float) -> Used:
+    def use(self, fact: PlannedFact, left: float) -> Used:
         """Use a fact, which is known to strangers then; see :meth:`World.use`."""
         self._known.append(fact)
         return super().use(fact, left)
 
-    def show(self, call: ToolCall, fact: Thread, line: str) -> str:
+    def show(self, call: ToolCall, fact: PlannedFact, line: str) -> str:
         """Put a line into a result, among hostile ones; see :meth:`World.show`."""
         self._known.append(fact)
         return super().show(call, fact, line)

@@ -31,23 +31,209 @@ from compactlab.sim.core.spec import build, label_of, parse_spec, snake_case
 from compactlab.sim.experiment.code import digest_of_classes, digest_of_file, digest_of_modules
 from compactlab.sim.experiment.sources import Scenario, Source, alone
 
-# What sources hold, in a word that changes when it does, without loading their conversations.
+SCENARIOS: dict[str, type[Scenario]] = {
+    snake_case(scenario.__name__): scenario
+    for scenario in (
+        CodingAgent,
+        ResearchAssistant,
+        SupportChat,
+        PersonalAssistant,
+        RevisedDecisions,
+        HalfThoughts,
+        ToolFlood,
+        Rewinds,
+        Repetitions,
+        Adversarial,
+    )
+}
+SUITE = "suite"  # stands for all of them
+# Long enough that a window of 200,000 tokens fills twice.
+DEFAULT = "coding_agent(turns=40, tokens=300000)"
+_SHOWN = 8  # ids, where one must be chosen
+_CHARACTERS = 4  # of a token, for a guess at the size of what is not yet made
 
-_CHUNK = 1 << 20
-# Characters of a token, for a guess at the size of what is not yet made.
-_CHARACTERS = 4
 
-
-def content_of_file(file: Path, *, lenient: bool) -> str:
-    """Of a transcript: a digest of its bytes, and of the code that reads it.
+@dataclass(frozen=True)
+class Seeded:
+    """A name of conversations, with seeds of its own.
 
     Parameters
     ----------
-    file
-        The transcript.
-    lenient
-        Whether lines that cannot be read are passed over.
+    name
+        A path, a pattern, or the spec of a scenario.
+    seeds
+        With which it is taken.
     """
+
+    name: str | Path
+    seeds: Sequence[int]
+
+
+def find_scenario(text: str) -> Scenario:
+    """Build the scenario that a spec names.
+
+    Raises
+    ------
+    UsageError
+        If the name is unknown, or an argument does not fit.
+
+    Examples
+    --------
+    >>> find_scenario("coding_agent(turns=3)").turns
+    3
+    """
+    name, arguments = parse_spec(text)
+    if name not in SCENARIOS:
+        raise UsageError(unknown("scenario", name, SCENARIOS))
+    return build(SCENARIOS[name], arguments)
+
+
+def sources(
+    names: Iterable[str | Path | Seeded], seeds: int = 1, *, lenient: bool = False
+) -> tuple[list[Source], int]:
+    """List the sources that names stand for, each once, and count the files that were passed over.
+
+    A name is a path, a pattern with ``*`` or ``**``, the spec of a scenario, or ``suite``; one
+    without seeds of its own is taken ``seeds`` times, with seeds from 0 on.
+    """
+    made: dict[tuple[str, int], Source] = {}
+    files: dict[Path, Path] = {}
+    of_file: dict[Path, dict[int, None]] = {}
+    skipped = 0
+    for each in names:
+        named = each if isinstance(each, Seeded) else Seeded(each, range(seeds))
+        paths, scenarios = meant(named.name)
+        for source in (_made(each, seed) for each in scenarios for seed in named.seeds):
+            made.setdefault((source.name, source.seed), source)
+        transcripts, passed_over = find(paths)
+        skipped += passed_over
+        for file in transcripts:
+            files.setdefault(file.resolve(), file)
+            of_file.setdefault(file.resolve(), {}).update(dict.fromkeys(named.seeds))
+    listed = list(files.values())
+    read_in = [
+        Source(
+            name,
+            partial(read_as, file.absolute(), str(file), lenient=lenient),
+            seed,
+            file.stem,
+            partial(content_of_file, file.absolute(), lenient=lenient),
+            size_of_file(file),
+        )
+        for name, (key, file) in zip(_names(listed), files.items(), strict=True)
+        for seed in of_file[key]
+    ]
+    return [*made.values(), *read_in], skipped
+
+
+def meant(name: str | Path) -> tuple[list[Path], list[Scenario]]:
+    """What a name stands for: paths, those that fit a pattern sorted, or scenarios.
+
+    Examples
+    --------
+    >>> [each.tokens for each in meant("coding_agent(turns=3, tokens=9000)")[1]]
+    [9000]
+    """
+    if is_there(name):
+        return [Path(name)], []
+    if is_pattern(str(name)):
+        return _fitting(str(name)), []
+    if _looks_like_path(str(name)):
+        return [Path(name)], []
+    return [], _scenarios(str(name))
+
+
+def is_there(name: str | Path) -> bool:
+    """Whether a name is that of a file or a directory."""
+    try:
+        return Path(name).exists()
+    except (OSError, ValueError):  # too long, or no text that could be a path
+        return False
+
+
+def is_pattern(name: str) -> bool:
+    """Whether a name is a pattern of files: a star or a question mark, but not in arguments."""
+    head = name.partition("(")[0]
+    return "*" in head or "?" in head
+
+
+def find_conversation(
+    name: str | Path, id: str = "", seed: int = 0, *, lenient: bool = False
+) -> Conversation:
+    """Load one conversation."""
+    listed, _ = sources([Seeded(name, (seed,))], lenient=lenient)
+    conversations = [source.named(each) for source in listed for each in source.load()]
+    same = [each for each in conversations if each.id == id]
+    named = same or [each for each in conversations if each.id.endswith(id)]
+    if len(named) == 1:
+        return named[0]
+    if not conversations:
+        raise UsageError(f"there is no conversation in {str(name)!r}")
+    if not named:
+        raise UsageError(unknown("conversation", id, [each.id for each in conversations]))
+    ids = [each.id for each in named]
+    more = f" and {len(ids) - _SHOWN:,} more" if len(ids) > _SHOWN else ""
+    raise UsageError(
+        f"{len(ids):,} conversations in {str(name)!r}; name one: {', '.join(ids[:_SHOWN])}{more}"
+    )
+
+
+def _fitting(pattern: str) -> list[Path]:
+    try:
+        matches = sorted(map(Path, glob.glob(pattern, recursive=True)))
+        # Two stars also fit the folders on the way, and what need not be there.
+        matches = [
+            path for path in matches if path.is_file() or (path.exists() and "**" not in pattern)
+        ]
+    except (OSError, ValueError):  # no text that could be a path
+        matches = []
+    if not matches:
+        raise UsageError(f"no file fits {pattern!r}")
+    return matches
+
+
+def _looks_like_path(name: str) -> bool:
+    head = name.partition("(")[0]
+    return "/" in head or "\\" in head or "." in head
+
+
+def _scenarios(text: str) -> list[Scenario]:
+    """The scenarios that a spec names: one, or the whole suite with the same arguments."""
+    name, arguments = parse_spec(text)
+    if name == SUITE:
+        return [build(scenario, arguments) for scenario in SCENARIOS.values()]
+    if name not in SCENARIOS and "(" not in text:
+        # It may have been meant for a path.
+        fault = unknown("scenario", name, (*SCENARIOS, SUITE))
+        raise UsageError(f"no such file or folder, and {fault}")
+    return [find_scenario(text)]
+
+
+def _made(scenario: Scenario, seed: int) -> Source:
+    label = label_of(scenario)
+    name = label if label.endswith(")") else f"{label}()"
+    return Source(
+        f"{name}-{seed}",
+        partial(alone, scenario, seed),
+        seed,
+        content=partial(content_of_scenario, scenario),
+        size=size_of_scenario(scenario),
+    )
+
+
+def _names(files: list[Path]) -> list[str]:
+    """Shortest endings of the paths that tell the files apart; without suffix, if that will do."""
+    bare = Counter(file.with_suffix("") for file in files)
+    ends = [f.with_suffix("") if bare[f.with_suffix("")] == 1 else f for f in files]
+    for depth in range(1, max((len(file.parts) for file in files), default=1) + 1):
+        names = ["/".join(end.parts[-depth:]) for end in ends]
+        if len(set(names)) == len(names):
+            break
+    return names if files else []
+
+
+def content_of_file(file: Path, *, lenient: bool) -> str:
+    """Of a transcript: a digest of its bytes, and of the code that reads it."""
     return f"{_digest(file)} {_readers()} {lenient}"
 
 
@@ -95,255 +281,8 @@ def _profile(name: Any) -> str:
 
 
 def _digest(file: Path) -> str:
-    seen = hashlib.blake2b(digest_size=16)
     try:
-        with file.open("rb") as content:
-            while chunk := content.read(_CHUNK):
-                seen.update(chunk)
+        with file.open("rb") as stream:
+            return hashlib.file_digest(stream, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
     except OSError as error:  # it will be a row of its own when it is read
         return str(error.strerror)
-    return seen.hexdigest()
-
-
-# Conversations by name: scenarios, files and directories, as sources of an experiment.
-
-SCENARIOS: dict[str, type[Scenario]] = {
-    snake_case(scenario.__name__): scenario
-    for scenario in (
-        CodingAgent,
-        ResearchAssistant,
-        SupportChat,
-        PersonalAssistant,
-        RevisedDecisions,
-        HalfThoughts,
-        ToolFlood,
-        Rewinds,
-        Repetitions,
-        Adversarial,
-    )
-}
-SUITE = "suite"  # stands for all of them
-# Long enough that a window of 200,000 tokens fills twice.
-DEFAULT = "coding_agent(turns=40, tokens=300000)"
-# So many ids are told where one must be chosen.
-_TOLD = 8
-
-
-@dataclass(frozen=True)
-class Seeded:
-    """A name of conversations, with seeds of its own.
-
-    Parameters
-    ----------
-    name
-        A path, a pattern, or the spec of a scenario.
-    seeds
-        With which it is taken.
-    """
-
-    name: str | Path
-    seeds: Sequence[int]
-
-
-def find_scenario(text: str) -> Scenario:
-    """Build the scenario that a spec names.
-
-    Raises
-    ------
-    UsageError
-        If the name is unknown, or an argument does not fit.
-
-    Examples
-    --------
-    >>> find_scenario("coding_agent(turns=3)").turns
-    3
-    """
-    name, arguments = parse_spec(text)
-    if name not in SCENARIOS:
-        raise UsageError(unknown("scenario", name, SCENARIOS))
-    return build(SCENARIOS[name], arguments)
-
-
-def sources(
-    names: Iterable[str | Path | Seeded], seeds: int = 1, *, lenient: bool = False
-) -> tuple[list[Source], int]:
-    """List the sources that names stand for.
-
-    Parameters
-    ----------
-    names
-        Paths of files and directories, patterns with ``*`` or ``**`` in them, and specs of
-        scenarios; ``suite`` is all scenarios. Each may have seeds of its own.
-    seeds
-        How often any other is taken, with seeds from 0 on: so many conversations of each scenario,
-        so many replays of each recording.
-    lenient
-        Whether lines of transcripts that cannot be read are passed over.
-
-    Returns
-    -------
-    tuple
-        The sources, each once, and how many files of the directories were passed over.
-
-    Raises
-    ------
-    InputError, UsageError
-        If a file that is named is no transcript, nothing fits a pattern, or a name is neither file
-        nor scenario.
-    """
-    made: dict[tuple[str, int], Source] = {}
-    files: dict[Path, Path] = {}
-    of_file: dict[Path, dict[int, None]] = {}
-    skipped = 0
-    for each in names:
-        named = each if isinstance(each, Seeded) else Seeded(each, range(seeds))
-        paths, scenarios = meant(named.name)
-        for source in (_made(each, seed) for each in scenarios for seed in named.seeds):
-            made.setdefault((source.name, source.seed), source)
-        found, passed_over = find(paths)
-        skipped += passed_over
-        for file in found:
-            files.setdefault(file.resolve(), file)
-            of_file.setdefault(file.resolve(), {}).update(dict.fromkeys(named.seeds))
-    listed = list(files.values())
-    read_in = [
-        Source(
-            name,
-            partial(read_as, file.absolute(), str(file), lenient=lenient),
-            seed,
-            file.stem,
-            partial(content_of_file, file.absolute(), lenient=lenient),
-            size_of_file(file),
-        )
-        for name, (key, file) in zip(_names(listed), files.items(), strict=True)
-        for seed in of_file[key]
-    ]
-    return [*made.values(), *read_in], skipped
-
-
-def meant(name: str | Path) -> tuple[list[Path], list[Scenario]]:
-    """What a name stands for: paths, those that fit a pattern sorted, or scenarios.
-
-    Raises
-    ------
-    UsageError
-        If nothing fits a pattern, or there is no such scenario.
-
-    Examples
-    --------
-    >>> [each.tokens for each in meant("coding_agent(turns=3, tokens=9000)")[1]]
-    [9000]
-    """
-    if is_there(name):
-        return [Path(name)], []
-    if is_pattern(str(name)):
-        return _fitting(str(name)), []
-    if _looks_like_path(str(name)):
-        return [Path(name)], []
-    return [], _scenarios(str(name))
-
-
-def is_there(name: str | Path) -> bool:
-    """Whether a name is that of a file or a directory."""
-    try:
-        return Path(name).exists()
-    except (OSError, ValueError):  # too long, or no text that could be a path
-        return False
-
-
-def is_pattern(name: str) -> bool:
-    """Whether a name is a pattern of files: a star or a question mark, but not in arguments."""
-    head = name.partition("(")[0]
-    return "*" in head or "?" in head
-
-
-def find_conversation(
-    name: str | Path, id: str = "", seed: int = 0, *, lenient: bool = False
-) -> Conversation:
-    """Load one conversation.
-
-    Parameters
-    ----------
-    name
-        Path of a file or a directory, or spec of a scenario.
-    id
-        Its id, where there are several; an ending of it will do.
-    seed
-        Of the conversation that a scenario makes.
-    lenient
-        Whether lines of transcripts that cannot be read are passed over.
-
-    Raises
-    ------
-    InputError, UsageError
-        If nothing can be read there, or there is not exactly one such conversation.
-    """
-    found, _ = sources([Seeded(name, (seed,))], lenient=lenient)
-    held = [source.named(each) for source in found for each in source.load()]
-    same = [each for each in held if each.id == id]
-    named = same or [each for each in held if each.id.endswith(id)]
-    if len(named) == 1:
-        return named[0]
-    if not held:
-        raise UsageError(f"there is no conversation in {str(name)!r}")
-    if not named:
-        raise UsageError(unknown("conversation", id, [each.id for each in held]))
-    ids = [each.id for each in named]
-    more = f" and {len(ids) - _TOLD:,} more" if len(ids) > _TOLD else ""
-    raise UsageError(
-        f"{len(ids):,} conversations in {str(name)!r}; name one: {', '.join(ids[:_TOLD])}{more}"
-    )
-
-
-def _fitting(pattern: str) -> list[Path]:
-    try:
-        found = sorted(map(Path, glob.glob(pattern, recursive=True)))
-        # Two stars also fit the folders on the way, and what need not be there.
-        found = [
-            path for path in found if path.is_file() or (path.exists() and "**" not in pattern)
-        ]
-    except (OSError, ValueError):  # no text that could be a path
-        found = []
-    if not found:
-        raise UsageError(f"no file fits {pattern!r}")
-    return found
-
-
-def _looks_like_path(name: str) -> bool:
-    head = name.partition("(")[0]
-    return "/" in head or "\\" in head or "." in head
-
-
-def _scenarios(text: str) -> list[Scenario]:
-    """The scenarios that a spec names: one, or the whole suite with the same arguments."""
-    name, arguments = parse_spec(text)
-    if name == SUITE:
-        return [build(scenario, arguments) for scenario in SCENARIOS.values()]
-    if name not in SCENARIOS and "(" not in text:
-        # It may have been meant for a path.
-        told = unknown("scenario", name, (*SCENARIOS, SUITE))
-        raise UsageError(f"no such file or folder, and {told}")
-    return [find_scenario(text)]
-
-
-def _made(scenario: Scenario, seed: int) -> Source:
-    label = label_of(scenario)
-    name = label if label.endswith(")") else f"{label}()"
-    return Source(
-        f"{name}-{seed}",
-        partial(alone, scenario, seed),
-        seed,
-        content=partial(content_of_scenario, scenario),
-        size=size_of_scenario(scenario),
-    )
-
-
-def _names(files: list[Path]) -> list[str]:
-    """Shortest endings of the paths that tell the files apart; without suffix, if that will do."""
-    bare = Counter(file.with_suffix("") for file in files)
-    ends = [f.with_suffix("") if bare[f.with_suffix("")] == 1 else f for f in files]
-    for depth in range(1, max((len(file.parts) for file in files), default=1) + 1):
-        names = ["/".join(end.parts[-depth:]) for end in ends]
-        if len(set(names)) == len(names):
-            break
-    return names if files else []

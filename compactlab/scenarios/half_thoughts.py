@@ -1,4 +1,4 @@
-"""A made-up chat with somebody who thinks aloud, breaks off and takes thoughts up again."""
+"""A synthetic chat with somebody who thinks aloud, breaks off and takes thoughts up again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A made-up week with a personal assistant: calendar, mail, notes, reminders, nights between."""
+"""A synthetic week with a personal assistant: calendar, mail, notes, reminders, nights between."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A made-up session that says and shows the same things again and again, or nearly the same."""
+"""A synthetic session that says and shows the same things again and again, or nearly the same."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from compactlab.scenarios.engine.domain import Domain, DomainFile
-from compactlab.scenarios.engine.plan import Thread
+from compactlab.scenarios.engine.plan import PlannedFact
 from compactlab.scenarios.engine.story import Story
 from compactlab.scenarios.engine.world import Draft, Open, ToolCall, World
 from compactlab.sim.core.conversation import FactType
@@ -30,16 +30,16 @@ class _Watch(World):
         self._files = [fill("src/{n}_{h}.ini") for _ in range(_FILES)]
         self._logs = [fill("logs/{n}-{h}.log") for _ in range(_LOGS)]
         self._texts: dict[str, list[str]] = {}
-        self._facts: dict[str, Thread] = {}
+        self._facts: dict[str, PlannedFact] = {}
         self._asked: list[str] = []
         self._pasted: list[str] = []
 
     def before(self, turn: int) -> None:
         """The user says the last message once more, word by word; see :meth:`World.before`."""
-        said = [e for e in self.draft.events if isinstance(e, Message) and e.starts_turn]
+        messages = [e for e in self.draft.events if isinstance(e, Message) and e.starts_turn]
         # One that states a fact might say again what does not hold any more.
-        if said and said[-1].text in self._asked and self.rng.random() < _ONCE_MORE:
-            self.draft.again(said[-1])
+        if messages and messages[-1].text in self._asked and self.rng.random() < _ONCE_MORE:
+            self.draft.again(messages[-1])
             self.draft.say("assistant", [("text", self.prose(self.draft.length("text", 300)))])
 
     def request(self, left: float) -> str:
@@ -61,7 +61,7 @@ class _Watch(World):
         """Whether it is a file or a log; see :meth:`World.shows`."""
         return call.name in ("read", "tail") and not call.failed
 
-    def show(self, call: ToolCall, fact: Thread, line: str) -> str:
+    def show(self, call: ToolCall, fact: PlannedFact, line: str) -> str:
         """Write the line into the file or log, where it stays; see :meth:`World.show`."""
         result, start = self.placed(call.result, line)
         behind = result[start + len(line) + 1 :].split("\n", 1)[0]
@@ -71,9 +71,8 @@ class _Watch(World):
         return result
 
     def _call(self, name: str, left: float, fails: bool = True) -> ToolCall:
-        made = super()._call(name, left, fails) if name in ("run", "status") else None
-        if made:
-            return made
+        if name in ("run", "status"):
+            return super()._call(name, left, fails)
         if fails and self.rng.random() < self.shares["error"]:
             where = self.rng.choice(self._files if name == "read" else self._logs)
             return ToolCall(name, self._where(name, where), "no answer", failed=True)
@@ -113,13 +112,13 @@ class _Watch(World):
 
 def _cut(text: list[str], characters: int, tail: bool) -> str:
     """The first lines of a text, or its last ones, one at least."""
-    kept: list[str] = []
+    lines: list[str] = []
     for line in reversed(text) if tail else text:
-        kept.append(line)
+        lines.append(line)
         characters -= len(line) + 1
         if characters <= 0:
             break
-    return "\n".join(reversed(kept) if tail else kept)
+    return "\n".join(reversed(lines) if tail else lines)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""A made-up session of a research assistant: searches, long pages, tables, notes."""
+"""A synthetic session of a research assistant: searches, long pages, tables, notes."""
 
 from __future__ import annotations
 

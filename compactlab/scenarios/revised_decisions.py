@@ -1,4 +1,4 @@
-"""A made-up planning session in which most of what is decided is revised, revoked or forgotten."""
+"""A synthetic planning session in which most decisions are revised, revoked or forgotten."""
 
 from __future__ import annotations
 

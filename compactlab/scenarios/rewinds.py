@@ -1,4 +1,4 @@
-"""A made-up session that goes back: variants are tried, abandoned and taken up again."""
+"""A synthetic session that goes back: variants are tried, abandoned and taken up again."""
 
 from __future__ import annotations
 

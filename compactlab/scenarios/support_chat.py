@@ -1,4 +1,4 @@
-"""A made-up chat with the support of a furnisher: orders, deliveries, complaints, plans."""
+"""A synthetic chat with the support of a furnisher: orders, deliveries, complaints, plans."""
 
 from __future__ import annotations
 

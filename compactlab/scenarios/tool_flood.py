@@ -1,4 +1,4 @@
-"""A made-up session flooded by its tools: logs, dumps and query results of 150,000 characters."""
+"""A synthetic session flooded by its tools: logs, dumps and query results of 150,000 characters."""
 
 from __future__ import annotations
 

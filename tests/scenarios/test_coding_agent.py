@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compactlab.scenarios.coding_agent import CodingAgent
-from compactlab.scenarios.coding_world import Repository
+from compactlab.scenarios.coding_agent import CodingAgent, Repository
 from compactlab.scenarios.engine.profile import find_profile
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.message import Part

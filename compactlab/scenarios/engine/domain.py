@@ -256,13 +256,7 @@ def find_domain(name: str) -> Domain:
 
 
 def domain_of(whole: Section) -> Domain:
-    """Build a domain of what its file says; a list of words may be one text with blanks between.
-
-    Raises
-    ------
-    InputError
-        If a key is unknown or missing, or a value has the wrong type.
-    """
+    """Build a domain of what its file says; a list of words may be one text with blanks between."""
     known = {form: [each.name for each in fields(form)] for form in (Domain, Mix, Lags, Tool)}
     whole.only(known[Domain])
     whole.section("mix").only(known[Mix])
@@ -358,18 +352,7 @@ def unguessable(template: str) -> bool:
 
 
 class Writer:
-    """Writes texts from templates.
-
-    Parameters
-    ----------
-    rng
-        What words are drawn from.
-    words
-        Lists of words, by the name under which templates ask for them.
-    pools
-        Names that come back: a template and how many there are.
-    focus, often
-        How many names of a pool are in use at a time, and the share of uses that are of them.
+    """Writes texts from templates; at a time, a few names of each pool are in use.
 
     Examples
     --------

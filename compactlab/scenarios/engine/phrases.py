@@ -24,6 +24,11 @@ Polarity = Literal["is", "must", "must_not"]
 POLARITY: Mapping[FactType, Polarity] = {"constraint": "must", "prohibition": "must_not"}
 
 
+def polarity_of(kind: FactType) -> Polarity:
+    """Whether facts of a type state, demand or forbid something."""
+    return POLARITY.get(kind, "is")
+
+
 class Family(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Templates with ``{key}``, ``{value}`` and ``{old}``, the value that was.
 

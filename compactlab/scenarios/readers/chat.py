@@ -121,11 +121,11 @@ class _Envelope(msgspec.Struct):
 
 def is_anthropic(value: Any) -> bool | None:
     """Tell the two kinds of messages apart by content; None if it is neither."""
-    found = list(_recognised(value))
-    messages = [message for listing, _ in found for message in listing if _is_message(message)]
+    listings = list(_recognised(value))
+    messages = [message for listing, _ in listings for message in listing if _is_message(message)]
     if not messages:
         return None
-    if any("system" in envelope for _, envelope in found):
+    if any("system" in envelope for _, envelope in listings):
         return True
     contents = [m.get("content") for m in messages]
     blocks = [block for content in contents if isinstance(content, list) for block in content]
@@ -159,7 +159,7 @@ def client_of(first: list[Any]) -> str:
 def _within(value: Any) -> list[Any]:
     """The messages of a document."""
     lists = value.values() if isinstance(value, dict) else [value]
-    return [each for found in lists if isinstance(found, list) for each in found]
+    return [each for messages in lists if isinstance(messages, list) for each in messages]
 
 
 def _fits(value: Any, shape: Any) -> bool:
@@ -198,13 +198,7 @@ def is_by_agents(item: Any) -> bool:
 
 
 def read(format: str, path: Path, lenient: bool = False) -> Iterator[Conversation]:
-    """Yield the conversations of a file: of its one document, or of its lines.
-
-    Raises
-    ------
-    InputError
-        If something in it is neither a message nor a conversation.
-    """
+    """Yield the conversations of a file: of its one document, or of its lines."""
     lines = jsonl.Lines(path, lenient)
     alone = Script()  # of messages that stand one a line
     count = 0
@@ -214,15 +208,15 @@ def read(format: str, path: Path, lenient: bool = False) -> Iterator[Conversatio
                 _take(alone, _message(value), "")
             continue
         for item in items(value):
-            found = None
+            one = None
             with lines.at(number):
-                found = script(item)
-                if found.system and not found.events:
+                one = script(item)
+                if one.system and not one.events:
                     raise InputError("a conversation has a system prompt and no message")
-            if found and found.events:
+            if one and one.events:
                 count += 1
                 numbered = _numbered(path.stem, count)
-                yield found.conversation(numbered, format, path, skipped=lines.skipped())
+                yield one.conversation(numbered, format, path, skipped=lines.skipped())
     if alone.events or not count:
         numbered = _numbered(path.stem, count + 1)
         yield alone.conversation(numbered, format, path, skipped=lines.skipped())
@@ -255,13 +249,7 @@ def _opened(item: Any) -> tuple[list[Any] | None, dict[str, Any]]:
 
 
 def script(item: Any) -> Script:
-    """Read one conversation: a list of messages, or an object with one under `KEYS`.
-
-    Raises
-    ------
-    InputError
-        If it is neither, or a message has no known role.
-    """
+    """Read one conversation: a list of messages, or an object with one under `KEYS`."""
     messages, outside = _opened(item)
     if messages is None:
         raise InputError(f"a conversation needs a list under one of {', '.join(KEYS)}")

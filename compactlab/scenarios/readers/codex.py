@@ -131,13 +131,7 @@ def _is_own(record: dict[str, Any]) -> bool:
 
 
 def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
-    """Yield the conversation of a rollout.
-
-    Raises
-    ------
-    InputError
-        If a line cannot be read, or there are no messages.
-    """
+    """Yield the conversation of a rollout."""
     lines = jsonl.Lines(path, lenient)
     rollout = _Rollout(counts=any(_COUNT.search(data) for _, data in lines))
     for number, data in lines:
@@ -303,13 +297,13 @@ def _said(item: _Item, id: str) -> list[Part]:
 
 def _output(script: Script, item: _Item, time: float) -> Draft:
     draft = script.draft("tool", item.id, time)
-    told = item.output if isinstance(item.output, _Output) else _Output(item.output)
-    if told.content is msgspec.UNSET and told.text is not None:
-        told.content = told.text
+    output = item.output if isinstance(item.output, _Output) else _Output(item.output)
+    if output.content is msgspec.UNSET and output.text is not None:
+        output.content = output.text
     content = (
-        given(told.content, "the output of a tool") if item.tools is None else compact(item.tools)
+        given(output.content, "the output of a tool") if item.tools is None else compact(item.tools)
     )
-    failed = told.success is False
+    failed = output.success is False
     draft.parts = result(content, draft.id, item.call_id or "", error=failed)
     return draft
 
