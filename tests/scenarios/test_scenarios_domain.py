@@ -69,6 +69,7 @@ def test_a_small_domain() -> None:
         ("turn = 600", "mix.lat = 3", r"small.toml: mix: unknown key 'lat'; did you mean late"),
         ('areas = "north south"', "", r"small.toml: .*areas"),
         ("[kinds]\ndecision", "[kinds]\ndecisions", r"small.toml: Invalid enum value 'decisions'"),
+        ("[things.decision]", "[things.goal]", r"small.toml: decision: there is no thing"),
         ("{code}", "{word}", r"small.toml: decision: the value of 'fare zone' could be guessed"),
     ],
 )

@@ -89,10 +89,10 @@ class Lags:
     5000.0
     """
 
-    shortest: float = 500.0
-    longest: float = 200_000.0
+    shortest: int | float = 500.0
+    longest: int | float = 200_000.0
     near: float = 0.0
-    border: float = 500.0
+    border: int | float = 500.0
 
     def at(self, share: float, most: float) -> float:
         """So many tokens after which a share of needs has come, of at most so many."""
@@ -219,6 +219,8 @@ class Domain:
 
     def __post_init__(self) -> None:
         for kind in self.kinds:
+            if not self.things.get(kind):
+                raise ValueError(f"{kind}: there is no thing that such a fact could be about")
             for thing, template in self.things[kind].items():
                 if not unguessable(template):
                     raise ValueError(f"{kind}: the value of {thing!r} could be guessed: {template}")
