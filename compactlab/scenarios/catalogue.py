@@ -13,6 +13,7 @@ from typing import Any
 
 from compactlab.scenarios.adversarial import Adversarial
 from compactlab.scenarios.coding_agent import CodingAgent
+from compactlab.scenarios.engine.domain import Domain
 from compactlab.scenarios.engine.profile import file_of
 from compactlab.scenarios.half_thoughts import HalfThoughts
 from compactlab.scenarios.personal_assistant import PersonalAssistant
@@ -29,75 +30,6 @@ from compactlab.sim.core.errors import UsageError, unknown
 from compactlab.sim.core.spec import build, label_of, parse_spec, snake_case
 from compactlab.sim.experiment.code import digest_of_classes, digest_of_file, digest_of_modules
 from compactlab.sim.experiment.sources import Scenario, Source, alone
-
-# What sources hold, in a word that changes when it does, without loading their conversations.
-
-_CHUNK = 1 << 20
-# Characters of a token, for a guess at the size of what is not yet made.
-_CHARACTERS = 4
-
-
-def content_of_file(file: Path, *, lenient: bool) -> str:
-    """Of a transcript: a digest of its bytes, and of the code that reads it.
-
-    Parameters
-    ----------
-    file
-        The transcript.
-    lenient
-        Whether lines that cannot be read are passed over.
-    """
-    return f"{_digest(file)} {_readers()} {lenient}"
-
-
-def content_of_scenario(scenario: Scenario) -> str:
-    """Of a scenario: its spec, the code that makes it, and its profile."""
-    return f"{scenario.spec} {_maker(type(scenario))} {_profile(getattr(scenario, 'profile', ''))}"
-
-
-def size_of_file(file: Path) -> int:
-    """Bytes of a transcript; 0 if it is not there."""
-    try:
-        return file.stat().st_size
-    except OSError:
-        return 0
-
-
-def size_of_scenario(scenario: Scenario) -> int:
-    """Bytes of text, about, that a scenario makes; 0 if it does not say."""
-    tokens: Any = getattr(scenario, "tokens", 0)
-    return tokens * _CHARACTERS if isinstance(tokens, int) else 0
-
-
-@cache
-def _readers() -> str:
-    return digest_of_modules([transcript.__name__])
-
-
-@cache
-def _maker(cls: type[Scenario]) -> str:
-    return digest_of_classes([cls])
-
-
-def _profile(name: Any) -> str:
-    try:
-        return digest_of_file(file_of(name)) if name else ""
-    except (OSError, ValueError) as error:  # it will be a row of its own when it is read
-        return str(error)
-
-
-def _digest(file: Path) -> str:
-    seen = hashlib.blake2b(digest_size=16)
-    try:
-        with file.open("rb") as content:
-            while chunk := content.read(_CHUNK):
-                seen.update(chunk)
-    except OSError as error:  # it will be a row of its own when it is read
-        return str(error.strerror)
-    return seen.hexdigest()
-
-
-# Conversations by name: scenarios, files and directories, as sources of an experiment.
 
 SCENARIOS: dict[str, type[Scenario]] = {
     snake_case(scenario.__name__): scenario
@@ -117,8 +49,8 @@ SCENARIOS: dict[str, type[Scenario]] = {
 SUITE = "suite"  # stands for all of them
 # Long enough that a window of 200,000 tokens fills twice.
 DEFAULT = "coding_agent(turns=40, tokens=300000)"
-# So many ids are told where one must be chosen.
-_TOLD = 8
+_SHOWN = 8  # ids, where one must be chosen
+_CHARACTERS = 4  # of a token, for a guess at the size of what is not yet made
 
 
 @dataclass(frozen=True)
@@ -159,29 +91,10 @@ def find_scenario(text: str) -> Scenario:
 def sources(
     names: Iterable[str | Path | Seeded], seeds: int = 1, *, lenient: bool = False
 ) -> tuple[list[Source], int]:
-    """List the sources that names stand for.
+    """List the sources that names stand for, each once, and count the files that were passed over.
 
-    Parameters
-    ----------
-    names
-        Paths of files and directories, patterns with ``*`` or ``**`` in them, and specs of
-        scenarios; ``suite`` is all scenarios. Each may have seeds of its own.
-    seeds
-        How often any other is taken, with seeds from 0 on: so many conversations of each scenario,
-        so many replays of each recording.
-    lenient
-        Whether lines of transcripts that cannot be read are passed over.
-
-    Returns
-    -------
-    tuple
-        The sources, each once, and how many files of the directories were passed over.
-
-    Raises
-    ------
-    InputError, UsageError
-        If a file that is named is no transcript, nothing fits a pattern, or a name is neither file
-        nor scenario.
+    A name is a path, a pattern with ``*`` or ``**``, the spec of a scenario, or ``suite``; one
+    without seeds of its own is taken ``seeds`` times, with seeds from 0 on.
     """
     made: dict[tuple[str, int], Source] = {}
     files: dict[Path, Path] = {}
@@ -192,9 +105,9 @@ def sources(
         paths, scenarios = meant(named.name)
         for source in (_made(each, seed) for each in scenarios for seed in named.seeds):
             made.setdefault((source.name, source.seed), source)
-        found, passed_over = find(paths)
+        transcripts, passed_over = find(paths)
         skipped += passed_over
-        for file in found:
+        for file in transcripts:
             files.setdefault(file.resolve(), file)
             of_file.setdefault(file.resolve(), {}).update(dict.fromkeys(named.seeds))
     listed = list(files.values())
@@ -215,11 +128,6 @@ def sources(
 
 def meant(name: str | Path) -> tuple[list[Path], list[Scenario]]:
     """What a name stands for: paths, those that fit a pattern sorted, or scenarios.
-
-    Raises
-    ------
-    UsageError
-        If nothing fits a pattern, or there is no such scenario.
 
     Examples
     --------
@@ -252,53 +160,36 @@ def is_pattern(name: str) -> bool:
 def find_conversation(
     name: str | Path, id: str = "", seed: int = 0, *, lenient: bool = False
 ) -> Conversation:
-    """Load one conversation.
-
-    Parameters
-    ----------
-    name
-        Path of a file or a directory, or spec of a scenario.
-    id
-        Its id, where there are several; an ending of it will do.
-    seed
-        Of the conversation that a scenario makes.
-    lenient
-        Whether lines of transcripts that cannot be read are passed over.
-
-    Raises
-    ------
-    InputError, UsageError
-        If nothing can be read there, or there is not exactly one such conversation.
-    """
-    found, _ = sources([Seeded(name, (seed,))], lenient=lenient)
-    held = [source.named(each) for source in found for each in source.load()]
-    same = [each for each in held if each.id == id]
-    named = same or [each for each in held if each.id.endswith(id)]
+    """Load one conversation."""
+    listed, _ = sources([Seeded(name, (seed,))], lenient=lenient)
+    conversations = [source.named(each) for source in listed for each in source.load()]
+    same = [each for each in conversations if each.id == id]
+    named = same or [each for each in conversations if each.id.endswith(id)]
     if len(named) == 1:
         return named[0]
-    if not held:
+    if not conversations:
         raise UsageError(f"there is no conversation in {str(name)!r}")
     if not named:
-        raise UsageError(unknown("conversation", id, [each.id for each in held]))
+        raise UsageError(unknown("conversation", id, [each.id for each in conversations]))
     ids = [each.id for each in named]
-    more = f" and {len(ids) - _TOLD:,} more" if len(ids) > _TOLD else ""
+    more = f" and {len(ids) - _SHOWN:,} more" if len(ids) > _SHOWN else ""
     raise UsageError(
-        f"{len(ids):,} conversations in {str(name)!r}; name one: {', '.join(ids[:_TOLD])}{more}"
+        f"{len(ids):,} conversations in {str(name)!r}; name one: {', '.join(ids[:_SHOWN])}{more}"
     )
 
 
 def _fitting(pattern: str) -> list[Path]:
     try:
-        found = sorted(map(Path, glob.glob(pattern, recursive=True)))
+        matches = sorted(map(Path, glob.glob(pattern, recursive=True)))
         # Two stars also fit the folders on the way, and what need not be there.
-        found = [
-            path for path in found if path.is_file() or (path.exists() and "**" not in pattern)
+        matches = [
+            path for path in matches if path.is_file() or (path.exists() and "**" not in pattern)
         ]
     except (OSError, ValueError):  # no text that could be a path
-        found = []
-    if not found:
+        matches = []
+    if not matches:
         raise UsageError(f"no file fits {pattern!r}")
-    return found
+    return matches
 
 
 def _looks_like_path(name: str) -> bool:
@@ -313,8 +204,8 @@ def _scenarios(text: str) -> list[Scenario]:
         return [build(scenario, arguments) for scenario in SCENARIOS.values()]
     if name not in SCENARIOS and "(" not in text:
         # It may have been meant for a path.
-        told = unknown("scenario", name, (*SCENARIOS, SUITE))
-        raise UsageError(f"no such file or folder, and {told}")
+        fault = unknown("scenario", name, (*SCENARIOS, SUITE))
+        raise UsageError(f"no such file or folder, and {fault}")
     return [find_scenario(text)]
 
 
@@ -339,3 +230,59 @@ def _names(files: list[Path]) -> list[str]:
         if len(set(names)) == len(names):
             break
     return names if files else []
+
+
+def content_of_file(file: Path, *, lenient: bool) -> str:
+    """Of a transcript: a digest of its bytes, and of the code that reads it."""
+    return f"{_digest(file)} {_readers()} {lenient}"
+
+
+def content_of_scenario(scenario: Scenario) -> str:
+    """Of a scenario: its spec, the code that makes it, its domain and its profile."""
+    profile = _profile(getattr(scenario, "profile", ""))
+    return f"{scenario.spec} {_maker(type(scenario))} {_domain(scenario)} {profile}"
+
+
+def size_of_file(file: Path) -> int:
+    """Bytes of a transcript; 0 if it is not there."""
+    try:
+        return file.stat().st_size
+    except OSError:
+        return 0
+
+
+def size_of_scenario(scenario: Scenario) -> int:
+    """Bytes of text, about, that a scenario makes; 0 if it does not say."""
+    tokens: Any = getattr(scenario, "tokens", 0)
+    return tokens * _CHARACTERS if isinstance(tokens, int) else 0
+
+
+@cache
+def _readers() -> str:
+    return digest_of_modules([transcript.__name__])
+
+
+@cache
+def _maker(cls: type[Scenario]) -> str:
+    return digest_of_classes([cls])
+
+
+def _domain(scenario: Scenario) -> str:
+    domain = getattr(scenario, "domain", None)
+    words = ascii(domain) if isinstance(domain, Domain) else ""
+    return hashlib.blake2b(words.encode(), digest_size=8).hexdigest()
+
+
+def _profile(name: Any) -> str:
+    try:
+        return digest_of_file(file_of(name)) if name else ""
+    except (OSError, ValueError) as error:  # it will be a row of its own when it is read
+        return str(error)
+
+
+def _digest(file: Path) -> str:
+    try:
+        with file.open("rb") as stream:
+            return hashlib.file_digest(stream, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
+    except OSError as error:  # it will be a row of its own when it is read
+        return str(error.strerror)

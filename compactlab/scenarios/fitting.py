@@ -15,8 +15,6 @@ from compactlab.sim.core.message import Message, Part
 from compactlab.sim.core.tokens import Tokenizer
 from compactlab.sim.replay.recording import unseen
 
-# What a profile is made of, measured: sizes, waits and habits, one sample for each happening.
-
 # Tools go by many names; these do the same as what the built-in profiles call so. Names of Claude
 # Code, Codex and pi as they stand in logs of 2026; others are put in small letters.
 _NAMES = {
@@ -118,13 +116,7 @@ def tool_named(name: str) -> str:
 
 
 def measure(conversations: Iterable[Conversation]) -> Samples:
-    """Measure conversations.
-
-    Parameters
-    ----------
-    conversations
-        Recorded or made up.
-    """
+    """Measure conversations, recorded or synthetic."""
     samples = Samples()
     for conversation in conversations:
         samples.formats[conversation.format] += 1
@@ -213,17 +205,15 @@ class _Walk:
                     self._samples.results.setdefault(tool, []).append(_COUNT(part))
 
     def _size(self, what: str, parts: tuple[Part, ...], type: str) -> None:
-        found = [_COUNT(part) for part in parts if part.type == type and part.text]
-        if found:
-            self._samples.sizes.setdefault(what, []).append(sum(found))
+        sizes = [_COUNT(part) for part in parts if part.type == type and part.text]
+        if sizes:
+            self._samples.sizes.setdefault(what, []).append(sum(sizes))
 
     def _end_turn(self) -> None:
         if self._in_turn:
             self._samples.calls.append(self._in_turn)
         self._in_turn = 0
 
-
-# A profile out of samples: medians, ninth deciles and shares.
 
 # A ninth decile of fewer samples is the largest of them.
 LEAST = 10
@@ -274,14 +264,7 @@ class Fit:
 
 
 def quantile(ordered: Sequence[float], share: float) -> float:
-    """The value below which that share of the samples lies, the nearest from above.
-
-    Parameters
-    ----------
-    ordered
-        The samples in order, at least one.
-    share
-        From 0 to 1.
+    """The value below which that share of the ordered samples lies, the nearest from above.
 
     Examples
     --------
@@ -293,16 +276,7 @@ def quantile(ordered: Sequence[float], share: float) -> float:
 
 
 def spread(samples: Sequence[float], least: float = 1.0, *, cut: bool = True) -> Spread:
-    """The log-normal distribution with the samples' median and ninth decile.
-
-    Parameters
-    ----------
-    samples
-        At least one.
-    least
-        What is smaller counts as this: a logarithm is taken.
-    cut
-        Whether no draw shall be above the largest sample.
+    """The log-normal distribution with the samples' median and ninth decile, from ``least`` on.
 
     Examples
     --------
@@ -320,11 +294,6 @@ def pauses(samples: Sequence[float]) -> tuple[Spread, Breaks]:
     Waits are log-normal and breaks begin at :data:`BREAK_FROM`, but some waits are as long. So the
     share of breaks is what lies there beyond what the waits explain, and the waits are what is
     left without the breaks; each is found with the other, in turns.
-
-    Parameters
-    ----------
-    samples
-        Seconds, at least one.
 
     Examples
     --------
@@ -344,17 +313,7 @@ def pauses(samples: Sequence[float]) -> tuple[Spread, Breaks]:
 
 
 def estimate(samples: Samples, name: str, source: str, fill: Profile) -> Fit:
-    """Make a profile of samples.
-
-    Parameters
-    ----------
-    samples
-        What was measured.
-    name, source
-        Those of the profile.
-    fill
-        Its figures stand where there are fewer than `LEAST` samples.
-    """
+    """Make a profile of samples; of what has fewer than `LEAST`, ``fill`` has the figures."""
     sizes = {key: spread(rows) for key, rows in _sizes(samples).items()}
     waited = {key: rows for key, rows in samples.waits.items() if len(rows) >= LEAST}
     waits = {key: spread(rows, _INSTANT) for key, rows in waited.items()}
@@ -382,13 +341,13 @@ def estimate(samples: Samples, name: str, source: str, fill: Profile) -> Fit:
 
 def _sizes(samples: Samples) -> dict[str, list[int]]:
     """The samples behind each size that can be told."""
-    found = {
+    samples_of = {
         **samples.sizes,
         "result": [size for rows in samples.results.values() for size in rows],
         **samples.results,
         **{tool: samples.arguments.get(tool, []) for tool in GIVEN},
     }
-    return {key: rows for key, rows in found.items() if len(rows) >= LEAST}
+    return {key: rows for key, rows in samples_of.items() if len(rows) >= LEAST}
 
 
 def _filling(fill: Profile, sizes: Mapping[str, Spread]) -> dict[str, Spread]:
@@ -398,7 +357,7 @@ def _filling(fill: Profile, sizes: Mapping[str, Spread]) -> dict[str, Spread]:
 
 
 def _counts(samples: Samples) -> dict[str, int]:
-    found = {
+    every = {
         "calls": len(samples.calls),
         "breaks": len(samples.waits.get("user", ())),
         **{f"sizes.{key}": len(rows) for key, rows in _sizes(samples).items()},
@@ -406,7 +365,7 @@ def _counts(samples: Samples) -> dict[str, int]:
         **{f"shares.{key}": share.of for key, share in samples.shares.items()},
         **{f"tools.{tool}": count for tool, count in samples.tools.items()},
     }
-    counts = {key: count for key, count in found.items() if count >= LEAST}
+    counts = {key: count for key, count in every.items() if count >= LEAST}
     return counts | {"system.tools and system prompt": len(samples.system)}
 
 
@@ -421,8 +380,6 @@ def _below(spread: Spread, value: float) -> float:
         return float(spread.median < value) or 1.0
     return NormalDist().cdf(math.log(value / spread.median) / spread.sigma) or 1.0
 
-
-# How close made-up conversations come to recordings: distribution by distribution.
 
 QUANTILES = (0.1, 0.5, 0.9, 0.99)
 # Quantile of Kolmogorov's distribution: in 95 % of cases two samples of one distribution are no
@@ -464,16 +421,6 @@ class Row:
 def kolmogorov_smirnov(one: Sequence[float], other: Sequence[float]) -> float:
     """The largest difference between the shares of two samples up to any value.
 
-    Parameters
-    ----------
-    one, other
-        The samples, each in order and not empty.
-
-    Returns
-    -------
-    float
-        From 0, if they are distributed alike, to 1, if they do not overlap.
-
     Examples
     --------
     >>> kolmogorov_smirnov([1, 2, 3, 4], [3, 4, 5, 6])
@@ -492,19 +439,7 @@ def quantiles(samples: Sequence[float]) -> tuple[float, ...] | None:
 
 
 def closeness(recorded: Samples, made: Samples) -> list[Row]:
-    """Hold recordings and made-up conversations against each other.
-
-    Parameters
-    ----------
-    recorded, made
-        What was measured in the ones and the others.
-
-    Returns
-    -------
-    list[Row]
-        A row for everything of which either has `LEAST` samples, tools that are called most often
-        first.
-    """
+    """Compare recordings with synthetic conversations, where either has `LEAST` samples."""
     rows = [
         Row(name, unit, sorted(one), sorted(other))
         for (name, unit, one), (_, _, other) in zip(

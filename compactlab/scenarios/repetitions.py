@@ -1,12 +1,12 @@
-"""A made-up session that says and shows the same things again and again, or nearly the same."""
+"""A synthetic session that says and shows the same things again and again, or nearly the same."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import ClassVar
 
-from compactlab.scenarios.engine.domain import Domain, Mix, Tool, words
-from compactlab.scenarios.engine.plan import Thread
+from compactlab.scenarios.engine.domain import Domain, DomainFile
+from compactlab.scenarios.engine.plan import PlannedFact
 from compactlab.scenarios.engine.story import Story
 from compactlab.scenarios.engine.world import Draft, Open, ToolCall, World
 from compactlab.sim.core.conversation import FactType
@@ -19,93 +19,6 @@ _FILES, _LOGS, _UNCHANGED = 5, 2, 0.3
 _SAME, _ONCE_MORE, _PASTES, _SAME_PASTE = 0.5, 0.5, 0.2, 0.6
 _GROWS = 6  # lines by which a log has grown at most
 
-_DOMAIN = Domain(
-    words={
-        "n": words("barometer gauge heater antenna battery logger modem vane clock display"),
-        "p": words("interval offset gain timeout baud limit samples retries window level"),
-        "v": (
-            "is ready", "answers", "was reset", "is asleep", "keeps its last value",
-            "waits for the clock", "is read twice", "drifts a little",
-        ),
-        "y": words("second third fourth fifth sixth seventh"),
-    },
-    pools={"step": ("step-{n}-{h}", 8), "board": ("rev-{h}", 5)},
-    areas=words(
-        "barometer gauge heater antenna battery logger modem vane clock display roof cellar north "
-        "south east west spare pilot"
-    ),
-    things={
-        "goal": {"release mark": "{word}-{code}", "battery target": "{chain}"},
-        "decision": {
-            "pin map": "pins-{word}-{code}",
-            "radio channel": "ch-{word}-{code}",
-            "sleep mode": "mode_{word}_{hex}",
-        },
-        "constraint": {"type plate": "plate {word}-{code}", "radio notice": "RN-{word}-{code}"},
-        "prohibition": {"boot sector": "boot/{word}_{hex}", "factory key": "keys/{word}-{code}"},
-        "preference": {"unit style": "{chain}", "name pattern": "{chain}"},
-        "entity": {"test bench": "bench-{word}-{code}", "field crew": "crew {chain}"},
-        "artifact": {"image file": "images/{word}_{hex}.bin", "map file": "maps/{hex}.txt"},
-        "open_loop": {"parts order": "order {code}", "radio licence": "licence {code}"},
-        "procedure": {"flash command": "flash --slot {code}", "self test": "selftest {code}"},
-        "tool_detail": {
-            "serial mark": "sn:{word}:{code}",
-            "checksum": "crc-{hex}",
-            "bus address": "bus/{word}/{hex}",
-        },
-    },
-    kinds={
-        "goal": 1,
-        "decision": 3,
-        "constraint": 1.5,
-        "prohibition": 1.5,
-        "preference": 1,
-        "entity": 1.5,
-        "artifact": 1,
-        "open_loop": 1,
-        "procedure": 1.5,
-        "tool_detail": 4,
-    },
-    voices={"artifact": "assistant"},
-    requests=(
-        "Is {step} green now?",
-        "Run it again.",
-        "And now?",
-        "Look at the {n} once more, it still {v}.",
-        "Same as before, for {board}.",
-        "Check the {p} of the {n} for the {y} time.",
-    ),
-    sentences=(
-        "It is as it was: {step} on {board} does not get beyond the {n}.",
-        "The {p} of the {n} is the same as the last time.",
-        "{step} went through on {board}, and the {n} {v}.",
-        "Nothing has changed but one line about the {n}.",
-        "I run {step} on {board} once more.",
-    ),
-    tools={
-        "read": Tool({"path": "{path}"}, ("{n}.{p} = {k}", "{n}.{n2}.{p} = {k}", "# {n}: {v}")),
-        "tail": Tool(
-            {"log": "{log}"},
-            ("[{k}] {step} {board}: {n} {v}", "[{k}] {n}.{p} is {k2}", "[{k}] {step}: once more"),
-        ),
-        "status": Tool({"step": "{step}"}, ("{n} {v}",), shows=False),
-        "run": Tool({"step": "{step}", "on": "{board}"}, ("started, {k} s",),
-                    shows=False),
-    },
-    uses={
-        "procedure": (("run", {"step": "{step}", "with": "{value}"}),),
-        "decision": (("run", {"step": "{step}", "set": "{value}"}), "It runs with {value}."),
-        "constraint": (("run", {"step": "{step}", "label": "{value}"}),),
-        "prohibition": ("I keep off {value}.",),
-        "artifact": (("run", {"step": "{step}", "image": "{value}"}),),
-        "entity": (("run", {"step": "{step}", "at": "{value}"}), "It runs at {value} now."),
-        "tool_detail": (("status", {"step": "{value}"}), "That is {value}, as before."),
-    },
-    errors=("{step} is held by somebody else", "no answer from {board}"),
-    mix=Mix(restated=0.6, twins=0.6),
-    turn=2_500,
-)  # fmt: skip
-
 
 class _Watch(World):
     """Few files and logs, which are read again and again and hardly change."""
@@ -117,16 +30,16 @@ class _Watch(World):
         self._files = [fill("src/{n}_{h}.ini") for _ in range(_FILES)]
         self._logs = [fill("logs/{n}-{h}.log") for _ in range(_LOGS)]
         self._texts: dict[str, list[str]] = {}
-        self._facts: dict[str, Thread] = {}
+        self._facts: dict[str, PlannedFact] = {}
         self._asked: list[str] = []
         self._pasted: list[str] = []
 
     def before(self, turn: int) -> None:
         """The user says the last message once more, word by word; see :meth:`World.before`."""
-        said = [e for e in self.draft.events if isinstance(e, Message) and e.starts_turn]
+        messages = [e for e in self.draft.events if isinstance(e, Message) and e.starts_turn]
         # One that states a fact might say again what does not hold any more.
-        if said and said[-1].text in self._asked and self.rng.random() < _ONCE_MORE:
-            self.draft.again(said[-1])
+        if messages and messages[-1].text in self._asked and self.rng.random() < _ONCE_MORE:
+            self.draft.again(messages[-1])
             self.draft.say("assistant", [("text", self.prose(self.draft.length("text", 300)))])
 
     def request(self, left: float) -> str:
@@ -148,7 +61,7 @@ class _Watch(World):
         """Whether it is a file or a log; see :meth:`World.shows`."""
         return call.name in ("read", "tail") and not call.failed
 
-    def show(self, call: ToolCall, fact: Thread, line: str) -> str:
+    def show(self, call: ToolCall, fact: PlannedFact, line: str) -> str:
         """Write the line into the file or log, where it stays; see :meth:`World.show`."""
         result, start = self.placed(call.result, line)
         behind = result[start + len(line) + 1 :].split("\n", 1)[0]
@@ -158,9 +71,8 @@ class _Watch(World):
         return result
 
     def _call(self, name: str, left: float, fails: bool = True) -> ToolCall:
-        made = super()._call(name, left, fails) if name in ("run", "status") else None
-        if made:
-            return made
+        if name in ("run", "status"):
+            return super()._call(name, left, fails)
         if fails and self.rng.random() < self.shares["error"]:
             where = self.rng.choice(self._files if name == "read" else self._logs)
             return ToolCall(name, self._where(name, where), "no answer", failed=True)
@@ -200,13 +112,13 @@ class _Watch(World):
 
 def _cut(text: list[str], characters: int, tail: bool) -> str:
     """The first lines of a text, or its last ones, one at least."""
-    kept: list[str] = []
+    lines: list[str] = []
     for line in reversed(text) if tail else text:
-        kept.append(line)
+        lines.append(line)
         characters -= len(line) + 1
         if characters <= 0:
             break
-    return "\n".join(reversed(kept) if tail else kept)
+    return "\n".join(reversed(lines) if tail else lines)
 
 
 @dataclass(frozen=True)
@@ -232,5 +144,5 @@ class Repetitions(Story):
     """
 
     profile: str = "repeats"
-    domain: ClassVar[Domain] = _DOMAIN
+    domain = DomainFile("repetitions")
     world: ClassVar[type[World]] = _Watch

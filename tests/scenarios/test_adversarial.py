@@ -8,13 +8,7 @@ from itertools import chain
 import pytest
 
 from compactlab import api
-from compactlab.scenarios.adversarial import (
-    CALL_IDS,
-    LOOK_ALIKES,
-    MESSAGE_IDS,
-    SCRIPTS,
-    Adversarial,
-)
+from compactlab.scenarios.adversarial import Adversarial
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.message import Message, Part
 from compactlab.sim.core.tokens import Tokenizer
@@ -26,6 +20,8 @@ from compactlab.strategies.catalogue import LINE_UP, find_strategy
 from compactlab.strategies.summarizers.catalogue import SUMMARIZERS, find_summarizer
 from tests.scenarios.made import SEEDS, made, stated, written
 
+SCRIPTS, LOOK_ALIKES = (Adversarial.domain.words[name] for name in "gx")
+MESSAGE_IDS, CALL_IDS = (Adversarial.domain.texts[name] for name in ("message_ids", "call_ids"))
 SPEC = "adversarial(tokens=20000)"
 MODEL = "claude-sonnet-4-5"
 NARROW = 12_000  # so that strategies made for 200,000 tokens have to act

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from compactlab.scenarios.engine.branches import Trunk, planned
 from compactlab.scenarios.engine.domain import Domain, Mix, words
-from compactlab.scenarios.engine.plan import Planner, Thread
+from compactlab.scenarios.engine.plan import PlannedFact, Planner
 from compactlab.scenarios.engine.profile import find_profile
 from compactlab.scenarios.engine.world import Draft
 from compactlab.sim.core.message import Source
@@ -74,7 +74,7 @@ def test_what_is_planned_is_on_the_branch_of_its_turn(
 def test_without_branches_it_is_the_plan_that_it_was(seed: int, turns: list[float]) -> None:
     starts = [sum(turns[:turn]) for turn in range(len(turns))]
     _, mine = planned(stream(seed, "plan"), DOMAIN, starts, sum(turns), [0] * len(turns))
-    plain = Planner(stream(seed, "plan"), DOMAIN, starts, sum(turns)).threads()
+    plain = Planner(stream(seed, "plan"), DOMAIN, starts, sum(turns)).facts()
     assert [(t.value, t.turn, t.place) for t in mine] == [(t.value, t.turn, t.place) for t in plain]
 
 
@@ -82,7 +82,7 @@ def test_the_trunk_is_stretched_over_the_turns_between() -> None:
     # Turns of 10, 20, 30 and 40 tokens, of which the second is on another branch.
     trunk = Trunk([0, 2, 3], [0, 10, 30, 60], [10, 30, 60, 100])
     assert (trunk.starts, trunk.tokens) == ([0, 10, 40], 80)
-    fact = Thread("decision", "k", "t", "v", "user", 1, 10, 45, dropped=2, restated=(2,))
+    fact = PlannedFact("decision", "k", "t", "v", "user", 1, 10, 45, dropped=2, restated=(2,))
     trunk.stretch([fact])
     assert (fact.turn, fact.place, fact.ends, fact.dropped) == (2, 30, 65, 3)
     assert fact.restated == (3,)
@@ -92,7 +92,7 @@ def test_the_trunk_is_stretched_over_the_turns_between() -> None:
 def test_what_is_said_again_is_said_while_it_holds(seed: int, turns: list[float]) -> None:
     domain = replace(DOMAIN, mix=Mix(superseded=0.3, deleted=0.2, restated=1.0))
     starts = [sum(turns[:turn]) for turn in range(len(turns))]
-    for each in Planner(stream(seed, "plan"), domain, starts, sum(turns)).threads():
+    for each in Planner(stream(seed, "plan"), domain, starts, sum(turns)).facts():
         ends = each.dropped if each.dropped >= 0 else len(turns)
         ends = each.newer.turn if each.newer else ends
         assert all(each.turn < turn < ends for turn in each.restated)
@@ -113,15 +113,15 @@ def test_the_way_to_here_is_that_of_a_tree(jumps: list[int]) -> None:
 
 
 def test_a_fact_holds_again_where_what_replaced_it_was_not_said() -> None:
-    old = Thread("decision", "k", "t", "v", "user", 0, 0, 9, origin=[Source("m1")])
-    newer = Thread("decision", "k", "t", "w", "user", 1, 5, 9, old=old, origin=[Source("m3")])
+    old = PlannedFact("decision", "k", "t", "v", "user", 0, 0, 9, origin=[Source("m1")])
+    newer = PlannedFact("decision", "k", "t", "w", "user", 1, 5, 9, old=old, origin=[Source("m3")])
     old.tried.append(newer)
     for path, holds in (({"m1", "m2"}, True), ({"m1", "m3"}, False), ({"m2"}, False)):
         for fact in (old, newer):
-            fact.found_on(path)
+            fact.go_to(path)
         assert old.holds == holds
-    old.gone_at = "m4"
+    old.withdrawn_at = "m4"
     for path, holds in (({"m1", "m4"}, False), ({"m1"}, True)):
         for fact in (old, newer):
-            fact.found_on(path)
+            fact.go_to(path)
         assert old.holds == holds

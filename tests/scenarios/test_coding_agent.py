@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compactlab.scenarios.coding_agent import CodingAgent
-from compactlab.scenarios.coding_world import Repository
+from compactlab.scenarios.coding_agent import CodingAgent, Repository
 from compactlab.scenarios.engine.profile import find_profile
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.message import Part
@@ -110,5 +109,7 @@ def test_what_was_edited_reads_edited() -> None:
 
 
 def test_a_file_ends_where_there_are_no_other_functions() -> None:
-    file = Repository(stream(0), modules=1).add("src/all.py", characters=10**9)
+    file = Repository(stream(0), CodingAgent.domain.words, modules=1).add(
+        "src/all.py", characters=10**9
+    )
     assert len(file.functions) == len(set(file.functions)) > 100

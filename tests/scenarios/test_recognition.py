@@ -11,7 +11,7 @@ import pytest
 
 from compactlab.scenarios.readers import jsonl
 from compactlab.scenarios.readers import transcript as transcripts
-from compactlab.scenarios.readers.clients import SHAPES
+from compactlab.scenarios.readers.chat import SHAPES
 from compactlab.sim.core.errors import InputError
 from tests.scenarios.spoken import FILES, NOON, text, write
 from tests.scenarios.test_mutations import STORIES

@@ -123,7 +123,7 @@ def test_a_plan_can_be_told_in_its_order(
     starts = [sum(turns[:turn]) for turn in range(len(turns))]
     mix = Mix(superseded=superseded, deleted=deleted, dependent=dependent)
     domain = Domain(**{**vars(DOMAIN), "mix": mix})
-    threads = Planner(stream(seed, "plan"), domain, starts, sum(turns)).threads()
+    threads = Planner(stream(seed, "plan"), domain, starts, sum(turns)).facts()
     assert len({thread.key for thread in threads if not thread.old}) == len(
         [thread for thread in threads if not thread.old]
     )

@@ -11,14 +11,15 @@ from typing import get_args
 
 import pytest
 
-from compactlab.scenarios.engine.domain import SAYS
-from compactlab.scenarios.engine.phrases import FAMILIES, POLARITY, Family, Polarity
+from compactlab.scenarios.engine.phrases import POLARITY, Family, Polarity, phrases
 from compactlab.sim.core.conversation import Conversation, Fact, FactType
 from compactlab.sim.facts.evidence import Wording
 from compactlab.strategies import mechanisms, summarizers
 from tests.scenarios.made import SIZES, STORIES, all_made, made, spans, stated
 
 OLD, NEW = "otter-4f9a-21c7-e08b", "raven-77aa-9c3e-5d10"
+FAMILIES = {"public": phrases().public, "held_out": phrases().held_out}
+SAYS = phrases().says
 of_both = pytest.mark.parametrize("family", FAMILIES.values(), ids=list(FAMILIES))
 of_all = pytest.mark.parametrize("name", STORIES)
 

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compactlab.scenarios.engine.domain import Lags, Mix
-from compactlab.scenarios.engine.phrases import FAMILIES, POLARITY
-from compactlab.scenarios.engine.plan import Planner, Thread
+from compactlab.scenarios.engine.phrases import POLARITY, phrases
+from compactlab.scenarios.engine.plan import PlannedFact, Planner
 from compactlab.scenarios.engine.profile import Breaks, Spread, find_profile
 from compactlab.scenarios.engine.world import Draft
 from compactlab.sim.core.message import Message
 from compactlab.sim.core.stream import stream
-from tests.scenarios.made import STORIES, size
+from tests.scenarios.made import FAMILIES, STORIES, size
 
 HALF = STORIES["half_thoughts"].domain
 DAY = 86_400
@@ -77,10 +77,10 @@ def test_the_agent_goes_on_working_at_night() -> None:
 # ------------------------------------------------------------------------------------ plans
 
 
-def plan(mix: Mix, seed: int, turns: int = 60) -> list[Thread]:
+def plan(mix: Mix, seed: int, turns: int = 60) -> list[PlannedFact]:
     starts = [600.0 * turn for turn in range(turns)]
     domain = replace(HALF, mix=mix)
-    return Planner(stream(seed, "plan"), domain, starts, 600.0 * turns).threads()
+    return Planner(stream(seed, "plan"), domain, starts, 600.0 * turns).facts()
 
 
 @given(st.integers(0, 2**32), st.integers(1, 3), st.integers(0, 3))
@@ -104,7 +104,7 @@ def test_chains_are_as_long_as_is_said(seed: int, low: int, more: int) -> None:
 def test_options_of_one_choice_have_one_area_and_one_place(seed: int) -> None:
     (things,) = HALF.together.values()
     options = [each for each in plan(Mix(density=1), seed) if each.kind == "decision"]
-    choices: dict[str, list[Thread]] = {}
+    choices: dict[str, list[PlannedFact]] = {}
     for each in options:
         if not each.old:
             choices.setdefault(each.key.removesuffix(f" {each.thing}"), []).append(each)
@@ -121,7 +121,7 @@ def test_options_of_one_choice_have_one_area_and_one_place(seed: int) -> None:
 def test_what_is_stated_in_words_of_its_own_is_so_in_both_families(name: str) -> None:
     domain = STORIES[name].domain
     if not domain.states:
-        assert all(domain.family(each) == FAMILIES[each] for each in FAMILIES)
+        assert all(domain.family(each) == phrases().family(each) for each in FAMILIES)
         return
     public, held_out = (domain.states[family] for family in FAMILIES)
     assert public.keys() == held_out.keys()

@@ -1,44 +1,62 @@
-"""The engine of made-up conversations: plan the facts, then tell them.
+"""The engine of synthetic conversations: plan the facts, then write the messages.
 
 How a conversation comes about:
 
-1. The **plan** (``plan.py``) is drawn first, from streams of its own: which facts there are, who
-   states each in which turn, which replaces or takes back which, which are decoys. How many of
-   each is the :class:`~compactlab.scenarios.engine.domain.Mix`.
-2. The **phrases** (``phrases.py``) say in which words a fact is stated, in two families of which
-   one is held out. Values (``values.py``) have at least forty random bits.
+1. The **plan** (``plan.py``, ``branches.py``) is drawn first, from streams of its own: which facts
+   there are, who states each in which turn, which replaces or takes back which, which are decoys.
+   How many of each is the :class:`~compactlab.scenarios.engine.domain.Mix`.
+2. The **phrases** (``phrases.toml``) say in which words a fact is stated, in two families of
+   which one is held out. Values have at least forty random bits.
 3. The **profile** (``profile.py`` and ``profiles/*.toml``) says how long texts get, how long people
    and tools take, how uneven turns are: data with sources, or guesses that say so.
 4. The **world** (``world.py``) says everything that is no fact: what is asked, done, returned and
-   thought, in the words of a **domain** (``domain.py``).
-5. The **teller** (``teller.py``) goes through the turns, puts facts where they belong and lets the
-   agent use them when they are needed, and the **draft** (``draft.py``) keeps messages and clock.
+   thought, in the words of a **domain** (``domain.py`` and ``domains/*.toml``).
+5. The **generator** (``generator.py``) goes through the turns, puts facts where they belong and
+   lets the agent use them when they are needed. The **draft** (``world.py``) keeps messages and
+   clock.
 
 Writing a scenario
 ------------------
 
-A scenario is a file beside this folder, of two things: a :class:`Domain`, which is data, and a
-frozen dataclass that subclasses :class:`~compactlab.scenarios.engine.story.Story`. For most,
-nothing else is needed; ``research_assistant.py`` is one to copy. ::
+A scenario is a domain, which is data, and a frozen dataclass beside this folder that subclasses
+:class:`~compactlab.scenarios.engine.story.Story`. For most, nothing else is needed;
+``research_assistant.py`` and ``domains/research_assistant.toml`` are one to copy. The keys of a
+domain are the fields of :class:`~compactlab.scenarios.engine.domain.Domain`. ::
 
-    _DOMAIN = Domain(
-        words={"n": words("tram bridge depot")},          # {n} in all templates
-        pools={"stop": ("stop-{n}-{h}", 30)},             # names that come back
-        areas=words("northern southern ..."),             # sixteen at least
-        things={"decision": {"fare zone": "zone-{code}"}, ...},
-        kinds={"decision": 3, "tool_detail": 4, ...},     # weights
-        requests=("How is {stop} reached from {stop2}?",),
-        sentences=("The {n} at {stop} is late.",),
-        tools={"timetable": Tool({"stop": "{stop}"}, ("{k} {n} {stop}",))},
-        uses={"decision": (("timetable", {"zone": "{value}"}),)},
-    )
+    areas = "northern southern ..."                # sixteen at least
+    requests = ["How is {stop} reached from {stop2}?"]
+    sentences = ["The {n} at {stop} is late."]
+
+    [words]
+    n = "tram bridge depot"                        # {n} in all templates
+
+    [pools]
+    stop = ["stop-{n}-{h}", 30]                    # names that come back
+
+    [things.decision]
+    "fare zone" = "zone-{code}"
+
+    [kinds]                                        # weights
+    decision = 3
+    tool_detail = 4
+
+    [tools.timetable]
+    arguments = { stop = "{stop}" }
+    lines = ["{k} {n} {stop}"]
+
+    [uses]
+    decision = [["timetable", { zone = "{value}" }]]
+
+and in ``tram_dispatcher.py``::
 
     @dataclass(frozen=True)
     class TramDispatcher(Story):
         '''What it is, what is measured and what is a guess.'''
 
         profile: str = "chat"
-        domain: ClassVar[Domain] = _DOMAIN
+        domain = DomainFile("tram_dispatcher")
+
+A domain may as well be built in Python: ``domain: ClassVar[Domain] = Domain(...)``.
 
 Then add it to ``SCENARIOS`` in ``catalogue.py``: by that alone the tests
 (``tests/scenarios/test_scenarios_*.py``) hold it to everything that is asked of a scenario.
@@ -51,7 +69,7 @@ What to mind:
 * The template of a value has ``{code}``, ``{hex}`` or ``{chain}`` in it; ``{word}`` may stand
   beside it. What has a blank in it (a command) has no dependents.
 * A use holds the value and not the key, or it would state the fact once more. What is not in
-  ``uses`` is said, in the words of ``SAYS``.
+  ``uses`` is said, as in ``phrases.toml``.
 * ``voices`` says who states the facts of a type. ``tool_detail`` is a tool's: it stands in a result
   and nowhere else, and has that result as its handle. Facts of the agent's voice may be stated in
   any of its texts; without tools it only answers.
@@ -69,7 +87,7 @@ What to mind:
   in words that do not say it ("the second one"): it is needed then. ``half_thoughts.py`` has all.
 
 What is peculiar goes into a subclass of :class:`~compactlab.scenarios.engine.world.World`, named in
-``world``; ``coding_world.py`` is one. It may override
+``world``; ``repetitions.py`` has one. It may override
 
 * ``before(turn)``: do something before the user speaks, say something again with
   ``self.draft.again(message)`` (it is then stated twice), or go back with

@@ -1,7 +1,7 @@
 """The plan of a conversation with branches: what is stated on one that will be abandoned.
 
 Facts that replace, follow from and take back each other are all planned on branch 0, as if there
-were no other: no plan can be told that spans two branches. Then some that stand alone are moved to
+were no other: no plan can span two branches. Then some that stand alone are moved to
 other branches, and there some of branch 0 are replaced, until the user goes back.
 """
 
@@ -15,7 +15,7 @@ from itertools import accumulate
 
 from compactlab.scenarios.engine.domain import WORDS, Domain, value
 from compactlab.scenarios.engine.phrases import POLARITY
-from compactlab.scenarios.engine.plan import Planner, Thread
+from compactlab.scenarios.engine.plan import PlannedFact, Planner
 
 # Of the facts that are stated on an abandoned branch, how many replace one of branch 0: a guess.
 _TRIED = 0.4
@@ -27,65 +27,35 @@ def planned(
     starts: Sequence[float],
     tokens: float,
     route: Sequence[int],
-) -> tuple[Planner, list[Thread]]:
-    """Draw a plan.
-
-    Parameters
-    ----------
-    rng
-        What is drawn from.
-    domain
-        What facts are about.
-    starts, tokens
-        After how many tokens each turn begins, and how many there will be.
-    route
-        On which branch each turn is.
-
-    Returns
-    -------
-    tuple
-        The planner, and the facts in the order of their places.
-    """
+) -> tuple[Planner, list[PlannedFact]]:
+    """Draw a plan: the planner, and the facts in the order of their places."""
     if not any(route):
         planner = Planner(rng, domain, starts, tokens)
-        return planner, planner.threads()
+        return planner, planner.facts()
     ends = [*starts[1:], tokens]
     trunk = Trunk([turn for turn, branch in enumerate(route) if not branch], starts, ends)
     own = tokens - _TRIED * (tokens - trunk.tokens)  # the others are not of branch 0
     dense = replace(domain.mix, density=domain.mix.density * own / trunk.tokens)
     planner = Planner(rng, replace(domain, mix=dense), trunk.starts, trunk.tokens)
-    threads = planner.threads()
-    trunk.stretch(threads)
-    sides = _Sides(rng, domain, threads, starts, ends)
+    facts = planner.facts()
+    trunk.stretch(facts)
+    sides = _Sides(rng, domain, facts, starts, ends)
     for branch in sorted(set(route) - {0}):
         sides.fill(branch, [turn for turn, other in enumerate(route) if other == branch])
-    return planner, sorted(threads, key=lambda each: each.place)
+    return planner, sorted(facts, key=lambda each: each.place)
 
 
 class Trunk:
-    """The turns of branch 0, as if they followed each other.
-
-    Parameters
-    ----------
-    turns
-        Which turns are on it.
-    starts, ends
-        After how many tokens each of all turns begins and ends.
-
-    Attributes
-    ----------
-    starts, tokens
-        After how many tokens of the branch each of its turns begins, and how many it has.
-    """
+    """The turns of branch 0, as if they followed each other: where they begin, and their tokens."""
 
     def __init__(self, turns: Sequence[int], starts: Sequence[float], ends: Sequence[float]):
         self._turns, self._begins = turns, starts
         sums = list(accumulate(ends[turn] - starts[turn] for turn in turns))
         self.starts, self.tokens = [0.0, *sums[:-1]], sums[-1]
 
-    def stretch(self, threads: Sequence[Thread]) -> None:
+    def stretch(self, facts: Sequence[PlannedFact]) -> None:
         """Put what was planned for the branch where its turns really are."""
-        for each in threads:
+        for each in facts:
             each.place, each.ends = self._real(each.place), self._real(each.ends)
             each.turn = self._turns[each.turn]
             each.restated = tuple(self._turns[turn] for turn in each.restated)
@@ -104,11 +74,11 @@ class _Sides:
         self,
         rng: random.Random,
         domain: Domain,
-        threads: list[Thread],
+        facts: list[PlannedFact],
         starts: Sequence[float],
         ends: Sequence[float],
     ) -> None:
-        self._rng, self._domain, self._threads = rng, domain, threads
+        self._rng, self._domain, self._facts = rng, domain, facts
         self._starts, self._ends = starts, ends
 
     def fill(self, branch: int, turns: Sequence[int]) -> None:
@@ -119,28 +89,28 @@ class _Sides:
         for each in self._chosen(self._loose(), count - tried):
             self._place(each, branch, turns)
         for each in self._chosen(self._standing(turns), tried):
-            self._threads.append(self._try(each, branch, turns))
+            self._facts.append(self._try(each, branch, turns))
 
-    def _chosen(self, threads: list[Thread], count: int) -> list[Thread]:
-        return self._rng.sample(threads, min(count, len(threads)))
+    def _chosen(self, facts: list[PlannedFact], count: int) -> list[PlannedFact]:
+        return self._rng.sample(facts, min(count, len(facts)))
 
-    def _loose(self) -> list[Thread]:
+    def _loose(self) -> list[PlannedFact]:
         """What no other fact has to do with, and nobody takes back."""
-        parents = {each.parent for each in self._threads}
+        parents = {each.parent for each in self._facts}
         return [
             each
-            for each in self._threads
+            for each in self._facts
             if not (each.branch or each.old or each.newer or each.parent or each.tried)
             and each.dropped < 0
             and each.kind != "open_loop"
             and each not in parents
         ]
 
-    def _standing(self, turns: Sequence[int]) -> list[Thread]:
+    def _standing(self, turns: Sequence[int]) -> list[PlannedFact]:
         """What a person has said before these turns that holds beyond them; no rules."""
         return [
             each
-            for each in self._threads
+            for each in self._facts
             if each.voice == "user"
             and each.turn < turns[0]
             and each.ends > self._ends[turns[-1]]
@@ -149,18 +119,18 @@ class _Sides:
             and each.kind not in (*POLARITY, "open_loop")
         ]
 
-    def _place(self, fact: Thread, branch: int, turns: Sequence[int]) -> None:
+    def _place(self, fact: PlannedFact, branch: int, turns: Sequence[int]) -> None:
         fact.branch, fact.ends, fact.restated = branch, self._ends[turns[-1]], ()
         fact.turn = self._rng.choice(turns)
         start = fact.place = self._starts[fact.turn]
         if fact.voice != "user":
             fact.place += (self._ends[fact.turn] - start) * self._rng.random()
 
-    def _try(self, old: Thread, branch: int, turns: Sequence[int]) -> Thread:
+    def _try(self, old: PlannedFact, branch: int, turns: Sequence[int]) -> PlannedFact:
         """Replace a fact of branch 0 by one that only holds on this branch."""
         template = self._domain.things[old.kind][old.thing]
         text = value(template, self._rng, self._rng.choice(WORDS))
-        newer = Thread(old.kind, old.key, old.thing, text, "user", 0, 0, 0, old=old)
+        newer = PlannedFact(old.kind, old.key, old.thing, text, "user", 0, 0, 0, old=old)
         self._place(newer, branch, turns)
         old.tried.append(newer)
         return newer

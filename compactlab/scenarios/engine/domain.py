@@ -1,17 +1,295 @@
-"""What a scenario is about: its words, its things, its tools. All of it is data."""
+"""What a scenario is about: its words, its things, its tools, and how its templates are filled.
+
+All of it is data: ``domains/*.toml``, where the fields of :class:`Domain` are the keys.
+"""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields
+from functools import cache
+from pathlib import Path
 from typing import Literal
 
-from compactlab.scenarios.engine.phrases import FAMILIES, Family, Phrasing
+import msgspec
+
+from compactlab.scenarios.engine.phrases import Family, Phrasing, phrases
 from compactlab.sim.core.conversation import FactType
+from compactlab.sim.core.toml import Section, read_toml
+
+Voice = Literal["user", "assistant", "tool"]
+
+_DOMAINS = Path(__file__).parent.with_name("domains")
+FOCUS, OFTEN = 4, 0.7  # names in use at a time, and the share of uses that are of them: guesses
+
+
+@dataclass(frozen=True)
+class Mix:
+    """How many facts there are, and of what fate; after the project's notes on metrics, section 10.
+
+    Parameters
+    ----------
+    density
+        Facts that are stated, for every thousand tokens. Decoys come on top.
+    decoys
+        For every stated fact; a quarter makes a fifth of all facts.
+    superseded, deleted, dependent
+        Shares of the stated facts: replaced by a newer one, taken back, following from one that
+        is then replaced.
+    first, last
+        Shares stated in the first tenth of the tokens, and in the last turns (in the last
+        quarter of them, where there are few), of facts that neither replace nor follow from others;
+        the rest is stated between, and the others wherever there is room for them.
+    twins
+        Share of facts that have a near-duplicate: a key with one other word, a value of the same
+        make. At least; others come by themselves.
+    chain
+        How often at least and at most what replaces is itself replaced, the first time counted.
+        Demands and prohibitions are replaced once, so that they stay even. With chains, their ends
+        may be taken back like all else.
+    late
+        How many turns are the last ones.
+    restated
+        Share of the facts of the user's voice that are said again in later turns, once or twice.
+    """
+
+    density: float = 0.36
+    decoys: float = 0.25
+    superseded: float = 0.15
+    deleted: float = 0.05
+    dependent: float = 0.05
+    first: float = 0.3
+    last: float = 0.2
+    twins: float = 0.2
+    chain: tuple[int, int] = (1, 1)
+    late: int = 5
+    restated: float = 0.0
+
+
+@dataclass(frozen=True)
+class Lags:
+    """After how many tokens a fact is needed: log-uniform, cut to the time for which it holds.
+
+    It is as likely after 500 to 1,000 as after 5,000 to 10,000. Not measured: it is so that facts
+    of all ages are needed.
+
+    Parameters
+    ----------
+    shortest, longest
+        Tokens.
+    near, border
+        Share of the needs that come before so many tokens; the others come after it.
+
+    Examples
+    --------
+    >>> Lags().at(0.5, most=1e9)
+    10000.0
+    >>> Lags(near=0.8, border=5_000).at(0.8, most=1e9)
+    5000.0
+    """
+
+    shortest: int | float = 500.0
+    longest: int | float = 200_000.0
+    near: float = 0.0
+    border: int | float = 500.0
+
+    def at(self, share: float, most: float) -> float:
+        """So many tokens after which a share of needs has come, of at most so many."""
+        if share < self.near:
+            low, high, share = self.shortest, self.border, share / self.near
+        else:
+            low, high, share = self.border, self.longest, (share - self.near) / (1 - self.near)
+        high = min(high, most)
+        return high * share if high <= low else low * float((high / low) ** share)
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A tool: how it is called, and what it returns.
+
+    Parameters
+    ----------
+    arguments
+        Templates of its arguments, by name.
+    lines
+        Templates of lines, of which its result is made until that is long enough; the size comes
+        from the profile, under the tool's name.
+    head
+        Template of the first line; "" for none.
+    share
+        Its share of all calls; where the profile has one, that counts.
+    shows
+        Whether facts may stand in its results.
+    """
+
+    arguments: Mapping[str, str] = field(default_factory=dict)
+    lines: tuple[str, ...] = ()
+    head: str = ""
+    share: float = 1.0
+    shows: bool = True
+
+
+# How the agent uses a fact: it says something, or it calls a tool with these arguments. The value
+# stands in it and the key does not, so that a use is no second statement of the fact.
+Use = str | tuple[str, Mapping[str, str]]
+
+
+@dataclass(frozen=True)
+class Domain:
+    """The words, things and tools of a scenario.
+
+    In templates, ``{name}`` is drawn from ``words`` or ``pools``, ``{k}`` is a number, ``{h}``
+    eight hexadecimal digits; within one template a name stands for the same word.
+
+    Parameters
+    ----------
+    words
+        Lists of words, by the name under which templates ask for them.
+    areas
+        Words that tell two things of the same name apart, at least sixteen: "billing", "freight".
+    things
+        By type of fact, what facts are about: the name of a thing, and the template of its value
+        (see :func:`value`). Area and thing make the key.
+    kinds
+        Weights of the types of facts. Those of demands and prohibitions are evened out.
+    requests
+        Templates of what the user asks.
+    sentences
+        Templates of what the agent says and thinks.
+    tools
+        By name; none, where people only talk.
+    pools
+        Names that come back, as in real sessions: by name, a template and how many of them a
+        conversation has. Most uses within a turn are of the same few.
+    focus, often
+        How many names of a pool a turn is about, and the share of uses that are of them. With one
+        name, calls, results and what is said are of the same.
+    uses
+        By type of fact, how the agent uses it; what is not in it is said, as in ``phrases.toml``.
+    voices
+        Who states facts of a type; the user, where nothing is said.
+    errors
+        Templates of what a tool returns that fails.
+    mix
+        How many facts there are, and of what fate.
+    turn
+        Tokens of a turn, from which their number is computed.
+    answers
+        Probability, each time, that the agent answers instead of calling a tool.
+    lags, lags_by
+        When facts are needed, and when those of some types are.
+    at_once
+        How many facts a message uses at most, but for the last one of a branch.
+    states
+        By family of phrases and type of fact, how it is stated, where it is not as usual.
+    together
+        By type of fact, things that are stated together, of one area: options of one choice.
+    resumes
+        By type of fact, how the user comes back to it, whereupon the agent needs it. May have
+        ``{key}``, its ``{area}``, its ``{thing}`` and of that the first word: the ``{nth}`` one.
+        Of other types, facts are needed without it.
+    texts
+        Whatever else its world says, by name.
+    """
+
+    words: Mapping[str, tuple[str, ...]]
+    areas: tuple[str, ...]
+    things: Mapping[FactType, Mapping[str, str]]
+    kinds: Mapping[FactType, float]
+    requests: tuple[str, ...] = ()
+    sentences: tuple[str, ...] = ()
+    tools: Mapping[str, Tool] = field(default_factory=dict)
+    pools: Mapping[str, tuple[str, int]] = field(default_factory=dict)
+    focus: int = FOCUS
+    often: float = OFTEN
+    uses: Mapping[FactType, tuple[Use, ...]] = field(default_factory=dict)
+    voices: Mapping[FactType, Voice] = field(default_factory=dict)
+    errors: tuple[str, ...] = ("error: {h} timed out",)
+    mix: Mix = Mix()
+    turn: float = 6_000
+    answers: float = 0.0
+    lags: Lags = Lags()
+    at_once: int = 2
+    lags_by: Mapping[FactType, Lags] = field(default_factory=dict)
+    states: Mapping[Phrasing, Mapping[FactType, tuple[str, ...]]] = field(default_factory=dict)
+    together: Mapping[FactType, tuple[str, ...]] = field(default_factory=dict)
+    resumes: Mapping[FactType, tuple[str, ...]] = field(default_factory=dict)
+    texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for kind in self.kinds:
+            if not self.things.get(kind):
+                raise ValueError(f"{kind}: there is no thing that such a fact could be about")
+            for thing, template in self.things[kind].items():
+                if not unguessable(template):
+                    raise ValueError(f"{kind}: the value of {thing!r} could be guessed: {template}")
+
+    def family(self, phrasing: Phrasing) -> Family:
+        """In which words facts are stated."""
+        family = phrases().family(phrasing)
+        states = {**family.states, **self.states.get(phrasing, {})}
+        return msgspec.structs.replace(family, states=states)
+
+    def uses_of(self, kind: FactType) -> tuple[Use, ...]:
+        """How the agent may use a fact of a type."""
+        return self.uses.get(kind) or phrases().says[kind]
+
+    def voice_of(self, kind: FactType) -> Voice:
+        """Who states a fact of a type."""
+        return self.voices.get(kind, "tool" if kind == "tool_detail" else "user")
+
+
+class DomainFile:
+    """The domain of a scenario: a file of the folder ``domains``, read when it is first needed."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, story: object, owner: type) -> Domain:
+        return find_domain(self._name)
+
+
+@cache
+def find_domain(name: str) -> Domain:
+    """The domain that stands in the file of a name."""
+    file = _DOMAINS / f"{name}.toml"
+    return domain_of(Section(read_toml(file, "domain"), file.name))
+
+
+def domain_of(whole: Section) -> Domain:
+    """Build a domain of what its file says; a list of words may be one text with blanks between."""
+    known = {form: [each.name for each in fields(form)] for form in (Domain, Mix, Lags, Tool)}
+    whole.only(known[Domain])
+    whole.section("mix").only(known[Mix])
+    whole.section("lags").only(known[Lags])
+    for table, form in (("lags_by", Lags), ("tools", Tool)):
+        for _, row in whole.section(table).sections():
+            row.only(known[form])
+    lists = {name: _split(each) for name, each in whole.section("words").values.items()}
+    areas = _split(whole.values.get("areas"))
+    try:
+        return msgspec.convert({**whole.values, "words": lists, "areas": areas}, Domain)
+    except msgspec.ValidationError as error:
+        raise whole.fault("", str(error)) from None
+
+
+def _split(value: object) -> object:
+    return words(value) if isinstance(value, str) else value
+
+
+def words(text: str) -> tuple[str, ...]:
+    """The words of a text.
+
+    Examples
+    --------
+    >>> words("freight billing")
+    ('freight', 'billing')
+    """
+    return tuple(text.split())
+
 
 # Values that nobody guesses: at least forty random bits, and never a bare number.
-
 # Two hundred and fifty-six words, so that five of them have forty bits.
 _LIST = """\
 acorn agate alder almond amber anchor anvil apron arbor arrow aspen atlas autumn badge baker
@@ -75,24 +353,8 @@ def unguessable(template: str) -> bool:
     return any(name in template for name in ("{code}", "{hex}", "{chain}"))
 
 
-# Fills templates with words, and goes on until a text is long enough.
-
-FOCUS, OFTEN = 4, 0.7  # names in use at a time, and the share of uses that are of them: guesses
-
-
 class Writer:
-    """Writes texts from templates.
-
-    Parameters
-    ----------
-    rng
-        What words are drawn from.
-    words
-        Lists of words, by the name under which templates ask for them.
-    pools
-        Names that come back: a template and how many there are.
-    focus, often
-        How many names of a pool are in use at a time, and the share of uses that are of them.
+    """Writes texts from templates; at a time, a few names of each pool are in use.
 
     Examples
     --------
@@ -181,245 +443,3 @@ def until(characters: int, write: Callable[[], str]) -> list[str]:
         texts.append(write())
         characters -= len(texts[-1]) + 1
     return texts
-
-
-# What a scenario is about: its words, its things, its tools. All of it is data.
-
-Voice = Literal["user", "assistant", "tool"]
-
-
-@dataclass(frozen=True)
-class Mix:
-    """How many facts there are, and of what fate; after the project's notes on metrics, section 10.
-
-    Parameters
-    ----------
-    density
-        Facts that are stated, for every thousand tokens. Decoys come on top.
-    decoys
-        For every stated fact; a quarter makes a fifth of all facts.
-    superseded, deleted, dependent
-        Shares of the stated facts: replaced by a newer one, taken back, following from one that
-        is then replaced.
-    first, last
-        Shares stated in the first tenth of the tokens, and in the last turns (in the last
-        quarter of them, where there are few), of facts that neither replace nor follow from others;
-        the rest is stated between, and the others wherever there is room for them.
-    twins
-        Share of facts that have a near-duplicate: a key with one other word, a value of the same
-        make. At least; others come by themselves.
-    chain
-        How often at least and at most what replaces is itself replaced, the first time counted.
-        Demands and prohibitions are replaced once, so that they stay even. With chains, their ends
-        may be taken back like all else.
-    late
-        How many turns are the last ones.
-    restated
-        Share of the facts of the user's voice that are said again in later turns, once or twice.
-    """
-
-    density: float = 0.36
-    decoys: float = 0.25
-    superseded: float = 0.15
-    deleted: float = 0.05
-    dependent: float = 0.05
-    first: float = 0.3
-    last: float = 0.2
-    twins: float = 0.2
-    chain: tuple[int, int] = (1, 1)
-    late: int = 5
-    restated: float = 0.0
-
-
-@dataclass(frozen=True)
-class Lags:
-    """After how many tokens a fact is needed: log-uniform, cut to the time for which it holds.
-
-    It is as likely after 500 to 1,000 as after 5,000 to 10,000. Not measured: it is so that facts
-    of all ages are needed.
-
-    Parameters
-    ----------
-    shortest, longest
-        Tokens.
-    near, border
-        Share of the needs that come before so many tokens; the others come after it.
-
-    Examples
-    --------
-    >>> Lags().at(0.5, most=1e9)
-    10000.0
-    >>> Lags(near=0.8, border=5_000).at(0.8, most=1e9)
-    5000.0
-    """
-
-    shortest: float = 500.0
-    longest: float = 200_000.0
-    near: float = 0.0
-    border: float = 500.0
-
-    def at(self, share: float, most: float) -> float:
-        """So many tokens after which a share of needs has come, of at most so many."""
-        if share < self.near:
-            low, high, share = self.shortest, self.border, share / self.near
-        else:
-            low, high, share = self.border, self.longest, (share - self.near) / (1 - self.near)
-        high = min(high, most)
-        return high * share if high <= low else low * float((high / low) ** share)
-
-
-@dataclass(frozen=True)
-class Tool:
-    """A tool: how it is called, and what it returns.
-
-    Parameters
-    ----------
-    arguments
-        Templates of its arguments, by name.
-    lines
-        Templates of lines, of which its result is made until that is long enough; the size comes
-        from the profile, under the tool's name.
-    head
-        Template of the first line; "" for none.
-    share
-        Its share of all calls; where the profile has one, that counts.
-    shows
-        Whether facts may stand in its results.
-    """
-
-    arguments: Mapping[str, str]
-    lines: tuple[str, ...]
-    head: str = ""
-    share: float = 1.0
-    shows: bool = True
-
-
-# How the agent uses a fact: it says something, or it calls a tool with these arguments. The value
-# stands in it and the key does not, so that a use is no second statement of the fact.
-Use = str | tuple[str, Mapping[str, str]]
-
-SAYS: Mapping[FactType, tuple[str, ...]] = {
-    "decision": ("So {value} it is.", "This goes in as {value}."),
-    "constraint": ("It carries {value}.", "Marked with {value}."),
-    "prohibition": (
-        "{value} stays as it is.",
-        "{value} has the same flaw; I leave it alone.",
-    ),
-    "preference": ("Written in the manner of {value}.", "I keep to {value} here."),
-    "artifact": ("Taken from {value}.", "That builds on {value}."),
-    "open_loop": ("I ask again about {value}.", "Still no answer to {value}."),
-    "tool_detail": ("With {value} this adds up.", "It matches {value}."),
-    "entity": ("I send it to {value}.", "{value} has to hear of it."),
-    "procedure": ("I run `{value}`.", "`{value}` is through."),
-    "goal": ("That brings {value} closer.", "It counts towards {value}."),
-}
-
-
-@dataclass(frozen=True)
-class Domain:
-    """The words, things and tools of a scenario.
-
-    In templates, ``{name}`` is drawn from ``words`` or ``pools``, ``{k}`` is a number, ``{h}``
-    eight hexadecimal digits; within one template a name stands for the same word.
-
-    Parameters
-    ----------
-    words
-        Lists of words, by the name under which templates ask for them.
-    areas
-        Words that tell two things of the same name apart, at least sixteen: "billing", "freight".
-    things
-        By type of fact, what facts are about: the name of a thing, and the template of its value
-        (see :func:`compactlab.scenarios.engine.domain.value`). Area and thing make the key.
-    kinds
-        Weights of the types of facts. Those of demands and prohibitions are evened out.
-    requests
-        Templates of what the user asks.
-    sentences
-        Templates of what the agent says and thinks.
-    tools
-        By name; none, where people only talk.
-    pools
-        Names that come back, as in real sessions: by name, a template and how many of them a
-        conversation has. Most uses within a turn are of the same few.
-    focus, often
-        How many names of a pool a turn is about, and the share of uses that are of them. With one
-        name, calls, results and what is said are of the same.
-    uses
-        By type of fact, how the agent uses it; what is not in it is said, see :data:`SAYS`.
-    voices
-        Who states facts of a type; the user, where nothing is said.
-    errors
-        Templates of what a tool returns that fails.
-    mix
-        How many facts there are, and of what fate.
-    turn
-        Tokens of a turn, by which it is reckoned how many there are.
-    answers
-        Probability, each time, that the agent answers instead of calling a tool.
-    lags, lags_by
-        When facts are needed, and when those of some types are.
-    at_once
-        How many facts a message uses at most, but for the last one of a branch.
-    states
-        By family of phrases and type of fact, how it is stated, where it is not as usual.
-    together
-        By type of fact, things that are stated together, of one area: options of one choice.
-    resumes
-        By type of fact, how the user comes back to it, whereupon the agent needs it. May have
-        ``{key}``, its ``{area}``, its ``{thing}`` and of that the first word: the ``{nth}`` one.
-        Of other types, facts are needed without it.
-    """
-
-    words: Mapping[str, tuple[str, ...]]
-    areas: tuple[str, ...]
-    things: Mapping[FactType, Mapping[str, str]]
-    kinds: Mapping[FactType, float]
-    requests: tuple[str, ...]
-    sentences: tuple[str, ...]
-    tools: Mapping[str, Tool] = field(default_factory=dict)
-    pools: Mapping[str, tuple[str, int]] = field(default_factory=dict)
-    focus: int = FOCUS
-    often: float = OFTEN
-    uses: Mapping[FactType, tuple[Use, ...]] = field(default_factory=dict)
-    voices: Mapping[FactType, Voice] = field(default_factory=dict)
-    errors: tuple[str, ...] = ("error: {h} timed out",)
-    mix: Mix = Mix()
-    turn: float = 6_000
-    answers: float = 0.0
-    lags: Lags = Lags()
-    at_once: int = 2
-    lags_by: Mapping[FactType, Lags] = field(default_factory=dict)
-    states: Mapping[Phrasing, Mapping[FactType, tuple[str, ...]]] = field(default_factory=dict)
-    together: Mapping[FactType, tuple[str, ...]] = field(default_factory=dict)
-    resumes: Mapping[FactType, tuple[str, ...]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        for kind in self.kinds:
-            for thing, template in self.things[kind].items():
-                if not unguessable(template):
-                    raise ValueError(f"{kind}: the value of {thing!r} could be guessed: {template}")
-
-    def family(self, phrasing: Phrasing) -> Family:
-        """In which words facts are stated."""
-        family = FAMILIES[phrasing]
-        return replace(family, states={**family.states, **self.states.get(phrasing, {})})
-
-    def uses_of(self, kind: FactType) -> tuple[Use, ...]:
-        """How the agent may use a fact of a type."""
-        return self.uses.get(kind) or SAYS[kind]
-
-    def voice_of(self, kind: FactType) -> Voice:
-        """Who states a fact of a type."""
-        return self.voices.get(kind, "tool" if kind == "tool_detail" else "user")
-
-
-def words(text: str) -> tuple[str, ...]:
-    """The words of a text.
-
-    Examples
-    --------
-    >>> words("freight billing")
-    ('freight', 'billing')
-    """
-    return tuple(text.split())

@@ -1,4 +1,4 @@
-"""Tells a plan: turn by turn the user speaks, the agent works, facts are stated and used."""
+"""Writes a planned conversation turn by turn: the user speaks, the agent works and uses facts."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from compactlab.scenarios.engine.phrases import POLARITY, Family
-from compactlab.scenarios.engine.plan import Thread
-from compactlab.scenarios.engine.world import Draft, Open, Said, ToolCall, Used, World
+from compactlab.scenarios.engine.phrases import Family, polarity_of
+from compactlab.scenarios.engine.plan import PlannedFact
+from compactlab.scenarios.engine.world import Draft, Open, ToolCall, Used, Utterance, World
 from compactlab.sim.core.conversation import Need
 from compactlab.sim.core.message import Source
 
@@ -19,50 +19,30 @@ AGAIN, MOST_NEEDS = 0.4, 4
 # Of all tokens, the most that one text of the agent takes, or short sessions get out of hand.
 _LARGEST_TEXT = 0.02
 
-Line = tuple[str, Thread | None]
-"""Something that is said, and the fact that it states, if it does."""
-Spans = list[tuple[Thread, int, int]]
-"""Facts, and where in a text they are stated."""
-
-Waiting = tuple[float, int, Thread]
-"""A need: after how many tokens, its number, and the fact."""
+Line = tuple[str, PlannedFact | None]  # a sentence, and the fact that it states, if it does
+Spans = list[tuple[PlannedFact, int, int]]  # facts, and where in a text they are stated
+Waiting = tuple[float, int, PlannedFact]  # a need: after how many tokens, its number, the fact
 
 
-class Teller:
-    """Tells a plan in the words of a world.
-
-    Parameters
-    ----------
-    draft
-        The conversation so far.
-    world
-        What else is said and done.
-    threads
-        The facts, in the order of their places.
-    family
-        In which words they are said.
-    open
-        Opens streams of random numbers.
-    route
-        On which branch of the conversation each turn is; all on one, by default.
-    """
+class Generator:
+    """Writes a planned conversation: its facts, in the words of a family, amid those of a world."""
 
     def __init__(
         self,
         draft: Draft,
         world: World,
-        threads: Sequence[Thread],
+        facts: Sequence[PlannedFact],
         family: Family,
         open: Open,
         *,
-        route: Sequence[int] = (),
+        route: Sequence[int],
     ) -> None:
         self._draft, self._world, self._family = draft, world, family
         self._at_once = world.domain.at_once
         self._rng, self._wording, self._lags = open("telling"), open("wording"), open("lags")
-        self._threads = threads
-        self._agents = [each for each in threads if each.voice == "assistant"]
-        self._tools = [each for each in threads if each.voice == "tool"]
+        self._facts = facts
+        self._agents = [each for each in facts if each.voice == "assistant"]
+        self._tools = [each for each in facts if each.voice == "tool"]
         self._needs: list[Waiting] = []
         self._resumed: list[Waiting] = []  # of these needs, which wait until the user comes back
         self._stated = self._drawn = 0
@@ -70,12 +50,11 @@ class Teller:
         self._most = math.inf
         self._route, self._branch, self._parted = route, 0, False
         self._tips: dict[int, str] = {}
-        self._shown: dict[Thread, str] = {}
+        self._shown: dict[PlannedFact, str] = {}
 
-    def tell(self, starts: Sequence[float], tokens: float) -> None:
-        """Tell all of it, in turns that begin after so many tokens."""
+    def run(self, starts: Sequence[float], tokens: float) -> None:
+        """Write all of it, in turns that begin after so many tokens."""
         self._most = max(50.0, _LARGEST_TEXT * tokens)
-        self._route = self._route or [0] * len(starts)
         for turn, until in enumerate((*starts[1:], tokens)):
             self._go(turn)
             last = self._branch not in self._route[turn + 1 :]
@@ -87,17 +66,17 @@ class Teller:
         """Let the user say what has changed and what is new, and ask for something."""
         lines: list[Line] = []
         self._over = last
-        for fact in self._threads:
+        for fact in self._facts:
             # What a tool states may be late, and is taken back as soon as it is known.
-            if 0 <= fact.dropped <= turn and fact.told and not fact.gone_at:
+            if 0 <= fact.dropped <= turn and fact.stated and not fact.withdrawn_at:
                 family = self._family
-                said = family.closes if fact.kind == "open_loop" else family.deletes
-                lines.append((self._phrase(said, fact), None))
-                fact.gone_at, fact.gone = self._draft.next_id, True
+                phrases = family.closes if fact.kind == "open_loop" else family.deletes
+                lines.append((self._phrase(phrases, fact), None))
+                fact.withdrawn_at, fact.withdrawn = self._draft.next_id, True
         lines += self._come_back(last)
-        news = [each for each in self._threads if each.voice == "user" and each.turn == turn]
+        news = [each for each in self._facts if each.voice == "user" and each.turn == turn]
         lines += [(self._statement(fact), fact) for fact in news]
-        again = [each for each in self._threads if turn in each.restated and each.holds]
+        again = [each for each in self._facts if turn in each.restated and each.holds]
         lines += [(self._phrase(self._family.states[fact.kind], fact), fact) for fact in again]
         request = self._world.request(max(50.0, until - self._draft.tokens))
         lines.insert(self._rng.choice((0, len(lines))), (request, None))
@@ -116,9 +95,11 @@ class Teller:
         used = self._uses(math.inf if last else draft.tokens, math.inf if last else self._at_once)
         if last:  # what is replaced in the last message is not used there
             used = [fact for fact in used if fact.newer not in self._agents]
-        said, spans = self._spoken(length, [(fact, self._world.say(fact)) for fact in used], last)
-        id = draft.say("assistant", said)
-        self._state(id, spans, part=len(said) - 1)
+        utterances, spans = self._spoken(
+            length, [(fact, self._world.say(fact)) for fact in used], last
+        )
+        id = draft.say("assistant", utterances)
+        self._state(id, spans, part=len(utterances) - 1)
         draft.needs += [Need(fact.id, id, "said") for fact in used]
 
     def _step(self, left: float, rush: bool) -> bool:
@@ -134,9 +115,9 @@ class Teller:
             return False
         talks = self._rng.random() < world.shares["text"]
         length = draft.length("text", min(left, self._most)) if talks else 0
-        said, spans = self._spoken(length, uses, rush=False)
-        id, call_ids = draft.call(said, calls)
-        self._state(id, spans, part=len(said) - 1)
+        utterances, spans = self._spoken(length, uses, rush=False)
+        id, call_ids = draft.call(utterances, calls)
+        self._state(id, spans, part=len(utterances) - 1)
         for fact, use in uses:
             draft.needs.append(Need(fact.id, id, use.call.name if use.call else "said"))
         for call, call_id in zip(calls, call_ids, strict=True):
@@ -144,13 +125,14 @@ class Teller:
         return True
 
     def _spoken(
-        self, length: int, uses: Sequence[tuple[Thread, Used]], rush: bool
-    ) -> tuple[list[Said], Spans]:
+        self, length: int, uses: Sequence[tuple[PlannedFact, Used]], rush: bool
+    ) -> tuple[list[Utterance], Spans]:
         """What the agent thinks and says; where there is a text, it comes last."""
-        world, said = self._world, list[Said]()
+        world, utterances = self._world, list[Utterance]()
         if self._rng.random() < world.shares["thinking"]:
-            said.append(("thinking", world.prose(self._draft.length("thinking", self._most))))
-        lines: list[Line] = [(use.said, None) for _, use in uses if use.said]
+            thought = world.prose(self._draft.length("thinking", self._most))
+            utterances.append(("thinking", thought))
+        lines: list[Line] = [(use.text, None) for _, use in uses if use.text]
         used = [fact for fact, _ in uses]
         for fact in self._ready(self._agents, rush):
             if fact.old not in used:  # or the old value would stand there with its key
@@ -159,11 +141,11 @@ class Teller:
         if length:
             lines.insert(self._rng.choice((0, len(lines))), (world.prose(length), None))
         text, spans = _joined(lines)
-        return ([*said, ("text", text)] if text else said), spans
+        return ([*utterances, ("text", text)] if text else utterances), spans
 
     def _give(self, call: ToolCall, call_id: str, rush: bool) -> None:
         """Give what a tool returns; facts that are due may stand in it, or stand there again."""
-        world, new = self._world, dict[Thread, str]()
+        world, new = self._world, dict[PlannedFact, str]()
         room, ahead = world.room(call)
         for fact in self._ready(self._tools, rush, ahead)[:room]:
             if world.shows(call, fact.kind):
@@ -177,13 +159,15 @@ class Teller:
         spans = [(fact, at, at + len(line)) for fact, at, line in places if at >= 0]
         self._state(self._draft.result(call, call_id), spans)
 
-    def _ready(self, facts: Sequence[Thread], rush: bool, ahead: float = 0) -> list[Thread]:
+    def _ready(
+        self, facts: Sequence[PlannedFact], rush: bool, ahead: float = 0
+    ) -> list[PlannedFact]:
         """The facts whose place is reached; one that replaces another comes after that."""
         here = math.inf if rush else self._draft.tokens + ahead
         due = [fact for fact in self._here(facts) if fact.place <= here]
-        return [fact for fact in due if fact.old is None or fact.old.told]
+        return [fact for fact in due if fact.old is None or fact.old.stated]
 
-    def _here(self, facts: Sequence[Thread]) -> list[Thread]:
+    def _here(self, facts: Sequence[PlannedFact]) -> list[PlannedFact]:
         """Those that are stated on the branch on which the conversation is."""
         return [fact for fact in facts if fact.branch == self._branch]
 
@@ -196,9 +180,9 @@ class Teller:
             if branch in self._tips:
                 self._draft.rewind(self._tips[branch])
                 path = self._draft.path()
-                replaced = [fact for fact in self._threads if fact.told and not fact.holds]
-                for fact in self._threads:
-                    fact.found_on(path)
+                replaced = [fact for fact in self._facts if fact.stated and not fact.holds]
+                for fact in self._facts:
+                    fact.go_to(path)
                 for fact in replaced:
                     if fact.holds:  # again, which had better not be forgotten
                         self._need(self._later(fact), fact)
@@ -208,7 +192,7 @@ class Teller:
         domain = self._world.domain
         for fact, start, end in spans:
             source = Source(id, part, start, end)
-            fact.told = True
+            fact.stated = True
             fact.origin.append(source)
             if len(fact.origin) > 1:
                 continue
@@ -222,7 +206,7 @@ class Teller:
             for _ in range(needs):
                 self._need(self._later(fact), fact, resumed)
 
-    def _later(self, fact: Thread) -> float:
+    def _later(self, fact: PlannedFact) -> float:
         """After how many tokens a fact is needed that is stated or holds again now."""
         here = self._draft.tokens
         domain = self._world.domain
@@ -237,18 +221,18 @@ class Teller:
             self._need(self._draft.tokens, fact)
         return [(self._world.resume(fact), None) for fact in facts]
 
-    def _need(self, place: float, fact: Thread, resumed: bool = False) -> None:
+    def _need(self, place: float, fact: PlannedFact, resumed: bool = False) -> None:
         self._drawn += 1
         waiting = self._resumed if resumed else self._needs
         heapq.heappush(waiting, (place, self._drawn, fact))
 
-    def _uses(self, until: float, most: float) -> list[Thread]:
+    def _uses(self, until: float, most: float) -> list[PlannedFact]:
         return self._taken(self._needs, until, most)
 
-    def _taken(self, waiting: list[Waiting], until: float, most: float) -> list[Thread]:
+    def _taken(self, waiting: list[Waiting], until: float, most: float) -> list[PlannedFact]:
         """Take the facts that are needed by now; what does not hold any more is not."""
-        taken: list[Thread] = []
-        kept: list[Waiting] = []
+        taken: list[PlannedFact] = []
+        later: list[Waiting] = []
         while waiting and waiting[0][0] <= until and len(taken) < most:
             need = heapq.heappop(waiting)
             fact = need[2]
@@ -256,27 +240,27 @@ class Teller:
             if fact.holds and (until < math.inf or fact.branch == self._branch):
                 taken += [fact] if fact not in taken else []
             elif self._parted:
-                kept.append(need)  # it may hold again on another branch
-        for need in kept:
+                later.append(need)  # it may hold again on another branch
+        for need in later:
             heapq.heappush(waiting, need)
         return taken
 
-    def _statement(self, fact: Thread) -> str:
+    def _statement(self, fact: PlannedFact) -> str:
         if fact.voice == "tool":
             return self._phrase(self._family.shows, fact)
         if fact.old:
-            return self._phrase(self._family.revises[POLARITY.get(fact.kind, "is")], fact)
+            return self._phrase(self._family.revises[polarity_of(fact.kind)], fact)
         return self._phrase(self._family.states[fact.kind], fact)
 
-    def _phrase(self, templates: Sequence[str], fact: Thread) -> str:
+    def _phrase(self, templates: Sequence[str], fact: PlannedFact) -> str:
         old = fact.old.value if fact.old else ""
         template = templates[int(self._wording.random() * len(templates))]
         return template.format(key=fact.key, value=fact.value, old=old)
 
 
-def repeated(threads: Sequence[Thread], copies: Sequence[tuple[str, str]]) -> None:
-    """What was said again, word by word, is stated again: (message, its copy)."""
-    for fact in threads:
+def repeat(facts: Sequence[PlannedFact], copies: Sequence[tuple[str, str]]) -> None:
+    """State again what the copies of messages repeat: (message, its copy)."""
+    for fact in facts:
         for of, copy in copies:
             fact.origin += [
                 msgspec.structs.replace(source, id=copy)

@@ -1,4 +1,7 @@
-"""The plan of the facts of a conversation: what is stated where, what becomes of it."""
+"""The plan of the facts of a conversation: what is stated where, what becomes of it.
+
+It is drawn before a word is written, so that it is the same in both families of phrases.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +11,13 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 from compactlab.scenarios.engine.domain import WORDS, Domain, Voice, value
-from compactlab.scenarios.engine.phrases import POLARITY
+from compactlab.scenarios.engine.phrases import POLARITY, polarity_of
 from compactlab.sim.core.conversation import Fact, FactType
 from compactlab.sim.core.message import Source
 
-# A fact in the making.
-
 
 @dataclass(eq=False)
-class Thread:
+class PlannedFact:
     """A fact in the making: when it is to be stated, and what becomes of it.
 
     Parameters
@@ -41,7 +42,7 @@ class Thread:
         On which branch of the conversation it is stated; 0 for the one that is never abandoned.
     tried
         What replaces it on other branches.
-    told, gone
+    stated, withdrawn
         Whether it has been stated, and taken back, on the way to where the conversation is now.
     """
 
@@ -53,52 +54,50 @@ class Thread:
     turn: int
     place: float
     ends: float
-    old: Thread | None = None
-    parent: Thread | None = None
-    newer: Thread | None = None
+    old: PlannedFact | None = None
+    parent: PlannedFact | None = None
+    newer: PlannedFact | None = None
     dropped: int = -1
     id: str = ""
     origin: list[Source] = field(default_factory=list)
     handle: str = ""
-    gone_at: str = ""
+    withdrawn_at: str = ""
     restated: tuple[int, ...] = ()
     branch: int = 0
-    tried: list[Thread] = field(default_factory=list)
-    told: bool = False
-    gone: bool = False
+    tried: list[PlannedFact] = field(default_factory=list)
+    stated: bool = False
+    withdrawn: bool = False
 
     @property
     def holds(self) -> bool:
         """Whether it has been stated, and neither replaced nor taken back, on the way to here."""
-        replaced = self.newer is not None and self.newer.told
-        return self.told and not (replaced or self.gone or any(each.told for each in self.tried))
+        replaced = self.newer is not None and self.newer.stated
+        return self.stated and not (
+            replaced or self.withdrawn or any(each.stated for each in self.tried)
+        )
 
-    def found_on(self, path: Collection[str]) -> None:
-        """Go to where other messages have been said."""
-        self.told = any(source.id in path for source in self.origin)
-        self.gone = self.gone_at in path
+    def go_to(self, path: Collection[str]) -> None:
+        """Go to where other messages have been sent."""
+        self.stated = any(source.id in path for source in self.origin)
+        self.withdrawn = self.withdrawn_at in path
 
     def fact(self) -> Fact:
         """The fact that has become of it."""
-        closed = self.gone_at if self.kind == "open_loop" else ""
+        closed = self.withdrawn_at if self.kind == "open_loop" else ""
         return Fact(
             self.id,
             self.kind,
             self.key,
             self.value,
             origin=tuple(self.origin),
-            polarity=POLARITY.get(self.kind, "is"),
+            polarity=polarity_of(self.kind),
             supersedes=(self.old.id,) if self.old else (),
             depends_on=(self.parent.id,) if self.parent else (),
-            deleted_at="" if closed else self.gone_at,
+            deleted_at="" if closed else self.withdrawn_at,
             scope=closed or "session",
             handle=self.handle,
         )
 
-
-# The plan of the facts of a conversation: what is stated where, what becomes of it.
-#
-# It is drawn before a word is written, so that it is the same in whatever words it is told.
 
 FIRST = 0.1  # the first stratum: a tenth of the tokens
 _SLACK = 3  # turns
@@ -107,19 +106,7 @@ _ALONE = (*POLARITY, "open_loop", "tool_detail")
 
 
 class Planner:
-    """Draws a plan.
-
-    Parameters
-    ----------
-    rng
-        What is drawn from.
-    domain
-        What facts are about, how many there are, and of what fate.
-    starts
-        After how many tokens each turn begins.
-    tokens
-        How many there will be.
-    """
+    """Draws a plan; turns begin after so many tokens (``starts``), of ``tokens`` in all."""
 
     def __init__(
         self, rng: random.Random, domain: Domain, starts: Sequence[float], tokens: float
@@ -134,13 +121,13 @@ class Planner:
             self._kinds[kind] = sum(domain.kinds[rule] for rule in rules) / len(rules)
         self._late = max(len(starts) - self._mix.late, len(starts) * 3 // 4)
 
-    def threads(self) -> list[Thread]:
+    def facts(self) -> list[PlannedFact]:
         """Draw what is stated, in the order of its places."""
         mix, rng = self._mix, self._rng
         stated = max(1, round(mix.density * self._tokens / 1000))
         replaced = self._rounded(mix.superseded * stated)
         dependent = self._rounded(mix.dependent * stated)
-        first = self._threads(max(1, stated - replaced - dependent))
+        first = self._first(max(1, stated - replaced - dependent))
         self._gather(first)
         free = [each for each in first if each.kind != "open_loop" and self._later(each)]
         rng.shuffle(free)
@@ -167,15 +154,15 @@ class Planner:
         kinds = self._apportioned(count)
         made = (self._thing(kind, self._rng.choice(WORDS)) for kind in kinds)
         return [
-            Fact(f"d{n}", kind, key, value, polarity=POLARITY.get(kind, "is"), decoy=True)
+            Fact(f"d{n}", kind, key, value, polarity=polarity_of(kind), decoy=True)
             for n, (kind, (key, value, _)) in enumerate(zip(kinds, made, strict=True), 1)
         ]
 
-    def _threads(self, count: int) -> list[Thread]:
+    def _first(self, count: int) -> list[PlannedFact]:
         kinds = self._apportioned(count)
         self._rng.shuffle(kinds)
         models = self._models(kinds)
-        made: list[Thread] = []
+        made: list[PlannedFact] = []
         words: list[str] = []
         for number, (kind, stratum) in enumerate(zip(kinds, self._strata(count), strict=True)):
             model = models.get(number)
@@ -186,14 +173,14 @@ class Planner:
             # An open loop is closed by the user, for which there has to be another turn.
             early = "middle" if stratum == "last" and kind == "open_loop" else stratum
             turn, place = self._placed(voice, early)
-            made.append(Thread(kind, key, thing, text, voice, turn, place, self._tokens))
+            made.append(PlannedFact(kind, key, thing, text, voice, turn, place, self._tokens))
         return made
 
-    def _gather(self, threads: list[Thread]) -> None:
+    def _gather(self, facts: list[PlannedFact]) -> None:
         """Let options of one choice be stated together: of one area, at one place."""
         rng = self._rng
         for kind, things in self._domain.together.items():
-            alike = [each for each in threads if each.kind == kind]
+            alike = [each for each in facts if each.kind == kind]
             for start in range(0, len(alike), len(things)):
                 options = alike[start : start + len(things)]
                 self._keys -= {option.key for option in options}
@@ -206,10 +193,10 @@ class Planner:
                     option.turn, option.place = options[0].turn, options[0].place
                     self._keys.add(option.key)
 
-    def _revised(self, free: list[Thread], count: int) -> list[Thread]:
+    def _revised(self, free: list[PlannedFact], count: int) -> list[PlannedFact]:
         """Replace so many facts, in chains of what is itself replaced."""
         low, high = self._mix.chain
-        newer: list[Thread] = []
+        newer: list[PlannedFact] = []
         for first in self._replaceable(free, count):
             long = high > 1 and first.kind not in POLARITY
             more = min(self._rng.randint(low, high) if long else 1, count - len(newer))
@@ -220,7 +207,7 @@ class Planner:
                 newer.append(last)
         return newer
 
-    def _replaceable(self, free: list[Thread], count: int) -> list[Thread]:
+    def _replaceable(self, free: list[PlannedFact], count: int) -> list[PlannedFact]:
         """Choose what is to be replaced: as many demands as prohibitions, to keep the balance."""
         rules = [[each for each in free if each.kind == kind] for kind in POLARITY]
         share = sum(map(len, rules)) / max(1, len(free))
@@ -290,16 +277,16 @@ class Planner:
     def _turn_of(self, place: float) -> int:
         return bisect_right(self._starts, place) - 1
 
-    def _later(self, thread: Thread) -> bool:
+    def _later(self, fact: PlannedFact) -> bool:
         """Whether the user speaks again after it."""
-        return thread.turn + 1 < len(self._starts)
+        return fact.turn + 1 < len(self._starts)
 
-    def _turn_after(self, thread: Thread, more: int = 0) -> int:
+    def _turn_after(self, fact: PlannedFact, more: int = 0) -> int:
         """A later turn, after which as much happens so many times more."""
-        left = len(self._starts) - 1 - thread.turn
-        return self._rng.randint(thread.turn + 1, thread.turn + max(1, left // (more + 1)))
+        left = len(self._starts) - 1 - fact.turn
+        return self._rng.randint(fact.turn + 1, fact.turn + max(1, left // (more + 1)))
 
-    def _replace(self, old: Thread, more: int = 0) -> Thread:
+    def _replace(self, old: PlannedFact, more: int = 0) -> PlannedFact:
         turn = self._turn_after(old, more)
         place = self._starts[turn]
         if old.voice != "user":
@@ -311,7 +298,7 @@ class Planner:
         old.newer, old.ends = newer, place
         return newer
 
-    def _follow(self, parent: Thread) -> Thread:
+    def _follow(self, parent: PlannedFact) -> PlannedFact:
         """A fact whose value is made of another's, said before that is replaced."""
         assert parent.newer is not None
         self._followed.add(parent.value)
@@ -324,24 +311,24 @@ class Planner:
             text = f"{parent.value}/{self._rng.choice(WORDS)}"
         self._followed.add(text)
         start = self._starts[turn]
-        return Thread(kind, key, thing, text, "user", turn, start, parent.ends, parent=parent)
+        return PlannedFact(kind, key, thing, text, "user", turn, start, parent.ends, parent=parent)
 
-    def _drop(self, thread: Thread) -> None:
-        if self._later(thread):
-            turn = self._turn_after(thread)
+    def _drop(self, fact: PlannedFact) -> None:
+        if self._later(fact):
+            turn = self._turn_after(fact)
             # What is no user's may be stated a turn late, and then nobody is left to take it back.
-            told = thread.voice == "user" or thread.kind == "open_loop"
-            if told or thread.turn + _SLACK < len(self._starts):
-                thread.dropped, thread.ends = turn, self._starts[turn]
+            on_time = fact.voice == "user" or fact.kind == "open_loop"
+            if on_time or fact.turn + _SLACK < len(self._starts):
+                fact.dropped, fact.ends = turn, self._starts[turn]
 
-    def _restate(self, thread: Thread) -> None:
+    def _restate(self, fact: PlannedFact) -> None:
         """Let the user say a fact again while it holds; open loops are only closed."""
-        ends = thread.dropped if thread.dropped >= 0 else len(self._starts)
-        turns = range(thread.turn + 1, thread.newer.turn if thread.newer else ends)
-        said = thread.voice == "user" and thread.kind != "open_loop"
-        if said and turns and self._rng.random() < self._mix.restated:
+        ends = fact.dropped if fact.dropped >= 0 else len(self._starts)
+        turns = range(fact.turn + 1, fact.newer.turn if fact.newer else ends)
+        by_user = fact.voice == "user" and fact.kind != "open_loop"
+        if by_user and turns and self._rng.random() < self._mix.restated:
             times = min(self._rng.randint(1, 2), len(turns))
-            thread.restated = tuple(self._rng.sample(turns, times))
+            fact.restated = tuple(self._rng.sample(turns, times))
 
     def _rounded(self, number: float) -> int:
         """Round up or down at random, so that the mean is the number."""

@@ -138,13 +138,7 @@ class Profile:
     system: Mapping[str, int]
 
     def size(self, what: str) -> Spread:
-        """How many tokens something gets; a result of any tool, if nothing else is said of it.
-
-        Raises
-        ------
-        UsageError
-            If the profile says neither.
-        """
+        """How many tokens something gets; a result of any tool, if nothing else is said of it."""
         found = self.sizes.get(what) or self.sizes.get(ANY_RESULT)
         if found is None:
             raise UsageError(f"profile {self.name!r}: {unknown('size', what, self.sizes)}")
@@ -199,13 +193,7 @@ def file_of(name: str) -> Path:
 
 
 def profile_of(whole: Section) -> Profile:
-    """Build a profile of what its file says.
-
-    Raises
-    ------
-    InputError
-        If a key is unknown or missing, or a value has the wrong type or range.
-    """
+    """Build a profile of what its file says."""
     whole.only([field.name for field in fields(Profile)])
     breaks = whole.section("breaks").only([field.name for field in fields(Breaks)])
     plain = Breaks()

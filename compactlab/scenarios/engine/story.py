@@ -1,4 +1,4 @@
-"""The contract of a scenario that is told by the engine."""
+"""A scenario whose conversations are planned and written by the engine."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from compactlab.scenarios.engine.branches import planned
 from compactlab.scenarios.engine.domain import Domain
-from compactlab.scenarios.engine.generator import Teller, repeated
+from compactlab.scenarios.engine.generator import Generator, repeat
 from compactlab.scenarios.engine.phrases import Phrasing
 from compactlab.scenarios.engine.profile import find_profile
 from compactlab.scenarios.engine.world import Draft, World
@@ -20,12 +20,12 @@ from compactlab.sim.core.spec import snake_case
 from compactlab.sim.core.stream import stream
 from compactlab.sim.experiment.sources import Scenario
 
-_FEWEST = 8  # turns, where it is reckoned how many there are: the plan needs some room
+_FEWEST = 8  # turns, where their number is computed: the plan needs some room
 
 
 @dataclass(frozen=True)
 class Story(Scenario):
-    """A scenario whose facts and needs are planned, and told in the words of its domain.
+    """A scenario whose facts and needs are planned, and written in the words of its domain.
 
     Subclasses say in ``domain`` what it is about, and in ``world`` what is peculiar about it.
 
@@ -82,14 +82,13 @@ class Story(Scenario):
         profile = find_profile(self.profile)
         starts = self._starts(open("turns"), profile.calls.sigma)
         route = self.route(open("route"), len(starts))
-        planner, threads = planned(open("plan"), domain, starts, self.tokens, route)
+        planner, facts = planned(open("plan"), domain, starts, self.tokens, route)
         draft = self.draft(seed, name, profile, self.calls, self.tokens)
         world = self.world(domain, draft, open)
-        teller = Teller(draft, world, threads, domain.family(self.phrasing), open, route=route)
-        teller.tell(starts, self.tokens)
-        repeated(threads, draft.copies)
-        stated = sorted((each for each in threads if each.id), key=lambda each: int(each.id[1:]))
-        facts = [*(thread.fact() for thread in stated), *planner.decoys(len(stated))]
+        family = domain.family(self.phrasing)
+        Generator(draft, world, facts, family, open, route=route).run(starts, self.tokens)
+        repeat(facts, draft.copies)
+        stated = sorted((each for each in facts if each.id), key=lambda each: int(each.id[1:]))
         return Conversation(
             id=f"{name}-{seed}",
             format=name,
@@ -98,7 +97,7 @@ class Story(Scenario):
                 Part("text", "", "opaque", (), name=part, size=size)
                 for part, size in profile.system.items()
             ),
-            facts=tuple(facts),
+            facts=(*(each.fact() for each in stated), *planner.decoys(len(stated))),
             needs=tuple(draft.needs),
             seed=seed,
         )

@@ -1,4 +1,4 @@
-"""What people, an agent and its tools say in a scenario, and the conversation in the making."""
+"""The conversation in the making, and what people, an agent and its tools say in it."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from compactlab.scenarios.engine.domain import SAYS, Domain, Writer
-from compactlab.scenarios.engine.plan import Thread
+from compactlab.scenarios.engine.domain import Domain, Writer
+from compactlab.scenarios.engine.phrases import phrases
+from compactlab.scenarios.engine.plan import PlannedFact
 from compactlab.scenarios.engine.profile import Profile
 from compactlab.sim.core.conversation import Event, FactType, Need, Rewind
 from compactlab.sim.core.message import Call, Message, Part, Role, verbatim
 from compactlab.sim.core.stream import stream
 from compactlab.sim.core.tokens import Tokenizer
-
-# A conversation in the making: its messages, its clock, and what they state and use.
 
 _START = 1_767_603_600.0  # Monday, 2026-01-05, 9:00 UTC
 
@@ -24,7 +23,8 @@ _USUAL, _TRUST = 3.7, 200  # characters to a token, before so many have been wri
 _SETTLED = 10  # calls after which what was seen outweighs what was thought of their sizes
 _TIGHTEST, _WIDEST = 0.1, 100.0
 
-Said = tuple[Literal["text", "thinking"], str]
+Open = Callable[[str], random.Random]  # opens the stream of random numbers for a purpose
+Utterance = tuple[Literal["text", "thinking"], str]
 
 
 class ToolCall(NamedTuple):
@@ -39,17 +39,8 @@ class ToolCall(NamedTuple):
 class Draft:
     """What was said so far, and when.
 
-    Parameters
-    ----------
-    seed
-        The seed of the conversation.
-    name
-        The scenario's name, for the streams of random numbers.
-    profile
-        How long things get and take.
-    calls, tokens
-        How often the agent is to be called, and how many tokens there are then; with 0 calls, as
-        often as it comes. Whatever is drawn from the profile is stretched alike to that end.
+    With ``calls``, whatever is drawn from the profile is stretched alike, so that after so many
+    calls of the agent there are about so many ``tokens``; with 0, calls are as many as it comes.
 
     Attributes
     ----------
@@ -110,23 +101,19 @@ class Draft:
         drawn = self.profile.size(what).draw(self._sizes) * self._stretch
         return self.characters(min(drawn, most), what)
 
-    def say(self, role: Role, said: Sequence[Said], meta: bool = False) -> str:
+    def say(self, role: Role, utterances: Sequence[Utterance], meta: bool = False) -> str:
         """Let somebody say something, and give the message's id."""
         id = self.next_id
-        return self._add(role, [verbatim(id, kind, text) for kind, text in said], meta)
+        return self._add(role, [verbatim(id, kind, text) for kind, text in utterances], meta)
 
-    def call(self, said: Sequence[Said], tools: Sequence[ToolCall]) -> tuple[str, list[str]]:
-        """Let the agent call tools, of which the results still have to be given.
-
-        Returns
-        -------
-        tuple
-            The message's id, and those of the calls.
-        """
+    def call(
+        self, utterances: Sequence[Utterance], tools: Sequence[ToolCall]
+    ) -> tuple[str, list[str]]:
+        """Let the agent call tools, of which the results still have to be given."""
         id = self.next_id
         call_ids = [self.call_id(self._calls + number) for number in range(1, len(tools) + 1)]
         self._calls += len(tools)
-        parts = [verbatim(id, kind, text) for kind, text in said]
+        parts = [verbatim(id, kind, text) for kind, text in utterances]
         for tool, call_id in zip(tools, call_ids, strict=True):
             arguments = json.dumps(tool.arguments, separators=(",", ":"))
             parts.append(verbatim(id, "tool_call", arguments, name=tool.name, call_id=call_id))
@@ -159,11 +146,11 @@ class Draft:
 
     def path(self) -> set[str]:
         """Ids of the messages on the way to here."""
-        found, id = set[str](), self._tip
+        ids, id = set[str](), self._tip
         while id:
-            found.add(id)
+            ids.add(id)
             id = self._before[id]
-        return found
+        return ids
 
     def _add(self, role: Role, parts: list[Part], meta: bool = False) -> str:
         id = self.next_id
@@ -205,16 +192,10 @@ class Draft:
         return min(self.profile.waits[role].draw(self._gaps), breaks.longest)
 
 
-# What people, an agent and its tools say in a scenario, drawn from its domain.
-
-Open = Callable[[str], random.Random]
-"""Opens the stream of random numbers for a purpose."""
-
-
 class Used(NamedTuple):
     """How the agent uses a fact: what it says, or the tool that it calls."""
 
-    said: str = ""
+    text: str = ""
     call: ToolCall | None = None
 
 
@@ -238,8 +219,8 @@ class World:
         self.rng = open("story")
         self.writer = Writer(open("texts"), domain.words, domain.pools, domain.focus, domain.often)
         self.shares = draft.profile.shares
-        known = draft.profile.tools
-        self._weights = {name: known.get(name, tool.share) for name, tool in domain.tools.items()}
+        shares = draft.profile.tools
+        self._weights = {name: shares.get(name, tool.share) for name, tool in domain.tools.items()}
         self._showing = [name for name, tool in domain.tools.items() if tool.shows]
 
     def before(self, turn: int) -> None:
@@ -276,18 +257,18 @@ class World:
         """A call whose result shows any fact, at the end, where one still has to be shown."""
         return self._call(self.rng.choice(self._showing), left, fails=False)
 
-    def resume(self, fact: Thread) -> str:
+    def resume(self, fact: PlannedFact) -> str:
         """How the user comes back to a fact, which is not said once more."""
         area, nth = fact.key.removesuffix(f" {fact.thing}"), fact.thing.split(" ")[0]
         template = self.rng.choice(self.domain.resumes[fact.kind])
         return template.format(key=fact.key, area=area, thing=fact.thing, nth=nth)
 
-    def say(self, fact: Thread) -> Used:
+    def say(self, fact: PlannedFact) -> Used:
         """What the agent says to use a fact, where it calls no tool."""
-        said = [use for use in self.domain.uses_of(fact.kind) if isinstance(use, str)]
-        return Used(self._filled(self.rng.choice(said or SAYS[fact.kind]), fact))
+        texts = [use for use in self.domain.uses_of(fact.kind) if isinstance(use, str)]
+        return Used(self._filled(self.rng.choice(texts or phrases().says[fact.kind]), fact))
 
-    def use(self, fact: Thread, left: float) -> Used:
+    def use(self, fact: PlannedFact, left: float) -> Used:
         """How the agent uses a fact: its value stands in what it says, or in an argument."""
         use = self.rng.choice(self.domain.uses_of(fact.kind))
         if isinstance(use, str):
@@ -296,7 +277,7 @@ class World:
         arguments = {key: self._filled(template, fact) for key, template in templates.items()}
         return Used(call=ToolCall(name, arguments, self.result(name, left)))
 
-    def _filled(self, template: str, fact: Thread) -> str:
+    def _filled(self, template: str, fact: PlannedFact) -> str:
         return self.writer.fill(template.replace("{value}", "\0")).replace("\0", fact.value)
 
     def shows(self, call: ToolCall, kind: FactType) -> bool:
@@ -307,7 +288,7 @@ class World:
         """How many facts have room in a result, and how many tokens ahead they may be due."""
         return 1, 0.0
 
-    def show(self, call: ToolCall, fact: Thread, line: str) -> str:
+    def show(self, call: ToolCall, fact: PlannedFact, line: str) -> str:
         """The result of a call with the line that states a fact in it."""
         return self.placed(call.result, line)[0]
 

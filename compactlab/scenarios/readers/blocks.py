@@ -31,16 +31,6 @@ _NO_FRAME = {0xC4, 0xC8, 0xCC}  # JPEG markers among the frames' that start none
 def image_tokens(data: str) -> int:
     """Count the tokens of an image.
 
-    Parameters
-    ----------
-    data
-        The image as base64, PNG or JPEG.
-
-    Returns
-    -------
-    int
-        Tokens; `UNKNOWN_TOKENS` if the size in pixels cannot be told.
-
     Examples
     --------
     >>> image_tokens("not an image")
@@ -73,9 +63,7 @@ def _jpeg(raw: bytes) -> tuple[int, int]:
     raise ValueError("no frame in it")
 
 
-# Content blocks: what messages are made of in the formats of the agents and the providers.
-#
-# All of them write lists of typed blocks and mean the same few things, so one struct reads them
+# All formats write lists of typed blocks and mean the same few things, so one struct reads them
 # all. A block whose text is not found, or whose type is not known, is an error: its words would
 # be lost.
 
@@ -131,13 +119,7 @@ Given = Content | msgspec.UnsetType
 
 
 def given(content: Given, whose: str) -> Content:
-    """The content of a message that must have some, if only an empty one.
-
-    Raises
-    ------
-    InputError
-        If it was left out.
-    """
+    """The content of a message that must have some, if only an empty one."""
     if isinstance(content, msgspec.UnsetType):
         raise InputError(f"{whose} has no content")
     return content
@@ -158,26 +140,14 @@ def listed(content: Given | dict[str, Any]) -> list[Block]:
 
 
 def parts(content: Given | dict[str, Any], id: str) -> list[Part]:
-    """Make the parts of a message out of its content.
-
-    Raises
-    ------
-    InputError
-        If there is a block whose words are not found.
-    """
+    """Make the parts of a message out of its content."""
     return [part for block in listed(content) if (part := _part(block, id))]
 
 
 def result(
     content: Given | dict[str, Any], id: str, call_id: str, *, name: str = "", error: bool = False
 ) -> list[Part]:
-    """Make the parts of a tool's result: one with all its text, and its images.
-
-    Raises
-    ------
-    InputError
-        If there is a block whose words are not found.
-    """
+    """Make the parts of a tool's result: one with all its text, and its images."""
     blocks = listed(content)
     text = compact(content) if isinstance(content, dict) else "\n".join(map(_words, blocks))
     main = verbatim(id, "tool_result", text, name=name, call_id=call_id, is_error=error)
@@ -185,13 +155,7 @@ def result(
 
 
 def result_of(block: Block, id: str) -> list[Part]:
-    """Make the parts of a result that is a block of a message.
-
-    Raises
-    ------
-    InputError
-        If it has no content, or there is a block in it whose words are not found.
-    """
+    """Make the parts of a result that is a block of a message."""
     if isinstance(block.content, msgspec.UnsetType):
         raise _lacks(block, "content")
     failed = bool(block.is_error)
@@ -207,8 +171,8 @@ def _part(block: Block, id: str) -> Part | None:
     if block.type == "thinking":
         if block.thinking is None:
             raise _lacks(block, "thinking")
-        said = block.thinking
-        return verbatim(id, "thinking", said) if said else opaque(id, "thinking", block.type)
+        text = block.thinking
+        return verbatim(id, "thinking", text) if text else opaque(id, "thinking", block.type)
     if block.type in _CALLS:
         return _call(block, id)
     if block.type in _IMAGES:

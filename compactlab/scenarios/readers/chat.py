@@ -1,8 +1,13 @@
-"""Plain messages as one sends them to a provider: what OpenAI's and Anthropic's have in common."""
+"""Plain messages as one sends them to a provider: OpenAI's and Anthropic's.
+
+What looks like them is told apart here: trajectories, which have readers of their own, and clients
+that are not read, which are refused by name.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +25,7 @@ from compactlab.scenarios.readers.blocks import (
     result,
     result_of,
 )
-from compactlab.scenarios.readers.clients import client_of
-from compactlab.scenarios.readers.script import SYSTEM, Draft, Script
+from compactlab.scenarios.readers.script import SYSTEM, Draft, Format, Script
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, verbatim
@@ -53,6 +57,32 @@ _FOREIGN = {
 }
 _INSIDE = {"arguments", "content", "function", "input", "text"}  # what such things have in them
 _BLOCKS = ("tool_use", "tool_result", "thinking", "redacted_thinking")
+
+# A shape is what a value must have: keys, each with the type or the very text that stands there, or
+# with a shape in its turn. The shapes are from files of these clients, as of 2026-11.
+Shape = Mapping[str, Any]
+
+SHAPES: tuple[tuple[str, Shape], ...] = (
+    ("Cursor", {"role": str, "message": {"content": list}}),
+    ("Qwen Code", {"uuid": str, "sessionId": str, "message": {"parts": list}}),
+    ("Qwen Code", {"uuid": str, "sessionId": str, "systemPayload": dict}),
+    ("Gemini CLI", {"sessionId": str, "projectHash": str}),
+    ("Gemini CLI", {"role": "gemini", "parts": list}),
+    ("Gemini's API", {"role": "model", "parts": list}),
+    ("Copilot CLI", {"type": "session.start", "data": dict}),
+    ("Droid", {"type": "session_start", "id": str}),
+    ("Droid", {"type": "message", "role": str, "text": str}),
+    ("Grok", {"type": "assistant", "model_id": str}),
+    ("Grok", {"type": "user", "prompt_index": int}),
+    ("Hermes", {"session_id": str, "platform": str, "messages": list}),
+    ("Kimi", {"type": "metadata", "protocol_version": str}),
+    ("Antigravity", {"step_index": int, "source": str, "status": str}),
+    ("OpenCode", {"sessionID": str, "role": str, "time": dict}),
+    ("OpenCode", {"sessionID": str, "messageID": str}),
+    ("Copilot CLI", {"type": "assistant.message", "data": dict}),
+    ("Codex before its lines had a payload", {"record_type": "state"}),
+    ("OpenAI's Responses API", {"type": "function_call", "call_id": str, "arguments": str}),
+)
 
 
 class _Function(msgspec.Struct):
@@ -91,11 +121,11 @@ class _Envelope(msgspec.Struct):
 
 def is_anthropic(value: Any) -> bool | None:
     """Tell the two kinds of messages apart by content; None if it is neither."""
-    found = list(_recognised(value))
-    messages = [message for listing, _ in found for message in listing if _is_message(message)]
+    listings = list(_recognised(value))
+    messages = [message for listing, _ in listings for message in listing if _is_message(message)]
     if not messages:
         return None
-    if any("system" in envelope for _, envelope in found):
+    if any("system" in envelope for _, envelope in listings):
         return True
     contents = [m.get("content") for m in messages]
     blocks = [block for content in contents if isinstance(content, list) for block in content]
@@ -112,6 +142,34 @@ def kind_of(first: list[Any]) -> str:
     if 2 * len(known) < len(kinds) or not known or client_of(first) or _is_labelled(first):
         return ""
     return "anthropic" if True in known else "openai"
+
+
+def client_of(first: list[Any]) -> str:
+    """The client, not read, that the first values of a file are of; "" if they are of none known.
+
+    Examples
+    --------
+    >>> client_of([{"type": "session.start", "data": {}}])
+    'Copilot CLI'
+    """
+    values = [each for value in first for each in (value, *_within(value))]
+    return next((name for name, shape in SHAPES if any(_fits(v, shape) for v in values)), "")
+
+
+def _within(value: Any) -> list[Any]:
+    """The messages of a document."""
+    lists = value.values() if isinstance(value, dict) else [value]
+    return [each for messages in lists if isinstance(messages, list) for each in messages]
+
+
+def _fits(value: Any, shape: Any) -> bool:
+    if isinstance(shape, type):
+        return isinstance(value, shape)
+    if isinstance(shape, Mapping):
+        return isinstance(value, dict) and all(
+            key in value and _fits(value[key], inner) for key, inner in shape.items()
+        )
+    return bool(value == shape)
 
 
 def _is_message(value: Any) -> bool:
@@ -139,14 +197,8 @@ def is_by_agents(item: Any) -> bool:
     return any(isinstance(m, dict) and "role" in m and "agent" in m for m in history)
 
 
-def read(path: Path, lenient: bool, format: str) -> Iterator[Conversation]:
-    """Yield the conversations of a file: of its one document, or of its lines.
-
-    Raises
-    ------
-    InputError
-        If something in it is neither a message nor a conversation.
-    """
+def read(format: str, path: Path, lenient: bool = False) -> Iterator[Conversation]:
+    """Yield the conversations of a file: of its one document, or of its lines."""
     lines = jsonl.Lines(path, lenient)
     alone = Script()  # of messages that stand one a line
     count = 0
@@ -156,15 +208,15 @@ def read(path: Path, lenient: bool, format: str) -> Iterator[Conversation]:
                 _take(alone, _message(value), "")
             continue
         for item in items(value):
-            found = None
+            one = None
             with lines.at(number):
-                found = script(item)
-                if found.system and not found.events:
+                one = script(item)
+                if one.system and not one.events:
                     raise InputError("a conversation has a system prompt and no message")
-            if found and found.events:
+            if one and one.events:
                 count += 1
                 numbered = _numbered(path.stem, count)
-                yield found.conversation(numbered, format, path, skipped=lines.skipped())
+                yield one.conversation(numbered, format, path, skipped=lines.skipped())
     if alone.events or not count:
         numbered = _numbered(path.stem, count + 1)
         yield alone.conversation(numbered, format, path, skipped=lines.skipped())
@@ -197,13 +249,7 @@ def _opened(item: Any) -> tuple[list[Any] | None, dict[str, Any]]:
 
 
 def script(item: Any) -> Script:
-    """Read one conversation: a list of messages, or an object with one under `KEYS`.
-
-    Raises
-    ------
-    InputError
-        If it is neither, or a message has no known role.
-    """
+    """Read one conversation: a list of messages, or an object with one under `KEYS`."""
     messages, outside = _opened(item)
     if messages is None:
         raise InputError(f"a conversation needs a list under one of {', '.join(KEYS)}")
@@ -314,3 +360,21 @@ def _say(draft: Draft, message: _Message) -> None:
 
 def _numbered(stem: str, count: int) -> str:
     return stem if count == 1 else f"{stem}/{count}"
+
+
+def _is_of(kind: str, first: list[Any]) -> bool:
+    return kind_of(first) == kind
+
+
+OPENAI = Format(
+    "openai-chat",
+    "messages of OpenAI's Chat Completions (JSON or JSONL, one conversation or many)",
+    partial(_is_of, "openai"),
+    partial(read, "openai-chat"),
+)
+ANTHROPIC = Format(
+    "anthropic-messages",
+    "messages or request bodies of Anthropic's Messages API (JSON or JSONL)",
+    partial(_is_of, "anthropic"),
+    partial(read, "anthropic-messages"),
+)

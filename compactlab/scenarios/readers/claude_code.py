@@ -20,12 +20,10 @@ from compactlab.scenarios.readers.blocks import (
     parts,
     result_of,
 )
-from compactlab.scenarios.readers.script import Boundary, Draft, Script, Tree, seconds
+from compactlab.scenarios.readers.script import Boundary, Draft, Format, Script, Tree, seconds
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import INTERRUPTED, Call, Source, Usage, verbatim
-
-# Lines of Claude Code's transcripts, as far as they are read.
 
 
 class Written(msgspec.Struct):
@@ -155,11 +153,6 @@ def attached_text(attachment: dict[str, Any]) -> tuple[str, bool]:
     ('a.py\n1 pass', False)
     >>> attached_text({"type": "hook_system_message", "content": "linked"})
     ('', False)
-
-    Raises
-    ------
-    InputError
-        If its words stand under no known name.
     """
     kind = attachment.get("type")
     if kind in _UNSEEN:
@@ -193,10 +186,7 @@ def _text(value: Any) -> str:
     return ""
 
 
-# Transcripts of Claude Code: one line per content block, hung in a tree by ``parentUuid``.
-
-name = "claude-code"
-description = "transcripts of Claude Code (JSONL), each sidechain a conversation of its own"
+NAME = "claude-code"
 
 # What the client writes into the user's place: nobody typed it.
 _LOCAL = (
@@ -246,13 +236,7 @@ def _is_own(record: dict[str, Any]) -> bool:
 
 
 def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
-    """Yield the main conversation of a transcript, then its sidechains.
-
-    Raises
-    ------
-    InputError
-        If a line cannot be read, lines hang from each other in a circle, or there are no messages.
-    """
+    """Yield the main conversation of a transcript, then its sidechains."""
     lines = jsonl.Lines(path, lenient)
     threads = {"": _Thread()}
     thread_of: dict[str, str] = {}
@@ -268,12 +252,12 @@ def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
             threads.setdefault(key, _Thread()).take(line)
             thread_of[node.uuid] = key
     main = threads.pop("")
-    told = {f"#sidechain-{n}": thread for n, thread in enumerate(threads.values(), 1)}
-    for suffix, thread in {"": main, **told}.items():
-        if thread.script.path or not told:
+    sidechains = {f"#sidechain-{n}": thread for n, thread in enumerate(threads.values(), 1)}
+    for suffix, thread in {"": main, **sidechains}.items():
+        if thread.script.path or not sidechains:
             inside = thread.first_parent is not None and thread.first_parent not in thread_of
             yield thread.script.conversation(
-                path.stem + suffix, name, path, inside=inside, skipped=lines.skipped()
+                path.stem + suffix, NAME, path, inside=inside, skipped=lines.skipped()
             )
 
 
@@ -333,7 +317,7 @@ class _Thread:
         draft = self._replies.get(key)
         if draft is None:
             draft = self.script.draft("assistant", body.id or line.uuid)
-        said = parts(body.content, draft.id)
+        spoken = parts(body.content, draft.id)
         if body.model != "<synthetic>":
             model = _at_speed(body.model or "", (body.usage or Counts()).speed)
             if draft.call and draft.call.usage:
@@ -341,9 +325,9 @@ class _Thread:
             if draft.call and draft.call.model.startswith(f"{model}+"):
                 model = draft.call.model  # not all lines of a call need tell its speed
             draft.call = self._call(line, model, usage)
-        elif not said:
+        elif not spoken:
             return parent
-        draft.parts += said
+        draft.parts += spoken
         draft.time = max(draft.time, seconds(line.timestamp))
         if key not in self._replies:
             self._replies[key] = draft
@@ -498,3 +482,11 @@ def _ttl(usage: Usage) -> Literal["", "5m", "1h"]:
 
 def _largest(one: Usage, other: Usage) -> Usage:
     return Usage(*map(max, msgspec.structs.astuple(one), msgspec.structs.astuple(other)))
+
+
+FORMAT = Format(
+    NAME,
+    "transcripts of Claude Code (JSONL), each sidechain a conversation of its own",
+    sniff,
+    read,
+)

@@ -21,13 +21,12 @@ from compactlab.scenarios.readers.blocks import (
     parts,
     result,
 )
-from compactlab.scenarios.readers.script import SYSTEM, Boundary, Draft, Script, seconds
+from compactlab.scenarios.readers.script import SYSTEM, Boundary, Draft, Format, Script, seconds
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, Part, Usage, verbatim
 
-name = "codex"
-description = "rollouts of Codex (JSONL)"
+NAME = "codex"
 
 _COUNT = re.compile(rb'"type"\s*:\s*"token_count"')
 _LINES = ("session_meta", "turn_context", "response_item", "event_msg", "compacted")
@@ -132,13 +131,7 @@ def _is_own(record: dict[str, Any]) -> bool:
 
 
 def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
-    """Yield the conversation of a rollout.
-
-    Raises
-    ------
-    InputError
-        If a line cannot be read, or there are no messages.
-    """
+    """Yield the conversation of a rollout."""
     lines = jsonl.Lines(path, lenient)
     rollout = _Rollout(counts=any(_COUNT.search(data) for _, data in lines))
     for number, data in lines:
@@ -148,7 +141,7 @@ def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
                 rollout.take(jsonl.decode(data, _LINE))
             rollout.lines += 1
     inside, skipped = not rollout.has_start, lines.skipped()
-    yield rollout.script.conversation(path.stem, name, path, inside=inside, skipped=skipped)
+    yield rollout.script.conversation(path.stem, NAME, path, inside=inside, skipped=skipped)
 
 
 def _is_read(head: _Head) -> bool:
@@ -304,13 +297,13 @@ def _said(item: _Item, id: str) -> list[Part]:
 
 def _output(script: Script, item: _Item, time: float) -> Draft:
     draft = script.draft("tool", item.id, time)
-    told = item.output if isinstance(item.output, _Output) else _Output(item.output)
-    if told.content is msgspec.UNSET and told.text is not None:
-        told.content = told.text
+    output = item.output if isinstance(item.output, _Output) else _Output(item.output)
+    if output.content is msgspec.UNSET and output.text is not None:
+        output.content = output.text
     content = (
-        given(told.content, "the output of a tool") if item.tools is None else compact(item.tools)
+        given(output.content, "the output of a tool") if item.tools is None else compact(item.tools)
     )
-    failed = told.success is False
+    failed = output.success is False
     draft.parts = result(content, draft.id, item.call_id or "", error=failed)
     return draft
 
@@ -334,3 +327,6 @@ def _as_summary(part: Part, summary: str | None, boundary: Boundary) -> Part:
         return part
     sources = boundary.covered or part.sources
     return msgspec.structs.replace(part, kind="summary", sources=sources)
+
+
+FORMAT = Format(NAME, "rollouts of Codex (JSONL)", sniff, read)

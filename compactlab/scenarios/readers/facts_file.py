@@ -19,39 +19,20 @@ Labels = tuple[tuple[Fact, ...], tuple[Need, ...]]
 
 
 def read_facts(path: str | Path, conversation: Conversation) -> Labels:
-    """Read facts and needs of a conversation.
-
-    Parameters
-    ----------
-    path
-        Lines of facts and needs as in the native format, or plain objects with a ``value``, one a
-        line or in one list.
-    conversation
-        What they are about.
-
-    Returns
-    -------
-    tuple
-        The facts and the needs, in the order of the file.
-
-    Raises
-    ------
-    InputError
-        If something in it cannot be read, or refers to what is not there.
-    """
+    """Read facts and needs of a conversation."""
     lines = jsonl.Lines(Path(path))
-    found = _Labels(conversation)
+    collected = _Labels(conversation)
     for number, value in jsonl.values(lines):
         for place, item in enumerate(value if isinstance(value, list) else [value], 1):
             with lines.at(number), _item(place if isinstance(value, list) else 0):
-                found.take(item, number)
-    for number, label in found.labels:
+                collected.take(item, number)
+    for number, label in collected.labels:
         with lines.at(number):
-            found.check(label)
-    facts = tuple(label for _, label in found.labels if isinstance(label, Fact))
+            collected.check(label)
+    facts = tuple(label for _, label in collected.labels if isinstance(label, Fact))
     if not facts:
         raise InputError("there is no fact in it", str(path))
-    return facts, tuple(label for _, label in found.labels if isinstance(label, Need))
+    return facts, tuple(label for _, label in collected.labels if isinstance(label, Need))
 
 
 @contextmanager

@@ -27,28 +27,14 @@ _UNREADABLE = (ValueError, RecursionError, OverflowError, InputError)
 
 
 class Lines:
-    """The lines of a file, and how many of them were passed over.
-
-    Parameters
-    ----------
-    path
-        The file: JSON Lines in UTF-8, with or without a byte order mark.
-    lenient
-        Whether a line that cannot be read is passed over and counted, instead of an error.
-    """
+    """The lines of a file, and how many of them were passed over."""
 
     def __init__(self, path: Path, lenient: bool = False) -> None:
         self.path, self.lenient = path, lenient
         self._skipped = 0
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
-        """Yield the lines that are not blank with their numbers, from 1.
-
-        Raises
-        ------
-        InputError
-            If the file cannot be opened, is empty, is not UTF-8, or a line is above `LARGEST`.
-        """
+        """Yield the lines that are not blank with their numbers, from 1."""
         blank = True
         with _opened(self.path) as file:
             for number in range(1, 2**62):
@@ -98,13 +84,7 @@ def decode(data: bytes, decoder: msgspec.json.Decoder[T]) -> T:
 
 
 def load(path: Path) -> Any:
-    """Read a file that is one JSON document.
-
-    Raises
-    ------
-    InputError
-        If it is none, or is above `LARGEST`.
-    """
+    """Read a file that is one JSON document."""
     with _opened(path) as file:
         data = file.read(LARGEST + 1)
     if len(data) > LARGEST:
@@ -134,17 +114,11 @@ def values(lines: Lines) -> Iterator[tuple[int, Any]]:
 
 
 def peek(path: Path) -> list[Any]:
-    """Read the first values of a file, by which its format can be told.
-
-    Raises
-    ------
-    InputError
-        If its first lines are no JSON, but for less than half of them.
-    """
+    """Read the first values of a file, by which its format can be told."""
     document = _document(path)
     if document is not None:
         return [document]
-    found = []
+    first = []
     lines = Lines(path, lenient=True)
     prose = seen = 0
     for number, line in islice(lines, _PEEK):
@@ -152,9 +126,9 @@ def peek(path: Path) -> list[Any]:
         # A broken line is one of a transcript, if it begins as they do.
         prose += line.lstrip()[:1] not in (b"[", b"{")
         with lines.at(number):
-            found.append(decode(line, _ANY))
+            first.append(decode(line, _ANY))
     # A text that quotes a transcript is none.
-    return found if found and 2 * prose <= seen else [load(path)]
+    return first if first and 2 * prose <= seen else [load(path)]
 
 
 def _document(path: Path) -> Any:
@@ -176,8 +150,8 @@ def _opened(path: Path) -> Iterator[Any]:
     try:
         file = path.open("rb")
     except (OSError, ValueError) as error:
-        said = getattr(error, "strerror", None) or str(error)
-        raise InputError(said, repr(str(path)) if "\0" in str(path) else str(path)) from None
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InputError(reason, repr(str(path)) if "\0" in str(path) else str(path)) from None
     with file:
         try:
             yield file

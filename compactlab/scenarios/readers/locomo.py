@@ -6,19 +6,19 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from compactlab.scenarios.readers import jsonl
-from compactlab.scenarios.readers.script import Script
+from compactlab.scenarios.readers.script import Format, Script, conversations
 from compactlab.sim.core.conversation import Conversation, Fact, FactType, Need
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, Role, Source, verbatim
 
-name = "locomo"
-description = "conversations and questions of LoCoMo (JSON)"
+NAME = "locomo"
 
 GAP = 60.0  # seconds from turn to turn; only the start of a session is recorded
 CLOSING = "closing"  # id of the answer at the end, whose call needs all that was asked about
@@ -64,25 +64,10 @@ def sniff(first: list[Any]) -> bool:
 
 
 def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
-    """Yield the conversations of a file.
-
-    Raises
-    ------
-    InputError
-        If something in it is no conversation with questions.
-    """
+    """Yield the conversations of a file."""
     lines = jsonl.Lines(path, lenient)
-    count = 0
-    for number, value in jsonl.values(lines):
-        for item in _samples(value):
-            found = None
-            with lines.at(number):
-                found = _conversation(msgspec.convert(item, _Sample), count + 1, path)
-            if found:
-                count += 1
-                yield replace(found, skipped=found.skipped + lines.skipped())
-    if not count:
-        raise InputError("there is no conversation in it", str(path))
+    for each in conversations(lines, _samples, partial(_conversation, path)):
+        yield replace(each, skipped=each.skipped + lines.skipped())
 
 
 def _samples(value: Any) -> list[Any]:
@@ -96,15 +81,16 @@ def _is_sample(item: Any) -> bool:
     return all(isinstance(talk.get(f"speaker_{x}"), str) for x in "ab")
 
 
-def _conversation(sample: _Sample, number: int, path: Path) -> Conversation:
+def _conversation(path: Path, item: Any, number: int) -> Conversation:
+    sample = msgspec.convert(item, _Sample)
     script = Script()
     _talk(script, sample.conversation)
     closing = script.draft("assistant", CLOSING, script.last.time + GAP if script.last else 0.0)
     closing.call = Call()
-    said = {draft.id for draft in script.path}
+    ids = {draft.id for draft in script.path}
     script.add(closing)
-    facts, needs, unresolved = _labels(sample.qa, said, closing.id)
-    made = script.conversation(f"{path.stem}/{sample.sample_id or number}", name, path)
+    facts, needs, unresolved = _labels(sample.qa, ids, closing.id)
+    made = script.conversation(f"{path.stem}/{sample.sample_id or number}", NAME, path)
     return replace(made, facts=tuple(facts), needs=tuple(needs), skipped=unresolved)
 
 
@@ -113,9 +99,9 @@ def _talk(script: Script, talk: dict[str, Any]) -> None:
     user, assistant = (msgspec.convert(talk.get(f"speaker_{x}"), str) for x in "ab")
     roles: dict[str, Role] = {assistant: "assistant", user: "user"}
     numbers = sorted(int(k[8:]) for k in talk if k.startswith("session_") and k[8:].isdigit())
-    told = {f"session_{number}" for number in numbers}
+    known = {f"session_{number}" for number in numbers}
     for key, value in talk.items():
-        if isinstance(value, list) and key not in told:
+        if isinstance(value, list) and key not in known:
             raise InputError(f"{key!r} is no session of a talk")
     for number in numbers:
         key = f"session_{number}"
@@ -148,7 +134,7 @@ def _seconds(stamp: Any) -> float:
 
 
 def _labels(
-    questions: list[_Question], said: set[str], closing: str
+    questions: list[_Question], ids: set[str], closing: str
 ) -> tuple[list[Fact], list[Need], int]:
     """Make a fact and a need of each question; count the evidence that leads nowhere."""
     facts, needs, unresolved = [], [], 0
@@ -157,8 +143,8 @@ def _labels(
             continue
         if asked.category not in _CATEGORIES:
             raise InputError(f"{asked.category} is no category of a question")
-        evidence = [id for id in dict.fromkeys(asked.evidence) if id in said]
-        unresolved += sum(id not in said for id in asked.evidence)
+        evidence = [id for id in dict.fromkeys(asked.evidence) if id in ids]
+        unresolved += sum(id not in ids for id in asked.evidence)
         if not evidence or asked.answer is None:
             continue
         category, kind = _CATEGORIES[asked.category]
@@ -167,3 +153,6 @@ def _labels(
         facts.append(fact)
         needs.append(Need(fact.id, closing, asked.question))
     return facts, needs, unresolved
+
+
+FORMAT = Format(NAME, "conversations and questions of LoCoMo (JSON)", sniff, read)

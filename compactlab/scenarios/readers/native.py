@@ -12,31 +12,14 @@ import msgspec
 
 from compactlab.scenarios.readers import jsonl
 from compactlab.scenarios.readers.blocks import Tokens
-from compactlab.scenarios.readers.script import SYSTEM
+from compactlab.scenarios.readers.script import SYSTEM, Format
 from compactlab.sim.core.conversation import Compaction, Conversation, Event, Fact, Need, Rewind
 from compactlab.sim.core.errors import InputError, unknown
 from compactlab.sim.core.message import Call, Message, Part, Source, Usage
 
-# What labels must hold: facts and needs refer to what is there.
-
 
 def check_fact(fact: Fact, messages: Mapping[str, Message], facts: Collection[str]) -> None:
-    """See that all that a fact refers to is there.
-
-    Parameters
-    ----------
-    fact
-        The fact.
-    messages
-        The conversation's messages by id.
-    facts
-        Ids of all its facts.
-
-    Raises
-    ------
-    InputError
-        If a message, a part of one, a span or another fact is not.
-    """
+    """See that all that a fact refers to is there."""
     for source in fact.origin:
         _check_source(source, messages)
     scope = "" if fact.scope == "session" else fact.scope
@@ -50,13 +33,7 @@ def check_fact(fact: Fact, messages: Mapping[str, Message], facts: Collection[st
 
 
 def check_need(need: Need, messages: Mapping[str, Message], facts: Collection[str]) -> None:
-    """See that what a need refers to is there.
-
-    Raises
-    ------
-    InputError
-        If there is no such fact, or no such answer.
-    """
+    """See that what a need refers to is there."""
     if need.fact not in facts:
         raise InputError(unknown("fact", need.fact, facts))
     require(need.at or " ", messages)
@@ -65,13 +42,7 @@ def check_need(need: Need, messages: Mapping[str, Message], facts: Collection[st
 
 
 def require(id: str, messages: Mapping[str, Message]) -> None:
-    """See that there is a message of an id; no id is no message.
-
-    Raises
-    ------
-    InputError
-        If there is none.
-    """
+    """See that there is a message of an id; no id is no message."""
     if id and id not in messages:
         raise InputError(unknown("message", id, messages))
 
@@ -90,10 +61,7 @@ def _check_source(source: Source, messages: Mapping[str, Message]) -> None:
         )
 
 
-# compactlab's own format: a conversation as it is, one event a line (see docs/formats.md).
-
-name = "native"
-description = "compactlab's own conversations with facts and needs (JSONL)"
+NAME = "native"
 
 VERSION = 1
 
@@ -131,7 +99,7 @@ class Header(msgspec.Struct, tag="conversation", tag_field="type", forbid_unknow
 
     version: int
     id: str
-    format: str = name
+    format: str = NAME
     system: tuple[Part, ...] = ()
     starts_inside: bool = False
     source: str | None = None
@@ -146,13 +114,7 @@ def sniff(first: list[Any]) -> bool:
 
 
 def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
-    """Yield the conversations of a file; each header starts a new one.
-
-    Raises
-    ------
-    InputError
-        If a line cannot be read, has a field of no known name, or refers to what is not there.
-    """
+    """Yield the conversations of a file; each header starts a new one."""
     lines = jsonl.Lines(path, lenient)
     content: _Content | None = None
     for number, data in lines:
@@ -174,15 +136,7 @@ def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
 
 
 def write(conversation: Conversation, to: Path | BinaryIO) -> None:
-    """Write a conversation; reading it gives an equal one.
-
-    Parameters
-    ----------
-    conversation
-        What to write.
-    to
-        A path, or a binary stream, to which several may be written one after another.
-    """
+    """Write a conversation; reading it gives an equal one."""
     header = Header(
         VERSION,
         conversation.id,
@@ -267,13 +221,7 @@ def _header(fields: dict[str, Any]) -> Header:
 
 
 def line(fields: dict[str, Any]) -> Any:
-    """Make the event or label of the fields of a line.
-
-    Raises
-    ------
-    InputError, msgspec.ValidationError
-        If it is none, or has a field of no known name, or one of another type.
-    """
+    """Make the event or label of the fields of a line."""
     kind = str(fields.get("type"))
     if kind not in _LINES:
         raise InputError(unknown("type of line", kind, _LINES))
@@ -336,3 +284,6 @@ def _plain_value(value: Any, owner: str) -> Any:
     if isinstance(value, msgspec.Struct):
         return _plain(value, owner)
     return [_plain_value(item, owner) for item in value] if isinstance(value, tuple) else value
+
+
+FORMAT = Format(NAME, "compactlab's own conversations with facts and needs (JSONL)", sniff, read)

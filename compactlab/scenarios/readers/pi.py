@@ -11,7 +11,7 @@ import msgspec
 
 from compactlab.scenarios.readers import jsonl
 from compactlab.scenarios.readers.blocks import Given, Tokens, given, parts, result
-from compactlab.scenarios.readers.script import Boundary, Draft, Script, Tree, seconds
+from compactlab.scenarios.readers.script import Boundary, Draft, Format, Script, Tree, seconds
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import (
@@ -26,8 +26,7 @@ from compactlab.sim.core.message import (
     verbatim,
 )
 
-name = "pi"
-description = "sessions of pi and OpenClaw (JSONL, versions 1 to 3)"
+NAME = "pi"
 
 NEWEST = 3  # version of the format
 
@@ -39,7 +38,7 @@ class _Counts(msgspec.Struct, rename="camel"):
     cache_write: Tokens | None = None
 
 
-class _Said(msgspec.Struct, rename="camel"):
+class _Message(msgspec.Struct, rename="camel"):
     role: str
     content: Given = msgspec.UNSET
     model: str | None = None
@@ -68,7 +67,7 @@ class _Entry(msgspec.Struct, rename="camel"):
 
 
 class _Full(_Entry, rename="camel"):
-    message: _Said | None = None
+    message: _Message | None = None
     content: Given = msgspec.UNSET
     summary: str | None = None
     first_kept_entry_id: str | None = None
@@ -110,13 +109,7 @@ def sniff(first: list[Any]) -> bool:
 
 
 def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
-    """Yield the conversation of a session.
-
-    Raises
-    ------
-    InputError
-        If a line cannot be read, the header is missing, or there are no messages.
-    """
+    """Yield the conversation of a session."""
     lines = jsonl.Lines(path, lenient)
     session = _Session()
     for number, data in lines:
@@ -124,7 +117,7 @@ def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
             entry = jsonl.decode(data, _ENTRY)
             session.take(entry if entry.type in _LEFT_OUT else _whole(data))
     inside, skipped = session.starts_inside, lines.skipped()
-    yield session.script.conversation(path.stem, name, path, inside=inside, skipped=skipped)
+    yield session.script.conversation(path.stem, NAME, path, inside=inside, skipped=skipped)
 
 
 def _whole(data: bytes) -> _Entry:
@@ -212,42 +205,42 @@ class _Session:
 
 def _draft(script: Script, entry: _Full) -> Draft:
     """Make a message of an entry; it has no parts if the model does not see the entry."""
-    time, said = seconds(entry.timestamp), entry.message or _Said("")
+    time, message = seconds(entry.timestamp), entry.message or _Message("")
     if entry.type == "message" and entry.message is None:
         raise InputError("there is no message in an entry of type 'message'")
-    if entry.type == "branch_summary" or said.role in _SUMMARIES:
-        draft = _unsaid(script, entry, said.role or "branchSummary")
-        summary = entry.summary if said.summary is None else said.summary
+    if entry.type == "branch_summary" or message.role in _SUMMARIES:
+        draft = _unsaid(script, entry, message.role or "branchSummary")
+        summary = entry.summary if message.summary is None else message.summary
         told = verbatim(draft.id, "text", _there(summary, "summary"))
         draft.parts = _SUMMARIES[draft.origin]([told]) if told.text else []
-    elif entry.type == "custom_message" or said.role in ("custom", "hookMessage"):
+    elif entry.type == "custom_message" or message.role in ("custom", "hookMessage"):
         draft = _unsaid(script, entry, "custom")
-        content = entry.content if entry.type == "custom_message" else said.content
+        content = entry.content if entry.type == "custom_message" else message.content
         draft.parts = parts(given(content, "a message of an extension"), draft.id)
-    elif said.role == "user":
+    elif message.role == "user":
         draft = script.draft("user", entry.id, time)
-        draft.parts = _parts(said, draft)
-    elif said.role == "assistant":
+        draft.parts = _parts(message, draft)
+    elif message.role == "assistant":
         draft = script.draft("assistant", entry.id, time)
-        draft.parts, draft.call = _parts(said, draft), _call(said)
-        draft.origin = said.stop_reason if said.stop_reason in FAILED else ""
-    elif said.role == "toolResult":
+        draft.parts, draft.call = _parts(message, draft), _call(message)
+        draft.origin = message.stop_reason if message.stop_reason in FAILED else ""
+    elif message.role == "toolResult":
         draft = script.draft("tool", entry.id, time)
-        call_id, tool = said.tool_call_id or "", said.tool_name or ""
-        content = given(said.content, "the result of a tool")
-        draft.parts = result(content, draft.id, call_id, name=tool, error=bool(said.is_error))
-    elif said.role == "bashExecution":
-        draft = _unsaid(script, entry, said.role)
-        draft.parts = [] if said.exclude_from_context else _shell(said, draft.id)
-    elif said.role == _NOT_SENT:
-        draft = _unsaid(script, entry, said.role)
+        call_id, tool = message.tool_call_id or "", message.tool_name or ""
+        content = given(message.content, "the result of a tool")
+        draft.parts = result(content, draft.id, call_id, name=tool, error=bool(message.is_error))
+    elif message.role == "bashExecution":
+        draft = _unsaid(script, entry, message.role)
+        draft.parts = [] if message.exclude_from_context else _shell(message, draft.id)
+    elif message.role == _NOT_SENT:
+        draft = _unsaid(script, entry, message.role)
     else:
-        raise InputError(f"{said.role!r} is no role of a message")
+        raise InputError(f"{message.role!r} is no role of a message")
     return draft
 
 
-def _parts(said: _Said, draft: Draft) -> list[Part]:
-    return parts(given(said.content, f"a message of role {said.role!r}"), draft.id)
+def _parts(message: _Message, draft: Draft) -> list[Part]:
+    return parts(given(message.content, f"a message of role {message.role!r}"), draft.id)
 
 
 def _there(text: str | None, what: str) -> str:
@@ -264,30 +257,33 @@ def _unsaid(script: Script, entry: _Full, origin: str) -> Draft:
     return draft
 
 
-def _call(said: _Said) -> Call | None:
+def _call(message: _Message) -> Call | None:
     """The call that an answer is of; of an answer that broke off, zeros are counted, and none is.
 
     A log that counts nothing at all says nothing of that.
     """
-    if said.usage is None:
-        return None if said.stop_reason in FAILED else Call(said.model or "")
-    counts = said.usage
+    if message.usage is None:
+        return None if message.stop_reason in FAILED else Call(message.model or "")
+    counts = message.usage
     usage = Usage(
         counts.input or 0,
         counts.cache_read or 0,
         cache_write_5m=counts.cache_write or 0,
         output=counts.output or 0,
     )
-    return Call(said.model or "", usage) if usage != Usage() else None
+    return Call(message.model or "", usage) if usage != Usage() else None
 
 
-def _shell(said: _Said, id: str) -> list[Part]:
-    command = verbatim(id, "text", _there(said.command, "command"))
-    output = verbatim(id, "text", _there(said.output, "output"))
+def _shell(message: _Message, id: str) -> list[Part]:
+    command = verbatim(id, "text", _there(message.command, "command"))
+    output = verbatim(id, "text", _there(message.output, "output"))
     return shell(
         command,
         output,
-        exit_code=said.exit_code,
-        cancelled=bool(said.cancelled),
-        full_output=(said.full_output_path or "") if said.truncated else "",
+        exit_code=message.exit_code,
+        cancelled=bool(message.cancelled),
+        full_output=(message.full_output_path or "") if message.truncated else "",
     )
+
+
+FORMAT = Format(NAME, "sessions of pi and OpenClaw (JSONL, versions 1 to 3)", sniff, read)

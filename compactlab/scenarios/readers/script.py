@@ -1,9 +1,9 @@
-"""Building a script while a transcript is read, when messages are not yet complete."""
+"""What a reader is, and the script that it builds while messages are not yet complete."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,10 +11,51 @@ from typing import Any
 
 import msgspec
 
+from compactlab.scenarios.readers import jsonl
 from compactlab.scenarios.readers.blocks import opaque
 from compactlab.sim.core.conversation import Compaction, Conversation, Event, Rewind
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, Kind, Message, Part, Role, Source
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format of transcripts that can be read.
+
+    Parameters
+    ----------
+    name, description
+        What it is called, and what it is a format of.
+    sniff
+        Says whether the first values of a file, never none, look like it.
+    read
+        Yields the conversations of a file; whether lines that cannot be read are passed over.
+    """
+
+    name: str
+    description: str
+    sniff: Callable[[list[Any]], bool]
+    read: Callable[[Path, bool], Iterator[Conversation]]
+
+
+def conversations(
+    lines: jsonl.Lines,
+    split: Callable[[Any], Iterable[Any]],
+    make: Callable[[Any, int], Conversation],
+) -> Iterator[Conversation]:
+    """Make a conversation, with its number from 1, of each item of a file; one at least."""
+    count = 0
+    for number, value in jsonl.values(lines):
+        for item in split(value):
+            conversation = None
+            with lines.at(number):
+                conversation = make(item, count + 1)
+            if conversation:
+                count += 1
+                yield conversation
+    if not count:
+        raise InputError("there is no conversation in it", str(lines.path))
+
 
 SYSTEM = "system"  # the source of the parts of the system prompt; no message has this id
 
@@ -122,13 +163,7 @@ class Script:
     def conversation(
         self, id: str, format: str, path: Path, *, inside: bool = False, skipped: int = 0
     ) -> Conversation:
-        """Finish: no clock runs backwards, every result knows its tool, every copy its original.
-
-        Raises
-        ------
-        InputError
-            If there is no message, or in none of them anything that a model could read.
-        """
+        """Finish: no clock runs backwards, every result knows its tool, every copy its original."""
         drafts = [event for event in self.events if isinstance(event, Draft)]
         if not drafts:
             raise InputError("there are no messages in it", str(path))
@@ -157,13 +192,7 @@ class Tree:
         self._above: dict[str, str] = {}  # of what hangs: something further up, up to what does not
 
     def hang(self, id: str, parent: str | None) -> None:
-        """Hang one from another; what hangs from nothing is the top of its own tree.
-
-        Raises
-        ------
-        InputError
-            If they would hang from each other in a circle.
-        """
+        """Hang one from another; what hangs from nothing is the top of its own tree."""
         if not parent or id in self._above:
             return
         top = self._top(parent)
@@ -209,17 +238,17 @@ def enumerated(counts: Counter[Any]) -> str:
 def _finish(events: Iterable[Draft | Boundary | Rewind]) -> Iterable[Event]:
     clock = 0.0
     tools: dict[str, str] = {}
-    told: dict[str, Source] = {}
+    originals: dict[str, Source] = {}
     for event in events:
         if isinstance(event, Rewind):
             yield event
             continue
         clock = max(clock, event.time)
         if isinstance(event, Boundary):
-            yield _compaction(event, clock, told)
+            yield _compaction(event, clock, originals)
             continue
         message = _message(event, clock, tools)
-        told |= {p.text: Source(message.id, i) for i, p in enumerate(message.parts) if p.text}
+        originals |= {p.text: Source(message.id, i) for i, p in enumerate(message.parts) if p.text}
         yield message
 
 
@@ -233,20 +262,20 @@ def _message(draft: Draft, time: float, tools: dict[str, str]) -> Message:
     return Message(draft.id, draft.role, tuple(parts), time, draft.meta, draft.call, draft.origin)
 
 
-def _compaction(boundary: Boundary, time: float, told: dict[str, Source]) -> Compaction:
+def _compaction(boundary: Boundary, time: float, originals: dict[str, Source]) -> Compaction:
     inserted = []
     for draft in boundary.inserted:
-        parts = tuple(_grounded(part, draft.id, boundary, told) for part in draft.parts)
+        parts = tuple(_grounded(part, draft.id, boundary, originals) for part in draft.parts)
         time = max(time, draft.time)
         inserted.append(Message(draft.id, draft.role, parts, time, True, origin=draft.origin))
     kept, trigger, before = boundary.kept_from, boundary.trigger, boundary.tokens_before
     return Compaction(tuple(inserted), kept, time, trigger, before)
 
 
-def _grounded(part: Part, id: str, boundary: Boundary, told: dict[str, Source]) -> Part:
+def _grounded(part: Part, id: str, boundary: Boundary, originals: dict[str, Source]) -> Part:
     if part.sources != (Source(id),) or part.kind == "opaque":
         return part
-    original = told.get(part.text)
+    original = originals.get(part.text)
     if original is None:
         return msgspec.structs.replace(part, kind="synthetic", sources=())
     return msgspec.structs.replace(part, kind=boundary.restored, sources=(original,))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +11,12 @@ import msgspec
 
 from compactlab.scenarios.readers import chat, jsonl
 from compactlab.scenarios.readers.blocks import Given, compact, given, parts
-from compactlab.scenarios.readers.script import SYSTEM
+from compactlab.scenarios.readers.script import SYSTEM, Format, conversations
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import verbatim
 
-name = "swe-agent"
-description = "trajectories of SWE-agent (JSON)"
+NAME = "swe-agent"
 
 
 class _Message(msgspec.Struct):
@@ -34,33 +34,19 @@ def sniff(first: list[Any]) -> bool:
 
 
 def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
-    """Yield the conversation of a trajectory; of JSON Lines, one a line.
-
-    Raises
-    ------
-    InputError
-        If it has no history, or something in that is no message.
-    """
-    lines = jsonl.Lines(path, lenient)
-    count = 0
-    for number, value in jsonl.values(lines):
-        found = None
-        with lines.at(number):
-            found = _conversation(value, path, count + 1)
-        if found:
-            count += 1
-            yield found
-    if not count:
-        raise InputError("there is no conversation in it", str(path))
+    """Yield the conversation of a trajectory; of JSON Lines, one a line."""
+    yield from conversations(
+        jsonl.Lines(path, lenient), lambda value: [value], partial(_conversation, path)
+    )
 
 
-def _conversation(value: Any, path: Path, count: int) -> Conversation:
+def _conversation(path: Path, value: Any, count: int) -> Conversation:
     if not chat.is_by_agents(value):
         raise InputError("a trajectory needs a history of messages that name their agent")
     history = msgspec.convert(value["history"], list[_Message])
     paired = [
-        raw if told is None else told
-        for raw, told in zip(value["history"], _paired(history), strict=True)
+        raw if rewritten is None else rewritten
+        for raw, rewritten in zip(value["history"], _paired(history), strict=True)
         if not raw.get("is_demo")
     ]
     script = chat.script({"messages": paired})
@@ -68,7 +54,7 @@ def _conversation(value: Any, path: Path, count: int) -> Conversation:
         if message.is_demo and (text := _text(message)):
             script.system.append(verbatim(SYSTEM, "text", text, name="demonstration"))
     id = path.stem if count == 1 else f"{path.stem}/{count}"
-    return script.conversation(id, name, path)
+    return script.conversation(id, NAME, path)
 
 
 def _paired(history: list[_Message]) -> Iterator[dict[str, Any] | None]:
@@ -97,10 +83,13 @@ def _called(message: _Message, id: str) -> dict[str, Any]:
     arguments = compact({"command": action})
     function = {"name": action.split()[0], "arguments": arguments}
     calls = [{"id": id, "function": function}]
-    said = message.content if message.thought is None else message.thought.strip()
-    return {"role": "assistant", "content": msgspec.to_builtins(said), "tool_calls": calls}
+    content = message.content if message.thought is None else message.thought.strip()
+    return {"role": "assistant", "content": msgspec.to_builtins(content), "tool_calls": calls}
 
 
 def _text(message: _Message) -> str:
     content = given(message.content, f"a message of role {message.role!r}")
     return "\n".join(part.text for part in parts(content, SYSTEM) if part.text)
+
+
+FORMAT = Format(NAME, "trajectories of SWE-agent (JSON)", sniff, read)

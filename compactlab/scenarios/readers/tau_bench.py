@@ -5,18 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 
 from compactlab.scenarios.readers import chat, jsonl
+from compactlab.scenarios.readers.script import Format, conversations
 from compactlab.sim.core.conversation import Conversation, Fact, FactType, Need
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Message, Part, Source
 
-name = "tau-bench"
-description = "historical trajectories of tau-bench (JSON), with the tasks' arguments as facts"
+NAME = "tau-bench"
 
 LEAST = 3  # characters of a value; what is shorter stands anywhere by chance
 # Tools that can be called again with the same result, in both domains of tau-bench.
@@ -63,34 +64,21 @@ def sniff(first: list[Any]) -> bool:
 
 
 def read(path: Path, lenient: bool = False) -> Iterator[Conversation]:
-    """Yield the conversations of a file, in its order.
-
-    Raises
-    ------
-    InputError
-        If something in it is no trajectory.
-    """
+    """Yield the conversations of a file, in its order."""
     lines = jsonl.Lines(path, lenient)
     taken: dict[str, int] = {}
-    for number, value in jsonl.values(lines):
-        for item in chat.items(value):
-            found = None
-            with lines.at(number):
-                found = _conversation(item, path)
-            if found:
-                count = taken[found.id] = taken.get(found.id, 0) + 1
-                id = found.id if count == 1 else f"{found.id}/{count}"
-                yield replace(found, id=id, skipped=lines.skipped())
-    if not taken:
-        raise InputError("there is no conversation in it", str(path))
+    for each in conversations(lines, chat.items, partial(_conversation, path)):
+        count = taken[each.id] = taken.get(each.id, 0) + 1
+        id = each.id if count == 1 else f"{each.id}/{count}"
+        yield replace(each, id=id, skipped=lines.skipped())
 
 
-def _conversation(item: Any, path: Path) -> Conversation:
+def _conversation(path: Path, item: Any, _: int) -> Conversation:
     if not chat.is_task(item):
         raise InputError("a trajectory needs a task_id and a list under traj")
     of = msgspec.convert(item, _Trajectory)
     id = f"{path.stem}/task-{of.task_id}/trial-{of.trial}"
-    conversation = chat.script(item).conversation(id, name, path)
+    conversation = chat.script(item).conversation(id, NAME, path)
     leaves = (leaf for action in of.info.task.actions for leaf in _leaves("", action.kwargs))
     wanted = dict.fromkeys(leaf for leaf in leaves if len(leaf.value) >= LEAST)
     facts, needs = _labels(conversation.messages, wanted)
@@ -144,12 +132,12 @@ def _stated(messages: tuple[Message, ...], value: str) -> list[tuple[int, Source
 
 def _arguments(message: Message) -> dict[_Argument, str]:
     """What the calls of a message are given, and the first tool that is given it."""
-    found: dict[_Argument, str] = {}
+    arguments: dict[_Argument, str] = {}
     for part in message.parts:
         if part.type == "tool_call":
             for argument in _leaves("", _decoded(part)):
-                found.setdefault(argument, part.name)
-    return found
+                arguments.setdefault(argument, part.name)
+    return arguments
 
 
 def _decoded(part: Part) -> Any:
@@ -169,3 +157,11 @@ def _leaves(name: str, value: Any) -> Iterator[_Argument]:
             yield from _leaves(name, inner)
     elif isinstance(value, str | int | float) and not isinstance(value, bool):
         yield _Argument(name, str(value))
+
+
+FORMAT = Format(
+    NAME,
+    "historical trajectories of tau-bench (JSON), with the tasks' arguments as facts",
+    sniff,
+    read,
+)

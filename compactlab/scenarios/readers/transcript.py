@@ -7,53 +7,39 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from compactlab.scenarios.readers import (
-    anthropic_messages,
+    chat,
     claude_code,
     codex,
     jsonl,
     locomo,
     native,
-    openai_chat,
     pi,
     swe_agent,
     tau_bench,
 )
-from compactlab.scenarios.readers.clients import client_of
-from compactlab.scenarios.readers.script import enumerated
+from compactlab.scenarios.readers.chat import client_of
+from compactlab.scenarios.readers.script import Format, enumerated
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Message, verbatim
 
-# Reading a conversation from any transcript: its format is told by what is in it.
-
-
-class Format(Protocol):
-    """A format that can be read; each is a module of this folder."""
-
-    name: str
-    description: str
-
-    def sniff(self, first: list[Any], /) -> bool:
-        """Say whether the first values of a file, never none, look like this format."""
-
-    def read(self, path: Path, lenient: bool = False) -> Iterator[Conversation]:
-        """Yield the conversations of a file."""
-
-
 FORMATS: tuple[Format, ...] = (
-    native,
-    pi,
-    codex,
-    claude_code,
-    locomo,
-    tau_bench,
-    swe_agent,
-    anthropic_messages,
-    openai_chat,
+    native.FORMAT,
+    pi.FORMAT,
+    codex.FORMAT,
+    claude_code.FORMAT,
+    locomo.FORMAT,
+    tau_bench.FORMAT,
+    swe_agent.FORMAT,
+    chat.ANTHROPIC,
+    chat.OPENAI,
 )
+_SHOWN = 8  # keys that are named
+TEXT = "text"  # the format of what is plain text, and the id of its one message
+_JSON = re.compile(rb'\s*(?:\{\s*["}]|\[\s*[\[{"\]])')
 
 
 def read(path: str | Path, *, lenient: bool = False) -> Iterator[Conversation]:
@@ -85,8 +71,8 @@ def read(path: str | Path, *, lenient: bool = False) -> Iterator[Conversation]:
         if error.line != 1:
             raise
         # Not even its first line: perhaps it is none at all.
-        told = f"{error.message}; transcripts are of one of these formats: {known}"
-        raise InputError(told, error.path, error.line) from None
+        text = f"{error.message}; transcripts are of one of these formats: {known}"
+        raise InputError(text, error.path, error.line) from None
     reader = _reader(first)
     if reader is None:
         raise InputError(f"{_unknown(first)}; known formats are {known}", str(path))
@@ -98,22 +84,7 @@ class NoCallsError(InputError):
 
 
 def read_as(path: Path, named: str, *, lenient: bool = False) -> Iterator[Conversation]:
-    """Read a file to replay it: one of its conversations must have a call at least.
-
-    Parameters
-    ----------
-    path
-        The file, from the root on.
-    named
-        What errors call it, as its user did: a store shall not tell where it was made.
-    lenient
-        As for :func:`read`.
-
-    Raises
-    ------
-    InputError
-        As for :func:`read`, or if there is no call in it.
-    """
+    """Read a file to replay it: one of its conversations must have a call at least."""
     uncalled: list[Conversation] = []
     called = False
     try:
@@ -133,37 +104,20 @@ def read_as(path: Path, named: str, *, lenient: bool = False) -> Iterator[Conver
 
 
 def find(paths: Iterable[str | Path]) -> tuple[list[Path], int]:
-    """List the transcripts among files and below directories.
-
-    Parameters
-    ----------
-    paths
-        Files, which must be transcripts, and directories, in which others are passed over.
-
-    Returns
-    -------
-    tuple[list[Path], int]
-        The transcripts, each once, those of a directory sorted; and how many files of the
-        directories were passed over: of no known format, or symbolic links.
-
-    Raises
-    ------
-    InputError
-        If a file that is named is missing or of no known format.
-    """
-    found: dict[Path, Path] = {}
+    """List the transcripts among files and below directories."""
+    transcripts: dict[Path, Path] = {}
     skipped = 0
     for path in map(Path, paths):
         if not _is_folder(path):
             read(path)
-            found.setdefault(path.resolve(), path)
+            transcripts.setdefault(path.resolve(), path)
             continue
         for file in _files(path):
             if _is_transcript(file):
-                found.setdefault(file.resolve(), file)
+                transcripts.setdefault(file.resolve(), file)
             else:
                 skipped += 1
-    return list(found.values()), skipped
+    return list(transcripts.values()), skipped
 
 
 def _is_folder(path: Path) -> bool:
@@ -192,19 +146,16 @@ def _unknown(first: list[Any]) -> str:
     if client:
         return f"this looks like a transcript of {client}, which is not read"
     keys = [key for value in first[:1] if isinstance(value, dict) for key in value]
-    seen = f": it begins with {', '.join(keys[:_TOLD])}" if keys else ""
+    seen = f": it begins with {', '.join(keys[:_SHOWN])}" if keys else ""
     return f"this is no transcript of a known format{seen}"
-
-
-_TOLD = 8  # keys that are named
 
 
 def _files(directory: Path) -> list[Path]:
     closed: list[OSError] = []
     walked = os.walk(directory, onerror=closed.append)
-    found = [Path(folder, file) for folder, _, files in walked for file in files]
+    files = [Path(folder, file) for folder, _, files in walked for file in files]
     # A folder that nobody may look into stands for what may be in it, and is named when it is read.
-    return sorted([*found, *(Path(error.filename) for error in closed)])
+    return sorted([*files, *(Path(error.filename) for error in closed)])
 
 
 def _is_transcript(file: Path) -> bool:
@@ -216,31 +167,8 @@ def _is_transcript(file: Path) -> bool:
         return not os.access(file, os.R_OK)
 
 
-# Reading a context that some product compacted: messages of any format, or plain text.
-
-TEXT = "text"  # the format of what is plain text, and the id of its one message
-_JSON = re.compile(rb'\s*(?:\{\s*["}]|\[\s*[\[{"\]])')
-
-
 def read_compacted(path: str | Path) -> list[Conversation]:
-    """Read the contexts of a file.
-
-    Parameters
-    ----------
-    path
-        A transcript of any format. What is none, and does not begin like JSON, is plain text: one
-        message of the user's.
-
-    Returns
-    -------
-    list
-        One conversation for each context.
-
-    Raises
-    ------
-    InputError
-        If it cannot be read.
-    """
+    """Read the contexts of a file."""
     path = Path(path)
     try:
         return list(read(path))
