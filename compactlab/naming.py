@@ -59,10 +59,10 @@ def models_of(names: Iterable[str], catalogue: Catalogue) -> tuple[str, ...]:
     What somebody wrote must be known; what a recording says may fail its own rows.
     """
     try:
-        found = [n if n == RECORDED else catalogue.find(n).name for n in names]
+        known = [n if n == RECORDED else catalogue.find(n).name for n in names]
     except ModelError as error:
         raise UsageError(str(error)) from None
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(known))
 
 
 def check_specs(strategies: Iterable[Strategy]) -> None:
@@ -111,15 +111,15 @@ def summarizers_of(
     >>> [each.label for each in summarizers_of(["lexrank", "lead", "lexrank"])]
     ['lexrank', 'lead']
     """
-    found: dict[str, Summarizer] = {}
+    by_spec: dict[str, Summarizer] = {}
     for each in map(summarizer_of, several(summarizer, (Summarizer, str))):
-        if type(found.setdefault(each.spec, each)) is not type(each):
+        if type(by_spec.setdefault(each.spec, each)) is not type(each):
             raise UsageError(
                 f"two different summarisers are called {each.spec}: rename the class of one"
             )
-    if not found:
+    if not by_spec:
         raise UsageError("an experiment needs a summariser: name at least one")
-    return tuple(found.values())
+    return tuple(by_spec.values())
 
 
 def churn_of(churn: Churn | str | Path | None) -> Churn | None:

@@ -41,8 +41,8 @@ def redact_from_here() -> None:
 def redactor() -> Redactor | None:
     """What hides secrets, if this command is to hide them."""
     context = click.get_current_context(silent=True)
-    found: Redactor | None = context.meta.get(_KEY) if context else None
-    return found
+    current: Redactor | None = context.meta.get(_KEY) if context else None
+    return current
 
 
 def acquaint(*conversations: Conversation) -> None:
@@ -91,8 +91,8 @@ def say(text: str, *, err: bool = False, styled: bool = False) -> None:
     styled
         Whether it has colours of our own, and what is foreign in it is harmless already.
     """
-    told = shown(text)
-    click.echo(without_commands(told) if styled else harmless_lines(told), err=err)
+    visible = shown(text)
+    click.echo(without_commands(visible) if styled else harmless_lines(visible), err=err)
 
 
 def complain(error: object) -> None:

@@ -97,13 +97,13 @@ def _two(value: float | None) -> str:
 
 def _shares(recorded: Samples, made: Samples) -> Iterator[str]:
     """How often what is done, in percent."""
-    said = {
+    events = {
         "text": "calls of tools with text",
         "thinking": "calls with thinking",
         "pair": "calls of several tools",
         "error": "results that are errors",
     }
-    for key, words in said.items():
+    for key, words in events.items():
         yield _percent(words, recorded.shares[key].value, made.shares[key].value)
     yield _percent("tokens that tools returned", _returned(recorded), _returned(made))
     uses, same = recorded.tools.total(), made.tools.total()
@@ -198,12 +198,12 @@ def fit(
 
     filled = find_profile(fill)
     find_scenario(scenario)  # fail before the work and not after it
-    found, skipped = sources(paths, lenient=lenient)
+    readable, skipped = sources(paths, lenient=lenient)
     errors: list[InputError] = []
-    recorded = measure(_loaded(found, errors))
+    recorded = measure(_loaded(readable, errors))
     if not recorded.written:
-        told = "no call was found" if found else nothing_found(paths, skipped)
-        raise errors[0] if errors else UsageError(f"there is nothing to measure: {told}")
+        reason = "no call was found" if readable else nothing_found(paths, skipped)
+        raise errors[0] if errors else UsageError(f"there is nothing to measure: {reason}")
     fitted = estimate(recorded, name, _source(recorded, date), filled)
     if out:
         write_aside(Path(out), shown(fitted.toml()))
@@ -221,9 +221,9 @@ def fit(
         sys.exit(2 if any(error.path in paths for error in errors) else 1)
 
 
-def _loaded(found: Iterable[Source], errors: list[InputError]) -> Iterator[Conversation]:
+def _loaded(readable: Iterable[Source], errors: list[InputError]) -> Iterator[Conversation]:
     """What can be read of the sources; what cannot is kept with its error."""
-    for source in found:
+    for source in readable:
         try:
             yield from source.load()
         except InputError as fault:

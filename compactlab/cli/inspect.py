@@ -34,11 +34,11 @@ def inspect(paths: tuple[str, ...], as_json: bool, lenient: bool, models_file: s
     from compactlab.reports.explain.anatomy import anatomy
 
     catalogue = known_models(models_file)
-    found, skipped, errors = _sources(paths, lenient)
-    if not found and not errors:
+    readable, skipped, errors = _sources(paths, lenient)
+    if not readable and not errors:
         raise UsageError(f"there is nothing to inspect: {nothing_found(paths, skipped)}")
     anatomies: list[Anatomy] = []
-    for source in found:
+    for source in readable:
         try:
             anatomies += (anatomy(source.named(each), catalogue) for each in source.load())
         except InputError as fault:
@@ -49,8 +49,7 @@ def inspect(paths: tuple[str, ...], as_json: bool, lenient: bool, models_file: s
     elif anatomies:
         say("\n\n".join(map(_text, anatomies)))
     if skipped:
-        told = f"{counted(skipped, 'file')} of no known format"
-        say(f"passed over: {told}", err=True)
+        say(f"passed over: {counted(skipped, 'file')} of no known format", err=True)
     for error in errors:
         complain(error)
     if errors:
@@ -73,8 +72,8 @@ def _sources(
             good.append(path)
         except (InputError, UsageError) as fault:
             errors.append(fault)
-    found, skipped = sources(good, lenient=lenient)
-    return found, skipped, errors
+    readable, skipped = sources(good, lenient=lenient)
+    return readable, skipped, errors
 
 
 def _plain(figures: Anatomy) -> dict[str, Any]:

@@ -84,5 +84,5 @@ def nothing_found(names: Iterable[object], skipped: int) -> str:
     >>> nothing_found(["sessions", "more"], 2)
     'no transcript was found in sessions and more, only 2 files of no known format'
     """
-    told = f"no transcript was found in {listed(list(map(str, names)))}"
-    return f"{told}, only {counted(skipped, 'file')} of no known format" if skipped else told
+    nowhere = f"no transcript was found in {listed(list(map(str, names)))}"
+    return f"{nowhere}, only {counted(skipped, 'file')} of no known format" if skipped else nowhere
