@@ -28,18 +28,7 @@ _FOLLOWED = ("memory", "facts")
 
 
 def known_models(file: str | Path | None) -> Catalogue:
-    """The models that may be named: the built-in ones, and those of a file.
-
-    Parameters
-    ----------
-    file
-        A TOML file with models of one's own; None for none.
-
-    Raises
-    ------
-    InputError
-        If it cannot be read, or anything in it is wrong, or the price list has no such price.
-    """
+    """The models that may be named: the built-in ones, and those of a file."""
     if file is None:
         return built_in()
     catalogue = Catalogue.load(file)
@@ -101,11 +90,6 @@ def summarizers_of(
 ) -> tuple[Summarizer, ...]:
     """Summarisers, or those that specs name, each once: one alone, or several.
 
-    Raises
-    ------
-    UsageError
-        If there is none, one is not known, or two different ones have the same spec.
-
     Examples
     --------
     >>> [each.label for each in summarizers_of(["lexrank", "lead", "lexrank"])]
@@ -130,11 +114,6 @@ def churn_of(churn: Churn | str | Path | None) -> Churn | None:
 def loop_of(loop: Closed | str | None) -> Closed | None:
     """The closed loop by its spec, ``closed`` or ``closed(unbound=1)``; None for ``open``.
 
-    Raises
-    ------
-    UsageError
-        If it is neither, or an argument does not fit.
-
     Examples
     --------
     >>> loop_of("closed(unbound=1)")
@@ -153,19 +132,9 @@ def loop_of(loop: Closed | str | None) -> Closed | None:
 
 
 def metrics_of(names: Iterable[str]) -> tuple[str, ...]:
-    """Names of metrics, in the order of the table: those named, and those of families named.
+    """Names of metrics, in the order of the table: those named, also by family; else all.
 
     Those by which reports judge whether a strategy can be used are always among them.
-
-    Parameters
-    ----------
-    names
-        Of metrics and of families; none stands for all.
-
-    Raises
-    ------
-    UsageError
-        If there is neither metric nor family of a name.
 
     Examples
     --------
@@ -182,20 +151,10 @@ def metrics_of(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def tables_of(names: Iterable[str], metrics: Iterable[str]) -> tuple[str, ...]:
-    """Names of tables, in the order in which they are listed.
+    """Names of tables, in the order in which they are listed; without any, the usual ones.
 
-    Parameters
-    ----------
-    names
-        Of tables; none stands for those that are usually written: not the trace, and facts
-        and views only if a figure of memory is computed, for which facts must be followed.
-    metrics
-        Names of the metrics that are computed.
-
-    Raises
-    ------
-    UsageError
-        If there is no table of a name.
+    Those are without the trace, and with facts and views only if a figure of memory is computed,
+    for which facts must be followed.
 
     Examples
     --------

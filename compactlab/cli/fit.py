@@ -30,15 +30,7 @@ _TOLD = 8  # so many names of what stands on one side alone
 
 
 def fit_table(profile: Profile, recorded: Samples, made: Samples) -> str:
-    """Write the report.
-
-    Parameters
-    ----------
-    profile
-        The profile that was made of the recordings.
-    recorded, made
-        What was measured in the recordings, and in conversations that were made by it.
-    """
+    """Write the report."""
     rows = closeness(recorded, made)
     heads = "".join(f"{f'p{share * 100:.0f}':>{_FIGURE}}" for share in QUANTILES)
     count = counted(made.formats.total(), "conversation")

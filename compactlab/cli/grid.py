@@ -46,24 +46,12 @@ class Fixed:
 
 @dataclasses.dataclass(frozen=True)
 class Grid:
-    """A class, and the values that its fields take in turn.
-
-    Parameters
-    ----------
-    place
-        Of its table in the file.
-    name
-        The class's name in specs.
-    axes
-        By field the values, by their places in the file.
-    make
-        Builds it of a spec and of its values.
-    """
+    """A class, and the values that its fields take in turn."""
 
     place: Place
     name: str
-    axes: Mapping[str, Mapping[Place, Any]]
-    make: Callable[[str, Mapping[str, Any]], Any]
+    axes: Mapping[str, Mapping[Place, Any]]  # by field the values, by their places in the file
+    make: Callable[[str, Mapping[str, Any]], Any]  # builds it of a spec and of its values
 
     @property
     def size(self) -> int:

@@ -28,18 +28,7 @@ _TIMES = "\N{MULTIPLICATION SIGN}"
 
 
 def model_rows(file: str | None = None) -> list[Row]:
-    """All that is known of all models.
-
-    Parameters
-    ----------
-    file
-        A TOML file with a user's own models.
-
-    Raises
-    ------
-    InputError
-        If the file is wrong.
-    """
+    """All that is known of all models."""
     from compactlab.naming import known_models
 
     return [_row(model) for model in known_models(file).models.values()]
@@ -118,13 +107,7 @@ _LEFT = frozenset({"model", "provider", "tokens", "cache", "lives"})
 
 
 def model_table(rows: Sequence[Row]) -> str:
-    """Set the models as a table in plain text.
-
-    Parameters
-    ----------
-    rows
-        As of :func:`model_rows`.
-    """
+    """Set the models as a table in plain text."""
     cells = [_cells(row) for row in rows]
     widths = {head: max(len(head), *(len(line[head]) for line in cells)) for head in _HEADS}
     lines = [_line(widths, {head: head for head in _HEADS})]

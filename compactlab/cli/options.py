@@ -72,13 +72,6 @@ redact = click.option(
 def nothing_found(names: Iterable[object], skipped: int) -> str:
     """Say where no transcript was found, and what was there instead.
 
-    Parameters
-    ----------
-    names
-        Where it was looked.
-    skipped
-        How many files there are of no known format.
-
     Examples
     --------
     >>> nothing_found(["sessions", "more"], 2)

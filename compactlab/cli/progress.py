@@ -17,13 +17,7 @@ from compactlab.sim.experiment.sweep import Done
 
 
 class Bar:
-    """Shows how much of some work is done; used with ``with``.
-
-    Parameters
-    ----------
-    total
-        How much work there is.
-    """
+    """Shows how much of some work is done; used with ``with``."""
 
     def __init__(self, total: int) -> None:
         self._total = total
@@ -76,13 +70,7 @@ _PRINTED = 20
 
 
 class Progress(Bar):
-    """Shows what is done; used with ``with``, and called with every shard that is.
-
-    Parameters
-    ----------
-    todo
-        What there is to do.
-    """
+    """Shows what is done; used with ``with``, and called with every shard that is."""
 
     def __init__(self, todo: Sequence[Shard]) -> None:
         super().__init__(sum(len(shard.cells) for shard in todo))

@@ -138,20 +138,7 @@ def quoted(value: object) -> str:
 
 
 def parsed(path: Path, what: str) -> dict[str, Any]:
-    """Read a file of TOML.
-
-    Parameters
-    ----------
-    path
-        The file.
-    what
-        What it should be: ``experiment``, say.
-
-    Raises
-    ------
-    InputError
-        If it cannot be read, or is no TOML; with the line.
-    """
+    """Read a file of TOML, an ``experiment``, say; what is none is an error with its line."""
     try:
         text = path.read_text("utf-8")
         return tomllib.loads(text)

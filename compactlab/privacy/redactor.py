@@ -43,19 +43,7 @@ class Memory:
         return other
 
     def learn(self, kind: str, secret: str, word: str, sure: bool) -> None:
-        """Remember a secret.
-
-        Parameters
-        ----------
-        kind
-            What it looks like.
-        secret
-            The secret.
-        word
-            What stands in its place.
-        sure
-            Whether it is surely a password, though it be of letters alone.
-        """
+        """Remember a secret and its word; it is sure if a password, though of letters alone."""
         if kind == MAIL:
             return
         named = kind in {ASSIGNED, BASIC}

@@ -60,12 +60,7 @@ def is_ordinary(value: str) -> bool:
 def may_be_password(value: str, option: bool) -> bool:
     """Whether a value of letters alone, without quotes, may be a password.
 
-    Parameters
-    ----------
-    value
-        The value.
-    option
-        Whether it stands behind an option of a command, where capitals stand for another value.
+    Behind an option of a command, capitals stand for another value.
 
     Examples
     --------
@@ -87,14 +82,7 @@ def end_of_quotation(text: str, opened: int) -> int:
     r"""Where what is quoted ends: before the closing mark, at the end of the line or of the text.
 
     JSON in JSON escapes the marks of the inner one, so that a mark with three backslashes stands
-    within what a mark with one of them opened.
-
-    Parameters
-    ----------
-    text
-        Any text.
-    opened
-        Where the opening mark stands: behind its backslashes.
+    within what a mark with one of them opened; ``opened`` is the mark behind its backslashes.
 
     Examples
     --------
@@ -172,18 +160,9 @@ _PHRASE = compiled(r"[^\r\n\"'`\\,;<>{}]{0,200}")
 
 
 def assigned(text: str) -> Iterator[tuple[int, int, bool]]:
-    """Where in a text values stand that are given to names of secrets.
+    """Where in a text values stand that are given to names of secrets: from, to, and how sure.
 
-    Parameters
-    ----------
-    text
-        Any text: prose, code, settings, JSON in JSON.
-
-    Returns
-    -------
-    iterator of (int, int, bool)
-        Of each its stretch, and whether it is surely the value itself: in quotes, under the name
-        of a password.
+    Sure is what stands in quotes, under the name of a password.
     """
     for match in _QUOTED.finditer(text):
         stop = end_of_quotation(text, match.start(2))

@@ -32,26 +32,14 @@ if TYPE_CHECKING:
 
 
 class Replays:
-    """Makes replays, and keeps them for the session.
-
-    Parameters
-    ----------
-    shared
-        A folder in which the processes of one session share them; None for one process.
-    """
+    """Makes replays, and keeps them for the session; its processes share them in a folder."""
 
     def __init__(self, shared: Path | None = None) -> None:
         self._shared = shared
         self._known: dict[str, Results] = {}
 
     def of(self, experiment: Experiment) -> Results:
-        """What an experiment finds.
-
-        Parameters
-        ----------
-        experiment
-            The experiment: others of the same sources and conditions find the same.
-        """
+        """What an experiment finds, or what another of the same sources and conditions found."""
         keys = [source.key for source in experiment.sources]
         keys += [condition.key for condition in experiment.conditions]
         key = hashlib.blake2b("".join(keys).encode(), digest_size=8).hexdigest()
