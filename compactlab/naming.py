@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import glob
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from compactlab.reports.analysis.comparison import JUDGING
+from compactlab.scenarios.catalogue import is_pattern
 from compactlab.sim.core.errors import InputError, ModelError, UsageError, unknown
 from compactlab.sim.core.spec import build, parse_spec
 from compactlab.sim.experiment.foreign import kind_of
@@ -171,3 +174,43 @@ def tables_of(names: Iterable[str], metrics: Iterable[str]) -> tuple[str, ...]:
     followed = {m.name for family in FAMILIES if family.name in _FOLLOWED for m in family.metrics}
     wanted = not followed.isdisjoint(metrics)
     return tuple(name for name in USUAL if wanted or name not in ("facts", "views"))
+
+
+# Paths that stand in a file, which are taken from the file's own folder.
+
+
+def relative_path(folder: Path, name: str) -> str:
+    """A path or a pattern, taken from a folder if it leads to something there; else as it is."""
+    try:
+        if (folder / name).exists():
+            return str(folder / name)
+        if is_pattern(name):
+            pattern = str(Path(glob.escape(str(folder)), name))
+            if next(glob.iglob(pattern, recursive=True), None) is not None:
+                return pattern
+    except (OSError, ValueError):  # too long, or no text that could be a path
+        pass
+    return name
+
+
+def relative_conversation(folder: Path, text: str) -> str:
+    """A path, a pattern or a scenario's spec, whose profile may be a file."""
+    path = relative_path(folder, text)
+    if path != text:
+        return path
+
+    def profile(match: re.Match[str]) -> str:
+        return repr(relative_path(folder, match[2]))
+
+    return re.sub(r"(?<=profile=)(['\"])([^'\"]+\.toml)\1", profile, text)
+
+
+def relative_strategy(folder: Path, text: str) -> str:
+    """The spec of a strategy or a pipeline, with the files of classes taken from a folder."""
+    return re.sub(r"[^\s+]+\.py(?=:)", lambda match: relative_path(folder, match[0]), text)
+
+
+def relative_class(folder: Path, name: str) -> str:
+    """The name of a strategy's class, with its file taken from a folder."""
+    file, colon, cls = name.rpartition(":")
+    return f"{relative_path(folder, file)}:{cls}" if colon and file.endswith(".py") else name

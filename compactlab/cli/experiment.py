@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import glob
 import math
 import os
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time
@@ -32,7 +30,18 @@ from compactlab.cli.tables import (
     scenarios,
 )
 from compactlab.cli.toml_file import Faults, Place, each_of, parsed, quoted
-from compactlab.naming import churn_of, known_models, loop_of, metrics_of, models_of, tables_of
+from compactlab.naming import (
+    churn_of,
+    known_models,
+    loop_of,
+    metrics_of,
+    models_of,
+    relative_class,
+    relative_conversation,
+    relative_path,
+    relative_strategy,
+    tables_of,
+)
 from compactlab.scenarios.catalogue import (
     DEFAULT,
     SCENARIOS,
@@ -49,46 +58,6 @@ from compactlab.sim.metrics import FAMILIES, METRICS
 from compactlab.strategies import catalogue as strategies
 from compactlab.strategies.catalogue import LINE_UP
 from compactlab.strategies.summarizers import catalogue as summarizers
-
-# Paths in an experiment file, which are taken from where the file stands.
-
-
-def beside(folder: Path, name: str) -> str:
-    """A path or a pattern, taken from a folder if it leads to something there; else as it is."""
-    try:
-        if (folder / name).exists():
-            return str(folder / name)
-        if is_pattern(name):
-            pattern = str(Path(glob.escape(str(folder)), name))
-            if next(glob.iglob(pattern, recursive=True), None) is not None:
-                return pattern
-    except (OSError, ValueError):  # too long, or no text that could be a path
-        pass
-    return name
-
-
-def conversation_beside(folder: Path, text: str) -> str:
-    """A path, a pattern or a scenario's spec, whose profile may be a file."""
-    path = beside(folder, text)
-    if path != text:
-        return path
-    return re.sub(r"(?<=profile=)(['\"])([^'\"]+\.toml)\1", partial(_profile, folder), text)
-
-
-def _profile(folder: Path, match: re.Match[str]) -> str:
-    return repr(beside(folder, match[2]))
-
-
-def strategy_beside(folder: Path, text: str) -> str:
-    """The spec of a strategy or a pipeline, with the files of classes taken from a folder."""
-    return re.sub(r"[^\s+]+\.py(?=:)", lambda match: beside(folder, match[0]), text)
-
-
-def class_beside(folder: Path, name: str) -> str:
-    """The name of a strategy's class, with its file taken from a folder."""
-    file, colon, cls = name.rpartition(":")
-    return f"{beside(folder, file)}:{cls}" if colon and file.endswith(".py") else name
-
 
 # What an experiment file names, written out: texts and tables become specs, one by one.
 
@@ -115,7 +84,7 @@ class Expansion:
 
     def _strategy(self, given: Any, place: Place) -> Choice | None:
         if isinstance(given, str):
-            text = strategy_beside(self.folder, given)
+            text = relative_strategy(self.folder, given)
             with self.faults.at(place):
                 return Fixed(text, strategies.known_strategy(text))
             return None
@@ -127,7 +96,7 @@ class Expansion:
         return None
 
     def _grid(self, table: StrategyTable, place: Place) -> Grid | None:
-        name, fields = class_beside(self.folder, table.name), table.model_extra or {}
+        name, fields = relative_class(self.folder, table.name), table.model_extra or {}
         if set(name) & set("(+"):
             self.faults.add((*place, "name"), "write one name, with its fields as keys beside it")
             return None
@@ -154,7 +123,7 @@ class Expansion:
         choices: list[tuple[Choice, Sequence[int] | None]] = []
         for place, each in self._items("conversations", given):
             if isinstance(each, str):
-                text = conversation_beside(self.folder, each)
+                text = relative_conversation(self.folder, each)
                 self._check(text, place)
                 choices.append((Fixed(text, None), None))
                 continue
@@ -181,7 +150,7 @@ class Expansion:
         for at, each in named.items():
             with self.faults.at(at):
                 adapter(str).validate_python(each)
-                name = beside(self.folder, each)
+                name = relative_path(self.folder, each)
                 self._check(name, at, files=True)
                 named[at] = name
         return [Fixed(name, None) for name in named.values()]
@@ -201,7 +170,7 @@ class Expansion:
         if isinstance(given, list):
             return [self._profile(each) for each in given]
         is_file = isinstance(given, str) and given.endswith(".toml")
-        return beside(self.folder, given) if is_file else given
+        return relative_path(self.folder, given) if is_file else given
 
     def _check(self, name: str, place: Place, files: bool = False) -> None:
         """Say what is wrong with the name of files, or also of a scenario."""

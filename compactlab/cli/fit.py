@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -10,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from compactlab.cli.disclosing import complain, say, shown, write_aside
-from compactlab.cli.options import Count, nothing_found, redact
+from compactlab.cli.disclosing import say, shown, write_aside
+from compactlab.cli.options import Count, finish, nothing_found, redact
 from compactlab.reports.render.text import clean, counted, enumerated, listed, shorten
 from compactlab.scenarios.engine.profile import Profile
 from compactlab.scenarios.fitting import QUANTILES, Row, Samples, closeness, quantiles, worst
@@ -204,13 +203,7 @@ def fit(
         file.write_text(fitted.toml(), encoding="utf-8")
         generated = measure(_made(scenario, recorded, made, file))
     say(fit_table(fitted.profile, recorded, generated))
-    if skipped:
-        say(f"passed over: {counted(skipped, 'file')} of no known format", err=True)
-    for error in errors:
-        complain(error)
-    if errors:
-        # What was named must be good; in a folder a bad file costs itself alone.
-        sys.exit(2 if any(error.path in paths for error in errors) else 1)
+    finish(paths, skipped, errors)
 
 
 def _loaded(readable: Iterable[Source], errors: list[InputError]) -> Iterator[Conversation]:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from compactlab.cli.disclosing import complain, say, shown
-from compactlab.cli.options import nothing_found, own_models, redact
+from compactlab.cli.disclosing import say, shown
+from compactlab.cli.options import finish, nothing_found, own_models, redact
 from compactlab.reports.render.text import counted
 from compactlab.sim.core.errors import CompactlabError, InputError, UsageError
 
@@ -48,14 +47,7 @@ def inspect(paths: tuple[str, ...], as_json: bool, lenient: bool, models_file: s
         click.echo(json.dumps([_plain(each) for each in anatomies], indent=2))
     elif anatomies:
         say("\n\n".join(map(_text, anatomies)))
-    if skipped:
-        say(f"passed over: {counted(skipped, 'file')} of no known format", err=True)
-    for error in errors:
-        complain(error)
-    if errors:
-        # What was named must be good; in a folder a bad file costs itself alone.
-        named = any(not isinstance(e, InputError) or e.path in ("", *paths) for e in errors)
-        sys.exit(2 if named or not anatomies else 1)
+    finish(paths, skipped, errors, nothing=not anatomies)
 
 
 def _sources(

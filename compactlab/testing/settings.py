@@ -11,8 +11,12 @@ from typing import Any, Protocol
 import pytest
 
 from compactlab.api import plan
-from compactlab.cli.experiment import beside, conversation_beside, strategy_beside
-from compactlab.naming import strategy_of
+from compactlab.naming import (
+    relative_conversation,
+    relative_path,
+    relative_strategy,
+    strategy_of,
+)
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import UsageError, unknown
 from compactlab.sim.experiment.sweep import Experiment
@@ -119,14 +123,14 @@ class Settings:
         given["conversations"] = [_placed(each, folders) for each in listed]
         for name in ("churn", "models_file"):
             if isinstance(given.get(name), str | Path):
-                given[name] = _beside(str(given[name]), folders)
+                given[name] = _relative_path(str(given[name]), folders)
         model = given.pop("model", "")
         given["models"] = [model] if model else []
         return cls(strategy, given, folders, redact)
 
     def path(self, name: str | Path) -> Path:
         """A file, taken from the same folders as conversations are."""
-        return Path(_beside(str(name), self.folders))
+        return Path(_relative_path(str(name), self.folders))
 
     def under(self, strategy: Strategy | str) -> Strategy:
         """Another strategy, of which the path may be taken from the same folders."""
@@ -159,7 +163,7 @@ def _check(name: str, value: Any) -> None:
 def _strategy(strategy: Strategy | str, folders: Sequence[Path]) -> Strategy:
     if isinstance(strategy, str):
         for folder in folders:
-            strategy = strategy_beside(folder, strategy)
+            strategy = relative_strategy(folder, strategy)
     return strategy_of(strategy)
 
 
@@ -168,10 +172,10 @@ def _placed(conversation: Any, folders: Sequence[Path]) -> Any:
     if isinstance(conversation, Conversation):
         return conversation
     text = str(conversation)
-    paths = (conversation_beside(folder, text) for folder in folders)
+    paths = (relative_conversation(folder, text) for folder in folders)
     return next((each for each in paths if each != text), text)
 
 
-def _beside(name: str, folders: Sequence[Path]) -> str:
-    paths = (beside(folder, name) for folder in folders)
+def _relative_path(name: str, folders: Sequence[Path]) -> str:
+    paths = (relative_path(folder, name) for folder in folders)
     return next((each for each in paths if each != name), name)
