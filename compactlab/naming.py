@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import glob
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from compactlab.reports.analysis.comparison import JUDGING
+from compactlab.scenarios.catalogue import is_pattern
 from compactlab.sim.core.errors import InputError, ModelError, UsageError, unknown
 from compactlab.sim.core.spec import build, parse_spec
 from compactlab.sim.experiment.foreign import kind_of
@@ -28,18 +31,7 @@ _FOLLOWED = ("memory", "facts")
 
 
 def known_models(file: str | Path | None) -> Catalogue:
-    """The models that may be named: the built-in ones, and those of a file.
-
-    Parameters
-    ----------
-    file
-        A TOML file with models of one's own; None for none.
-
-    Raises
-    ------
-    InputError
-        If it cannot be read, or anything in it is wrong, or the price list has no such price.
-    """
+    """The models that may be named: the built-in ones, and those of a file."""
     if file is None:
         return built_in()
     catalogue = Catalogue.load(file)
@@ -59,10 +51,10 @@ def models_of(names: Iterable[str], catalogue: Catalogue) -> tuple[str, ...]:
     What somebody wrote must be known; what a recording says may fail its own rows.
     """
     try:
-        found = [n if n == RECORDED else catalogue.find(n).name for n in names]
+        known = [n if n == RECORDED else catalogue.find(n).name for n in names]
     except ModelError as error:
         raise UsageError(str(error)) from None
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(known))
 
 
 def check_specs(strategies: Iterable[Strategy]) -> None:
@@ -101,25 +93,20 @@ def summarizers_of(
 ) -> tuple[Summarizer, ...]:
     """Summarisers, or those that specs name, each once: one alone, or several.
 
-    Raises
-    ------
-    UsageError
-        If there is none, one is not known, or two different ones have the same spec.
-
     Examples
     --------
     >>> [each.label for each in summarizers_of(["lexrank", "lead", "lexrank"])]
     ['lexrank', 'lead']
     """
-    found: dict[str, Summarizer] = {}
+    by_spec: dict[str, Summarizer] = {}
     for each in map(summarizer_of, several(summarizer, (Summarizer, str))):
-        if type(found.setdefault(each.spec, each)) is not type(each):
+        if type(by_spec.setdefault(each.spec, each)) is not type(each):
             raise UsageError(
                 f"two different summarisers are called {each.spec}: rename the class of one"
             )
-    if not found:
+    if not by_spec:
         raise UsageError("an experiment needs a summariser: name at least one")
-    return tuple(found.values())
+    return tuple(by_spec.values())
 
 
 def churn_of(churn: Churn | str | Path | None) -> Churn | None:
@@ -129,11 +116,6 @@ def churn_of(churn: Churn | str | Path | None) -> Churn | None:
 
 def loop_of(loop: Closed | str | None) -> Closed | None:
     """The closed loop by its spec, ``closed`` or ``closed(unbound=1)``; None for ``open``.
-
-    Raises
-    ------
-    UsageError
-        If it is neither, or an argument does not fit.
 
     Examples
     --------
@@ -153,19 +135,9 @@ def loop_of(loop: Closed | str | None) -> Closed | None:
 
 
 def metrics_of(names: Iterable[str]) -> tuple[str, ...]:
-    """Names of metrics, in the order of the table: those named, and those of families named.
+    """Names of metrics, in the order of the table: those named, also by family; else all.
 
     Those by which reports judge whether a strategy can be used are always among them.
-
-    Parameters
-    ----------
-    names
-        Of metrics and of families; none stands for all.
-
-    Raises
-    ------
-    UsageError
-        If there is neither metric nor family of a name.
 
     Examples
     --------
@@ -182,20 +154,10 @@ def metrics_of(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def tables_of(names: Iterable[str], metrics: Iterable[str]) -> tuple[str, ...]:
-    """Names of tables, in the order in which they are listed.
+    """Names of tables, in the order in which they are listed; without any, the usual ones.
 
-    Parameters
-    ----------
-    names
-        Of tables; none stands for those that are usually written: not the trace, and facts
-        and views only if a figure of memory is computed, for which facts must be followed.
-    metrics
-        Names of the metrics that are computed.
-
-    Raises
-    ------
-    UsageError
-        If there is no table of a name.
+    Those are without the trace, and with facts and views only if a figure of memory is computed,
+    for which facts must be followed.
 
     Examples
     --------
@@ -212,3 +174,43 @@ def tables_of(names: Iterable[str], metrics: Iterable[str]) -> tuple[str, ...]:
     followed = {m.name for family in FAMILIES if family.name in _FOLLOWED for m in family.metrics}
     wanted = not followed.isdisjoint(metrics)
     return tuple(name for name in USUAL if wanted or name not in ("facts", "views"))
+
+
+# Paths that stand in a file, which are taken from the file's own folder.
+
+
+def relative_path(folder: Path, name: str) -> str:
+    """A path or a pattern, taken from a folder if it leads to something there; else as it is."""
+    try:
+        if (folder / name).exists():
+            return str(folder / name)
+        if is_pattern(name):
+            pattern = str(Path(glob.escape(str(folder)), name))
+            if next(glob.iglob(pattern, recursive=True), None) is not None:
+                return pattern
+    except (OSError, ValueError):  # too long, or no text that could be a path
+        pass
+    return name
+
+
+def relative_conversation(folder: Path, text: str) -> str:
+    """A path, a pattern or a scenario's spec, whose profile may be a file."""
+    path = relative_path(folder, text)
+    if path != text:
+        return path
+
+    def profile(match: re.Match[str]) -> str:
+        return repr(relative_path(folder, match[2]))
+
+    return re.sub(r"(?<=profile=)(['\"])([^'\"]+\.toml)\1", profile, text)
+
+
+def relative_strategy(folder: Path, text: str) -> str:
+    """The spec of a strategy or a pipeline, with the files of classes taken from a folder."""
+    return re.sub(r"[^\s+]+\.py(?=:)", lambda match: relative_path(folder, match[0]), text)
+
+
+def relative_class(folder: Path, name: str) -> str:
+    """The name of a strategy's class, with its file taken from a folder."""
+    file, colon, cls = name.rpartition(":")
+    return f"{relative_path(folder, file)}:{cls}" if colon and file.endswith(".py") else name

@@ -41,8 +41,8 @@ def redact_from_here() -> None:
 def redactor() -> Redactor | None:
     """What hides secrets, if this command is to hide them."""
     context = click.get_current_context(silent=True)
-    found: Redactor | None = context.meta.get(_KEY) if context else None
-    return found
+    current: Redactor | None = context.meta.get(_KEY) if context else None
+    return current
 
 
 def acquaint(*conversations: Conversation) -> None:
@@ -81,18 +81,12 @@ def shown_json(text: str) -> str:
 def say(text: str, *, err: bool = False, styled: bool = False) -> None:
     """Say what is no data: tables, sentences, Markdown.
 
-    Parameters
-    ----------
-    text
-        What is said. Of foreign text in it nothing moves the cursor, turns the direction of what
-        follows, or can be taken for a command by the machine that runs this one.
-    err
-        Whether it goes to standard error.
-    styled
-        Whether it has colours of our own, and what is foreign in it is harmless already.
+    Of foreign text in it nothing moves the cursor, turns the direction of what follows, or can be
+    taken for a command by the machine that runs this one. What is styled has colours of our own,
+    and what is foreign in it is harmless already.
     """
-    told = shown(text)
-    click.echo(without_commands(told) if styled else harmless_lines(told), err=err)
+    visible = shown(text)
+    click.echo(without_commands(visible) if styled else harmless_lines(visible), err=err)
 
 
 def complain(error: object) -> None:
@@ -121,23 +115,11 @@ def without_commands(text: str) -> str:
 
 
 def write_file(path: Path, content: str | bytes) -> None:
-    """Write a file; one that is there is replaced as a whole, or stays as it is.
-
-    Raises
-    ------
-    UsageError
-        If it cannot be written.
-    """
+    """Write a file; one that is there is replaced as a whole, or stays as it is."""
     replace_file(path, content.encode() if isinstance(content, str) else content)
 
 
 def write_aside(path: Path, content: str | bytes) -> None:
-    """Write a file beside what goes to standard output, and say so on standard error.
-
-    Raises
-    ------
-    UsageError
-        If it cannot be written.
-    """
+    """Write a file beside what goes to standard output, and say so on standard error."""
     write_file(path, content)
     say(f"wrote {path}", err=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -10,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from compactlab.cli.disclosing import complain, say, shown, write_aside
-from compactlab.cli.options import Count, nothing_found, redact
+from compactlab.cli.disclosing import say, shown, write_aside
+from compactlab.cli.options import Count, finish, nothing_found, redact
 from compactlab.reports.render.text import clean, counted, enumerated, listed, shorten
 from compactlab.scenarios.engine.profile import Profile
 from compactlab.scenarios.fitting import QUANTILES, Row, Samples, closeness, quantiles, worst
@@ -30,15 +29,7 @@ _TOLD = 8  # so many names of what stands on one side alone
 
 
 def fit_table(profile: Profile, recorded: Samples, made: Samples) -> str:
-    """Write the report.
-
-    Parameters
-    ----------
-    profile
-        The profile that was made of the recordings.
-    recorded, made
-        What was measured in the recordings, and in conversations that were made by it.
-    """
+    """Write the report."""
     rows = closeness(recorded, made)
     heads = "".join(f"{f'p{share * 100:.0f}':>{_FIGURE}}" for share in QUANTILES)
     count = counted(made.formats.total(), "conversation")
@@ -97,13 +88,13 @@ def _two(value: float | None) -> str:
 
 def _shares(recorded: Samples, made: Samples) -> Iterator[str]:
     """How often what is done, in percent."""
-    said = {
+    events = {
         "text": "calls of tools with text",
         "thinking": "calls with thinking",
         "pair": "calls of several tools",
         "error": "results that are errors",
     }
-    for key, words in said.items():
+    for key, words in events.items():
         yield _percent(words, recorded.shares[key].value, made.shares[key].value)
     yield _percent("tokens that tools returned", _returned(recorded), _returned(made))
     uses, same = recorded.tools.total(), made.tools.total()
@@ -198,12 +189,12 @@ def fit(
 
     filled = find_profile(fill)
     find_scenario(scenario)  # fail before the work and not after it
-    found, skipped = sources(paths, lenient=lenient)
+    readable, skipped = sources(paths, lenient=lenient)
     errors: list[InputError] = []
-    recorded = measure(_loaded(found, errors))
+    recorded = measure(_loaded(readable, errors))
     if not recorded.written:
-        told = "no call was found" if found else nothing_found(paths, skipped)
-        raise errors[0] if errors else UsageError(f"there is nothing to measure: {told}")
+        reason = "no call was found" if readable else nothing_found(paths, skipped)
+        raise errors[0] if errors else UsageError(f"there is nothing to measure: {reason}")
     fitted = estimate(recorded, name, _source(recorded, date), filled)
     if out:
         write_aside(Path(out), shown(fitted.toml()))
@@ -212,18 +203,12 @@ def fit(
         file.write_text(fitted.toml(), encoding="utf-8")
         generated = measure(_made(scenario, recorded, made, file))
     say(fit_table(fitted.profile, recorded, generated))
-    if skipped:
-        say(f"passed over: {counted(skipped, 'file')} of no known format", err=True)
-    for error in errors:
-        complain(error)
-    if errors:
-        # What was named must be good; in a folder a bad file costs itself alone.
-        sys.exit(2 if any(error.path in paths for error in errors) else 1)
+    finish(paths, skipped, errors)
 
 
-def _loaded(found: Iterable[Source], errors: list[InputError]) -> Iterator[Conversation]:
+def _loaded(readable: Iterable[Source], errors: list[InputError]) -> Iterator[Conversation]:
     """What can be read of the sources; what cannot is kept with its error."""
-    for source in found:
+    for source in readable:
         try:
             yield from source.load()
         except InputError as fault:

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Any, get_args
 
-from compactlab.cli.toml_file import Faults, Place, parsed, quoted
+from compactlab.cli.toml_file import Faults, Place, each_of, parsed, quoted, written
 from compactlab.reports.gate.record import NEED
 from compactlab.reports.gate.rules import Demand, Rule, gains_only
 from compactlab.sim.core.conversation import FactType
@@ -19,17 +19,9 @@ _PATTERN = re.compile(r"[*?\[]")
 
 
 def read_rules(path: Path) -> list[Demand]:
-    """The rules of a file.
+    """The rules of a file: a table ``rules`` for everything, and tables ``rule`` with selectors.
 
-    Parameters
-    ----------
-    path
-        The file, in TOML: a table ``rules`` for everything, and tables ``rule`` with selectors.
-
-    Raises
-    ------
-    InputError
-        If it is no TOML, or anything in it is wrong; all of it is told, with its place.
+    Raises an InputError that names all that is wrong in it.
     """
     data = parsed(path, "rules")
     faults = Faults()
@@ -58,10 +50,10 @@ def _table(table: Any, place: Place, faults: Faults, selectors: tuple[str, ...])
     chosen = {
         key: _patterns(table[key], (*place, key), faults) for key in selectors if key in table
     }
-    for number, name in enumerate(chosen.get("type", ())):
-        if not _PATTERN.search(name) and name not in _TYPES:
-            at = (*place, "type", number) if isinstance(table["type"], list) else (*place, "type")
-            faults.add(at, unknown("type of fact", name, _TYPES))
+    if chosen.get("type"):
+        for at, name in each_of(table["type"], (*place, "type")).items():
+            if not _PATTERN.search(name) and name not in _TYPES:
+                faults.add(at, unknown("type of fact", name, _TYPES))
     asked = [key for key in table if key not in selectors]
     if not asked:
         faults.add(place, "it asks nothing: name a metric, such as cost_usd = '+2%'")
@@ -77,9 +69,8 @@ def _table(table: Any, place: Place, faults: Faults, selectors: tuple[str, ...])
         elif "type" in chosen and metric != NEED:
             faults.add(at, _of_type(metric, chosen["type"]))
         else:
-            told = ".".join(map(str, at)).replace(f"rule.{place[-1]}", f"rule[{place[-1]}]")
             rules = _rules(metric, table[metric], at, faults)
-            demands += [Demand(rule, **chosen, place=told) for rule in rules]
+            demands += [Demand(rule, **chosen, place=written(at)) for rule in rules]
     return demands
 
 
@@ -92,15 +83,15 @@ def _patterns(given: Any, place: Place, faults: Faults) -> tuple[str, ...]:
 
 
 def _rules(metric: str, given: Any, place: Place, faults: Faults) -> list[Rule]:
-    listed = given if isinstance(given, list) else [given]
-    if not listed or not all(isinstance(each, str) for each in listed):
+    texts = each_of(given, place)
+    if not texts or not all(isinstance(each, str) for each in texts.values()):
         faults.add(place, f"must be text, such as '+2%' or '== 0', not {quoted(given)}")
         return []
     rules = []
-    for number, text in enumerate(listed):
-        with faults.at((*place, number) if isinstance(given, list) else place):
+    for at, text in texts.items():
+        with faults.at(at):
             rules.append(Rule.parse(metric, text))
-    if len(rules) == len(listed) and (wrong := gains_only(rules)):
+    if len(rules) == len(texts) and (wrong := gains_only(rules)):
         faults.add(place, wrong)
     return rules
 

@@ -3,118 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping
 from itertools import product
 from math import prod
-from types import NoneType, UnionType
-from typing import Any, Literal, Protocol, Union, get_args, get_origin, get_type_hints
+from typing import Any, Protocol
 
-from compactlab.cli.toml_file import Faults, Place, quoted
+from compactlab.cli.fields import adapter, hints_of, takes_list
+from compactlab.cli.toml_file import Fault, Faults, Place, each_of
 from compactlab.sim.core.errors import UsageError, unknown
 from compactlab.sim.core.isolation import isolated
 from compactlab.sim.experiment.foreign import PATIENCE
 from compactlab.sim.replay.strategy import Pipeline, Strategy
 
-# Type hints of fields: which values of a file they take, and how JSON Schema says so.
-
-_WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
-_JSON = {int: "integer", float: "number", bool: "boolean", str: "string"}
-
-
-def hints_of(cls: type) -> dict[str, Any]:
-    """The hints of a class's fields.
-
-    Raises
-    ------
-    UsageError
-        If they cannot be told, as somebody's own may not.
-    """
-    try:
-        return get_type_hints(cls)
-    except Exception as error:
-        raise UsageError(f"the types of {cls.__name__}'s fields cannot be told: {error}") from None
-
-
-def takes_list(hint: Any) -> bool:
-    """Whether a list is one value of a field.
-
-    Examples
-    --------
-    >>> takes_list(tuple[str, ...]), takes_list(int), takes_list(tuple[int, int] | None)
-    (True, False, True)
-    """
-    if get_origin(hint) in (Union, UnionType):
-        return any(map(takes_list, get_args(hint)))
-    kind = get_origin(hint) or hint
-    return isinstance(kind, type) and kind is not str and issubclass(kind, Sequence | Set)
-
-
-def misfits(value: Any, hint: Any, place: Place) -> Iterator[tuple[Place, str]]:
-    """What of a value does not fit a hint, by its place.
-
-    A hint that is of another kind than those of built-in fields takes anything; the class itself
-    judges it.
-    """
-    if get_origin(hint) in (Union, UnionType):
-        kinds = [kind for kind in get_args(hint) if kind is not NoneType]
-        if all(any(misfits(value, kind, place)) for kind in kinds):
-            yield place, f"must be {' or '.join(map(_word, kinds))}, not {quoted(value)}"
-    elif takes_list(hint):
-        if isinstance(value, list):
-            yield from _misfits_inside(value, get_args(hint), place)
-        else:
-            yield place, f"must be a list, not {quoted(value)}"
-    elif not _fits(value, hint):
-        yield place, f"must be {_word(hint)}, not {quoted(value)}"
-
-
-def _misfits_inside(value: list[Any], kinds: Any, place: Place) -> Iterator[tuple[Place, str]]:
-    if len(kinds) > 1 and kinds[-1] is not Ellipsis:
-        if len(value) != len(kinds):
-            yield place, f"must be a list of {len(kinds)}, not {quoted(value)}"
-            return
-    else:
-        kinds = (kinds[:1] or (Any,)) * len(value)
-    for number, (each, kind) in enumerate(zip(value, kinds, strict=True)):
-        yield from misfits(each, kind, (*place, number))
-
-
-def _fits(value: Any, hint: Any) -> bool:
-    if get_origin(hint) is Literal:
-        return any(value == each and type(value) is type(each) for each in get_args(hint))
-    if hint in (int, float):
-        return isinstance(value, int | hint) and not isinstance(value, bool)
-    return hint not in (bool, str) or isinstance(value, hint)
-
-
-def _word(hint: Any) -> str:
-    if get_origin(hint) is Literal:
-        return " or ".join(map(repr, get_args(hint)))
-    return "a list" if takes_list(hint) else _WORDS.get(hint, str(hint))
-
-
-def schema_of(hint: Any) -> dict[str, Any]:
-    """The JSON Schema of the values that a hint takes.
-
-    Examples
-    --------
-    >>> schema_of(tuple[str, float])["prefixItems"]
-    [{'type': 'string'}, {'type': 'number'}]
-    """
-    kinds = get_args(hint)
-    if get_origin(hint) is Literal:
-        return {"enum": list(kinds)}
-    if get_origin(hint) in (Union, UnionType):
-        return {"anyOf": [schema_of(kind) for kind in kinds if kind is not NoneType]}
-    if not takes_list(hint):
-        return {"type": _JSON[hint]} if hint in _JSON else {}
-    if len(kinds) > 1 and kinds[-1] is not Ellipsis:
-        each = [schema_of(kind) for kind in kinds]
-        return {"type": "array", "prefixItems": each, "minItems": len(each), "maxItems": len(each)}
-    return {"type": "array", "items": schema_of(kinds[0]) if kinds else {}}
-
-
-# Grids: a table of an experiment file that stands for each combination of its lists.
+EMPTY = "an empty list leaves nothing to run"
 
 Point = tuple[str, Any]  # a spec, and what was built by it
 
@@ -145,24 +46,12 @@ class Fixed:
 
 @dataclasses.dataclass(frozen=True)
 class Grid:
-    """A class, and the values that its fields take in turn.
-
-    Parameters
-    ----------
-    place
-        Of its table in the file.
-    name
-        The class's name in specs.
-    axes
-        By field the values, by their places in the file.
-    make
-        Builds it of a spec and of its values.
-    """
+    """A class, and the values that its fields take in turn."""
 
     place: Place
     name: str
-    axes: Mapping[str, Mapping[Place, Any]]
-    make: Callable[[str, Mapping[str, Any]], Any]
+    axes: Mapping[str, Mapping[Place, Any]]  # by field the values, by their places in the file
+    make: Callable[[str, Mapping[str, Any]], Any]  # builds it of a spec and of its values
 
     @property
     def size(self) -> int:
@@ -203,8 +92,8 @@ class Pipe:
 
     def points(self, faults: Faults) -> Iterator[Point]:
         """Each combination; the first part varies slowest."""
-        found = [list(part.points(faults)) for part in self.parts]
-        for chosen in product(*found):
+        points = [list(part.points(faults)) for part in self.parts]
+        for chosen in product(*points):
             steps: tuple[Strategy, ...] = tuple(made for _, made in chosen)
             try:
                 made = steps[0] if len(steps) == 1 else Pipeline(steps)
@@ -221,32 +110,11 @@ def read_grid(
     table: Mapping[str, Any],
     place: Place,
     faults: Faults,
-) -> Grid:
-    """Read the values of a class's fields; those that do not fit are faults.
-
-    Parameters
-    ----------
-    name
-        The class's name in specs.
-    cls
-        A dataclass.
-    table
-        Values by field, without what else stands in the table.
-    place
-        Of the table.
-    faults
-        Collects what is wrong.
-    """
-    fields = [field.name for field in dataclasses.fields(cls) if field.init]
-    axes = {}
-    with faults.at(place):
-        hints = hints_of(cls)
-        for field, value in table.items():
-            if field in fields:
-                axes[field] = _axis(value, hints[field], (*place, field), faults)
-            else:
-                faults.add((*place, field), unknown("field", field, fields))
-    return Grid(place, name, axes, lambda text, values: cls(**values))
+) -> Grid | None:
+    """The grid of a dataclass, by a table's values of its fields; None, if any of them is wrong."""
+    axes, messages = _axes(cls, table, place)
+    faults.extend(messages)
+    return None if messages else Grid(place, name, axes, lambda text, values: cls(**values))
 
 
 def read_apart(
@@ -257,34 +125,17 @@ def read_apart(
     *,
     find: Callable[[], type],
     make: Callable[[str], Any],
-) -> Grid:
-    """Read the values of the fields of a class that shall not be loaded into this process.
+) -> Grid | None:
+    """The grid of a class that shall not be loaded into this process.
 
-    Parameters
-    ----------
-    name, table, place, faults
-        As for :func:`read_grid`.
-    find
-        Finds the class, in a process of its own.
-    make
-        Builds what stands for it here, of a spec.
-
-    Raises
-    ------
-    UsageError
-        If it cannot be found.
+    ``find`` finds the class, in a process of its own; ``make`` builds what stands for it here, of
+    a spec. Raises a UsageError, if it cannot be found.
     """
-
-    def read() -> tuple[Mapping[str, Mapping[Place, Any]], list[tuple[Place, str]]]:
-        found = Faults()
-        return read_grid(name, find(), table, place, found).axes, list(found)
-
-    outcome = isolated(read, PATIENCE)
+    outcome = isolated(lambda: _axes(find(), table, place), PATIENCE)
     if outcome.value is None:
         raise UsageError(outcome.fault)
-    axes, found = outcome.value
-    for fault in found:
-        faults.add(*fault)
+    axes, messages = outcome.value
+    faults.extend(messages)
 
     def made(text: str, values: Mapping[str, Any]) -> Any:
         try:
@@ -293,19 +144,34 @@ def read_apart(
             # The name of the class stands in front of what it says.
             raise UsageError(str(error).partition(": ")[2] or str(error)) from None
 
-    return Grid(place, name, axes, made)
+    return None if messages else Grid(place, name, axes, made)
+
+
+Axes = dict[str, dict[Place, Any]]
+
+
+def _axes(cls: type, table: Mapping[str, Any], place: Place) -> tuple[Axes, list[Fault]]:
+    """The values of fields, by field and by place; and those that do not fit."""
+    faults, axes = Faults(), Axes()
+    names = [field.name for field in dataclasses.fields(cls) if field.init]
+    with faults.at(place):
+        hints = hints_of(cls)
+        for field, value in table.items():
+            if field in names:
+                axes[field] = _axis(value, hints[field], (*place, field), faults)
+            else:
+                faults.add((*place, field), unknown("field", field, names))
+    return axes, list(faults)
 
 
 def _axis(value: Any, hint: Any, place: Place, faults: Faults) -> dict[Place, Any]:
     """The values of a field, by their places: one, or those of a list."""
-    values = {place: value}
-    if _is_grid(value, hint):
-        values = {(*place, number): each for number, each in enumerate(value)}
+    values = each_of(value, place) if _is_grid(value, hint) else {place: value}
     if not values:
-        faults.add(place, "an empty list leaves nothing to run")
+        faults.add(place, EMPTY)
     for at, each in values.items():
-        for where, message in misfits(each, hint, at):
-            faults.add(where, message)
+        with faults.at(at):
+            adapter(hint).validate_python(each)
     return {at: _frozen(each) for at, each in values.items()}
 
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from compactlab.cli.disclosing import complain, say, shown
-from compactlab.cli.options import nothing_found, own_models, redact
+from compactlab.cli.disclosing import say, shown
+from compactlab.cli.options import finish, nothing_found, own_models, redact
 from compactlab.reports.render.text import counted
 from compactlab.sim.core.errors import CompactlabError, InputError, UsageError
 
@@ -34,11 +33,11 @@ def inspect(paths: tuple[str, ...], as_json: bool, lenient: bool, models_file: s
     from compactlab.reports.explain.anatomy import anatomy
 
     catalogue = known_models(models_file)
-    found, skipped, errors = _sources(paths, lenient)
-    if not found and not errors:
+    readable, skipped, errors = _sources(paths, lenient)
+    if not readable and not errors:
         raise UsageError(f"there is nothing to inspect: {nothing_found(paths, skipped)}")
     anatomies: list[Anatomy] = []
-    for source in found:
+    for source in readable:
         try:
             anatomies += (anatomy(source.named(each), catalogue) for each in source.load())
         except InputError as fault:
@@ -48,15 +47,7 @@ def inspect(paths: tuple[str, ...], as_json: bool, lenient: bool, models_file: s
         click.echo(json.dumps([_plain(each) for each in anatomies], indent=2))
     elif anatomies:
         say("\n\n".join(map(_text, anatomies)))
-    if skipped:
-        told = f"{counted(skipped, 'file')} of no known format"
-        say(f"passed over: {told}", err=True)
-    for error in errors:
-        complain(error)
-    if errors:
-        # What was named must be good; in a folder a bad file costs itself alone.
-        named = any(not isinstance(e, InputError) or e.path in ("", *paths) for e in errors)
-        sys.exit(2 if named or not anatomies else 1)
+    finish(paths, skipped, errors, nothing=not anatomies)
 
 
 def _sources(
@@ -73,8 +64,8 @@ def _sources(
             good.append(path)
         except (InputError, UsageError) as fault:
             errors.append(fault)
-    found, skipped = sources(good, lenient=lenient)
-    return found, skipped, errors
+    readable, skipped = sources(good, lenient=lenient)
+    return readable, skipped, errors
 
 
 def _plain(figures: Anatomy) -> dict[str, Any]:

@@ -28,18 +28,7 @@ _TIMES = "\N{MULTIPLICATION SIGN}"
 
 
 def model_rows(file: str | None = None) -> list[Row]:
-    """All that is known of all models.
-
-    Parameters
-    ----------
-    file
-        A TOML file with a user's own models.
-
-    Raises
-    ------
-    InputError
-        If the file is wrong.
-    """
+    """All that is known of all models."""
     from compactlab.naming import known_models
 
     return [_row(model) for model in known_models(file).models.values()]
@@ -118,13 +107,7 @@ _LEFT = frozenset({"model", "provider", "tokens", "cache", "lives"})
 
 
 def model_table(rows: Sequence[Row]) -> str:
-    """Set the models as a table in plain text.
-
-    Parameters
-    ----------
-    rows
-        As of :func:`model_rows`.
-    """
+    """Set the models as a table in plain text."""
     cells = [_cells(row) for row in rows]
     widths = {head: max(len(head), *(len(line[head]) for line in cells)) for head in _HEADS}
     lines = [_line(widths, {head: head for head in _HEADS})]
@@ -147,7 +130,7 @@ def _cells(row: Row) -> dict[str, str]:
     prices = row["dollars_per_million_tokens"]
     assert isinstance(lives, list)
     assert isinstance(prices, list)
-    told = dict(zip(_HEADS[8:], _money(prices), strict=True))
+    prices_by_head = dict(zip(_HEADS[8:], _money(prices), strict=True))
     return {
         "model": str(row["name"]),
         "provider": str(row["provider"]) or "-",
@@ -157,7 +140,7 @@ def _cells(row: Row) -> dict[str, str]:
         "cache": spec.partition("(")[0] if row["cache"] else spec,
         "minimum": "-" if row["minimum"] is None else f"{row['minimum']:,}",
         "lives": " ".join(map(_span, lives)) or "-",
-        **told,
+        **prices_by_head,
     }
 
 
@@ -166,12 +149,12 @@ def _money(prices: Sequence[Row]) -> list[str]:
     if not prices:
         return ["?"] * len(_CLASSES)
     small = {name: prices[0][name] for name in _CLASSES}
-    told = {name: f"{price:.4g}" for name, price in small.items()}
+    figures = {name: f"{price:.4g}" for name, price in small.items()}
     if small["cache_write_5m"] == small["cache_write_1h"] == small["uncached"]:
         # What is written costs what input costs: nothing is to be said of it.
-        told["cache_write_5m"] = told["cache_write_1h"] = "-"
-    told["uncached"] += "+" if len(prices) > 1 else ""
-    return list(told.values())
+        figures["cache_write_5m"] = figures["cache_write_1h"] = "-"
+    figures["uncached"] += "+" if len(prices) > 1 else ""
+    return list(figures.values())
 
 
 def _span(seconds: float) -> str:
@@ -222,12 +205,12 @@ def _summarizers() -> list[Row]:
     return [{**_configured(name, it), "simulated": it.simulated} for name, it in made.items()]
 
 
-def _configured(name: str, found: Any) -> Row:
+def _configured(name: str, configured: Any) -> Row:
     """What can be configured, at its defaults."""
-    fields = [field.name for field in dataclasses.fields(found) if field.repr and field.init]
-    parameters = {field: getattr(found, field) for field in fields}
-    meaning = _first_line(type(found))
-    return {"name": name, "meaning": meaning, "spec": found.spec, "parameters": parameters}
+    fields = [field.name for field in dataclasses.fields(configured) if field.repr and field.init]
+    parameters = {field: getattr(configured, field) for field in fields}
+    meaning = _first_line(type(configured))
+    return {"name": name, "meaning": meaning, "spec": configured.spec, "parameters": parameters}
 
 
 def _metrics() -> list[Row]:

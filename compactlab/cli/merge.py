@@ -30,8 +30,8 @@ def merge(folders: tuple[str, ...], out: str) -> None:
         join(stores, into)
         results = Results.load(out)
         write(results, into.folder / "report.html")
-    told = [counted(len(results.runs), "run"), counted(len(results.manifest["sources"]), "source")]
-    say(f"{out}: {', '.join(told)}")
+    sizes = [counted(len(results.runs), "run"), counted(len(results.manifest["sources"]), "source")]
+    say(f"{out}: {', '.join(sizes)}")
     if results.missing:
         say(
             f"{counted(results.missing, 'cell')} of the joined experiment are missing: not every "

@@ -1,13 +1,16 @@
-"""Options that several commands have, and what is said where nothing was found."""
+"""Options that several commands have, and what they say of files that are no good."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import click
 
+from compactlab.cli.disclosing import complain, redact_from_here, say
 from compactlab.reports.render.text import counted, listed
+from compactlab.sim.core.errors import CompactlabError, InputError
 
 # Options that several commands have.
 
@@ -49,8 +52,6 @@ own_models = click.option(
 
 def _begin(context: click.Context, option: click.Parameter, given: bool | None) -> bool | None:
     if given:
-        from compactlab.cli.disclosing import redact_from_here
-
         redact_from_here()
     return given
 
@@ -66,23 +67,30 @@ redact = click.option(
 )
 
 
-# What is said where nothing was found.
+# What is said of files that were not found, passed over, or wrong.
 
 
 def nothing_found(names: Iterable[object], skipped: int) -> str:
     """Say where no transcript was found, and what was there instead.
-
-    Parameters
-    ----------
-    names
-        Where it was looked.
-    skipped
-        How many files there are of no known format.
 
     Examples
     --------
     >>> nothing_found(["sessions", "more"], 2)
     'no transcript was found in sessions and more, only 2 files of no known format'
     """
-    told = f"no transcript was found in {listed(list(map(str, names)))}"
-    return f"{told}, only {counted(skipped, 'file')} of no known format" if skipped else told
+    nowhere = f"no transcript was found in {listed(list(map(str, names)))}"
+    return f"{nowhere}, only {counted(skipped, 'file')} of no known format" if skipped else nowhere
+
+
+def finish(
+    paths: Sequence[str], skipped: int, errors: Sequence[CompactlabError], *, nothing: bool = False
+) -> None:
+    """Say which files of what was named were passed over or wrong, and exit if any is wrong."""
+    if skipped:
+        say(f"passed over: {counted(skipped, 'file')} of no known format", err=True)
+    for error in errors:
+        complain(error)
+    if errors:
+        # What was named must be good; in a folder a bad file costs itself alone.
+        named = any(not isinstance(e, InputError) or e.path in ("", *paths) for e in errors)
+        sys.exit(2 if named or nothing else 1)

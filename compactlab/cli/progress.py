@@ -17,13 +17,7 @@ from compactlab.sim.experiment.sweep import Done
 
 
 class Bar:
-    """Shows how much of some work is done; used with ``with``.
-
-    Parameters
-    ----------
-    total
-        How much work there is.
-    """
+    """Shows how much of some work is done; used with ``with``."""
 
     def __init__(self, total: int) -> None:
         self._total = total
@@ -61,10 +55,10 @@ class Bar:
         """Whether somebody can see it."""
         return self._bar is not None
 
-    def show(self, done: int, said: str) -> None:
+    def show(self, done: int, text: str) -> None:
         """Say how much is done, and something about it."""
         if self._bar is not None:
-            self._bar.update(self._task, completed=done, description=said)
+            self._bar.update(self._task, completed=done, description=text)
 
 
 # Progress of a long run: a bar on a terminal, plain lines elsewhere.
@@ -76,13 +70,7 @@ _PRINTED = 20
 
 
 class Progress(Bar):
-    """Shows what is done; used with ``with``, and called with every shard that is.
-
-    Parameters
-    ----------
-    todo
-        What there is to do.
-    """
+    """Shows what is done; used with ``with``, and called with every shard that is."""
 
     def __init__(self, todo: Sequence[Shard]) -> None:
         super().__init__(sum(len(shard.cells) for shard in todo))
@@ -90,7 +78,7 @@ class Progress(Bar):
         self._left = sum(shard.work for shard in todo)
         self._work = 0
         self._started = time.monotonic()
-        self._told = -_PAUSE
+        self._shown_at = -_PAUSE
         self._printed = 0
 
     def __call__(self, done: Done) -> None:
@@ -103,17 +91,17 @@ class Progress(Bar):
         self._work += done.work
         self._left -= done.work
         left = gone / max(self._work, 1) * self._left
-        told = [f"{self._calls / gone:,.0f} calls/s"]
+        state = [f"{self._calls / gone:,.0f} calls/s"]
         if self._done < self._total:
-            told.append(f"about {lasting(left)} left")
+            state.append(f"about {lasting(left)} left")
         if self._failed:
-            told.append(f"{self._failed} failed")
-        self.show(self._done, ", ".join(told))
+            state.append(f"{self._failed} failed")
+        self.show(self._done, ", ".join(state))
         last = self._done >= self._total
-        if not self.shown and (last or gone - self._told >= _PAUSE):
-            self._told = gone
-            said = f"[{self._done:,}/{counted(self._total, 'cell')}] {done.name}"
-            say(clean(f"{said}: {', '.join(told)}"), err=True)
+        if not self.shown and (last or gone - self._shown_at >= _PAUSE):
+            self._shown_at = gone
+            share = f"[{self._done:,}/{counted(self._total, 'cell')}] {done.name}"
+            say(clean(f"{share}: {', '.join(state)}"), err=True)
 
     def _show_printed(self, done: Done) -> None:
         for name, text in done.printed:

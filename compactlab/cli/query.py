@@ -57,14 +57,14 @@ def _table(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
         for column in (list(zip(*rows, strict=True)) or [()] * len(names))
     ]
     lines = [list(map(clean, names)), ["-" * width for width in widths], *cells]
-    told = (
+    padded = (
         "  ".join(
             cell.rjust(width) if right else cell.ljust(width)
             for cell, width, right in zip(line, widths, numeric, strict=True)
         ).rstrip()
         for line in lines
     )
-    return "\n".join(told)
+    return "\n".join(padded)
 
 
 def _shown(value: Any) -> str:
@@ -85,8 +85,8 @@ def _csv(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
 def _json(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     # JSON knows no infinity, which a break-even that never comes is.
     finite = ([plain(v) if isinstance(v, float) else v for v in row] for row in rows)
-    told = [dict(zip(names, row, strict=True)) for row in finite]
-    return json.dumps(told, indent=2, default=str)
+    records = [dict(zip(names, row, strict=True)) for row in finite]
+    return json.dumps(records, indent=2, default=str)
 
 
 _FORMS = {"table": _table, "csv": _csv, "json": _json}

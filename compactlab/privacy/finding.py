@@ -101,9 +101,9 @@ class Finding:
 
 def findings(text: str) -> list[Finding]:
     """Whatever looks like a secret or a mail address, from left to right, without overlaps."""
-    found = sorted(_found(text), key=lambda each: (each.start, -each.stop))
+    matches = sorted(_all(text), key=lambda each: (each.start, -each.stop))
     apart: list[Finding] = []
-    for each in found:
+    for each in matches:
         if apart and each.start < apart[-1].stop:
             last = apart.pop()
             kind = each.kind if last.kind == MAIL else last.kind
@@ -113,7 +113,7 @@ def findings(text: str) -> list[Finding]:
     return apart
 
 
-def _found(text: str) -> Iterator[Finding]:
+def _all(text: str) -> Iterator[Finding]:
     if any(sign in text for sign in ("@", "%40", "u0040", "&#", "&commat;")):
         yield from _mails(text)
     if "PRIVATE KEY" in text or "PuTTY-User-Key" in text:
@@ -139,7 +139,7 @@ def _mails(text: str) -> Iterator[Finding]:
 
 def _private_keys(text: str) -> Iterator[Finding]:
     ends = list(_KEY_ENDS.finditer(text))
-    stops = [found.end() for found in ends]
+    stops = [match.end() for match in ends]
     stop = 0
     covered: set[int] = set()
     for begin in _KEY_BEGINS.finditer(text):
@@ -152,10 +152,10 @@ def _private_keys(text: str) -> Iterator[Finding]:
         covered.add(stop)
         yield Finding(begin.start(), stop, PRIVATE_KEY)
     before = 0
-    for found in ends:
-        if found.end() not in covered:
-            yield Finding(_beginning(text, before, found.start()), found.end(), PRIVATE_KEY)
-        before = found.end()
+    for match in ends:
+        if match.end() not in covered:
+            yield Finding(_beginning(text, before, match.start()), match.end(), PRIVATE_KEY)
+        before = match.end()
 
 
 def _beginning(text: str, start: int, end: int) -> int:
@@ -176,7 +176,7 @@ def _detectors() -> tuple[tuple[tuple[str, ...], Find], ...]:
     """What finds tokens, each with what a text must hold for it to be worth a look."""
     from importlib import import_module
 
-    found: list[tuple[tuple[str, ...], Find]] = []
+    detectors: list[tuple[tuple[str, ...], Find]] = []
     for module, name, needles, groups in _LIBRARY:
         detector = getattr(import_module(f"detect_secrets.plugins.{module}"), name)
         sound = getattr(detector, "is_formally_valid", None)
@@ -185,15 +185,17 @@ def _detectors() -> tuple[tuple[tuple[str, ...], Find], ...]:
             regex = compiled(begun + pattern.pattern, pattern.flags)
             more = _SIGNATURE if module == "jwt" else _MORE
             kind = detector.secret_type
-            found.append((needles, partial(_tokens, regex, group, kind, more=more, sound=sound)))
+            detectors.append(
+                (needles, partial(_tokens, regex, group, kind, more=more, sound=sound))
+            )
     for kind, needles, own in _OWN:
         regex = compiled(own)
-        found.append((needles, partial(_tokens, regex, regex.groups, kind)))
+        detectors.append((needles, partial(_tokens, regex, regex.groups, kind)))
     for kind, needles, own in CREDENTIALS:
-        found.append((needles, partial(_tokens, compiled(own), 1, kind, more=None)))
-    found.append((STEMS, _assigned))
-    found.append((STEMS, partial(_tokens, compiled(ENV), 1, ASSIGNED, more=None)))
-    return tuple(found)
+        detectors.append((needles, partial(_tokens, compiled(own), 1, kind, more=None)))
+    detectors.append((STEMS, _assigned))
+    detectors.append((STEMS, partial(_tokens, compiled(ENV), 1, ASSIGNED, more=None)))
+    return tuple(detectors)
 
 
 def _tokens(
@@ -206,9 +208,9 @@ def _tokens(
     sound: Callable[[str], bool] | None = None,
 ) -> Iterator[Finding]:
     last = 0
-    for found in regex.finditer(text):
-        if found.end(group) > last and (sound is None or _is_sound(sound, found)):
-            start, stop = found.span(group)
+    for match in regex.finditer(text):
+        if match.end(group) > last and (sound is None or _is_sound(sound, match)):
+            start, stop = match.span(group)
             while start < stop and text[start] in _EDGES:
                 start += 1
             while stop > start and text[stop - 1] in _EDGES:
@@ -223,8 +225,8 @@ def _assigned(text: str) -> Iterator[Finding]:
     return (Finding(start, stop, ASSIGNED, sure) for start, stop, sure in assigned(text))
 
 
-def _is_sound(sound: Callable[[str], bool], found: Match[str]) -> bool:
+def _is_sound(sound: Callable[[str], bool], match: Match[str]) -> bool:
     try:
-        return sound(found[0])
+        return sound(match[0])
     except RecursionError:  # something nested so deep that nobody can say
         return True

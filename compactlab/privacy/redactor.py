@@ -43,19 +43,7 @@ class Memory:
         return other
 
     def learn(self, kind: str, secret: str, word: str, sure: bool) -> None:
-        """Remember a secret.
-
-        Parameters
-        ----------
-        kind
-            What it looks like.
-        secret
-            The secret.
-        word
-            What stands in its place.
-        sure
-            Whether it is surely a password, though it be of letters alone.
-        """
+        """Remember a secret and its word; it is sure if a password, though of letters alone."""
         if kind == MAIL:
             return
         named = kind in {ASSIGNED, BASIC}
@@ -76,17 +64,17 @@ class Memory:
                 longest = sorted(self._values, key=lambda value: (-len(value), value))
                 known = "|".join(map(_bounded, longest))
                 self._again = re.compile(f"({known})[A-Za-z0-9_-]*")
-            text = self._again.sub(lambda found: self._values[found[1]], text)
+            text = self._again.sub(lambda match: self._values[match[1]], text)
         return self._without_pieces(text) if self._pieces else text
 
     def _without_pieces(self, text: str) -> str:
-        kept, at = [], 0
+        pieces, at = [], 0
         for run in _RUN.finditer(text):
             for start, stop, word in self._met(text, run.start(), run.end()):
                 if start >= at:
-                    kept += [text[at:start], word]
+                    pieces += [text[at:start], word]
                 at = max(at, stop)
-        return "".join([*kept, text[at:]]) if kept else text
+        return "".join([*pieces, text[at:]]) if pieces else text
 
     def _met(self, text: str, start: int, stop: int) -> Iterator[tuple[int, int, str]]:
         """Stretches of a run in which pieces of secrets stand, with what stands for them."""
@@ -171,43 +159,43 @@ class Redactor:
             Any text; private keys may span lines of it.
         """
         pieces, at = [], 0
-        for found in findings(text):
+        for finding in findings(text):
             pieces += [
-                text[at : found.start],
-                self._word(found, text[found.start : found.stop]),
+                text[at : finding.start],
+                self._word(finding, text[finding.start : finding.stop]),
             ]
-            at = found.stop
+            at = finding.stop
         return self._memory.hidden("".join([*pieces, text[at:]]) if pieces else text)
 
     def learn(self, text: str) -> None:
         """Number the secrets of a text, so that they are known when they are met again."""
-        for found in findings(text):
-            self._word(found, text[found.start : found.stop])
+        for finding in findings(text):
+            self._word(finding, text[finding.start : finding.stop])
 
     def within(self, value: T) -> T:
         """A value with all texts in it redacted, in lists, mappings and dataclasses, too.
 
         What holds nothing to be hidden is given back as it is.
         """
-        found: Any = self._within(value)
-        return found  # type: ignore[no-any-return]
+        redacted: Any = self._within(value)
+        return redacted  # type: ignore[no-any-return]
 
     def _within(self, value: Any) -> Any:
-        found = value
+        redacted = value
         if isinstance(value, str):
-            found = self.text(value)
+            redacted = self.text(value)
         elif isinstance(value, Mapping):
-            found = {self._within(key): self._within(each) for key, each in value.items()}
+            redacted = {self._within(key): self._within(each) for key, each in value.items()}
         elif isinstance(value, tuple) and hasattr(value, "_fields"):
-            found = type(value)(*map(self._within, value))
+            redacted = type(value)(*map(self._within, value))
         elif isinstance(value, list | tuple | set | frozenset):
-            found = type(value)(map(self._within, value))
+            redacted = type(value)(map(self._within, value))
         elif isinstance(value, msgspec.Struct):
-            found = self._changed(value, value.__struct_fields__, msgspec.structs.replace)
+            redacted = self._changed(value, value.__struct_fields__, msgspec.structs.replace)
         elif dataclasses.is_dataclass(value) and not isinstance(value, type):
             names = [field.name for field in dataclasses.fields(value) if field.init]
-            found = self._changed(value, names, dataclasses.replace)
-        return found
+            redacted = self._changed(value, names, dataclasses.replace)
+        return redacted
 
     def _changed(self, value: Any, names: Any, replace: Any) -> Any:
         before = {name: getattr(value, name) for name in names}
@@ -215,8 +203,8 @@ class Redactor:
         changed = {name: each for name, each in after.items() if each != before[name]}
         return replace(value, **changed) if changed else value
 
-    def _word(self, found: Finding, secret: str) -> str:
-        numbers = self._numbers.setdefault(found.kind, {})
-        word = f"[redacted {found.kind} {numbers.setdefault(secret, len(numbers) + 1)}]"
-        self._memory.learn(found.kind, secret, word, found.sure)
+    def _word(self, finding: Finding, secret: str) -> str:
+        numbers = self._numbers.setdefault(finding.kind, {})
+        word = f"[redacted {finding.kind} {numbers.setdefault(secret, len(numbers) + 1)}]"
+        self._memory.learn(finding.kind, secret, word, finding.sure)
         return word

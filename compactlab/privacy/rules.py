@@ -60,12 +60,7 @@ def is_ordinary(value: str) -> bool:
 def may_be_password(value: str, option: bool) -> bool:
     """Whether a value of letters alone, without quotes, may be a password.
 
-    Parameters
-    ----------
-    value
-        The value.
-    option
-        Whether it stands behind an option of a command, where capitals stand for another value.
+    Behind an option of a command, capitals stand for another value.
 
     Examples
     --------
@@ -87,14 +82,7 @@ def end_of_quotation(text: str, opened: int) -> int:
     r"""Where what is quoted ends: before the closing mark, at the end of the line or of the text.
 
     JSON in JSON escapes the marks of the inner one, so that a mark with three backslashes stands
-    within what a mark with one of them opened.
-
-    Parameters
-    ----------
-    text
-        Any text.
-    opened
-        Where the opening mark stands: behind its backslashes.
+    within what a mark with one of them opened; ``opened`` is the mark behind its backslashes.
 
     Examples
     --------
@@ -105,14 +93,14 @@ def end_of_quotation(text: str, opened: int) -> int:
     mark, before = text[opened], text[max(0, opened - 16) : opened]
     level = len(before) - len(before.rstrip("\\"))
     stop = min(len(text), opened + 1 + _MOST)
-    for found in _MARKS[mark].finditer(text, opened + 1, stop):
-        if found[0] in "\r\n":
-            return found.start()
-        escaped = len(found[1] or "")
+    for match in _MARKS[mark].finditer(text, opened + 1, stop):
+        if match[0] in "\r\n":
+            return match.start()
+        escaped = len(match[1] or "")
         # Each level doubles what stands before a mark, and adds one.
         closes = escaped < level or escaped % (2 * level + 2) == level
-        if found[0].endswith(mark) and closes:
-            return found.end() - 1 - min(level, escaped)
+        if match[0].endswith(mark) and closes:
+            return match.end() - 1 - min(level, escaped)
     return stop
 
 
@@ -172,39 +160,30 @@ _PHRASE = compiled(r"[^\r\n\"'`\\,;<>{}]{0,200}")
 
 
 def assigned(text: str) -> Iterator[tuple[int, int, bool]]:
-    """Where in a text values stand that are given to names of secrets.
+    """Where in a text values stand that are given to names of secrets: from, to, and how sure.
 
-    Parameters
-    ----------
-    text
-        Any text: prose, code, settings, JSON in JSON.
-
-    Returns
-    -------
-    iterator of (int, int, bool)
-        Of each its stretch, and whether it is surely the value itself: in quotes, under the name
-        of a password.
+    Sure is what stands in quotes, under the name of a password.
     """
-    for found in _QUOTED.finditer(text):
-        stop = end_of_quotation(text, found.start(2))
-        name = text[max(0, found.start() - _NAME) : found.end(1)]
-        if _is_quoted(name, found, text[found.end() : stop]):
-            yield found.end(), stop, bool(_PASSWORD.search(name))
-    for found in _BESIDE.finditer(text):
-        stop = end_of_quotation(text, found.start(3))
-        name = text[max(0, found.start() - _NAME) : found.end(1)]
-        if _is_beside(name, bool(found[2]), text[found.end() : stop]):
-            yield found.end(), stop, False
-    for found in _BARE.finditer(text):
-        stop = found.end(3)
+    for match in _QUOTED.finditer(text):
+        stop = end_of_quotation(text, match.start(2))
+        name = text[max(0, match.start() - _NAME) : match.end(1)]
+        if _is_quoted(name, match, text[match.end() : stop]):
+            yield match.end(), stop, bool(_PASSWORD.search(name))
+    for match in _BESIDE.finditer(text):
+        stop = end_of_quotation(text, match.start(3))
+        name = text[max(0, match.start() - _NAME) : match.end(1)]
+        if _is_beside(name, bool(match[2]), text[match.end() : stop]):
+            yield match.end(), stop, False
+    for match in _BARE.finditer(text):
+        stop = match.end(3)
         while text[stop - 1] in ".:":
             stop -= 1
         # What is in quotes itself is followed by no value without them.
-        closed = found[2].isspace() and found.end(1) < found.start(2)
-        name = "" if closed else text[max(0, found.start() - _NAME) : found.end(1)]
-        if _is_bare(name, found[2], text[found.start(3) : stop], text[stop : stop + 1]):
+        closed = match[2].isspace() and match.end(1) < match.start(2)
+        name = "" if closed else text[max(0, match.start() - _NAME) : match.end(1)]
+        if _is_bare(name, match[2], text[match.start(3) : stop], text[stop : stop + 1]):
             phrase = _PHRASE.match(text, stop) if name.lower().endswith("phrase") else None
-            yield found.start(3), phrase.end() if phrase else stop, False
+            yield match.start(3), phrase.end() if phrase else stop, False
 
 
 @cache
@@ -214,12 +193,12 @@ def _named() -> Pattern[str]:
     return compiled("|".join([*DENYLIST, _NAMES]), IGNORECASE)
 
 
-def _is_quoted(name: str, found: Match[str], value: str) -> bool:
+def _is_quoted(name: str, match: Match[str], value: str) -> bool:
     """Whether a value in quotes is a secret: any, but for what stands for another one."""
     if len(value) < 4 or is_place(value) or (_PWD.search(name) and _PATH.match(value)):
         return False
     # What is called a mere token may be any word.
-    mere = not found[1] and _is_other(name, value)
+    mere = not match[1] and _is_other(name, value)
     step = _STEP.search(name) and " " in value
     return mere or bool(_named().search(name)) or (bool(_PASSWORD.search(name)) and not step)
 

@@ -23,13 +23,13 @@ _MARKER = (
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Take an option, and a line of the configuration that says the same for good."""
-    told = (
+    meaning = (
         "hide what looks like keys, tokens and mail addresses in what the fixture compaction "
         "finds and says"
     )
     group = parser.getgroup("compactlab")
-    group.addoption("--compaction-redact", action="store_true", default=False, help=told)
-    parser.addini("compaction_redact", told, type="bool", default=False)
+    group.addoption("--compaction-redact", action="store_true", default=False, help=meaning)
+    parser.addini("compaction_redact", meaning, type="bool", default=False)
 
 
 def pytest_configure(config: pytest.Config) -> None:

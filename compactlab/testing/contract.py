@@ -32,50 +32,24 @@ from compactlab.testing.drawn import draw
 
 @dataclass(frozen=True)
 class Asked:
-    """One question to a strategy, and its answer.
-
-    Parameters
-    ----------
-    phase
-        When it was asked.
-    before, after
-        The view that it was given, and what it made of it.
-    log
-        All that had been said, when it had answered.
-    born
-        Messages that it caused to be said.
-    intact
-        Whether view and log stood as they were, when it had answered.
-    notes
-        Its notes, when it had answered.
-    count
-        Counts tokens of a view as the model does.
-    """
+    """One question to a strategy, and how all stood when it had answered."""
 
     phase: Phase
     before: View
     after: View
     log: Messages
-    born: tuple[Message, ...]
-    intact: bool
+    created: tuple[Message, ...]  # what it caused to be said
+    intact: bool  # whether view and log stood as they were
     notes: Mapping[str, object]
-    count: Callable[[View], int]
+    count: Callable[[View], int]  # tokens, as the model counts them
 
 
 @dataclass(frozen=True)
 class Watched(Strategy):
-    """Another strategy, whose every answer is shown to somebody.
-
-    Parameters
-    ----------
-    inner
-        The strategy.
-    saw
-        Who is shown the answers.
-    """
+    """Another strategy, whose every answer is shown to somebody."""
 
     inner: Strategy
-    saw: Callable[[Strategy, Asked], None] = field(compare=False, repr=False)
+    show: Callable[[Strategy, Asked], None] = field(compare=False, repr=False)
 
     @property
     def phases(self) -> frozenset[Phase]:  # type: ignore[override]
@@ -105,16 +79,16 @@ class Watched(Strategy):
     def compact(self, view: View, host: Host) -> View:
         """Ask the inner one, and show what it said."""
         messages, system, log = list(view.messages), view.system, host.log
-        said = list(log)
+        old = list(log)
         after = self.inner.compact(view, host)
         if isinstance(after, View):
-            intact = _same(view.messages, messages) and view.system == system and _same(log, said)
-            heard = set(map(id, log))
-            born = tuple(message for message in host.log if id(message) not in heard)
+            intact = _same(view.messages, messages) and view.system == system and _same(log, old)
+            known = set(map(id, log))
+            created = tuple(message for message in host.log if id(message) not in known)
             asked = Asked(
-                host.phase, view, after, host.log, born, intact, dict(host.notes), host.count
+                host.phase, view, after, host.log, created, intact, dict(host.notes), host.count
             )
-            self.saw(self.inner, asked)
+            self.show(self.inner, asked)
         return after
 
     def fetch(self, handle: str, host: Host) -> str | None:
@@ -157,16 +131,16 @@ def notes_are_json(asked: Asked) -> Iterator[str]:
 
 def provenance(asked: Asked) -> Iterator[str]:
     """Every part names messages of the log, and a verbatim one has their words."""
-    said = {message.id: message for message in asked.log}
+    logged = {message.id: message for message in asked.log}
     old = {id(part) for part in _parts(asked.before)}
     for part in _parts(asked.after):
         if id(part) in old:
             continue
-        strangers = [s.id for s in part.sources if s.id not in said and s.id != "system"]
+        strangers = [s.id for s in part.sources if s.id not in logged and s.id != "system"]
         if strangers:
             yield f"a {part.kind} part comes from {strangers[0]!r}, which is not in the log"
         elif part.kind == "verbatim" and not any(
-            part.text in _words(said[source.id]) for source in part.sources
+            part.text in _words(logged[source.id]) for source in part.sources
         ):
             yield f"a verbatim part does not have the words of its source: {part.text!r:.60}"
 
@@ -209,8 +183,8 @@ def last_user_message(asked: Asked) -> Iterator[str]:
 
 def size(asked: Asked) -> Iterator[str]:
     """It never makes a view larger, but for what it caused to be said."""
-    born = asked.count(View((), Messages(asked.born)))
-    before, after = asked.count(asked.before), asked.count(asked.after) - born
+    created = asked.count(View((), Messages(asked.created)))
+    before, after = asked.count(asked.before), asked.count(asked.after) - created
     if after > before:
         yield f"{before} tokens became {after}"
 
@@ -329,14 +303,14 @@ def check_strategy(
         battery.check_conversation(*draw(number, seed))
         forget_blocks()  # else thousands of conversations would stay in memory
     battery.check_declared()
-    return sorted(battery.found.values(), key=lambda each: (each.strategy, each.rule))
+    return sorted(battery.violations.values(), key=lambda each: (each.strategy, each.rule))
 
 
 @dataclass
 class _Battery:
     strategy: Strategy
     number: int = -1
-    found: dict[tuple[str, str], Violation] = field(default_factory=dict)
+    violations: dict[tuple[str, str], Violation] = field(default_factory=dict)
     seen: set[tuple[str, str]] = field(default_factory=set)
 
     def check_specs(self) -> None:
@@ -352,7 +326,7 @@ class _Battery:
 
     def check_conversation(self, conversation: Conversation, window: int) -> None:
         """Replay it watched, then once more, then with another future."""
-        watched = Pipeline(tuple(Watched(part, self.saw) for part in self.strategy.parts))
+        watched = Pipeline(tuple(Watched(part, self.judge) for part in self.strategy.parts))
         try:
             steps = list(_steps(conversation, watched, window))
             again = list(_steps(conversation, self.strategy, window))
@@ -375,9 +349,9 @@ class _Battery:
             if one.answer == answer:
                 return
 
-    def saw(self, part: Strategy, asked: Asked) -> None:
+    def judge(self, part: Strategy, asked: Asked) -> None:
         """Hold an answer against the rules."""
-        if asked.after is not asked.before or asked.born:
+        if asked.after is not asked.before or asked.created:
             for name, rule in RULES.items():
                 for what in rule(asked):
                     self.broken(part, name, f"{what} ({asked.phase})")
@@ -388,8 +362,8 @@ class _Battery:
         self.seen.add(key)
         if rule in part.breaks:
             return
-        known = self.found.get(key)
-        self.found[key] = (
+        known = self.violations.get(key)
+        self.violations[key] = (
             replace(known, times=known.times + 1)
             if known
             else Violation(rule, part.spec, what, self.number)
@@ -401,7 +375,9 @@ class _Battery:
             for rule in part.breaks:
                 if (part.spec, rule) not in self.seen:
                     what = f"it declares to break {rule!r}, which never happened"
-                    self.found[part.spec, f"breaks {rule}"] = Violation("breaks", part.spec, what)
+                    self.violations[part.spec, f"breaks {rule}"] = Violation(
+                        "breaks", part.spec, what
+                    )
 
 
 def _steps(conversation: Conversation, strategy: Strategy, window: int) -> Iterator[Step]:
@@ -425,8 +401,8 @@ def _other_future(conversation: Conversation, answer: str) -> Conversation:
     """The same up to an answer, and then other words."""
     events = list(conversation.events)
     at = next(n for n, e in enumerate(events) if isinstance(e, Message) and e.id == answer)
-    kept = [*events[: at + 1], *(_reworded(e) for e in events[at + 1 :] if isinstance(e, Message))]
-    return replace(conversation, events=tuple(kept))
+    later = (_reworded(e) for e in events[at + 1 :] if isinstance(e, Message))
+    return replace(conversation, events=(*events[: at + 1], *later))
 
 
 def _reworded(message: Message) -> Message:
@@ -440,16 +416,16 @@ class Recap(Summarizer):
 
     def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
         """One line."""
-        told = dict.fromkeys(
+        ids = dict.fromkeys(
             [
                 *(source.id for part in request.previous for source in part.sources),
                 *(source.id for m in request.messages for p in m.parts for source in p.sources),
             ]
         )
-        if not told or request.max_tokens < 8:
+        if not ids or request.max_tokens < 8:
             return ()
-        text = f"{len(told)} messages were here."
-        return (Part("text", text, "summary", tuple(map(Source, told))),)
+        text = f"{len(ids)} messages were here."
+        return (Part("text", text, "summary", tuple(map(Source, ids))),)
 
     def write(
         self, messages: Sequence[Message], request: TurnRequest, count: Callable[[str], int]

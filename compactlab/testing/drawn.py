@@ -37,26 +37,20 @@ def draw(number: int, seed: int = 0) -> tuple[Conversation, int]:
 
     The first few are the plain extremes: nothing said, one message larger than the window, a turn
     that never ends, results without calls, a rewind to the start.
-
-    Parameters
-    ----------
-    number
-        Which one.
-    seed
-        Root of the draws.
     """
     rng = stream(seed, "contract", number)
     window = WINDOWS[number % len(WINDOWS)] if number >= len(_EXTREMES) else WINDOWS[0]
-    teller = _Teller(rng, window)
+    generator = _Generator(rng, window)
     if number < len(_EXTREMES):
         for letter in _EXTREMES[number]:
-            teller.tell(letter)
+            generator.add(letter)
     else:
         for _ in range(rng.randrange(1, 13)):
-            teller.turn()
+            generator.turn()
     opaque = (Part("text", "", "opaque", (), name="system prompt", size=window // 100),)
     system = opaque if rng.random() < 0.7 else ()
-    return Conversation(f"drawn-{number}", "drawn", tuple(teller.events), system, seed=seed), window
+    events = tuple(generator.events)
+    return Conversation(f"drawn-{number}", "drawn", events, system, seed=seed), window
 
 
 # u user, U one larger than the window, a answer, c call, r result, R a huge one, o result of no
@@ -77,8 +71,8 @@ _EXTREMES = (
 )
 
 
-class _Teller:
-    """Tells a conversation message by message."""
+class _Generator:
+    """Makes a conversation message by message."""
 
     def __init__(self, rng: random.Random, window: int) -> None:
         self.rng, self.window = rng, window
@@ -91,21 +85,21 @@ class _Teller:
         """A turn as agents have them, with something odd now and then."""
         rng = self.rng
         if rng.random() < 0.06:
-            self.tell("<")
-        self.tell("u" if rng.random() < 0.95 else "m")
+            self.add("<")
+        self.add("u" if rng.random() < 0.95 else "m")
         for _ in range(rng.choice((0, 0, 1, 2, 4, 9))):
             for _ in range(rng.choice((1, 1, 1, 3))):
-                self.tell("c")
+                self.add("c")
             while self.open and rng.random() < 0.97:
                 if rng.random() < 0.04:
-                    self.tell("m")
-                self.tell("r")
+                    self.add("m")
+                self.add("r")
             if rng.random() < 0.03:
-                self.tell("o")
+                self.add("o")
         if rng.random() < 0.95:
-            self.tell("a")
+            self.add("a")
 
-    def tell(self, letter: str) -> None:
+    def add(self, letter: str) -> None:
         """One message."""
         if letter == "<":
             self.events.append(Rewind(self.rng.choice(self.ids) if len(self.ids) > 20 else ""))
@@ -128,8 +122,8 @@ class _Teller:
             call_id, tool = self.open.pop(0) if self.open and letter != "o" else (f"{id}/lost", "")
             failed = self.rng.random() < 0.1
             text = self._words(1.2 if letter == "R" else None)
-            told = verbatim(id, "tool_result", text, name=tool, call_id=call_id, is_error=failed)
-            return [told, *self._image(id)]
+            result = verbatim(id, "tool_result", text, name=tool, call_id=call_id, is_error=failed)
+            return [result, *self._image(id)]
         text = self._words(1.2 if letter == "U" else None)
         thinks = letter == "a" and self.rng.random() < 0.3
         thought = [verbatim(id, "thinking", self._words(0.0005))] if thinks else []
@@ -138,8 +132,8 @@ class _Teller:
     def _call(self, id: str) -> list[Part]:
         tool, arguments = self.rng.choice(_TOOLS)
         self.open.append((f"{id}/call", tool))
-        said = [verbatim(id, "text", self._words(0.0005))] if self.rng.random() < 0.5 else []
-        return [*said, verbatim(id, "tool_call", arguments, name=tool, call_id=f"{id}/call")]
+        text = [verbatim(id, "text", self._words(0.0005))] if self.rng.random() < 0.5 else []
+        return [*text, verbatim(id, "tool_call", arguments, name=tool, call_id=f"{id}/call")]
 
     def _image(self, id: str) -> list[Part]:
         return [verbatim(id, "image", "", size=1200)] if self.rng.random() < 0.03 else []

@@ -27,16 +27,8 @@ _HIDDEN = "[redacted]"
 
 
 @dataclass(frozen=True)
-class Teller:
-    """Tells of one conversation.
-
-    Parameters
-    ----------
-    conversation
-        The conversation.
-    disclosure
-        Knows its secrets, where they are to be hidden; None if nothing is.
-    """
+class Labels:
+    """What the facts and messages of a conversation are called; a disclosure hides its secrets."""
 
     conversation: Conversation
     disclosure: Disclosure | None = None
@@ -45,7 +37,7 @@ class Teller:
         """A fact by its id in a table: what it says, or the id where nobody knows that."""
         for fact in ledger_of(self.conversation).facts:
             if self._shown(fact.id) == id:
-                return self._shown(self._said(fact))
+                return self._shown(self._stated(fact))
         return id
 
     def message(self, id: str) -> str:
@@ -53,7 +45,7 @@ class Teller:
         ids = [self._shown(message.id) for message in self.conversation.messages]
         return f"{ids.index(id) + 1:,} ({id})" if id in ids else id
 
-    def _said(self, fact: Fact) -> str:
+    def _stated(self, fact: Fact) -> str:
         key, value = map(self._open, (fact.key, fact.value))
         if key and value:
             return f"{key!r}: {value!r}"
@@ -70,8 +62,8 @@ class Teller:
         if self.disclosure is None or not text:
             return text
         every = (part.text for message in self.conversation.messages for part in message.parts)
-        said = (each for each in every if text in each)
-        hidden = any(each.count(text) > self._shown(each).count(text) for each in said)
+        texts = (each for each in every if text in each)
+        hidden = any(each.count(text) > self._shown(each).count(text) for each in texts)
         return _HIDDEN if hidden else text
 
 
@@ -79,48 +71,24 @@ class Teller:
 
 
 class Miss(NamedTuple):
-    """A fact that calls needed and their prompts no longer held.
-
-    Parameters
-    ----------
-    conversation
-        Id of the conversation.
-    type, said
-        The fact's type, and its key and value; its id where nobody knows these.
-    message
-        The message that states it: its number, from 1 on, and its id; "" if that is not known.
-    call
-        The first call that needed it in vain, from 1 on.
-    times
-        How many calls did.
-    """
+    """A fact that calls needed and their prompts no longer held."""
 
     conversation: str
     type: str
-    said: str
-    message: str
-    call: int
-    times: int
+    text: str  # its key and value; its id where nobody knows these
+    message: str  # number, from 1 on, and id of the one that states it; "" if not known
+    call: int  # the first that needed it in vain, from 1 on
+    times: int  # how many calls did
 
 
 @dataclass(frozen=True)
 class Misses:
-    """What was missed in some runs.
+    """What was missed in some runs."""
 
-    Parameters
-    ----------
-    needs, missed
-        How often calls needed a fact, and how often in vain.
-    facts
-        How many facts were missed.
-    first
-        Some of them, those that were missed most often before others.
-    """
-
-    needs: int
-    missed: int
-    facts: int
-    first: tuple[Miss, ...]
+    needs: int  # how often calls needed a fact
+    missed: int  # how often in vain
+    facts: int  # how many were missed
+    first: tuple[Miss, ...]  # some of them, the most often missed first
 
 
 class _Row(NamedTuple):
@@ -135,19 +103,9 @@ class _Row(NamedTuple):
 
 
 def misses(experiment: Experiment, results: Results, type: str = "", most: int = 5) -> Misses:
-    """Say what was missed.
-
-    Parameters
-    ----------
-    experiment, results
-        What was replayed, and what was found.
-    type
-        The type of fact to look at; "" for all.
-    most
-        Of so many facts it is told what they say; only their conversations are loaded.
-    """
+    """What was missed, of all types of facts or of one, with what at most so many facts say."""
     needs = 0
-    found: dict[tuple[str, str, str], _Row] = {}
+    by_fact: dict[tuple[str, str, str], _Row] = {}
     for run in results.runs:
         facts = run.rows.get("facts")
         if facts is None or not len(facts):
@@ -162,11 +120,11 @@ def misses(experiment: Experiment, results: Results, type: str = "", most: int =
                     # In each replay of a conversation it is the same fact.
                     key = run.scenario, run.conversation, fact
                     row = _Row(run, fact, kind, stated, call, needed - met)
-                    found[key] = _both(found[key], row) if key in found else row
+                    by_fact[key] = _both(by_fact[key], row) if key in by_fact else row
     # Of equal ones those of the first conversation, in its order: sorting keeps it.
-    rows = sorted(found.values(), key=lambda row: -row.times)
-    told = tuple(_miss(experiment, row) for row in rows[:most])
-    return Misses(needs, sum(row.times for row in rows), len(rows), told)
+    rows = sorted(by_fact.values(), key=lambda row: -row.times)
+    listed = tuple(_miss(experiment, row) for row in rows[:most])
+    return Misses(needs, sum(row.times for row in rows), len(rows), listed)
 
 
 def _both(one: _Row, other: _Row) -> _Row:
@@ -174,14 +132,14 @@ def _both(one: _Row, other: _Row) -> _Row:
 
 
 def _miss(experiment: Experiment, row: _Row) -> Miss:
-    said, message = row.fact, row.stated_in
-    told = _teller(experiment, row.run)
-    if told is not None:
-        said, message = told.fact(said), told.message(message)
-    return Miss(row.run.conversation, row.type, said, message, row.call, row.times)
+    text, message = row.fact, row.stated_in
+    labels = _labels(experiment, row.run)
+    if labels is not None:
+        text, message = labels.fact(text), labels.message(message)
+    return Miss(row.run.conversation, row.type, text, message, row.call, row.times)
 
 
-def _teller(experiment: Experiment, run: Run) -> Teller | None:
+def _labels(experiment: Experiment, run: Run) -> Labels | None:
     """What tells of a run's conversation, loaded again; None if that fails: it was replayed."""
     try:
         return next(_loaded(experiment, run), None)
@@ -189,7 +147,7 @@ def _teller(experiment: Experiment, run: Run) -> Teller | None:
         return None
 
 
-def _loaded(experiment: Experiment, run: Run) -> Iterator[Teller]:
+def _loaded(experiment: Experiment, run: Run) -> Iterator[Labels]:
     for source in experiment.sources:
         if source.key == run.source_key:
             disclosure = Disclosure(source) if experiment.setting.redact else None
@@ -198,40 +156,29 @@ def _loaded(experiment: Experiment, run: Run) -> Iterator[Teller]:
                     # From the first on, so that numbers are those of the table.
                     disclosure.turn_to(conversation)
                 if place == run.place:
-                    yield Teller(conversation, disclosure)
+                    yield Labels(conversation, disclosure)
 
 
 # Rules put to replays, and the text of a test that fails by them.
 
 _NOTHING = "nothing to hold it against"
 # So many facts and failed runs are told.
-_TOLD = 5
+_LISTED = 5
 _LONGEST = 100
 
 
 @dataclass(frozen=True)
 class Trial:
-    """Rules, and what they are put to.
+    """Rules, and what they are put to: the replays of one strategy.
 
-    Parameters
-    ----------
-    experiment, results
-        What was replayed, and what was found: one strategy.
-    rules
-        The rules.
-    type
-        The type of fact that they are on; "" for all.
-    beside
-        The results of another strategy that rules on a change are held against.
-    baseline
-        The stored figures that they are held against, where it is no strategy.
+    Rules on a change compare it with the results of a reference strategy, or with a baseline.
     """
 
     experiment: Experiment
     results: Results
     rules: Sequence[Rule]
-    type: str = ""
-    beside: Results | None = None
+    type: str = ""  # the type of fact that they are on; "" for all
+    reference: Results | None = None
     baseline: Baseline | None = None
 
     @property
@@ -250,20 +197,20 @@ class Trial:
         # Where another strategy stands does not matter to a rule on where this one must stand.
         moves = [demand for demand in demands if demand.rule.relative]
         places = [demand for demand in demands if not demand.rule.relative]
-        found = [self._against(moves)] if moves else []
-        found.append(gate(self.results, None, places, absence=_NOTHING))
-        obstacles = dict.fromkeys(each for verdict in found for each in verdict.obstacles)
+        verdicts = [self._against(moves)] if moves else []
+        verdicts.append(gate(self.results, None, places, absence=_NOTHING))
+        obstacles = dict.fromkeys(each for verdict in verdicts for each in verdict.obstacles)
         return Verdict(
-            tuple(finding for verdict in found for finding in verdict.findings),
+            tuple(finding for verdict in verdicts for finding in verdict.findings),
             tuple(each for each in obstacles if each != _NOTHING),
         )
 
     def _against(self, moves: Sequence[Demand]) -> Verdict:
         """What comes of rules on a change, by another strategy."""
-        if self.beside is None or not self.beside.failed:
+        if self.reference is None or not self.reference.failed:
             return gate(self.results, self._before, moves)
-        told = f"{counted(len(self.beside.failed), 'run')} of {_name(self.beside)} failed"
-        return Verdict(tuple(Finding(each, None, Outcome.UNJUDGED, told) for each in moves))
+        reason = f"{counted(len(self.reference.failed), 'run')} of {_name(self.reference)} failed"
+        return Verdict(tuple(Finding(each, None, Outcome.UNJUDGED, reason) for each in moves))
 
     @property
     def _before(self) -> Baseline | None:
@@ -273,8 +220,8 @@ class Trial:
         """
         own = next((s for s in Baseline.of(self.results).records), None)
         held = self.baseline
-        if self.beside is not None:
-            held = Baseline.of(self.beside, [rule.metric for rule in self.rules])
+        if self.reference is not None:
+            held = Baseline.of(self.reference, [rule.metric for rule in self.rules])
         if held is None or own is None:
             return held
         mine = {
@@ -282,7 +229,7 @@ class Trial:
                 case: record for case, record in records.items() if not record.failed
             }
             for subject, records in held.records.items()
-            if self.beside is not None or subject.strategy == own.strategy
+            if self.reference is not None or subject.strategy == own.strategy
         }
         return replace(held, records=mine)
 
@@ -298,43 +245,45 @@ class Trial:
         words = Words(self._verdict)
         for finding in self._verdict.failed:
             marked = "" if finding.outcome is Outcome.REGRESSED else f" ({finding.outcome.value})"
-            said = [words.figures(finding), *words.details(finding)]
-            yield f"{clean(finding.name)}{marked}: {'; '.join(filter(None, said))}"
+            figures = [words.figures(finding), *words.details(finding)]
+            yield f"{clean(finding.name)}{marked}: {'; '.join(filter(None, figures))}"
             if finding.moved and len(self.results.runs) > 1:
                 yield f"  most: {'; '.join(map(words.moved, finding.moved))}"
         for obstacle in self._verdict.obstacles:
             yield f"cannot judge: {clean(obstacle)}"
-        for run in (self.results.failed or (self.beside.failed if self.beside else []))[:_TOLD]:
+        for run in (self.results.failed or (self.reference.failed if self.reference else []))[
+            :_LISTED
+        ]:
             yield f"  {words.name(run.conversation)}: {shorten(clean(run.error), 3 * _LONGEST)}"
         if held := [finding for finding in self._verdict.findings if finding.holds]:
             yield f"holds: {', '.join(clean(finding.name) for finding in held)}"
 
     def _forgotten(self) -> Iterator[str]:
-        found = misses(self.experiment, self.results, self.type, _TOLD)
-        if not found.needs:
+        missed = misses(self.experiment, self.results, self.type, _LISTED)
+        if not missed.needs:
             return
         yield (
-            f"forgotten: {counted(found.missed, 'need')} of {found.needs:,}, "
-            f"of {counted(found.facts, 'fact')}{':' if found.first else ''}"
+            f"forgotten: {counted(missed.missed, 'need')} of {missed.needs:,}, "
+            f"of {counted(missed.facts, 'fact')}{':' if missed.first else ''}"
         )
         several = len(self.experiment.sources) > 1
-        for miss in found.first:
-            yield f"  {_told(miss, several)}"
-        if found.facts > len(found.first):
-            yield f"  and {counted(found.facts - len(found.first), 'fact')} more"
+        for miss in missed.first:
+            yield f"  {_line(miss, several)}"
+        if missed.facts > len(missed.first):
+            yield f"  and {counted(missed.facts - len(missed.first), 'fact')} more"
 
     def _paid(self) -> Iterator[str]:
         figures = figures_of([run for run in self.results.runs if run.status == "ok"])
         if figures["cost_usd"] is None:
             return
-        told = f"it cost {number(figures['cost_usd'])} USD"
+        cost = f"it cost {number(figures['cost_usd'])} USD"
         if figures["side_cost_usd"]:
-            told += f", {number(figures['side_cost_usd'])} of it for side calls such as summaries"
-        if self.beside is not None:
-            other = figures_of([run for run in self.beside.runs if run.status == "ok"])
+            cost += f", {number(figures['side_cost_usd'])} of it for side calls such as summaries"
+        if self.reference is not None:
+            other = figures_of([run for run in self.reference.runs if run.status == "ok"])
             if other["cost_usd"] is not None:
-                told += f" ({_name(self.beside)}: {number(other['cost_usd'])} USD)"
-        yield f"{told}, in {counted(int(figures['compactions'] or 0), 'compaction')}"
+                cost += f" ({_name(self.reference)}: {number(other['cost_usd'])} USD)"
+        yield f"{cost}, in {counted(int(figures['compactions'] or 0), 'compaction')}"
 
 
 def _name(results: Results) -> str:
@@ -342,10 +291,10 @@ def _name(results: Results) -> str:
     return clean(next(iter(results.manifest["strategies"].values())))
 
 
-def _told(miss: Miss, several: bool) -> str:
+def _line(miss: Miss, several: bool) -> str:
     """A fact that was missed, in a line: where, what, said when, needed when."""
     where = f"{shorten(clean(miss.conversation), _LONGEST)}: " if several else ""
-    what = shorten(clean(f"{miss.type} {miss.said}"), _LONGEST)
-    said = f"said in message {miss.message}" if miss.message else "said"
+    what = shorten(clean(f"{miss.type} {miss.text}"), _LONGEST)
+    stated = f"said in message {miss.message}" if miss.message else "said"
     more = f", and {counted(miss.times - 1, 'time')} more" if miss.times > 1 else ""
-    return f"{where}{what}, {said}, needed at call {miss.call:,} and gone{more}"
+    return f"{where}{what}, {stated}, needed at call {miss.call:,} and gone{more}"

@@ -11,8 +11,12 @@ from typing import Any, Protocol
 import pytest
 
 from compactlab.api import Plan
-from compactlab.cli.experiment import beside, conversation_beside, strategy_beside
-from compactlab.naming import strategy_of
+from compactlab.naming import (
+    relative_conversation,
+    relative_path,
+    relative_strategy,
+    strategy_of,
+)
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import UsageError, unknown
 from compactlab.sim.experiment.sweep import Experiment
@@ -29,12 +33,8 @@ NAME = "compaction"
 def nearest_first(item: pytest.Item) -> Iterator[pytest.Mark]:
     """The markers ``compaction`` of a test, its own first, then those of what it stands in.
 
-    Parameters
-    ----------
-    item
-        The test. Its case, where it is parametrised, is nearer than what holds for all cases, and
-        a class is nearer than those that it inherits from: pytest itself has these the other way
-        round.
+    Its case, where it is parametrised, is nearer than what holds for all cases, and a class is
+    nearer than those that it inherits from: pytest itself has these the other way round.
     """
     for node in reversed(item.listchain()):
         own = [mark for mark in node.own_markers if mark.name == NAME]
@@ -54,8 +54,8 @@ def _distance(node: object, mark: pytest.Mark) -> int:
 
 def _own(cls: type) -> list[pytest.Mark]:
     """The markers of a class itself."""
-    found: Any = vars(cls).get("pytestmark", [])
-    listed: list[Any] = found if isinstance(found, list) else [found]
+    marks: Any = vars(cls).get("pytestmark", [])
+    listed: list[Any] = marks if isinstance(marks, list) else [marks]
     return [each if isinstance(each, pytest.Mark) else each.mark for each in listed]
 
 
@@ -92,89 +92,53 @@ class Marker(Protocol):
 
 @dataclass(frozen=True)
 class Settings:
-    """What is replayed and how.
-
-    Parameters
-    ----------
-    strategy
-        The strategy that is held.
-    given
-        The other settings, as :class:`compactlab.api.Plan` takes them.
-    folders
-        From where paths are taken: the first in which they lead to something.
-    redact
-        Whether what looks like a secret is hidden in what is found.
-    """
+    """What is replayed and how."""
 
     strategy: Strategy
-    given: Mapping[str, Any]
-    folders: tuple[Path, ...]
+    given: Mapping[str, Any]  # the other settings, as compactlab.api.Plan takes them
+    folders: tuple[Path, ...]  # from where paths are taken: the first that has something there
     redact: bool = False
 
     @classmethod
     def read(
         cls, markers: Sequence[Marker], folders: tuple[Path, ...], *, redact: bool = False
     ) -> Settings:
-        """Read markers; of a setting that several of them have, the nearest one's holds.
+        """Read markers, the nearest to the test first; of a setting that several have, it holds.
 
-        Parameters
-        ----------
-        markers
-            The nearest to the test first, then those of its class and module.
-        folders
-            From where paths are taken.
-        redact
-            Whether secrets are hidden.
-
-        Raises
-        ------
-        UsageError
-            If a setting is unknown, missing or of a wrong kind.
+        Raises a UsageError, if a setting is unknown, missing or of a wrong kind.
         """
-        found: dict[str, Any] = {}
+        given: dict[str, Any] = {}
         for marker in markers:
             if marker.args:
                 raise UsageError(f"all settings have names: strategy={marker.args[0]!r}")
-            found = {**marker.kwargs, **found}
-        for name, value in found.items():
+            given = {**marker.kwargs, **given}
+        for name, value in given.items():
             _check(name, value)
         for name in _NEEDED:
-            if name not in found:
+            if name not in given:
                 raise UsageError(f"{name} is missing: {KINDS[name][1]}")
-        strategy = _strategy(found.pop("strategy"), folders)
-        named = found["conversations"]
+        strategy = _strategy(given.pop("strategy"), folders)
+        named = given["conversations"]
         listed = [named] if isinstance(named, _CONVERSATION) else list(named)
-        found["conversations"] = [_placed(each, folders) for each in listed]
+        given["conversations"] = [_placed(each, folders) for each in listed]
         for name in ("churn", "models_file"):
-            if isinstance(found.get(name), str | Path):
-                found[name] = _beside(str(found[name]), folders)
-        model = found.pop("model", "")
-        found["models"] = [model] if model else []
-        return cls(strategy, found, folders, redact)
+            if isinstance(given.get(name), str | Path):
+                given[name] = _relative_path(str(given[name]), folders)
+        model = given.pop("model", "")
+        given["models"] = [model] if model else []
+        return cls(strategy, given, folders, redact)
 
     def path(self, name: str | Path) -> Path:
         """A file, taken from the same folders as conversations are."""
-        return Path(_beside(str(name), self.folders))
+        return Path(_relative_path(str(name), self.folders))
 
     def under(self, strategy: Strategy | str) -> Strategy:
-        """Another strategy, of which the path may be taken from the same folders.
-
-        Raises
-        ------
-        UsageError
-            If it is none.
-        """
+        """Another strategy, of which the path may be taken from the same folders."""
         _check("strategy", strategy)
         return _strategy(strategy, self.folders)
 
     def experiment(self, strategy: Strategy) -> Experiment:
-        """A strategy's replays under these settings.
-
-        Raises
-        ------
-        InputError, ModelError, UsageError
-            If a file is no transcript, a name is unknown, or there is nothing to replay.
-        """
+        """A strategy's replays under these settings; an error, if there is nothing to replay."""
         tables = ["calls", "facts"]
         # In this process, where coverage is measured and a debugger reaches it.
         given = {"isolate": False, "redact": self.redact, **self.given}
@@ -199,7 +163,7 @@ def _check(name: str, value: Any) -> None:
 def _strategy(strategy: Strategy | str, folders: Sequence[Path]) -> Strategy:
     if isinstance(strategy, str):
         for folder in folders:
-            strategy = strategy_beside(folder, strategy)
+            strategy = relative_strategy(folder, strategy)
     return strategy_of(strategy)
 
 
@@ -208,10 +172,10 @@ def _placed(conversation: Any, folders: Sequence[Path]) -> Any:
     if isinstance(conversation, Conversation):
         return conversation
     text = str(conversation)
-    found = (conversation_beside(folder, text) for folder in folders)
-    return next((each for each in found if each != text), text)
+    paths = (relative_conversation(folder, text) for folder in folders)
+    return next((each for each in paths if each != text), text)
 
 
-def _beside(name: str, folders: Sequence[Path]) -> str:
-    found = (beside(folder, name) for folder in folders)
-    return next((each for each in found if each != name), name)
+def _relative_path(name: str, folders: Sequence[Path]) -> str:
+    paths = (relative_path(folder, name) for folder in folders)
+    return next((each for each in paths if each != name), name)

@@ -32,26 +32,14 @@ if TYPE_CHECKING:
 
 
 class Replays:
-    """Makes replays, and keeps them for the session.
-
-    Parameters
-    ----------
-    shared
-        A folder in which the processes of one session share them; None for one process.
-    """
+    """Makes replays, and keeps them for the session; its processes share them in a folder."""
 
     def __init__(self, shared: Path | None = None) -> None:
         self._shared = shared
         self._known: dict[str, Results] = {}
 
     def of(self, experiment: Experiment) -> Results:
-        """What an experiment finds.
-
-        Parameters
-        ----------
-        experiment
-            The experiment: others of the same sources and conditions find the same.
-        """
+        """What an experiment finds, or what another of the same sources and conditions found."""
         keys = [source.key for source in experiment.sources]
         keys += [condition.key for condition in experiment.conditions]
         key = hashlib.blake2b("".join(keys).encode(), digest_size=8).hexdigest()
@@ -118,8 +106,8 @@ class Compaction:
         """
         __tracebackhide__ = True
         if failed := self.results.failed:
-            told = clean(f"{failed[0].conversation}: {failed[0].error}")
-            raise AssertionError(self._shown(f"compaction: {told}"))
+            failure = clean(f"{failed[0].conversation}: {failed[0].error}")
+            raise AssertionError(self._shown(f"compaction: {failure}"))
         return figures_of(self.results.runs)
 
     def frame(self) -> pd.DataFrame:
@@ -176,11 +164,11 @@ class Compaction:
         """
         __tracebackhide__ = True
         try:
-            said = self._trial(than, baseline, type, rules).failure
+            failure = self._trial(than, baseline, type, rules).failure
         except CompactlabError as error:
-            said = f"compaction.holds: {error}"
-        if said:
-            raise AssertionError(self._shown(said))
+            failure = f"compaction.holds: {error}"
+        if failure:
+            raise AssertionError(self._shown(failure))
 
     def _trial(
         self,
@@ -205,8 +193,8 @@ class Compaction:
         agreed = None if baseline is None else read(self._settings.path(str(baseline)))
         if agreed is not None and self._settings.redact:
             agreed = Redactor().within(agreed)
-        beside = other.results if other else None
-        return Trial(self.experiment, self.results, parsed, type, beside, agreed)
+        reference = other.results if other else None
+        return Trial(self.experiment, self.results, parsed, type, reference, agreed)
 
     def _shown(self, text: str) -> str:
         """A text that may be told: nothing in it is a command to the machine that reads the log."""
@@ -216,7 +204,7 @@ class Compaction:
 def _parsed(rules: Mapping[str, str | Sequence[str]]) -> list[Rule]:
     if not rules:
         raise UsageError("no rule is given; for example cost_usd='<= 2.00'")
-    found: list[Rule] = []
+    parsed: list[Rule] = []
     for metric, given in rules.items():
         texts = list(given) if isinstance(given, list | tuple) else [given]
         if not texts or not all(isinstance(text, str) for text in texts):
@@ -224,8 +212,8 @@ def _parsed(rules: Mapping[str, str | Sequence[str]]) -> list[Rule]:
         own = [Rule.parse(metric, str(text)) for text in texts]
         if wrong := gains_only(own):
             raise UsageError(f"{metric}: {wrong}")
-        found += own
-    return found
+        parsed += own
+    return parsed
 
 
 def _check_type(type: str, metrics: Collection[str]) -> None:

@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compactlab.cli.experiment import Settings
-from compactlab.cli.schema import experiment_schema, fields_schema
+from compactlab.cli.fields import fields_schema
+from compactlab.cli.schema import experiment_schema
 from compactlab.scenarios.catalogue import SCENARIOS
 from compactlab.sim.core.errors import InputError
 from compactlab.strategies.catalogue import strategies
@@ -171,7 +172,7 @@ def test_every_name_and_every_field_is_told(what, key, known):
 def test_a_field_has_its_default_and_the_values_that_it_may_have():
     said = fields_schema(strategies()["clear_tool_results"])["gate"]
     assert said["default"] == "api"
-    one = {"enum": ["api", "langchain"]}
+    one = {"enum": ["api", "langchain"], "type": "string"}
     assert said["anyOf"] == [one, {"type": "array", "minItems": 1, "items": one}]
 
 

@@ -28,7 +28,7 @@ def results() -> Results:
 def test_what_was_missed_most_is_told_first_and_what_was_met_is_not() -> None:
     found = misses(Experiment((), ()), results(), most=2)
     assert (found.needs, found.missed, found.facts) == (8, 5, 3)
-    assert [(miss.said, miss.message, miss.call, miss.times) for miss in found.first] == [
+    assert [(miss.text, miss.message, miss.call, miss.times) for miss in found.first] == [
         ("often", "m4", 4, 3),
         ("once", "m2", 7, 1),
     ]
@@ -37,4 +37,4 @@ def test_what_was_missed_most_is_told_first_and_what_was_met_is_not() -> None:
 def test_of_one_type_of_fact_others_are_not_counted() -> None:
     found = misses(Experiment((), ()), results(), "goal")
     assert (found.needs, found.missed, found.facts) == (5, 2, 2)
-    assert [miss.said for miss in found.first] == ["once", "once more"]
+    assert [miss.text for miss in found.first] == ["once", "once more"]

@@ -1,0 +1,161 @@
+"""Fields of strategies, scenarios and summarisers: what they take, and how JSON Schema says so."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import re
+from collections.abc import Callable, Iterable, Sequence, Set
+from functools import cache, reduce
+from operator import or_
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from pydantic import (
+    BeforeValidator,
+    ConfigDict,
+    Strict,
+    TypeAdapter,
+    ValidationError,
+    WrapValidator,
+)
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core import PydanticCustomError
+from pydantic_core.core_schema import NullableSchema, WithDefaultSchema
+
+from compactlab.cli.toml_file import KIND
+from compactlab.sim.core.errors import UsageError
+
+_WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
+
+
+def hints_of(cls: type) -> dict[str, Any]:
+    """The hints of a class's fields; a UsageError, if somebody's own class has none to be read."""
+    try:
+        return get_type_hints(cls)
+    except Exception as error:
+        raise UsageError(f"the types of {cls.__name__}'s fields cannot be told: {error}") from None
+
+
+def takes_list(hint: Any) -> bool:
+    """Whether a list is one value of a field.
+
+    Examples
+    --------
+    >>> takes_list(tuple[str, ...]), takes_list(int), takes_list(tuple[int, int] | None)
+    (True, False, True)
+    """
+    if get_origin(hint) in (Union, UnionType):
+        return any(map(takes_list, get_args(hint)))
+    kind = get_origin(hint) or hint
+    return isinstance(kind, type) and kind is not str and issubclass(kind, Sequence | Set)
+
+
+def wording(words: str) -> WrapValidator:
+    """Call what is taken by some words, whatever is wrong inside."""
+
+    def check(value: Any, inner: Callable[[Any], Any]) -> Any:
+        try:
+            return inner(value)
+        except ValidationError:
+            raise _no(words) from None
+
+    return WrapValidator(check)
+
+
+def _no(words: str) -> PydanticCustomError:
+    return PydanticCustomError(KIND, "must be {words}", {"words": words})
+
+
+@cache
+def adapter(hint: Any) -> TypeAdapter[Any]:
+    """Checks values of a file by the hint of a field."""
+    return TypeAdapter(_in_toml(hint), config=ConfigDict(strict=True))
+
+
+def _in_toml(hint: Any) -> Any:
+    """What a file says for a hint: no None, and lists for all that holds several.
+
+    A hint that is of another kind than those of built-in fields takes anything; the class itself
+    judges it.
+    """
+    kinds = [kind for kind in get_args(hint) if kind is not NoneType]
+    if hint in _WORDS or get_origin(hint) is Literal:
+        return hint
+    if get_origin(hint) in (Union, UnionType):
+        either: Any = reduce(or_, map(_in_toml, kinds))
+        return Annotated[either, wording(" or ".join(map(_word, kinds)))] if kinds[1:] else either
+    if not takes_list(hint):
+        return Any
+    if not kinds[1:] or kinds[-1] is Ellipsis:
+        each = _in_toml(kinds[0]) if kinds else Any
+        return Annotated[tuple.__class_getitem__((each, ...)), Strict(False)]
+    several = tuple.__class_getitem__(tuple(map(_in_toml, kinds)))
+    return Annotated[several, Strict(False), BeforeValidator(_of_length(len(kinds)))]
+
+
+def _of_length(length: int) -> Callable[[Any], Any]:
+    def check(value: Any) -> Any:
+        if isinstance(value, list) and len(value) != length:
+            raise _no(f"a list of {length}")
+        return value
+
+    return check
+
+
+def _word(hint: Any) -> str:
+    if get_origin(hint) is Literal:
+        return " or ".join(map(repr, get_args(hint)))
+    return "a list" if takes_list(hint) else _WORDS.get(hint, str(hint))
+
+
+class TomlSchema(GenerateJsonSchema):
+    """Writes schemas of files of TOML, which has no null: who wants none leaves the key out."""
+
+    def nullable_schema(self, schema: NullableSchema) -> JsonSchemaValue:
+        """What it is where it is there."""
+        return self.generate_inner(schema["schema"])
+
+    def default_schema(self, schema: WithDefaultSchema) -> JsonSchemaValue:
+        """What it is, with its default, if that is not none."""
+        if schema.get("default") is None:
+            return self.generate_inner(schema["schema"])
+        return super().default_schema(schema)
+
+    def normalize_name(self, name: str) -> str:
+        """The name of a table: that of its class, without saying that it is one."""
+        return super().normalize_name(name).removesuffix("Table").lower()
+
+
+def fields_schema(cls: type) -> dict[str, JsonSchemaValue]:
+    """What the fields of a class take, by name: a value, or in a grid also a list of them."""
+    hints, meanings = hints_of(cls), _meanings(cls)
+    properties = {}
+    for field in dataclasses.fields(cls):
+        if field.init:
+            value = adapter(hints[field.name]).json_schema()
+            several = {"type": "array", "minItems": 1, "items": value}
+            properties[field.name] = {
+                "title": field.name.replace("_", " ").capitalize(),
+                "description": meanings.get(field.name, ""),
+                **({} if field.default is dataclasses.MISSING else {"default": field.default}),
+                "anyOf": [value, several],
+            }
+    return properties
+
+
+def _meanings(cls: type) -> dict[str, str]:
+    """What docstrings say of the fields of a class and of those above it."""
+    meanings: dict[str, str] = {}
+    for each in reversed(cls.__mro__):
+        section = re.search(
+            r"^Parameters\n-+\n(.*?)(?=^\w[^\n]*\n-+\n|\Z)",
+            inspect.cleandoc(each.__doc__ or ""),
+            re.DOTALL | re.MULTILINE,
+        )
+        entries: Iterable[tuple[str, str]] = re.findall(
+            r"^(\w[\w, ]*)\n((?:[ ]+.*\n?|\n)+)", section[1] if section else "", re.MULTILINE
+        )
+        for names, meaning in entries:
+            meanings |= dict.fromkeys(names.split(", "), " ".join(meaning.split()))
+    return meanings
