@@ -10,9 +10,9 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from compactlab.reports.analysis.comparison import Comparison, comparisons
-from compactlab.reports.charts.bars import NAME_SIZE
 from compactlab.reports.charts.chart import Chart
 from compactlab.reports.charts.drawing import width_of
+from compactlab.reports.charts.kit import NAME_SIZE
 from compactlab.reports.charts.stacked import breakdown, classes, occupancy
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.run import Run
