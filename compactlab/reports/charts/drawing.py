@@ -161,21 +161,11 @@ _NUMBERS = re.compile(r'(?<= )(?:x|y|points|transform|width|height)="[^"]*"')
 _LONG = re.compile(r"-?\d+\.\d\d+|-?\d+e-\d+")
 _PATH = re.compile(r'(?<= d=")[^"]*')
 _FONT = re.compile(r"font-family: [^;\"]*;? ?|font: ([\d.]+px) [^;\"]*")
-# Dots, of which matplotlib draws each on a large tile: a small one will do.
-_DOTS = re.compile(
-    r'(<pattern id="\w+" patternUnits="userSpaceOnUse" )[^>]*>\s*<rect [^>]*fill="([^"]*)"/>\s*'
-    r'<path d="[^"]*C[^"]*" style="(fill: [^;"]*)[^>]*>'
-)
-_TILE = (
-    r'\1x="0" y="0" width="4" height="4"><rect width="4" height="4" fill="\2"/>'
-    r'<circle cx="2" cy="2" r="0.9" style="\3"/>'
-)
 
 
 def tidied(text: str) -> str:
     """An SVG element without what a page does not need, its colours as names."""
-    text = _DOTS.sub(_TILE, _DROPPED.sub("", text))
-    return _SPACE.sub("", _ungrouped(_TAG.sub(_of_tag, text))).strip()
+    return _SPACE.sub("", _ungrouped(_TAG.sub(_of_tag, _DROPPED.sub("", text)))).strip()
 
 
 def _ungrouped(text: str) -> str:
