@@ -49,7 +49,7 @@ def bars(entries: Sequence[Entry], name: str) -> str:
     with canvas():
         names = [shorten(clean(entry.name), 36) for entry in entries]
         drawn = stacked_bars(names, pieces, USD, "dollars of input")
-        return svg(drawn, name, "dollars of input by cause, a bar a session")
+    return svg(drawn, name, "dollars of input by cause, a bar a session")
 
 
 def _ordered(bills: Sequence[Mapping[str, float]]) -> list[str]:
@@ -86,8 +86,8 @@ def course(entry: Entry, name: str) -> str:
             axes.tick_params(length=0)
         upper.tick_params(labelbottom=False)
         lower.set_xlabel("call number")
-        content = "prompt, tokens read and expected to be read at every call; costs so far"
-        return svg(sheet.figure, name, content)
+    content = "prompt, tokens read and expected to be read at every call; costs so far"
+    return svg(sheet.figure, name, content)
 
 
 def _sizes(axes: Axes, entry: Entry) -> None:

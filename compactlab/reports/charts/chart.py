@@ -76,43 +76,41 @@ def safe(text: str) -> str:
 
 # A drawing as a picture of its own: its title above, and below what it shows.
 
-_MARGIN, _TITLE, _TEXT, _LINE = 8.0, 13.0, 7.5, 1.45
+_MARGIN, _TITLE, _SUBJECT, _TEXT, _LINE = 8.0, 13.0, 9.0, 7.5, 1.45
 # Enough for a sentence and for what was compared; what is longer is cut off.
 _LINES = 5
 _SIZE = re.compile(r'<svg role="img" aria-label="[^"]*"')
 
 
 class Slide:
-    """A drawing between its title and its subject above, and below it remarks, each in lines."""
+    """A chart between its title and its subject, above, and, below, what it shows and of what."""
 
-    def __init__(
-        self, drawn: Figure, name: str, title: str, subject: str, remarks: Sequence[str]
-    ) -> None:
-        width = 72 * drawn.get_figwidth()
+    def __init__(self, chart: Chart) -> None:
+        width = 72 * chart.figure.get_figwidth()
         room = width - 2 * _MARGIN
-        above = [(title, _TITLE, "ink"), *([(subject, 9.0, "muted")] if subject else [])]
+        above = [(fitted(chart.title, _TITLE, room), _TITLE, "ink")]
+        if chart.subject:
+            above.append((fitted(chart.subject, _SUBJECT, room), _SUBJECT, "muted"))
+        sentence, end, _ = chart.caption.partition(". ")
+        remarks = (f"{sentence}{end.strip()}", chart.scope)
         below = [line for text in remarks for line in wrapped(text, _TEXT, room)][:_LINES]
         with canvas():
-            head = _block(
-                width, [(fitted(text, size, room), size, ink) for text, size, ink in above]
-            )
+            head = _block(width, above)
             foot = _block(width, [(line, _TEXT, "muted") for line in below])
-        self._name, self._title = name, f"{title}: {subject}" if subject else title
-        self._parts = [head, drawn, *([foot] if below else [])]
+        self._name, self._width = chart.name, width
+        self._label = f"{chart.title}: {chart.subject}" if chart.subject else chart.title
+        self._parts = [head, chart.figure, *([foot] if below else [])]
 
     def markup(self) -> str:
         """An SVG element, in the colours of a page; foreign text is escaped."""
         out, y = [], 0.0
-        width = 72 * self._parts[0].get_figwidth()
         for number, part in enumerate(self._parts):
             height = 72 * part.get_figheight()
-            with canvas():
-                text = svg(part, f"{self._name}-{number}", "")
-            place = f'<svg y="{y:.1f}" width="{width:.1f}" height="{height:.1f}"'
-            out.append(_SIZE.sub(place, text, count=1))
+            place = f'<svg y="{y:.1f}" width="{self._width:.1f}" height="{height:.1f}"'
+            out.append(_SIZE.sub(place, svg(part, f"{self._name}-{number}", ""), count=1))
             y += height
-        label = html.escape(self._title)
-        head = f'<svg role="img" aria-label="{label}" viewBox="0 0 {width:.1f} {y:.1f}">'
+        size = f"{self._width:.1f} {y:.1f}"
+        head = f'<svg role="img" aria-label="{html.escape(self._label)}" viewBox="0 0 {size}">'
         return f"{head}{''.join(out)}</svg>"
 
     def pixels(self, dots: int) -> bytes:
@@ -208,8 +206,7 @@ class Chart:
 
     def markup(self) -> str:
         """An SVG element for a page, in the page's colours and font; foreign text is escaped."""
-        with canvas():
-            return svg(self.figure, self.name, self.title)
+        return svg(self.figure, self.name, self.title)
 
     def save(self, folder: Path) -> list[Path]:
         """Write ``NAME.svg`` in light colours and ``NAME.png``, each whole or not at all.
@@ -217,13 +214,11 @@ class Chart:
         Its title and its subject stand above the drawing there, and below it the first
         sentence of its caption and what was compared. The same chart gives the same bytes.
         """
-        first, end, _ = self.caption.partition(". ")
-        remarks = [text for text in (f"{first}{end.strip()}", self.scope) if text]
-        slide = Slide(self.figure, self.name, self.title, self.subject, remarks)
-        drawn = {
+        slide = Slide(self)
+        files = {
             folder / f"{self.name}.svg": free_standing(slide.markup()).encode(),
             folder / f"{self.name}.png": slide.pixels(DOTS_PER_INCH),
         }
-        for path, content in drawn.items():
+        for path, content in files.items():
             replace_file(path, content)
-        return list(drawn)
+        return list(files)

@@ -160,6 +160,7 @@ _SURPLUS = re.compile(
 _NUMBERS = re.compile(r'(?<= )(?:x|y|points|transform|width|height)="[^"]*"')
 _LONG = re.compile(r"-?\d+\.\d\d+|-?\d+e-\d+")
 _PATH = re.compile(r'(?<= d=")[^"]*')
+_POINT = re.compile(r"([MLz])(?: ([-.\de]+) ([-.\de]+))?")
 _FONT = re.compile(r"font-family: [^;\"]*;? ?|font: ([\d.]+px) [^;\"]*")
 
 
@@ -212,17 +213,13 @@ def _steps(path: str) -> str:
         return _LONG.sub(_rounded, " ".join(words))
     out: list[str] = []
     at = (0, 0)
-    place = 0
-    while place < len(words):
-        letter = words[place]
+    for letter, x, y in _POINT.findall(" ".join(words)):
         if letter == "z":
             out.append("z")
-            place += 1
             continue
-        to = round(10 * float(words[place + 1])), round(10 * float(words[place + 2]))
+        to = round(10 * float(x)), round(10 * float(y))
         out.append(f"M{_pair(*to)}" if letter == "M" else _step(to[0] - at[0], to[1] - at[1]))
         at = to
-        place += 3
     return "".join(out)
 
 
@@ -267,7 +264,6 @@ _STYLE = {
     "ytick.labelcolor": light("muted"),
     "xtick.labelsize": 8,
     "ytick.labelsize": 8,
-    "hatch.linewidth": 1.5,
 }
 
 _VARIABLE = re.compile(r"var\(--(\w+)\)")
@@ -323,7 +319,7 @@ def svg(drawn: Figure, name: str, description: str) -> str:
     from matplotlib import rc_context
 
     out = StringIO()
-    with rc_context({"svg.hashsalt": name}):
+    with canvas(), rc_context({"svg.hashsalt": name}):
         drawn.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
     text = out.getvalue()
     text = tidied(text[text.index("<svg") :])

@@ -46,7 +46,28 @@ def gallery(
     Their names begin with the name. Those of single conversations come last, of the given cases or
     of the largest, the largest first, and have a ``subject``.
     """
-    return list(_drawn(results, comparison, colours, name, cases))
+    charts = [
+        pareto(comparison, colours, f"{name}-pareto"),
+        classes(comparison, f"{name}-classes"),
+        breakdown(comparison, f"{name}-causes"),
+        spikes(comparison, f"{name}-spikes"),
+        by_age(comparison, colours, f"{name}-age"),
+        by_type(comparison, f"{name}-type"),
+        by_round(comparison, colours, f"{name}-survival"),
+        occupancy(comparison, f"{name}-states"),
+        continuity(comparison, f"{name}-continuity"),
+        loops(comparison, f"{name}-loops"),
+    ]
+    for number, (case, runs) in enumerate(_largest(comparison, cases), 1):
+        title, rows = case_title(case), [row for row in comparison.rows if row.spec in runs]
+        panels = [
+            Panel(row.label, colours[row.spec], runs[row.spec], results.catalogue) for row in rows
+        ]
+        charts += [
+            session(panels, f"{name}-session-{number}", title),
+            cumulative(rows, runs, colours, f"{name}-cumulative-{number}", title),
+        ]
+    return [chart for chart in charts if chart]
 
 
 def save_charts(
@@ -77,42 +98,12 @@ def _all(results: Results, compared: Sequence[Comparison], colours: Colours) -> 
     taken: set[str] = set()
     for number, comparison in enumerate(compared, 1):
         under = told_apart(comparison, compared) if len(compared) > 1 else ""
-        for chart in _drawn(results, comparison, colours, f"comparison-{number}"):
+        for chart in gallery(results, comparison, colours, f"comparison-{number}"):
             name = stem(chart.kind, under, chart.subject, taken)
             taken.add(name)
             yield replace(chart, name=name, scope=f"{capitalised(scope(comparison))}.")
     if ranks := sensitivity(compared, colours):
         yield replace(ranks, name=stem(ranks.kind, "", "", taken))
-
-
-def _drawn(
-    results: Results,
-    comparison: Comparison,
-    colours: Colours,
-    name: str,
-    cases: Sequence[Case] | None = None,
-) -> Iterator[Chart]:
-    yield from filter(None, (
-        pareto(comparison, colours, f"{name}-pareto"),
-        classes(comparison, f"{name}-classes"),
-        breakdown(comparison, f"{name}-causes"),
-        spikes(comparison, f"{name}-spikes"),
-        by_age(comparison, colours, f"{name}-age"),
-        by_type(comparison, f"{name}-type"),
-        by_round(comparison, colours, f"{name}-survival"),
-        occupancy(comparison, f"{name}-states"),
-        continuity(comparison, f"{name}-continuity"),
-        loops(comparison, f"{name}-loops"),
-    ))  # fmt: skip
-    for number, (case, runs) in enumerate(_largest(comparison, cases), 1):
-        title, rows = case_title(case), [row for row in comparison.rows if row.spec in runs]
-        panels = [
-            Panel(row.label, colours[row.spec], runs[row.spec], results.catalogue) for row in rows
-        ]
-        yield from filter(None, (
-            session(panels, f"{name}-session-{number}", title),
-            cumulative(rows, runs, colours, f"{name}-cumulative-{number}", title),
-        ))  # fmt: skip
 
 
 def _largest(

@@ -23,9 +23,9 @@ def places(path: str) -> list[tuple[float, float]]:
 @given(points)
 def test_a_path_in_steps_goes_where_it_went(given_points: list[tuple[float, float]]) -> None:
     lines = " L ".join(f"{x} {y}" for x, y in given_points)
-    found = re.search(' d="([^"]*)"', tidied(f'<path d="M {lines}"/>'))
-    assert found is not None
-    x, y = places(found[1])[-1]
+    path = re.search(' d="([^"]*)"', tidied(f'<path d="M {lines}"/>'))
+    assert path is not None
+    x, y = places(path[1])[-1]
     assert abs(x - given_points[-1][0]) <= 0.0501
     assert abs(y - given_points[-1][1]) <= 0.0501
 
@@ -37,5 +37,5 @@ def test_groups_that_say_nothing_are_left_out() -> None:
 
 
 def test_texts_are_left_alone() -> None:
-    said = '<text style="fill: #1d2126">M 0 0 L 1.23456 1 &lt;g&gt; fill: #0971b2</text>'
-    assert tidied(said) == said.replace(": #1d2126", ": var(--ink)")
+    markup = '<text style="fill: #1d2126">M 0 0 L 1.23456 1 &lt;g&gt; fill: #0971b2</text>'
+    assert tidied(markup) == markup.replace(": #1d2126", ": var(--ink)")
