@@ -10,16 +10,9 @@ from typing import TYPE_CHECKING
 from compactlab.reports.audit.causes import by_cause, read_cost, shares
 from compactlab.reports.audit.ledger import Entry
 from compactlab.reports.audit.tally import input_costs
-from compactlab.reports.charts.bars import in_tokens
-from compactlab.reports.charts.drawing import (
-    HATCHES,
-    PATTERNS,
-    canvas,
-    cause_colours,
-    figure,
-    light,
-    svg,
-)
+from compactlab.reports.charts.drawing import PATTERNS, canvas, cause_colours, light, svg
+from compactlab.reports.charts.kit import TOKENS, USD, Piece, Sheet, measure
+from compactlab.reports.charts.kit import bars as stacked_bars
 from compactlab.reports.render.text import clean, shorten
 
 if TYPE_CHECKING:
@@ -31,14 +24,12 @@ if TYPE_CHECKING:
 # Sessions that get a bar.
 BARS = 20
 READ = "read from the cache"
-_BARS_WIDTH, _BARS_LEFT = 9.2, 2.55
-_ROW = 0.27
 
 
 def bill(entry: Entry) -> dict[str, float]:
     """Dollars of a session's input by what they were paid for, reading first."""
-    found = {share.cause: share.dollars or 0.0 for share in by_cause(shares([entry]))}
-    return {READ: read_cost([entry]), **found}
+    causes = {share.cause: share.dollars or 0.0 for share in by_cause(shares([entry]))}
+    return {READ: read_cost([entry]), **causes}
 
 
 def look(cause: str) -> tuple[str, str]:
@@ -47,52 +38,18 @@ def look(cause: str) -> tuple[str, str]:
 
 
 def bars(entries: Sequence[Entry], name: str) -> str:
-    """Draw stacked bars in dollars.
-
-    Parameters
-    ----------
-    entries
-        Sessions whose prices are known, from top to bottom.
-    name
-        Of the drawing, unique in the page.
-
-    Returns
-    -------
-    str
-        SVG markup; "" without sessions.
-    """
+    """SVG markup of stacked bars in dollars, of sessions whose prices are known; "" without any."""
     if not entries:
         return ""
     bills = [bill(entry) for entry in entries]
-    height = 0.6 + _ROW * len(entries)
+    pieces = [
+        Piece("", *look(cause), [each.get(cause, 0.0) for each in bills])
+        for cause in _ordered(bills)
+    ]
     with canvas():
-        drawn = figure(_BARS_WIDTH, height)
-        corner = (_BARS_LEFT / _BARS_WIDTH, 0.5 / height)
-        size = ((_BARS_WIDTH - _BARS_LEFT - 0.25) / _BARS_WIDTH, (height - 0.6) / height)
-        axes = drawn.add_axes((*corner, *size))
-        starts = [0.0] * len(entries)
-        for cause in _ordered(bills):
-            colour, pattern = look(cause)
-            pieces = [each.get(cause, 0.0) for each in bills]
-            axes.barh(
-                range(len(entries)),
-                pieces,
-                left=starts,
-                height=0.7,
-                color=light(colour),
-                edgecolor=light("paper"),
-                linewidth=0.4,
-                hatch=HATCHES[pattern],
-            )
-            starts = [start + piece for start, piece in zip(starts, pieces, strict=True)]
-        labels = [shorten(clean(entry.name), 36) for entry in entries]
-        axes.set_yticks(range(len(entries)), labels)
-        axes.tick_params(length=0)
-        axes.tick_params(axis="y", labelcolor=light("ink"), labelsize=9)
-        axes.grid(visible=False, axis="y")
-        axes.set_ylim(len(entries) - 0.5, -0.5)
-        axes.set_xlabel("dollars of input")
-        return svg(drawn, name, "dollars of input by cause, a bar a session")
+        names = [shorten(clean(entry.name), 36) for entry in entries]
+        drawn = stacked_bars(names, pieces, USD, "dollars of input")
+    return svg(drawn, name, "dollars of input by cause, a bar a session")
 
 
 def _ordered(bills: Sequence[Mapping[str, float]]) -> list[str]:
@@ -106,36 +63,21 @@ def _ordered(bills: Sequence[Mapping[str, float]]) -> list[str]:
 
 # More calls than these share a place with their neighbours.
 PLACES = 300
-_WIDTH = 11.2
-_TALL, _LOW = 2.6, 1.5
-_LEFT, _RIGHT, _TOP, _GAP, _BOTTOM = 0.75, 0.15, 0.25, 0.35, 0.5
+_WIDTH, _LEFT, _RIGHT = 806.4, 54.0, 10.8
+_ABOVE, _HIGH, _GAP, _LOW, _BELOW = 18.0, 187.2, 25.2, 108.0, 36.0
 
 
 def course(entry: Entry, name: str) -> str:
-    """Draw a session call by call.
+    """SVG markup of a session, call by call.
 
     Above, the size of the prompt as an area, what was read as a darker one, what was expected to
     be read as a line. Below, what the input has cost so far; fresh tokens, where no price is known.
-
-    Parameters
-    ----------
-    entry
-        The session.
-    name
-        Of the drawing, unique in the page.
-
-    Returns
-    -------
-    str
-        SVG markup.
     """
-    height = _TOP + _TALL + _GAP + _LOW + _BOTTOM
-    width = (_WIDTH - _LEFT - _RIGHT) / _WIDTH
     with canvas():
-        drawn = figure(_WIDTH, height)
-        low = (_LEFT / _WIDTH, _BOTTOM / height, width, _LOW / height)
-        high = (_LEFT / _WIDTH, (_BOTTOM + _LOW + _GAP) / height, width, _TALL / height)
-        upper, lower = drawn.add_axes(high), drawn.add_axes(low)
+        sheet = Sheet(_ABOVE + _HIGH + _GAP + _LOW + _BELOW, width=_WIDTH)
+        width = _WIDTH - _LEFT - _RIGHT
+        upper = sheet.axes(_LEFT, _BELOW + _LOW + _GAP, width, _HIGH)
+        lower = sheet.axes(_LEFT, _BELOW, width, _LOW)
         _sizes(upper, entry)
         _sums(lower, entry)
         for axes in (upper, lower):
@@ -144,8 +86,8 @@ def course(entry: Entry, name: str) -> str:
             axes.tick_params(length=0)
         upper.tick_params(labelbottom=False)
         lower.set_xlabel("call number")
-        told = "prompt, tokens read and expected to be read at every call; costs so far"
-        return svg(drawn, name, told)
+    content = "prompt, tokens read and expected to be read at every call; costs so far"
+    return svg(sheet.figure, name, content)
 
 
 def _sizes(axes: Axes, entry: Entry) -> None:
@@ -160,8 +102,7 @@ def _sizes(axes: Axes, entry: Entry) -> None:
     axes.fill_between(at, tall, step="mid", color=light("sky"), alpha=0.35, linewidth=0)
     axes.fill_between(at, read, step="mid", color=light("blue"), alpha=0.8, linewidth=0)
     axes.step(at, expected, where="mid", color=light("vermillion"), linewidth=1.2)
-    in_tokens(axes, "y")
-    axes.set_ylabel("tokens")
+    measure(axes, "y", TOKENS, "tokens")
     for number, finding in enumerate(findings, 1):
         if finding.forecast.exchange.compacted is not None:
             axes.axvline(number, color=light("ink"), linewidth=0.8, linestyle=":")
@@ -188,9 +129,10 @@ def _sums(axes: Axes, entry: Entry) -> None:
         sums = list(accumulate(cost[part] for cost in costs))
         line = [sums[number - 1] for number in at]
         axes.plot(at, line, color=light(colour), linewidth=1.4)
-    axes.set_ylabel("dollars so far" if priced else "fresh tokens so far")
-    if not priced:
-        in_tokens(axes, "y")
+    if priced:
+        axes.set_ylabel("dollars so far")
+    else:
+        measure(axes, "y", TOKENS, "fresh tokens so far")
 
 
 def furthest_off(entries: Sequence[Entry]) -> Entry:

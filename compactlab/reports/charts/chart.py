@@ -14,15 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from compactlab.reports.charts.drawing import (
-    canvas,
-    figure,
-    free_standing,
-    in_points,
-    light,
-    svg,
-    width_of,
-)
+from compactlab.reports.charts.drawing import canvas, free_standing, svg, width_of
+from compactlab.reports.charts.kit import Sheet
 from compactlab.reports.render.text import shorten
 from compactlab.sim.core.files import replace_file
 
@@ -51,18 +44,7 @@ _LETTERS = 60
 
 
 def stem(kind: str, under: str, subject: str, taken: Collection[str]) -> str:
-    """The name of a chart's files, without what says of which format they are.
-
-    Parameters
-    ----------
-    kind
-        Of the chart.
-    under
-        What the comparison was under; "" if there is one only.
-    subject
-        What the chart is of: a conversation.
-    taken
-        Names that other charts have.
+    """The name of a chart's files: what is on it, under what and of what; none is taken twice.
 
     Examples
     --------
@@ -73,11 +55,11 @@ def stem(kind: str, under: str, subject: str, taken: Collection[str]) -> str:
     """
     words = (safe(under), _SHOWN.get(kind, safe(kind)), safe(subject))
     name = "-".join(filter(None, words)) or "chart"
-    number, found = 1, name
-    while found in taken:
+    number, unique = 1, name
+    while unique in taken:
         number += 1
-        found = f"{name}-{number}"
-    return found
+        unique = f"{name}-{number}"
+    return unique
 
 
 def safe(text: str) -> str:
@@ -94,68 +76,45 @@ def safe(text: str) -> str:
 
 # A drawing as a picture of its own: its title above, and below what it shows.
 
-_MARGIN, _TITLE, _TEXT, _LINE = 8.0, 13.0, 7.5, 1.45
+_MARGIN, _TITLE, _SUBJECT, _TEXT, _LINE = 8.0, 13.0, 9.0, 7.5, 1.45
 # Enough for a sentence and for what was compared; what is longer is cut off.
 _LINES = 5
 _SIZE = re.compile(r'<svg role="img" aria-label="[^"]*"')
 
-Line = tuple[str, float, str]
-"""Text, size in points, and name of the colour."""
-
 
 class Slide:
-    """A drawing between its title and its caption.
+    """A chart between its title and its subject, above, and, below, what it shows and of what."""
 
-    Parameters
-    ----------
-    drawn
-        The drawing.
-    name
-        Ids within begin with it.
-    title, subject
-        What stands above: plain text, the second may be "".
-    told
-        What stands below: sentences, each of which begins a line.
-    """
-
-    def __init__(
-        self, drawn: Figure, name: str, title: str, subject: str, told: Sequence[str]
-    ) -> None:
-        width = 72 * drawn.get_figwidth()
+    def __init__(self, chart: Chart) -> None:
+        width = 72 * chart.figure.get_figwidth()
         room = width - 2 * _MARGIN
-        above: list[Line] = [(fitted(title, _TITLE, room), _TITLE, "ink")]
-        if subject:
-            above.append((fitted(subject, 9.0, room), 9.0, "muted"))
-        below = [line for text in told for line in wrapped(text, _TEXT, room)][:_LINES]
+        above = [(fitted(chart.title, _TITLE, room), _TITLE, "ink")]
+        if chart.subject:
+            above.append((fitted(chart.subject, _SUBJECT, room), _SUBJECT, "muted"))
+        sentence, end, _ = chart.caption.partition(". ")
+        remarks = (f"{sentence}{end.strip()}", chart.scope)
+        below = [line for text in remarks for line in wrapped(text, _TEXT, room)][:_LINES]
         with canvas():
             head = _block(width, above)
             foot = _block(width, [(line, _TEXT, "muted") for line in below])
-        self._name, self._title = name, f"{title}: {subject}" if subject else title
-        self._parts = [head, drawn, *([foot] if below else [])]
+        self._name, self._width = chart.name, width
+        self._label = f"{chart.title}: {chart.subject}" if chart.subject else chart.title
+        self._parts = [head, chart.figure, *([foot] if below else [])]
 
     def markup(self) -> str:
         """An SVG element, in the colours of a page; foreign text is escaped."""
         out, y = [], 0.0
-        width = 72 * self._parts[0].get_figwidth()
         for number, part in enumerate(self._parts):
             height = 72 * part.get_figheight()
-            with canvas():
-                text = svg(part, f"{self._name}-{number}", "")
-            place = f'<svg y="{y:.1f}" width="{width:.1f}" height="{height:.1f}"'
-            out.append(_SIZE.sub(place, text, count=1))
+            place = f'<svg y="{y:.1f}" width="{self._width:.1f}" height="{height:.1f}"'
+            out.append(_SIZE.sub(place, svg(part, f"{self._name}-{number}", ""), count=1))
             y += height
-        label = html.escape(self._title)
-        head = f'<svg role="img" aria-label="{label}" viewBox="0 0 {width:.1f} {y:.1f}">'
+        size = f"{self._width:.1f} {y:.1f}"
+        head = f'<svg role="img" aria-label="{html.escape(self._label)}" viewBox="0 0 {size}">'
         return f"{head}{''.join(out)}</svg>"
 
     def pixels(self, dots: int) -> bytes:
-        """A PNG on white paper, the same bytes each time.
-
-        Parameters
-        ----------
-        dots
-            So many an inch.
-        """
+        """A PNG on white paper with so many dots an inch, the same bytes each time."""
         from matplotlib.image import imsave
 
         with canvas():
@@ -186,17 +145,14 @@ def wrapped(text: str, size: float, room: float) -> list[str]:
     return lines
 
 
-def _block(width: float, lines: Sequence[Line]) -> Figure:
-    height = _MARGIN + sum(size * _LINE for _, size, _ in lines)
-    drawn = figure(width / 72, height / 72)
-    y = height - _MARGIN / 2
+def _block(width: float, lines: Sequence[tuple[str, float, str]]) -> Figure:
+    """Lines of text, each with its size in points and its colour."""
+    sheet = Sheet(_MARGIN + sum(size * _LINE for _, size, _ in lines), width=width)
+    y = sheet.height - _MARGIN / 2
     for text, size, colour in lines:
         y -= size * _LINE
-        drawn.text(
-            _MARGIN, y + 0.3 * size, text, transform=in_points(drawn), fontsize=size,
-            va="baseline", ha="left", color=light(colour),
-        )  # fmt: skip
-    return drawn
+        sheet.text((_MARGIN, y + 0.3 * size), text, colour, size=size, upright="baseline")
+    return sheet.figure
 
 
 def _painted(part: Figure, dots: int) -> NDArray[np.uint8]:
@@ -207,7 +163,7 @@ def _painted(part: Figure, dots: int) -> NDArray[np.uint8]:
     return np.frombuffer(out.getvalue(), np.uint8).reshape(height, width, 4)
 
 
-# A chart: a drawing with its title and caption, for a page or as files of its own.
+# The chart itself.
 
 DOTS_PER_INCH = 200
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -221,11 +177,11 @@ class Chart:
     ----------
     name
         Unique among the charts that are shown together, and the stem of its files: small letters,
-        digits and hyphens.
+        digits and hyphens, else a ValueError.
     title
         What it is, as a heading.
     caption
-        What it shows and how that is reckoned: plain text, which may hold foreign names.
+        What it shows and how that is computed: plain text, which may hold foreign names.
     figure
         The drawing, made under :func:`~compactlab.reports.charts.drawing.canvas`.
     kind
@@ -234,11 +190,6 @@ class Chart:
         What it is of, where there are several of a kind: a conversation. Plain text, as captions.
     scope
         What was compared, in a line, for those who see the chart alone.
-
-    Raises
-    ------
-    ValueError
-        If the name cannot be that of a file on every machine.
     """
 
     name: str
@@ -255,36 +206,19 @@ class Chart:
 
     def markup(self) -> str:
         """An SVG element for a page, in the page's colours and font; foreign text is escaped."""
-        with canvas():
-            return svg(self.figure, self.name, self.title)
+        return svg(self.figure, self.name, self.title)
 
     def save(self, folder: Path) -> list[Path]:
-        """Write the drawing to files of its own, each of which is whole or not there.
+        """Write ``NAME.svg`` in light colours and ``NAME.png``, each whole or not at all.
 
-        There its title and its subject stand above it, and below it the first sentence of its
-        caption and what was compared.
-
-        Parameters
-        ----------
-        folder
-            Where to. It must be there.
-
-        Returns
-        -------
-        list of Path
-            ``NAME.svg``, in light colours and the same bytes each time, and ``NAME.png``, with 200
-            dots an inch.
+        Its title and its subject stand above the drawing there, and below it the first
+        sentence of its caption and what was compared. The same chart gives the same bytes.
         """
-        slide = self._slide()
-        drawn = {
+        slide = Slide(self)
+        files = {
             folder / f"{self.name}.svg": free_standing(slide.markup()).encode(),
             folder / f"{self.name}.png": slide.pixels(DOTS_PER_INCH),
         }
-        for path, content in drawn.items():
+        for path, content in files.items():
             replace_file(path, content)
-        return list(drawn)
-
-    def _slide(self) -> Slide:
-        first, end, _ = self.caption.partition(". ")
-        told = [text for text in (f"{first}{end.strip()}", self.scope) if text]
-        return Slide(self.figure, self.name, self.title, self.subject, told)
+        return list(files)

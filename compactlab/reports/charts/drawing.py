@@ -1,4 +1,4 @@
-"""From matplotlib to SVG that can stand inside a page: small, without scripts, in its colours."""
+"""Colours and patterns that anybody can tell apart, and drawings as SVG in a page's colours."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache
 from io import StringIO
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from compactlab.reports.analysis.comparison import NULLS, Comparison, comparisons
 from compactlab.sim.cache.causes import CAUSES
@@ -21,6 +20,10 @@ from compactlab.sim.experiment.results import Results
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.transforms import Transform
+
+Point = tuple[float, float]
+Box = tuple[float, float, float, float]
+"""Left, bottom, right and top."""
 
 
 # Colours that people with any colour vision can tell apart, for light pages and dark ones.
@@ -51,19 +54,8 @@ HUES = ("blue", "vermillion", "green", "purple", "orange", "sky")
 _OWN = {"as_recorded": "ink", "keep_all": "slate"}
 
 
-@dataclass(frozen=True)
-class Line:
-    """How lines of a colour are drawn, so that nobody needs to see the colour.
-
-    Parameters
-    ----------
-    marker
-        As matplotlib calls it; "" for none.
-    dashes
-        The first point, and the lengths of dashes and gaps in widths of the line; or its name.
-    width
-        In points.
-    """
+class LineStyle(NamedTuple):
+    """How lines of a colour are drawn, so that nobody needs to see the colour."""
 
     marker: str
     dashes: Literal["-"] | tuple[float, tuple[float, ...]] = "-"
@@ -71,18 +63,18 @@ class Line:
 
 
 LINES = {
-    "ink": Line("d", "-", 1.8),
-    "slate": Line("|", (0, (4, 1.5)), 1.8),
-    "blue": Line("o"),
-    "vermillion": Line("s", (0, (5, 1.2))),
-    "green": Line("^", (0, (3, 1, 1, 1))),
-    "purple": Line("D", (0, (1.5, 1))),
-    "orange": Line("v", (0, (7, 1.5, 1.5, 1.5))),
-    "sky": Line("P", (0, (2.5, 1, 2.5, 3))),
-    "grey": Line("", "-", 0.7),
-    "olive": Line("X"),
-    "alarm": Line("", (0, (4, 3)), 0.8),
-    "muted": Line("", (0, (4, 3)), 1.0),
+    "ink": LineStyle("d", "-", 1.8),
+    "slate": LineStyle("|", (0, (4, 1.5)), 1.8),
+    "blue": LineStyle("o"),
+    "vermillion": LineStyle("s", (0, (5, 1.2))),
+    "green": LineStyle("^", (0, (3, 1, 1, 1))),
+    "purple": LineStyle("D", (0, (1.5, 1))),
+    "orange": LineStyle("v", (0, (7, 1.5, 1.5, 1.5))),
+    "sky": LineStyle("P", (0, (2.5, 1, 2.5, 3))),
+    "grey": LineStyle("", "-", 0.7),
+    "olive": LineStyle("X"),
+    "alarm": LineStyle("", (0, (4, 3)), 0.8),
+    "muted": LineStyle("", (0, (4, 3)), 1.0),
 }
 
 # The causes that are seen most get the hues that differ most; the next have stripes as well, and
@@ -100,8 +92,7 @@ _SEEN_FIRST = (
     "compaction_call",
     "extra_turn",
 )
-HATCHES = {"": None, "striped": "////", "dotted": "...."}
-PATTERNS = tuple(HATCHES)
+PATTERNS = ("", "striped", "dotted")
 
 
 def light(name: str) -> str:
@@ -112,31 +103,20 @@ def light(name: str) -> str:
 def strategy_colours(
     results: Results, compared: Sequence[Comparison] | None = None
 ) -> dict[str, str]:
-    """A colour for each strategy, the same in all charts, and no hue for two of them.
+    """Name of the colour by spec: the same in all charts, and no hue for two strategies.
 
-    What was run and ``keep_all`` have colours of their own. The strategies on the fronts have
-    hues, and if there are hues enough, all the others that are no yardsticks; else these are grey.
-
-    Parameters
-    ----------
-    results
-        All runs.
-    compared
-        The comparisons of them, if one has them already.
-
-    Returns
-    -------
-    dict
-        Name of the colour by spec.
+    ``as_recorded`` and ``keep_all`` have colours of their own. All others that are no controls
+    have hues if there are hues enough; else those on the Pareto fronts, and the rest is grey.
     """
     # The runs first: a manifest that was stored and read again has another order.
-    specs = dict.fromkeys([*_run_specs(results), *results.manifest.get("strategies", ())])
-    found = {spec: _OWN[name] for spec in specs if (name := _name(spec)) in _OWN}
-    proposals = [spec for spec in specs if spec not in found and _name(spec) not in NULLS]
+    run = [run.strategy for run in results.runs if run.strategy]
+    specs = dict.fromkeys([*run, *results.manifest.get("strategies", ())])
+    colours = {spec: _OWN[name] for spec in specs if (name := _name(spec)) in _OWN}
+    proposals = [spec for spec in specs if spec not in colours and _name(spec) not in NULLS]
     if len(proposals) > len(HUES):
         proposals = _spread(_on_front(comparisons(results) if compared is None else compared))
-    found |= zip(proposals, HUES, strict=False)
-    return {spec: found.get(spec, "grey") for spec in specs}
+    colours |= zip(proposals, HUES, strict=False)
+    return {spec: colours.get(spec, "grey") for spec in specs}
 
 
 def _on_front(compared: Sequence[Comparison]) -> list[str]:
@@ -165,10 +145,6 @@ def cause_colours() -> Mapping[str, tuple[str, str]]:
     return {cause: (_CAUSES[n % size], PATTERNS[n // size]) for n, cause in enumerate(causes)}
 
 
-def _run_specs(results: Results) -> list[str]:
-    return [run.strategy for run in results.runs if run.strategy]
-
-
 # What matplotlib writes as SVG made small, and put into the colours and the font of a page.
 
 _DROPPED = re.compile(
@@ -184,55 +160,42 @@ _SURPLUS = re.compile(
 _NUMBERS = re.compile(r'(?<= )(?:x|y|points|transform|width|height)="[^"]*"')
 _LONG = re.compile(r"-?\d+\.\d\d+|-?\d+e-\d+")
 _PATH = re.compile(r'(?<= d=")[^"]*')
+_POINT = re.compile(r"([MLz])(?: ([-.\de]+) ([-.\de]+))?")
 _FONT = re.compile(r"font-family: [^;\"]*;? ?|font: ([\d.]+px) [^;\"]*")
-# Dots, of which matplotlib draws each on a large tile: a small one will do.
-_DOTS = re.compile(
-    r'(<pattern id="\w+" patternUnits="userSpaceOnUse" )[^>]*>\s*<rect [^>]*fill="([^"]*)"/>\s*'
-    r'<path d="[^"]*C[^"]*" style="(fill: [^;"]*)[^>]*>'
-)
-_TILE = (
-    r'\1x="0" y="0" width="4" height="4"><rect width="4" height="4" fill="\2"/>'
-    r'<circle cx="2" cy="2" r="0.9" style="\3"/>'
-)
 
 
 def tidied(text: str) -> str:
     """An SVG element without what a page does not need, its colours as names."""
-    text = _DOTS.sub(_TILE, _DROPPED.sub("", text))
-    return _SPACE.sub("", _ungrouped(_TAG.sub(_of_tag, text))).strip()
+    return _SPACE.sub("", _ungrouped(_TAG.sub(_of_tag, _DROPPED.sub("", text)))).strip()
 
 
 def _ungrouped(text: str) -> str:
     """The same without groups that say nothing of what is in them."""
-    out: list[str] = []
-    said: list[bool] = []
-    end = 0
-    for tag in _TAG.finditer(text):
-        out.append(text[end : tag.start()])
-        end = tag.end()
-        if tag[0].startswith("<g") and tag[0][2] in " >":
-            said.append(tag[0] != "<g>")
-            out.append(tag[0] if said[-1] else "")
-        elif tag[0] == "</g>":
-            out.append(tag[0] if said.pop() else "")
-        else:
-            out.append(tag[0])
-    return "".join([*out, text[end:]])
+    bare: list[bool] = []  # of each group that is open: whether it has no attributes
+
+    def without(tag: re.Match[str]) -> str:
+        if tag[0] == "</g>":
+            return "" if bare.pop() else tag[0]
+        if tag[0].startswith(("<g ", "<g>")):
+            bare.append(tag[0] == "<g>")
+        return "" if tag[0] == "<g>" else tag[0]
+
+    return _TAG.sub(without, text)
 
 
 def _of_tag(tag: re.Match[str]) -> str:
     text = _SURPLUS.sub("", tag[0]).replace(" xlink:href=", " href=")
-    text = _PATH.sub(lambda found: _steps(found[0]), text)
-    text = _NUMBERS.sub(lambda found: _LONG.sub(_rounded, found[0]), text)
-    text = _FONT.sub(lambda found: f"font-size: {found[1]}" if found[1] else "", text)
+    text = _PATH.sub(lambda path: _steps(path[0]), text)
+    text = _NUMBERS.sub(lambda numbers: _LONG.sub(_rounded, numbers[0]), text)
+    text = _FONT.sub(lambda font: f"font-size: {font[1]}" if font[1] else "", text)
     for colour, (hexadecimal, _) in COLOURS.items():
         text = text.replace(f": {hexadecimal}", f": var(--{colour})")
         text = text.replace(f' fill="{hexadecimal}"', f' style="fill: var(--{colour})"')
     return text
 
 
-def _rounded(found: re.Match[str]) -> str:
-    return f"{float(found[0]):.1f}".removesuffix(".0")
+def _rounded(number: re.Match[str]) -> str:
+    return f"{float(number[0]):.1f}".removesuffix(".0")
 
 
 def _steps(path: str) -> str:
@@ -250,17 +213,13 @@ def _steps(path: str) -> str:
         return _LONG.sub(_rounded, " ".join(words))
     out: list[str] = []
     at = (0, 0)
-    place = 0
-    while place < len(words):
-        letter = words[place]
+    for letter, x, y in _POINT.findall(" ".join(words)):
         if letter == "z":
             out.append("z")
-            place += 1
             continue
-        to = round(10 * float(words[place + 1])), round(10 * float(words[place + 2]))
+        to = round(10 * float(x)), round(10 * float(y))
         out.append(f"M{_pair(*to)}" if letter == "M" else _step(to[0] - at[0], to[1] - at[1]))
         at = to
-        place += 3
     return "".join(out)
 
 
@@ -305,7 +264,6 @@ _STYLE = {
     "ytick.labelcolor": light("muted"),
     "xtick.labelsize": 8,
     "ytick.labelsize": 8,
-    "hatch.linewidth": 1.5,
 }
 
 _VARIABLE = re.compile(r"var\(--(\w+)\)")
@@ -357,26 +315,11 @@ def width_of(text: str, size: float) -> float:
 
 
 def svg(drawn: Figure, name: str, description: str) -> str:
-    """Write a figure as an element of a page.
-
-    Parameters
-    ----------
-    drawn
-        The figure.
-    name
-        Unique in the page: ids within the drawing begin with it.
-    description
-        What it shows, for those who do not see it.
-
-    Returns
-    -------
-    str
-        Markup: whatever text stands in the figure is escaped.
-    """
+    """A figure as an element of a page whose ids come from its name; all texts are escaped."""
     from matplotlib import rc_context
 
     out = StringIO()
-    with rc_context({"svg.hashsalt": name}):
+    with canvas(), rc_context({"svg.hashsalt": name}):
         drawn.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
     text = out.getvalue()
     text = tidied(text[text.index("<svg") :])
@@ -392,7 +335,7 @@ def free_standing(markup: str) -> str:
 
 
 def _in_light(style: re.Match[str]) -> str:
-    return _VARIABLE.sub(lambda found: light(found[1]), style[0])
+    return _VARIABLE.sub(lambda variable: light(variable[1]), style[0])
 
 
 # Stripes and dots, drawn as lines.
@@ -400,27 +343,12 @@ def _in_light(style: re.Match[str]) -> str:
 # What SVG calls a pattern becomes an image in each place where it is used, once a browser prints
 # the page; lines stay lines.
 
-Point = tuple[float, float]
-Box = tuple[float, float, float, float]
-
 _APART, _STRIPE = 5.0, 1.4
 _DOT, _LINES = 1.5, 3.6
 
 
-def draw_pattern(drawn: Figure, boxes: Sequence[Box], pattern: str, order: float = 2.0) -> None:
-    """Draw a pattern over boxes that are filled already.
-
-    Parameters
-    ----------
-    drawn
-        The figure.
-    boxes
-        Left, bottom, right and top of each, in points from the figure's lower left corner.
-    pattern
-        ``striped``, ``dotted`` or "" for none.
-    order
-        Where among the other things in the figure.
-    """
+def draw_pattern(drawn: Figure, boxes: Sequence[Box], pattern: str) -> None:
+    """Draw a pattern over boxes that are filled already, in points of the figure."""
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
 
@@ -433,7 +361,7 @@ def draw_pattern(drawn: Figure, boxes: Sequence[Box], pattern: str, order: float
     )
     path.should_simplify = False
     shape = PathPatch(path, transform=in_points(drawn), facecolor="none", edgecolor=light("paper"))
-    shape.set(linewidth=_STRIPE if pattern == "striped" else _DOT, zorder=order)
+    shape.set(linewidth=_STRIPE if pattern == "striped" else _DOT, zorder=2)
     if pattern == "dotted":
         shape.set_linestyle((0, (1, _APART / _DOT - 1)))
     drawn.add_artist(shape)

@@ -17,6 +17,7 @@ from compactlab.reports.analysis.comparison import (
 )
 from compactlab.reports.charts.chart import Chart, stem
 from compactlab.reports.charts.drawing import strategy_colours
+from compactlab.reports.charts.kit import Colours
 from compactlab.reports.charts.lines import by_age, by_round, cumulative
 from compactlab.reports.charts.pareto import pareto
 from compactlab.reports.charts.profile import by_type, continuity
@@ -36,57 +37,46 @@ SESSIONS = 6
 def gallery(
     results: Results,
     comparison: Comparison,
-    colours: Mapping[str, str],
+    colours: Colours,
     name: str,
     cases: Sequence[Case] | None = None,
 ) -> list[Chart]:
-    """Draw everything that there is to draw about a comparison.
+    """All charts of a comparison for which there are figures, in the order in which they are read.
 
-    Parameters
-    ----------
-    results
-        Where the comparison comes from.
-    comparison
-        What is drawn.
-    colours
-        Name of the colour by spec, see :func:`~compactlab.reports.charts.drawing.strategy_colours`.
-    name
-        What the names of the charts begin with: small letters, digits and hyphens.
-    cases
-        The conversations with charts of their own; None for the largest.
-
-    Returns
-    -------
-    list of Chart
-        Charts for which there are no figures are left out. Those of single conversations come
-        last, the largest conversation first, and have a ``subject``.
+    Their names begin with the name. Those of single conversations come last, of the given cases or
+    of the largest, the largest first, and have a ``subject``.
     """
-    return list(_drawn(results, comparison, colours, name, cases))
+    charts = [
+        pareto(comparison, colours, f"{name}-pareto"),
+        classes(comparison, f"{name}-classes"),
+        breakdown(comparison, f"{name}-causes"),
+        spikes(comparison, f"{name}-spikes"),
+        by_age(comparison, colours, f"{name}-age"),
+        by_type(comparison, f"{name}-type"),
+        by_round(comparison, colours, f"{name}-survival"),
+        occupancy(comparison, f"{name}-states"),
+        continuity(comparison, f"{name}-continuity"),
+        loops(comparison, f"{name}-loops"),
+    ]
+    for number, (case, runs) in enumerate(_largest(comparison, cases), 1):
+        title, rows = case_title(case), [row for row in comparison.rows if row.spec in runs]
+        panels = [
+            Panel(row.label, colours[row.spec], runs[row.spec], results.catalogue) for row in rows
+        ]
+        charts += [
+            session(panels, f"{name}-session-{number}", title),
+            cumulative(rows, runs, colours, f"{name}-cumulative-{number}", title),
+        ]
+    return [chart for chart in charts if chart]
 
 
 def save_charts(
     results: Results, folder: Path, progress: Callable[[Path], None] | None = None
 ) -> list[Path]:
-    """Write all charts of all comparisons as files.
+    """Write all charts of all comparisons as files into a folder, and return these.
 
-    Parameters
-    ----------
-    results
-        What to show.
-    folder
-        Where to; made if it is not there. Other files in it are left alone.
-    progress
-        Is told of each file that has been written.
-
-    Returns
-    -------
-    list of Path
-        The files, in reading order.
-
-    Raises
-    ------
-    UsageError
-        If the folder cannot be made.
+    The folder is made if it is not there, else a UsageError; other files in it are left alone.
+    ``progress`` is called with each file that has been written.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -103,71 +93,33 @@ def save_charts(
     return written
 
 
-def _all(
-    results: Results, compared: Sequence[Comparison], colours: Mapping[str, str]
-) -> Iterator[Chart]:
+def _all(results: Results, compared: Sequence[Comparison], colours: Colours) -> Iterator[Chart]:
     """All charts, each with the name of its files and with what was compared."""
     taken: set[str] = set()
     for number, comparison in enumerate(compared, 1):
         under = told_apart(comparison, compared) if len(compared) > 1 else ""
-        told = f"{capitalised(scope(comparison))}."
-        for chart in _drawn(results, comparison, colours, f"comparison-{number}"):
+        for chart in gallery(results, comparison, colours, f"comparison-{number}"):
             name = stem(chart.kind, under, chart.subject, taken)
             taken.add(name)
-            yield replace(chart, name=name, scope=told)
+            yield replace(chart, name=name, scope=f"{capitalised(scope(comparison))}.")
     if ranks := sensitivity(compared, colours):
         yield replace(ranks, name=stem(ranks.kind, "", "", taken))
-
-
-def _drawn(
-    results: Results,
-    comparison: Comparison,
-    colours: Mapping[str, str],
-    name: str,
-    cases: Sequence[Case] | None = None,
-) -> Iterator[Chart]:
-    yield from filter(None, (
-        pareto(comparison, colours, f"{name}-pareto"),
-        classes(comparison, f"{name}-classes"),
-        breakdown(comparison, f"{name}-causes"),
-        spikes(comparison, f"{name}-spikes"),
-        by_age(comparison, colours, f"{name}-age"),
-        by_type(comparison, f"{name}-type"),
-        by_round(comparison, colours, f"{name}-survival"),
-        occupancy(comparison, f"{name}-states"),
-        continuity(comparison, f"{name}-continuity"),
-        loops(comparison, f"{name}-loops"),
-    ))  # fmt: skip
-    for number, (case, runs) in enumerate(_largest(comparison, cases), 1):
-        panels = [
-            Panel(row.label, colours[row.spec], runs[row.spec], results.catalogue)
-            for row in comparison.rows
-            if row.spec in runs
-        ]
-        if chart := session(panels, f"{name}-session-{number}", case_title(case)):
-            yield chart
-        paid = cumulative(
-            comparison.rows, runs, colours, f"{name}-cumulative-{number}", case_title(case)
-        )
-        if paid:
-            yield paid
 
 
 def _largest(
     comparison: Comparison, cases: Sequence[Case] | None
 ) -> list[tuple[Case, dict[str, Run]]]:
     """The runs by spec of the conversations with the largest prompts, in their first replay."""
-    found: dict[tuple[str, str], tuple[Case, dict[str, Run]]] = {}
+    replays: dict[tuple[str, str], tuple[Case, dict[str, Run]]] = {}
     for row in comparison.rows:
         for run in row.runs:
             case = case_of(run)
             if cases is not None and case not in cases:
                 continue
-            first, runs = found.setdefault(case[:2], (case, {}))
+            first, runs = replays.setdefault(case[:2], (case, {}))
             if first == case:
                 runs[row.spec] = run
-    listing = sorted(found.values(), key=lambda each: -_peak(each[1]))
-    return listing[:SESSIONS]
+    return sorted(replays.values(), key=lambda each: -_peak(each[1]))[:SESSIONS]
 
 
 def _peak(runs: Mapping[str, Run]) -> float:

@@ -10,18 +10,20 @@ from typing import TYPE_CHECKING, Any
 from compactlab.reports.analysis.aggregate import bills
 from compactlab.reports.analysis.bootstrap import row_interval
 from compactlab.reports.analysis.comparison import Comparison, Row
-from compactlab.reports.charts.bars import (
-    WIDTH,
-    Entry,
-    draw_key,
-    height_of,
-    in_calls,
-    in_dollars,
-    in_percent,
-    told_apart,
-)
 from compactlab.reports.charts.chart import Chart
-from compactlab.reports.charts.drawing import LINES, canvas, figure, light
+from compactlab.reports.charts.drawing import LINES, canvas, light
+from compactlab.reports.charts.kit import (
+    CALLS,
+    PERCENT,
+    USD,
+    WIDTH,
+    Colours,
+    KeyEntry,
+    Sheet,
+    measure,
+    recall,
+)
+from compactlab.reports.charts.names import distinct_labels
 from compactlab.reports.render.text import counted
 from compactlab.sim.experiment.run import Run
 
@@ -39,17 +41,7 @@ _LETTERS = 44
 
 @dataclass(frozen=True)
 class Curve:
-    """A line.
-
-    Parameters
-    ----------
-    label, colour
-        Of its strategy.
-    xs, ys
-        Its points; what is no number is left out, and so is the line beside it.
-    band
-        The lower and the upper end of the interval at every point; empty for none.
-    """
+    """A line; beside what is no number there is none. A band has two ends at every point."""
 
     label: str
     colour: str
@@ -59,31 +51,18 @@ class Curve:
 
 
 def curves(given: Sequence[Curve], *, marks: bool) -> tuple[Figure, Axes]:
-    """Draw lines with a key above them; grey ones lie below and share an entry of it.
-
-    Parameters
-    ----------
-    given
-        The lines.
-    marks
-        Whether every point has the mark of its colour; else some of them.
-    """
+    """Lines with a mark at every point or at some; grey ones lie below and share a key entry."""
     loud = [curve for curve in given if curve.colour != "grey"]
-    names = told_apart([curve.label for curve in loud], _LETTERS)
-    entries = [Entry(name, curve.colour, "line") for name, curve in zip(names, loud, strict=True)]
+    labels = distinct_labels([curve.label for curve in loud], _LETTERS)
+    key = [KeyEntry(text, curve.colour, "line") for text, curve in zip(labels, loud, strict=True)]
     if len(loud) < len(given):
         others = counted(len(given) - len(loud), "other strategy" if loud else "strategy")
-        entries.append(Entry(others, "grey", "line"))
-    above = height_of(entries, WIDTH - 24) + 10
-    height = _BELOW + _HEIGHT + above
-    drawn = figure(WIDTH / 72, height / 72)
-    draw_key(drawn, entries, 4, height - 4, WIDTH - 24)
-    axes = drawn.add_axes(
-        (_LEFT / WIDTH, _BELOW / height, (WIDTH - _LEFT - _RIGHT) / WIDTH, _HEIGHT / height)
-    )
+        key.append(KeyEntry(others, "grey", "line"))
+    sheet = Sheet(_BELOW + _HEIGHT, key, beside=24)
+    axes = sheet.axes(_LEFT, _BELOW, WIDTH - _LEFT - _RIGHT, _HEIGHT)
     for number, curve in enumerate(given):
         _draw(axes, curve, number, marks)
-    return drawn, axes
+    return sheet.figure, axes
 
 
 def _draw(axes: Axes, curve: Curve, number: int, marks: bool) -> None:
@@ -119,47 +98,22 @@ _CAPTION = (
 
 
 def cumulative(
-    rows: Sequence[Row],
-    runs: Mapping[str, Run],
-    colours: Mapping[str, str],
-    name: str,
-    subject: str,
+    rows: Sequence[Row], runs: Mapping[str, Run], colours: Colours, name: str, subject: str
 ) -> Chart | None:
-    """Draw the cost of one conversation as it adds up.
-
-    Parameters
-    ----------
-    rows
-        The strategies, in order.
-    runs
-        The runs of the conversation, by the strategies' specs.
-    colours
-        Names of colours by spec.
-    name
-        Of the chart.
-    subject
-        The conversation, as it is told to readers.
-
-    Returns
-    -------
-    Chart or None
-        None if nothing is paid.
-    """
-    found = [
+    """Draw the cost of a conversation, whose runs are by spec, as it adds up; None if it is 0."""
+    lines = [
         _curve(row, runs[row.spec], colours[row.spec])
         for row in rows
         if row.spec in runs and len(runs[row.spec].calls)
     ]
-    if not any(curve.ys[-1] for curve in found):
+    if not any(line.ys[-1] for line in lines):
         return None
     with canvas():
-        drawn, axes = curves(found, marks=False)
-        axes.set_xlim(0, 1.01 * max(curve.xs[-1] for curve in found))
+        drawn, axes = curves(lines, marks=False)
+        axes.set_xlim(0, 1.01 * max(line.xs[-1] for line in lines))
         axes.set_ylim(bottom=0)
-        axes.set_xlabel("call number")
-        axes.set_ylabel("cost so far, USD")
-        in_calls(axes, "x")
-        in_dollars(axes, "y")
+        measure(axes, "x", CALLS, "call number")
+        measure(axes, "y", USD, "cost so far, USD")
     return Chart(name, "What it has cost so far", _CAPTION, drawn, "cumulative", subject)
 
 
@@ -173,8 +127,6 @@ def _curve(row: Row, run: Run, colour: str) -> Curve:
 
 # What is still there by the age of what was said: a line a strategy.
 
-Colours = Mapping[str, str]
-
 _AGES = {
     "amnesia_age_1k": "less than 1k",
     "amnesia_age_4k": "1k to 4k",
@@ -183,7 +135,7 @@ _AGES = {
     "amnesia_age_more": "64k or more",
 }
 _ROUNDS = {f"amnesia_round_{number}": f"{number}" for number in range(6)}
-_NONE = (math.nan, math.nan)
+_NO_BAND = (math.nan, math.nan)
 _HELD = "facts that the prompt holds, % of those due"
 _MEAN = (
     "the share of facts due that the prompt still holds, the mean over types of facts and then "
@@ -203,72 +155,58 @@ _BANDS = "Bands, where there are ten conversations or more, are 95 % intervals o
 
 def by_age(comparison: Comparison, colours: Colours, name: str) -> Chart | None:
     """Draw how much is held of what was said so many tokens ago; None without facts."""
-    found = _curves(comparison.rows, colours, _AGES, bands=False)
-    if not found:
+    lines = _curves(comparison.rows, colours, _AGES, bands=False)
+    if not lines:
         return None
-    with canvas():
-        drawn, axes = curves(found, marks=True)
-        _places(axes, found, list(_AGES.values()))
-        axes.set_xlabel("age of the fact, tokens of the log")
-        axes.set_ylabel(_HELD)
-        axes.set_ylim(0, 1.02)
-        in_percent(axes, "y")
+    drawn = _recall(lines, list(_AGES.values()), "age of the fact, tokens of the log")
     return Chart(name, "What is remembered, by its age", _AGED, drawn, "age")
 
 
 def by_round(comparison: Comparison, colours: Colours, name: str) -> Chart | None:
     """Draw how much is held after so many compactions; None where nothing was compacted."""
-    found = _curves(comparison.rows, colours, _ROUNDS, bands=True)
-    if not any(len(curve.ys) > 1 and not math.isnan(curve.ys[1]) for curve in found):
+    lines = _curves(comparison.rows, colours, _ROUNDS, bands=True)
+    if not any(len(line.ys) > 1 and not math.isnan(line.ys[1]) for line in lines):
         return None
-    caption = _SURVIVED + (_BANDS if any(curve.band for curve in found) else "")
-    with canvas():
-        drawn, axes = curves(found, marks=True)
-        _places(axes, found, list(_ROUNDS.values()))
-        axes.set_xlabel("compactions since the fact was stated, rounds")
-        axes.set_ylabel(_HELD)
-        axes.set_ylim(0, 1.02)
-        in_percent(axes, "y")
+    caption = _SURVIVED + (_BANDS if any(line.band for line in lines) else "")
+    title = "compactions since the fact was stated, rounds"
+    drawn = _recall(lines, list(_ROUNDS.values()), title)
     return Chart(name, "What survives compactions", caption.strip(), drawn, "survival")
 
 
-def _places(axes: Axes, found: Sequence[Curve], names: Sequence[str]) -> None:
-    """Write along an axis what the points stand for, as far as there are any."""
-    last = max(len(curve.xs) for curve in found)
-    axes.set_xticks(range(last), names[:last])
-    axes.set_xlim(-0.3, last - 0.7)
+def _recall(lines: Sequence[Curve], names: Sequence[str], title: str) -> Figure:
+    """Curves of shares, over places that have names as far as there are any points."""
+    last = max(len(line.xs) for line in lines)
+    with canvas():
+        drawn, axes = curves(lines, marks=True)
+        axes.set_xticks(range(last), names[:last])
+        axes.set_xlim(-0.3, last - 0.7)
+        axes.set_xlabel(title)
+        axes.set_ylim(0, 1.02)
+        measure(axes, "y", PERCENT, _HELD)
+    return drawn
 
 
 def _curves(
-    rows: Sequence[Row],
-    colours: Colours,
-    metrics: Sequence[str] | Mapping[str, str],
-    *,
-    bands: bool,
+    rows: Sequence[Row], colours: Colours, metrics: Mapping[str, str], *, bands: bool
 ) -> list[Curve]:
     """A curve a strategy, up to the last age at which any of its facts is."""
-    found = []
+    lines = []
     for row in rows:
-        held = [_held(row, metric) for metric in metrics]
-        while held and math.isnan(held[-1]):
-            held.pop()
-        if held:
+        shares = [recall(row, metric) for metric in metrics]
+        while shares and math.isnan(shares[-1]):
+            shares.pop()
+        if shares:
             colour = colours[row.spec]
-            wide = _bands(row, list(metrics)[: len(held)]) if bands and colour != "grey" else ()
-            found.append(Curve(row.label, colour, range(len(held)), held, wide))
-    return found
+            own = list(metrics)[: len(shares)] if bands and colour != "grey" else ()
+            lines.append(Curve(row.label, colour, range(len(shares)), shares, _band(row, own)))
+    return lines
 
 
-def _held(row: Row, metric: str) -> float:
-    forgotten = row.figures[metric]
-    return math.nan if forgotten is None else 1 - forgotten
-
-
-def _bands(row: Row, metrics: Sequence[str]) -> tuple[tuple[float, float], ...]:
+def _band(row: Row, metrics: Sequence[str]) -> Sequence[tuple[float, float]]:
     """The interval at every point; none if no point has one."""
-    found = []
+    band = []
     for metric in metrics:
         interval = row_interval(row, metric)
         known = interval.low is not None and interval.high is not None
-        found.append((1 - (interval.high or 0.0), 1 - (interval.low or 0.0)) if known else _NONE)
-    return tuple(found) if any(ends is not _NONE for ends in found) else ()
+        band.append((1 - (interval.high or 0.0), 1 - (interval.low or 0.0)) if known else _NO_BAND)
+    return band if any(ends is not _NO_BAND for ends in band) else ()

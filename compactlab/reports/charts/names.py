@@ -1,22 +1,82 @@
-"""Names beside dots, so placed that none covers another, with a line where there is no room."""
+"""Names of strategies: short ones that differ, and names beside dots that do not overlap."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from compactlab.reports.charts.bars import told_apart
-from compactlab.reports.charts.drawing import in_points, light, width_of
+from compactlab.reports.charts.drawing import Box, Point, in_points, light, width_of
+from compactlab.reports.render.text import shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-# Where the names of dots are put, so that none covers another.
+# Short names of strategies that differ where the names do.
 
-Point = tuple[float, float]
-Box = tuple[float, float, float, float]
+_CUT = "…"
+# A name, an argument, or what stands between them.
+_PIECE = re.compile(r"[(,+] ?|[^(,+]+")
+_PUNCTUATION = "(,+) "
+
+
+def distinct_labels(names: Sequence[str], size: int) -> list[str]:
+    """Names cut to so many characters, at least 12, first of what they have in common.
+
+    Names that differ stay different; what had room is as it was.
+
+    Examples
+    --------
+    >>> distinct_labels(["window(keep=20, turns=5)", "window(keep=9, turns=5)"], 20)
+    ['window(keep=20, …)', 'window(keep=9, …)']
+    >>> distinct_labels(["sliding_window", "a_strategy_with_a_very_long_name"], 20)
+    ['sliding_window', 'a_strategy…long_name']
+    """
+    families: dict[str, list[str]] = {}
+    for name in dict.fromkeys(names):
+        if len(name) > size:
+            families.setdefault(name.partition("(")[0], []).append(name)
+    cut = {name: name for name in names}
+    for family in families.values():
+        cut.update({name: shorten(_without_overlap(name, family), size) for name in family})
+    labels = _numbered(cut, size)
+    return [labels[name] for name in names]
+
+
+def _without_overlap(name: str, family: Sequence[str]) -> str:
+    """A name without the arguments that all of a family have."""
+    if len(family) == 1:
+        return name
+    common = set.intersection(*(set(_PIECE.findall(each)) for each in family))
+    first, *rest = _PIECE.findall(name)
+    own = (p if p not in common or not p.strip(_PUNCTUATION) else _CUT for p in rest)
+    text = re.sub(rf"{_CUT}(?:[,+] ?{_CUT})*", _CUT, first + "".join(own))
+    return text if text.endswith(")") or not name.endswith(")") else f"{text})"
+
+
+def _numbered(cut: Mapping[str, str], size: int) -> dict[str, str]:
+    """Names that have become alike, with a number behind them."""
+    times = Counter(cut.values())
+    taken = {text for text, number in times.items() if number == 1}
+    labels: dict[str, str] = {}
+    for name, text in cut.items():
+        label, number = text, 1
+        while times[text] > 1 and (label := _with_number(text, number, size)) in taken:
+            number += 1
+        taken.add(label)
+        labels[name] = label
+    return labels
+
+
+def _with_number(text: str, number: int, size: int) -> str:
+    mark = f" #{number}"
+    return shorten(text, size - len(mark)) + mark
+
+
+# Where the names of dots are put, so that none covers another.
 
 _NEAR = 7.0
 _DOT = 5.0
@@ -36,28 +96,12 @@ def place(
     *,
     crossed: bool = False,
 ) -> list[Point]:
-    """Find a place for the name of every dot, one after the other.
+    """The lower left corner of the name of every dot: all in points, one after the other.
 
-    Parameters
-    ----------
-    dots
-        Where the dots are, in points.
-    sizes
-        How wide and how high each name is.
-    frame
-        Left, bottom, right, top: names stay within.
-    drawn
-        Points of what is drawn besides, which names should not cover.
-    crossed
-        Whether lines go through the dots, from left to right and upright: then names stand between
-        these first.
-
-    Returns
-    -------
-    list of (x, y)
-        The lower left corner of each name. Places that are nearer to another dot come last. A name
-        for which there is no free place with a free line to its dot gets a free place whose line
-        crosses least, and if there is none, the one that covers least.
+    Names stay within the frame and keep off what is drawn besides. Where lines go through the
+    dots, from left to right and upright, names stand between these first. A place that is nearer
+    to another dot comes last. Without a free place with a free line to the dot, it is the one that
+    covers least, and of these the one whose line crosses least.
 
     Examples
     --------
@@ -66,16 +110,16 @@ def place(
     """
     angles = sorted(_ANGLES, key=lambda angle: angle % 90 == 0) if crossed else _ANGLES
     taken = [_square(dot, _DOT) for dot in dots]
-    besides = [_square(point, 1) for point in drawn]
+    obstacles = [_square(point, 1) for point in drawn]
     places: list[Point] = []
     for dot, size in zip(dots, sizes, strict=True):
         boxes = [box for box in _around(dot, size, angles) if _within(box, frame)]
-        clear = [box for box in boxes if not any(_touch(box, each) for each in besides)]
+        clear = [box for box in boxes if not any(_touch(box, each) for each in obstacles)]
         own = [box for box in clear if _far(box, dot) < _CLEAR and not strayed(box, dot, dots)]
         free = (box for box in (*own, *clear, *boxes) if _free(box, dot, taken))
         box = next(free, None) or _least(boxes, dot, taken) or _beside(dot)
-        beside = (box[0] - _GAP, box[1], box[2] + _GAP, box[3])
-        taken += [beside, *(_square(point, 1) for point in _line(dot, box))]
+        with_gap = (box[0] - _GAP, box[1], box[2] + _GAP, box[3])
+        taken += [with_gap, *_line(dot, box)]
         places.append((box[0], box[1]))
     return places
 
@@ -109,22 +153,21 @@ def _around(dot: Point, size: Point, angles: Sequence[int]) -> Iterator[Box]:
 
 def _least(boxes: Sequence[Box], dot: Point, taken: Sequence[Box]) -> Box | None:
     """Of those that cover least the first whose line to the dot crosses least."""
-    covered = [round(sum(_common(box, other) for other in taken), 9) for box in boxes]
+    covered = [round(sum(_overlap(box, other) for other in taken), 9) for box in boxes]
     best = [box for box, area in zip(boxes, covered, strict=True) if area == min(covered)]
     return min(best, key=lambda box: _crossings(box, dot, taken), default=None)
 
 
 def _crossings(box: Box, dot: Point, taken: Sequence[Box]) -> int:
-    line = [_square(point, 1) for point in _line(dot, box)]
-    near = [other for other in taken if any(_touch(point, other) for point in line)]
-    return len(near)
+    line = _line(dot, box)
+    return sum(any(_touch(step, other) for step in line) for other in taken)
 
 
 def _beside(dot: Point) -> Box:
     return dot[0] + _NEAR, dot[1], dot[0] + _NEAR, dot[1]
 
 
-def _common(a: Box, b: Box) -> float:
+def _overlap(a: Box, b: Box) -> float:
     """The area that two boxes share."""
     width, height = min(a[2], b[2]) - max(a[0], b[0]), min(a[3], b[3]) - max(a[1], b[1])
     return width * height if width > 0 and height > 0 else 0.0
@@ -134,17 +177,19 @@ def _free(box: Box, dot: Point, taken: Sequence[Box]) -> bool:
     """Whether a place covers nothing, and neither does the line from it to its dot."""
     if any(_touch(box, other) for other in taken):
         return False
-    line = [_square(point, 1) for point in _line(dot, box)]
-    return not any(_touch(point, other) for point in line for other in taken)
+    return not any(_touch(step, other) for step in _line(dot, box) for other in taken)
 
 
-def _line(dot: Point, box: Box) -> list[Point]:
-    """Points on the line between a dot and its name, from where the dot ends."""
+def _line(dot: Point, box: Box) -> list[Box]:
+    """Small squares on the line between a dot and its name, from where the dot ends."""
     x, y = nearest(box, dot)
     length = math.hypot(x - dot[0], y - dot[1])
     first = _DOT + 1.5
     shares = [(first + 2 * step) / length for step in range(math.ceil((length - first) / 2))]
-    return [(dot[0] + (x - dot[0]) * share, dot[1] + (y - dot[1]) * share) for share in shares]
+    return [
+        _square((dot[0] + (x - dot[0]) * share, dot[1] + (y - dot[1]) * share), 1)
+        for share in shares
+    ]
 
 
 def _square(middle: Point, half: float) -> Box:
@@ -161,8 +206,6 @@ def _touch(a: Box, b: Box) -> bool:
 
 # Names beside dots, with a line to the dot where there is no room right beside it.
 
-Names = dict[Point, list[str]]
-
 _LOUD, _QUIET = 9.0, 7.5
 _LINE = 1.2
 # A name farther away than this gets a line to its dot.
@@ -173,10 +216,24 @@ _DOUBT = 5.0
 _SHORT = 1.5
 # Dots nearer than this lie on each other.
 _SAME = 2.0
-# So many names of dots that lie on each other are told; then how many more there are.
+# So many names of dots that lie on each other are written; then how many more there are.
 _MOST = 4
 # Characters that there is room for in a name.
 _LETTERS = 44
+
+
+class _Block:
+    """The names of a dot, in lines, and the colour of the first loud one; "" if none is loud."""
+
+    def __init__(self, dot: Point, labels: Sequence[str], loud: Mapping[str, str]) -> None:
+        self.dot = dot
+        most = len(labels) if len(labels) <= _MOST + 1 else _MOST
+        self.lines = [(label, _LOUD if label in loud else _QUIET) for label in labels[:most]]
+        self.colour = next((loud[label] for label, _ in self.lines if label in loud), "")
+        if most < len(labels):
+            self.lines.append((f"and {len(labels) - most} more", _QUIET))
+        width = max(width_of(text, size) for text, size in self.lines)
+        self.size = width, sum(size * _LINE for _, size in self.lines)
 
 
 def write_names(
@@ -187,98 +244,62 @@ def write_names(
     *,
     crossed: bool,
 ) -> None:
-    """Write names beside dots.
+    """Write names beside dots, in axes of a figure of which a point is a pixel.
 
-    Parameters
-    ----------
-    axes
-        Where the dots are. A point of its figure is a pixel.
-    named
-        Where the dot of each name is, in what the axes measure.
-    loud
-        Names that are placed first, and written larger and darker, with the names of the colours
-        of their dots. A line in that colour goes to the dot where another dot is nearer.
-    drawn
-        Points that names keep off, in points of the figure.
-    crossed
-        Whether lines go through the dots.
+    The loud ones are placed first, and written larger and darker; a line in the colour of such a
+    dot goes to it where another dot is nearer. Names keep off the points that are drawn, which are
+    those of the figure. Lines go through the dots, if they are crossed.
     """
     first = [*(n for n in named if n in loud), *(n for n in named if n not in loud)]
     dots = [(float(x), float(y)) for x, y in axes.transData.transform([named[n] for n in first])]
-    short = told_apart(first, _LETTERS)
-    groups = _together(dots, short)
-    worn = {text: loud[name] for text, name in zip(short, first, strict=True) if name in loud}
-    lines = [_told(names, worn) for names in groups.values()]
-    sizes = [_size(each) for each in lines]
+    labels = distinct_labels(first, _LETTERS)
+    colours = {label: loud[name] for label, name in zip(labels, first, strict=True) if name in loud}
+    blocks = [_Block(dot, each, colours) for dot, each in _by_dot(dots, labels).items()]
     (left, low), (right, high) = axes.transAxes.transform([(0, 0), (1, 1)])
-    places = place(list(groups), sizes, (left + 2, low + 2, right, high), drawn, crossed=crossed)
-    colours = [next((worn[text] for text in each if text in worn), "") for each in groups.values()]
-    for dot, each, size, at, colour in zip(groups, lines, sizes, places, colours, strict=True):
-        box = (at[0], at[1], at[0] + size[0], at[1] + size[1])
-        _lead(axes, dot, box, colour, strayed=strayed(box, dot, list(groups), _DOUBT))
-        _write(axes, dot, each, size, at)
+    frame, of_names = (left + 2, low + 2, right, high), [block.dot for block in blocks]
+    places = place(of_names, [block.size for block in blocks], frame, drawn, crossed=crossed)
+    for block, (x, y) in zip(blocks, places, strict=True):
+        box = (x, y, x + block.size[0], y + block.size[1])
+        _lead(axes, block, box, strayed=strayed(box, block.dot, of_names, _DOUBT))
+        _write(axes, block, box)
 
 
-def _lead(axes: Axes, dot: Point, box: Box, colour: str, *, strayed: bool) -> None:
+def _by_dot(dots: Sequence[Point], labels: Sequence[str]) -> dict[Point, list[str]]:
+    """Names by dot; strategies whose dots lie on each other share one."""
+    groups: dict[Point, list[str]] = {}
+    for dot, label in zip(dots, labels, strict=True):
+        same = next((other for other in groups if math.dist(dot, other) < _SAME), dot)
+        groups.setdefault(same, []).append(label)
+    return groups
+
+
+def _lead(axes: Axes, block: _Block, box: Box, *, strayed: bool) -> None:
     """A line from a dot to its name, where one might take the name for another dot's."""
     left, low, right, high = box
-    end = nearest((left, low + 1, right, high - 1), dot)
-    if math.dist(dot, end) <= _LEAD and not (strayed and colour):
+    end = nearest((left, low + 1, right, high - 1), block.dot)
+    if math.dist(block.dot, end) <= _LEAD and not (strayed and block.colour):
         return
-    share = 1 - _SHORT / max(math.dist(dot, end), _SHORT)
-    xs, ys = ([from_, from_ + (to - from_) * share] for from_, to in zip(dot, end, strict=True))
+    share = 1 - _SHORT / max(math.dist(block.dot, end), _SHORT)
+    xs, ys = ([a, a + (b - a) * share] for a, b in zip(block.dot, end, strict=True))
     # Over quiet dots, so that it is seen where there are many.
     look: dict[str, Any] = (
-        {"linewidth": 1.1, "zorder": 3.2} if colour else {"linewidth": 0.5, "zorder": 2}
+        {"linewidth": 1.1, "zorder": 3.2} if block.colour else {"linewidth": 0.5, "zorder": 2}
     )
     whole = in_points(axes.figure.get_figure(root=True))
-    axes.plot(xs, ys, transform=whole, color=light(colour or "grey"), **look)
+    axes.plot(xs, ys, transform=whole, color=light(block.colour or "grey"), **look)
 
 
-def _write(
-    axes: Axes, dot: Point, lines: Sequence[tuple[str, bool]], size: Point, at: Point
-) -> None:
-    (x, y), (width, _) = at, size
+def _write(axes: Axes, block: _Block, box: Box) -> None:
     whole = in_points(axes.figure.get_figure(root=True))
     # Anchored where it is next to its dot, because the page's font may be narrower than ours.
-    share, anchor = _anchor(dot[0], x, width)
-    for text, is_loud in reversed(lines):
-        letter = _LOUD if is_loud else _QUIET
+    share, anchor = _anchor(block.dot[0], box[0], block.size[0])
+    x, y = box[0] + block.size[0] * share, box[1]
+    for text, size in reversed(block.lines):
         axes.text(
-            x + width * share,
-            y + 0.25 * letter,
-            text,
-            transform=whole,
-            ha=anchor,
-            va="baseline",
-            fontsize=letter,
-            color=light("ink" if is_loud else "muted"),
-            zorder=4,
-        )
-        y += letter * _LINE
-
-
-def _together(dots: Sequence[Point], names: Sequence[str]) -> Names:
-    """Names by dot; strategies that cannot be told apart share one, in as many lines."""
-    found: Names = {}
-    for dot, name in zip(dots, names, strict=True):
-        same = next((other for other in found if math.dist(dot, other) < _SAME), dot)
-        found.setdefault(same, []).append(name)
-    return found
-
-
-def _told(names: Sequence[str], large: Collection[str]) -> list[tuple[str, bool]]:
-    shown = list(names) if len(names) <= _MOST + 1 else list(names[:_MOST])
-    lines = [(name, name in large) for name in shown]
-    if len(shown) < len(names):
-        lines.append((f"and {len(names) - len(shown)} more", False))
-    return lines
-
-
-def _size(lines: Sequence[tuple[str, bool]]) -> Point:
-    letters = [_LOUD if is_loud else _QUIET for _, is_loud in lines]
-    widths = [width_of(text, size) for (text, _), size in zip(lines, letters, strict=True)]
-    return max(widths), sum(size * _LINE for size in letters)
+            x, y + 0.25 * size, text, transform=whole, ha=anchor, va="baseline", fontsize=size,
+            color=light("ink" if size == _LOUD else "muted"), zorder=4,
+        )  # fmt: skip
+        y += size * _LINE
 
 
 def _anchor(

@@ -9,22 +9,24 @@ from typing import TYPE_CHECKING, Any
 
 from compactlab.reports.analysis.comparison import Comparison, Row
 from compactlab.reports.analysis.contrast import Contrast, contrasts, reference_of
-from compactlab.reports.charts.bars import (
-    WIDTH,
-    Entry,
-    dollars_tick,
-    draw_key,
-    height_of,
-    in_dollars,
-    in_percent,
-    in_powers,
-)
 from compactlab.reports.charts.chart import Chart
-from compactlab.reports.charts.drawing import canvas, figure, light
+from compactlab.reports.charts.drawing import Point, canvas, light
+from compactlab.reports.charts.kit import (
+    PERCENT,
+    USD,
+    WIDTH,
+    Colours,
+    KeyEntry,
+    Sheet,
+    mark,
+    measure,
+    measure_powers,
+)
 from compactlab.reports.charts.names import write_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.ticker import LogLocator
 
 _HEIGHT = 350.0
 _LEFT, _RIGHT, _BELOW = 50.0, 18.0, 36.0
@@ -35,11 +37,11 @@ _FAR = 4.0
 # The axis of needs met begins here at the latest.
 _MOST = 0.95
 _KEY = (
-    Entry("usable", "muted", "mark", mark="o"),
-    Entry("over the window on some calls", "muted", "mark", mark="o-"),
-    Entry("faulty prompts", "muted", "mark", mark="s"),
-    Entry("a yardstick", "muted", "mark", mark="D"),
-    Entry("front of the strategies to choose from", "muted", "line"),
+    KeyEntry("usable", "muted", "mark", mark="o"),
+    KeyEntry("over the window on some calls", "muted", "mark", mark="o-"),
+    KeyEntry("faulty prompts", "muted", "mark", mark="s"),
+    KeyEntry("a yardstick", "muted", "mark", mark="D"),
+    KeyEntry("front of the strategies to choose from", "muted", "line"),
 )
 _CAPTION = (
     "One mark a strategy, over all conversations of this comparison; up and to the left is better. "
@@ -52,61 +54,38 @@ _BARS = (
     "costs times the cost of {reference}; upright, of the difference in needs met. They say "
     "how a strategy differs from {reference}, and nothing of how two others differ."
 )
+_COST = "cost of all conversations, USD (less is better"
 _NO_BARS = "There are no intervals: for these, ten conversations are needed."
 
-Point = tuple[float, float]
+# Ends from left to right and from bottom to top; None where there is no interval.
+_Bar = tuple[Point | None, Point | None]
 
 
-def pareto(comparison: Comparison, colours: Mapping[str, str], name: str) -> Chart | None:
-    """Draw cost against the share of needs that are met.
-
-    Parameters
-    ----------
-    comparison
-        What is drawn; rows without needs are not.
-    colours
-        Name of the colour by spec.
-    name
-        Of the chart.
-
-    Returns
-    -------
-    Chart or None
-        None if nothing is needed.
-    """
+def pareto(comparison: Comparison, colours: Colours, name: str) -> Chart | None:
+    """Draw cost against the share of needs that are met; None if nothing is needed."""
     rows = [row for row in comparison.rows if row.remembered is not None]
     if not rows:
         return None
     intervals, reference = _intervals(comparison, rows)
-    told = _BARS.format(reference=reference) if intervals else _NO_BARS
+    caption = _CAPTION + (_BARS.format(reference=reference) if intervals else _NO_BARS)
     with canvas():
-        key = height_of(_KEY, WIDTH - 8)
-        height = _BELOW + _HEIGHT + key + 8
-        drawn = figure(WIDTH / 72, height / 72)
-        draw_key(drawn, _KEY, 4, height - 2, WIDTH - 8)
-        axes = drawn.add_axes(
-            (_LEFT / WIDTH, _BELOW / height, (WIDTH - _LEFT - _RIGHT) / WIDTH, _HEIGHT / height)
-        )
+        sheet = Sheet(_BELOW + _HEIGHT, _KEY, above=2)
+        axes = sheet.axes(_LEFT, _BELOW, WIDTH - _LEFT - _RIGHT, _HEIGHT)
         _frame(axes, rows, intervals)
-        front = comparison.front
+        front = [_place(row) for row in comparison.front]
         axes.step(
-            [row.value("cost_usd") for row in front],
-            [row.remembered or 0.0 for row in front],
-            where="post",
-            color=light("muted"),
-            linewidth=1,
-            linestyle=(0, (4, 3)),
-            zorder=1,
-        )
+            [x for x, _ in front], [y for _, y in front], where="post", color=light("muted"),
+            linewidth=1, linestyle=(0, (4, 3)), zorder=1,
+        )  # fmt: skip
         for row in rows:
-            _bars(axes, row, intervals.get(row.spec), light(colours[row.spec]))
-            level = 3 + 0.4 * (colours[row.spec] != "grey") + 0.2 * (row in front)
-            _dot(axes, row, light(colours[row.spec]), level)
-        # The dearest first: to their right there is nothing yet, so lines seldom cross.
+            colour = colours[row.spec]
+            _bars(axes, row, intervals.get(row.spec), colour)
+            _dot(axes, row, colour, 3 + 0.4 * (colour != "grey") + 0.2 * (row in comparison.front))
+        # The most expensive first: to their right there is nothing yet, so lines seldom cross.
         named = {row.label: _place(row) for row in reversed(rows)}
         loud = {row.label: each for row in rows if (each := colours[row.spec]) != "grey"}
         write_names(axes, named, loud, _stepped(axes, front), crossed=bool(intervals))
-    return Chart(name, "What it costs against what is remembered", _CAPTION + told, drawn, "pareto")
+    return Chart(name, "What it costs against what is remembered", caption, sheet.figure, "pareto")
 
 
 def _intervals(comparison: Comparison, rows: Sequence[Row]) -> tuple[dict[str, _Bar], str]:
@@ -114,26 +93,22 @@ def _intervals(comparison: Comparison, rows: Sequence[Row]) -> tuple[dict[str, _
     reference = reference_of(comparison)
     if reference is None or reference.remembered is None:
         return {}, ""
-    found = contrasts(comparison, reference)
+    paired = contrasts(comparison, reference)
     bars = {}
     for row in rows:
-        cost, need = (found.get((row.spec, metric)) for metric in ("cost_usd", "amnesia_need"))
+        cost, need = (paired.get((row.spec, metric)) for metric in ("cost_usd", "amnesia_need"))
         if cost and need and (bar := _bar(cost, need, reference)):
             bars[row.spec] = bar
     return bars, reference.label
 
 
-_Bar = tuple[Point | None, Point | None]
-
-
 def _bar(cost: Contrast, need: Contrast, reference: Row) -> _Bar | None:
-    """From left to right and from bottom to top; None where there is no interval."""
-    dollars, kept = reference.value("cost_usd"), reference.remembered or 0.0
+    dollars, met = _place(reference)
     across = upright = None
     if cost.low is not None and cost.high is not None and cost.kind == "ratio":
         across = cost.low * dollars, cost.high * dollars
     if need.low is not None and need.high is not None:
-        upright = kept - need.high, kept - need.low
+        upright = met - need.high, met - need.low
     return (across, upright) if across or upright else None
 
 
@@ -142,32 +117,37 @@ def _place(row: Row) -> Point:
 
 
 def _frame(axes: Axes, rows: Sequence[Row], intervals: Mapping[str, _Bar]) -> None:
-    ends = [bar for bars in intervals.values() for bar in bars[:1] if bar]
-    lows = [upright[0] for _, upright in intervals.values() if upright]
-    dearest = max([row.value("cost_usd") for row in rows] + [high for _, high in ends]) or 1.0
-    least = max(0.0, min([row.remembered or 0.0 for row in rows] + lows + [_MOST]))
-    spread = 1 - least
-    in_dollars(axes, "x")
-    axes.set_xlim(0, dearest * 1.06)
-    low, high = max(least - 0.1 * spread, -0.03), 1 + 0.14 * spread
+    costs, met = zip(*map(_place, rows), strict=True)
+    across = [ends for ends, _ in intervals.values() if ends]
+    upright = [ends for _, ends in intervals.values() if ends]
+    highest = max(*costs, *(high for _, high in across), 0.0) or 1.0
+    least = max(0.0, min(*met, *(low for low, _ in upright), _MOST))
+    low, high = max(least - 0.1 * (1 - least), -0.03), 1 + 0.14 * (1 - least)
+    cheapest, median = min(costs), sorted(costs)[len(costs) // 2]
+    if highest > _FAR * median > 0 and cheapest > 0:
+        start = max(min([*costs, *(left for left, _ in across)]), cheapest / 2) / 1.25
+        measure_powers(axes, USD, _ticks(), f"{_COST}; logarithmic)")
+        axes.set_xlim(start, highest * 1.25)
+    else:
+        measure(axes, "x", USD, f"{_COST})")
+        axes.set_xlim(0, highest * 1.06)
     axes.set_ylim(low, high)
-    axes.set_xlabel("cost of all conversations, USD (less is better)")
-    axes.set_ylabel("needs met, % (100 less needs forgotten; more is better)")
-    costs = sorted(row.value("cost_usd") for row in rows)
-    if dearest > _FAR * costs[len(costs) // 2] > 0 and costs[0] > 0:
-        lows = [bars[0][0] for bars in intervals.values() if bars[0]]
-        in_powers(axes, dollars_tick)
-        axes.set_xlim(max(min(costs + lows), costs[0] / 2) / 1.25, dearest * 1.25)
-        axes.set_xlabel("cost of all conversations, USD (less is better; logarithmic)")
-    in_percent(axes, "y")
+    measure(axes, "y", PERCENT, "needs met, % (100 less needs forgotten; more is better)")
     # Above 100 % there is room for names, and nothing to measure.
     axes.set_yticks([tick for tick in axes.get_yticks() if low <= tick <= 1 + 1e-9])
+
+
+def _ticks() -> LogLocator:
+    """As many as fit."""
+    from matplotlib.ticker import LogLocator
+
+    return LogLocator(10, subs=(1.0, 2.0, 5.0), numticks=20)
 
 
 def _bars(axes: Axes, row: Row, bar: _Bar | None, colour: str) -> None:
     across, upright = bar or (None, None)
     x, y = _place(row)
-    look: dict[str, Any] = {"color": colour, "linewidth": 0.9, "alpha": 0.6, "zorder": 2}
+    look: dict[str, Any] = {"color": light(colour), "linewidth": 0.9, "alpha": 0.6, "zorder": 2}
     if across:
         axes.plot(across, [y, y], **look)
     if upright:
@@ -176,28 +156,18 @@ def _bars(axes: Axes, row: Row, bar: _Bar | None, colour: str) -> None:
 
 def _dot(axes: Axes, row: Row, colour: str, level: float) -> None:
     """A mark; those of the front lie on those that stand beside them."""
-    x, y = _place(row)
-    axes.plot(
-        [x],
-        [y],
-        marker="D" if row.null else "s" if row.faulty else "o",
-        markersize=5.5 if row.null or row.faulty else 7,
-        markerfacecolor=light("paper") if row.hollow else colour,
-        markeredgecolor=colour,
-        markeredgewidth=1.5,
-        linestyle="none",
-        zorder=level,
-        clip_on=False,
-    )
+    marker = "D" if row.null else "s" if row.faulty else "o"
+    face = light("paper" if row.hollow else colour)
+    look = {"markerfacecolor": face, "markeredgewidth": 1.5, "clip_on": False, "zorder": level}
+    mark(axes, [_place(row)], marker, colour, 7 if marker == "o" else 5.5, **look)
 
 
-def _stepped(axes: Axes, front: Sequence[Row]) -> list[Point]:
+def _stepped(axes: Axes, corners: Sequence[Point]) -> list[Point]:
     """Points on the line of the front, as close as a name is high."""
-    corners = [_place(row) for row in front]
-    found: list[Point] = []
     dots = [(float(x), float(y)) for x, y in axes.transData.transform(corners)] if corners else []
+    points: list[Point] = []
     for (left, low), (right, high) in pairwise(dots):
         across, up = math.ceil((right - left) / _CLOSE), math.ceil((high - low) / _CLOSE)
-        found += [(left + (right - left) * n / (across + 1), low) for n in range(1, across + 1)]
-        found += [(right, low + (high - low) * n / (up + 1)) for n in range(up + 1)]
-    return found
+        points += [(left + (right - left) * n / (across + 1), low) for n in range(1, across + 1)]
+        points += [(right, low + (high - low) * n / (up + 1)) for n in range(up + 1)]
+    return points

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from compactlab.reports.analysis.columns import ARROWS
 from compactlab.reports.analysis.comparison import Comparison, Row
-from compactlab.reports.charts.bars import NAME_SIZE, ROW, WIDTH, told_apart
 from compactlab.reports.charts.chart import Chart
-from compactlab.reports.charts.drawing import canvas, figure, in_points, light, width_of
+from compactlab.reports.charts.drawing import canvas
+from compactlab.reports.charts.kit import NAME_SIZE, ROW, WIDTH, Sheet, recall, row_names
 from compactlab.reports.render.text import percent
 from compactlab.sim.metrics import METRICS
 
@@ -21,111 +20,60 @@ if TYPE_CHECKING:
 
 # Tables that are looked at: a row a strategy, a column a figure, the better the darker.
 
-# Of a column: left, width, and where its first row begins.
-Edges = tuple[float, float, float]
 _HEAD = 12.0
 _SIZE = 8.0
 _HEADING = 7.5
 _WIDEST = 92.0
-_LETTERS = 38
 # Ink can be read on the darkest of them, on light paper and on dark.
 SHADES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
 
 
-@dataclass(frozen=True)
-class Field:
-    """A column.
-
-    Parameters
-    ----------
-    heading
-        Lines of its heading, the unit among them.
-    texts
-        What stands in it.
-    shades
-        How good each is, from 0 to 1; not a number for what is neither good nor bad.
-    """
+class Column(NamedTuple):
+    """Lines of a heading with the unit, texts, and how good each is, from 0 to 1, or nan."""
 
     heading: Sequence[str]
     texts: Sequence[str]
     shades: Sequence[float]
 
 
-def grid(names: Sequence[str], fields: Sequence[Field]) -> Figure:
-    """Draw a table.
-
-    Parameters
-    ----------
-    names
-        Of the rows, from top to bottom.
-    fields
-        Its columns.
-    """
-    from matplotlib.lines import Line2D
-
-    shown = told_apart(names, _LETTERS)
-    left = 1.03 * max(width_of(name, NAME_SIZE) for name in shown) + 12
-    lines = max(len(field.heading) for field in fields)
-    width = min((WIDTH - left - 4) / len(fields), _WIDEST)
-    height = 10 + _HEAD * lines + ROW * len(names) + 6
-    drawn = figure(WIDTH / 72, height / 72)
-    place, top = in_points(drawn), height - 10 - _HEAD * lines
-    for row, name in enumerate(shown):
-        y = top - ROW * (row + 0.5)
-        drawn.text(
-            left - 8, y, name, transform=place, fontsize=NAME_SIZE, ha="right", va="center_baseline"
-        )
-    for number, field in enumerate(fields):
-        _draw_field(drawn, field, (left + width * number, width, top))
-    line = Line2D([4, left + width * len(fields)], [top, top], transform=place)
-    line.set(color=light("muted"), linewidth=0.8)
-    drawn.add_artist(line)
-    return drawn
+def grid(names: Sequence[str], columns: Sequence[Column]) -> Figure:
+    """Draw a table with a row a name, from top to bottom."""
+    labels, left = row_names(names)
+    head = 10 + _HEAD * max(len(column.heading) for column in columns)
+    width = min((WIDTH - left - 4) / len(columns), _WIDEST)
+    sheet = Sheet(head + ROW * len(names) + 6)
+    top = sheet.height - head
+    for row, label in enumerate(labels):
+        sheet.text((left - 8, top - ROW * (row + 0.5)), label, align="right", size=NAME_SIZE)
+    for number, column in enumerate(columns):
+        _draw(sheet, column, (left + width * number, width, top))
+    sheet.line([(4, top), (left + width * len(columns), top)], "muted", 0.8)
+    return sheet.figure
 
 
-def _draw_field(drawn: Figure, field: Field, edges: Edges) -> None:
+def _draw(sheet: Sheet, column: Column, edges: tuple[float, float, float]) -> None:
+    """A column that begins at the left, is as wide, and has its first row below the top."""
     left, width, top = edges
-    place, middle = in_points(drawn), left + width / 2
-    for number, words in enumerate(reversed(field.heading)):
-        drawn.text(
-            middle, top + 5 + _HEAD * number, words, transform=place, fontsize=_HEADING,
-            ha="center", color=light("muted"),
-        )  # fmt: skip
-    steps = [_step(shade) for shade in field.shades]
+    middle = left + width / 2
+    for number, words in enumerate(reversed(column.heading)):
+        at = (middle, top + 5 + _HEAD * number)
+        sheet.text(at, words, "muted", "center", size=_HEADING, upright="baseline")
+    steps = [_step(shade) for shade in column.shades]
     for shade in sorted(set(steps) - {0.0}):
-        _shade(drawn, [n for n, each in enumerate(steps) if each == shade], shade, edges)
-    for row, text in enumerate(field.texts):
-        y = top - ROW * (row + 0.5)
-        drawn.text(
-            middle, y, text, transform=place, fontsize=_SIZE, ha="center", va="center_baseline"
-        )
+        # All cells that are equally good are one patch.
+        lows = [top - ROW * row - 0.5 - (ROW - 1) for row, s in enumerate(steps) if s == shade]
+        sheet.fill([_cell(left + 1, low, width - 2) for low in lows], "blue", shade)
+    for row, text in enumerate(column.texts):
+        sheet.text((middle, top - ROW * (row + 0.5)), text, align="center", size=_SIZE)
 
 
 def _step(shade: float) -> float:
     return 0.0 if math.isnan(shade) else SHADES[round(shade * (len(SHADES) - 1))]
 
 
-def _shade(drawn: Figure, rows: Sequence[int], shade: float, edges: Edges) -> None:
-    """Colour all cells of a column that are equally good, as one patch."""
-    from matplotlib.patches import PathPatch
-    from matplotlib.path import Path
-
-    left, width, top = edges[0] + 1, edges[1] - 2, edges[2]
-    cells = []
-    for row in rows:
-        high = top - ROW * row - 0.5
-        low = high - ROW + 1
-        corners = [(left, low), (left + width, low), (left + width, high), (left, high)]
-        cells.append(Path([*corners, corners[0]], closed=True))
-    drawn.add_artist(
-        PathPatch(
-            Path.make_compound_path(*cells),
-            transform=in_points(drawn),
-            facecolor=light("blue"),
-            alpha=shade,
-            linewidth=0,
-        )
-    )
+def _cell(left: float, low: float, width: float) -> list[tuple[float, float]]:
+    right, high = left + width, low + ROW - 1
+    return [(left, low), (right, low), (right, high), (left, high)]
 
 
 # Figures side by side, a row a strategy: what is kept of each type, how smoothly work goes on.
@@ -171,59 +119,51 @@ _PROFILE = (
 
 def by_type(comparison: Comparison, name: str) -> Chart | None:
     """Show how much is held of the facts of each type; None without facts."""
-
-    def held(row: Row, metric: str) -> float:
-        forgotten = row.figures[metric]
-        return math.nan if forgotten is None else 1 - forgotten
-
-    return _table(
-        comparison, name, _TYPES, held, ("What is remembered, by type", _RECALLED, "type")
-    )
+    drawn = _table(comparison, _TYPES)
+    return Chart(name, "What is remembered, by type", _RECALLED, drawn, "type") if drawn else None
 
 
 def continuity(comparison: Comparison, name: str) -> Chart | None:
     """Show the main figures of continuity; None where there are none."""
+    drawn = _table(comparison, _CONTINUITY)
+    return (
+        Chart(name, "How smoothly the work goes on", _PROFILE, drawn, "continuity")
+        if drawn
+        else None
+    )
 
-    def figure(row: Row, metric: str) -> float:
-        value = row.figures[metric]
-        return math.nan if value is None else value
 
-    told = "How smoothly the work goes on", _PROFILE, "continuity"
-    return _table(comparison, name, _CONTINUITY, figure, told)
-
-
-def _table(
-    comparison: Comparison,
-    name: str,
-    headings: Mapping[str, tuple[str, ...]],
-    of: Callable[[Row, str], float],
-    told: tuple[str, str, str],
-) -> Chart | None:
-    fields = []
+def _table(comparison: Comparison, headings: Mapping[str, tuple[str, ...]]) -> Figure | None:
+    columns = []
     for metric, heading in headings.items():
-        values = [of(row, metric) for row in comparison.rows]
+        values = [_value(row, metric) for row in comparison.rows]
         if not all(map(math.isnan, values)):
-            fields.append(_field(metric, heading, values))
-    if not fields:
+            columns.append(_column(metric, heading, values))
+    if not columns:
         return None
     with canvas():
-        drawn = grid([row.label for row in comparison.rows], fields)
-    title, caption, kind = told
-    return Chart(name, title, caption, drawn, kind)
+        return grid([row.label for row in comparison.rows], columns)
 
 
-def _field(metric: str, heading: tuple[str, ...], values: list[float]) -> Field:
-    recall = metric in _TYPES
-    better = "higher" if recall else METRICS[metric].better
+def _value(row: Row, metric: str) -> float:
+    if metric in _TYPES:
+        return recall(row, metric)
+    value = row.figures[metric]
+    return math.nan if value is None else value
+
+
+def _column(metric: str, heading: tuple[str, ...], values: Sequence[float]) -> Column:
+    better = "higher" if metric in _TYPES else METRICS[metric].better
     share = METRICS[metric].unit == "share"
     texts = ["" if math.isnan(v) else percent(v) if share else _tau(v) for v in values]
-    goods = [
-        math.nan if better == "neither" else v if better == "higher" else 1 - v for v in values
-    ]
     unit = f"{'%' if share else 'tau'} {ARROWS[better]}".strip()
-    return Field(
-        (*heading, unit), texts, [v if math.isnan(v) else max(0.0, min(1.0, v)) for v in goods]
-    )
+    return Column((*heading, unit), texts, [_good(v, better) for v in values])
+
+
+def _good(value: float, better: str) -> float:
+    if math.isnan(value) or better == "neither":
+        return math.nan
+    return max(0.0, min(1.0, value if better == "higher" else 1 - value))
 
 
 def _tau(value: float) -> str:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from compactlab.reports.analysis.aggregate import binned, column, fresh, sizes
 from compactlab.reports.analysis.comparison import windows_of
-from compactlab.reports.charts.bars import WIDTH, Entry, draw_key, tokens_tick, told_apart
 from compactlab.reports.charts.chart import Chart
-from compactlab.reports.charts.drawing import canvas, figure
-from compactlab.reports.charts.panel import Frame, Sheet
+from compactlab.reports.charts.drawing import LINES, Point, canvas, in_points, light
+from compactlab.reports.charts.kit import PALE, STEPS, WIDTH, KeyEntry, Sheet, tokens_tick
+from compactlab.reports.charts.names import distinct_labels
 from compactlab.reports.render.text import counted, show
 from compactlab.sim.experiment.run import Run
 from compactlab.sim.models.model import Catalogue
@@ -19,17 +20,17 @@ from compactlab.sim.models.model import Catalogue
 # Bars of a panel.
 BINS = 120
 _COLUMNS = 3
-_LEFT, _RIGHT, _BOTTOM, _TOP = 42.0, 6.0, 34.0, 26.0
+_LEFT, _RIGHT, _BOTTOM = 42.0, 6.0, 34.0
 _HIGH, _ACROSS, _OVER, _UNDER = 62.0, 12.0, 34.0, 10.0
 _LETTERS = 40
 # A panel is cut off if it goes beyond so many times what this share of the panels stays within.
 _SHOWN, _BEYOND = 0.8, 1.5
 _KEY = (
-    Entry("size of the prompt", "grey", "pale"),
-    Entry("fresh of it", "grey"),
-    Entry("compaction", "ink", "mark", mark="|"),
-    Entry("call over the window", "alarm", "mark", mark="|"),
-    Entry("window", "alarm", "line"),
+    KeyEntry("size of the prompt", "grey", "pale"),
+    KeyEntry("fresh of it", "grey"),
+    KeyEntry("compaction", "ink", "mark", mark="|"),
+    KeyEntry("call over the window", "alarm", "mark", mark="|"),
+    KeyEntry("window", "alarm", "line"),
 )
 _CAPTION = (
     "Pale area: the size of the prompt, in tokens. Solid bars: the fresh tokens of it, written to "
@@ -41,19 +42,8 @@ _CAPTION = (
 )
 
 
-@dataclass(frozen=True)
-class Panel:
-    """A run, and how it is drawn.
-
-    Parameters
-    ----------
-    label, colour
-        Of its strategy.
-    run
-        The run.
-    catalogue
-        The models that it names.
-    """
+class Panel(NamedTuple):
+    """A run with the label and the colour of its strategy, and the models that it names."""
 
     label: str
     colour: str
@@ -61,46 +51,100 @@ class Panel:
     catalogue: Catalogue
 
 
+class _Frame(NamedTuple):
+    """Where a panel stands, in points, and the ends of its axes: of calls and of tokens."""
+
+    left: float
+    low: float
+    width: float
+    last: float
+    top: float
+
+    @property
+    def high(self) -> float:
+        return self.low + _HIGH
+
+    def at(self, call: float, tokens: float) -> Point:
+        """Where so many tokens of a call stand."""
+        share = (call - 0.5) / (self.last - 0.5)
+        return self.left + self.width * share, self.low + _HIGH * tokens / self.top
+
+    def steps(self, edges: Sequence[float], heights: Sequence[float]) -> list[Point]:
+        """The outline of bars that touch each other."""
+        points = [self.at(edges[0], 0)]
+        for n, height in enumerate(heights):
+            points += [self.at(edges[n], height), self.at(edges[n + 1], height)]
+        return [*points, self.at(edges[len(heights)], 0)]
+
+    def boxes(self, edges: Sequence[float], heights: Sequence[float]) -> list[Point]:
+        """The outline of bars with room between them, along the axis from one to the next."""
+        points: list[Point] = []
+        for n, height in enumerate(heights):
+            if height:
+                (left, top), (right, _) = self.at(edges[n], height), self.at(edges[n + 1], 0)
+                room = 0.12 * (right - left)
+                points += [(left + room, self.low), (left + room, top),
+                           (right - room, top), (right - room, self.low)]  # fmt: skip
+        return points
+
+
+@dataclass
+class _Drawing:
+    """A sheet of panels, on which all lines of a look are one path on top of all areas."""
+
+    sheet: Sheet
+    _lines: dict[tuple[str, bool], list[Sequence[Point]]] = field(default_factory=dict)
+
+    def area(self, colour: str, outline: Sequence[Point], alpha: float | None = None) -> None:
+        from matplotlib.patches import Polygon
+
+        if outline:
+            shape = Polygon(outline, closed=True, transform=in_points(self.sheet.figure))
+            shape.set(facecolor=light(colour), linewidth=0, alpha=alpha)
+            self.sheet.figure.add_artist(shape)
+
+    def line(self, colour: str, points: Sequence[Point], *, dashed: bool = False) -> None:
+        self._lines.setdefault((colour, dashed), []).append(points)
+
+    def finish(self) -> None:
+        """Put the lines on the sheet, the grid below all else."""
+        from matplotlib.patches import PathPatch
+        from matplotlib.path import Path
+
+        for (colour, dashed), lines in self._lines.items():
+            path = Path.make_compound_path(*map(Path, lines))
+            shape = PathPatch(path, fill=False, transform=in_points(self.sheet.figure))
+            shape.set(
+                edgecolor=light(colour), linewidth=0.6 if colour == "grid" else 0.9,
+                linestyle=LINES[colour].dashes if dashed else "-",
+                zorder=0.5 if colour == "grid" else 3, capstyle="butt",
+            )  # fmt: skip
+            self.sheet.figure.add_artist(shape)
+
+
 def session(panels: Sequence[Panel], name: str, subject: str) -> Chart | None:
-    """Draw small multiples that share their axes.
-
-    Parameters
-    ----------
-    panels
-        What is drawn, in order.
-    name
-        Of the chart.
-    subject
-        The conversation, as it is told to readers.
-
-    Returns
-    -------
-    Chart or None
-        None if no run has calls.
-    """
+    """Draw small multiples that share their axes, of a conversation; None if no run has calls."""
     panels = [panel for panel in panels if panel.run.calls]
     if not panels:
         return None
     top = _top([max(sizes(panel.run)) for panel in panels])
-    longest = max(len(panel.run.calls) for panel in panels)
-    lines = math.ceil(len(panels) / _COLUMNS)
-    height = _BOTTOM + lines * (_HIGH + _OVER + _UNDER) + _TOP
+    last = max(len(panel.run.calls) for panel in panels) + 0.5
+    body = _BOTTOM + math.ceil(len(panels) / _COLUMNS) * (_HIGH + _OVER + _UNDER)
     wide = (WIDTH - _LEFT - _RIGHT - (_COLUMNS - 1) * _ACROSS) / _COLUMNS
-    names = told_apart([panel.label for panel in panels], _LETTERS)
+    labels = distinct_labels([panel.label for panel in panels], _LETTERS)
     with canvas():
-        drawn = figure(WIDTH / 72, height / 72)
-        draw_key(drawn, _KEY, 4, height - 4, WIDTH - 8)
-        sheet = Sheet(drawn)
-        for number, (panel, label) in enumerate(zip(panels, names, strict=True)):
+        drawing = _Drawing(Sheet(body, _KEY, below=7))
+        for number, (panel, label) in enumerate(zip(panels, labels, strict=True)):
             line, place = divmod(number, _COLUMNS)
             left = _LEFT + place * (wide + _ACROSS)
-            low = height - _TOP - _OVER - _HIGH - line * (_HIGH + _OVER + _UNDER)
-            frame = Frame(left, low, wide, _HIGH, longest + 0.5, top, first=0.5)
-            _scales(sheet, frame, first=place == 0, last=number + _COLUMNS >= len(panels))
-            _draw(sheet, frame, panel)
-            _head(sheet, frame, label, panel.run)
-        sheet.finish()
-    return Chart(name, "The context over the session", _CAPTION, drawn, "session", subject)
+            low = body - _OVER - _HIGH - line * (_HIGH + _OVER + _UNDER)
+            frame = _Frame(left, low, wide, last, top)
+            _scales(drawing, frame, first=place == 0, last=number + _COLUMNS >= len(panels))
+            _draw(drawing, frame, panel)
+            _head(drawing.sheet, frame, label, panel.run)
+        drawing.finish()
+    figure = drawing.sheet.figure
+    return Chart(name, "The context over the session", _CAPTION, figure, "session", subject)
 
 
 def _top(peaks: Sequence[int]) -> float:
@@ -110,50 +154,50 @@ def _top(peaks: Sequence[int]) -> float:
     return max(1.0, 1.05 * (peak if peak <= _BEYOND * usual else _BEYOND * usual))
 
 
-def _scales(sheet: Sheet, frame: Frame, *, first: bool, last: bool) -> None:
+def _scales(drawing: _Drawing, frame: _Frame, *, first: bool, last: bool) -> None:
     from matplotlib.ticker import MaxNLocator
 
-    ticks = MaxNLocator(3, steps=[1, 2, 5, 10]).tick_values(0, frame.top)
+    text = drawing.sheet.text
+    ticks = MaxNLocator(3, steps=STEPS).tick_values(0, frame.top)
     for tick in (tick for tick in ticks if 0 <= tick <= frame.top):
-        sheet.line("grid", frame.across(tick))
+        y = frame.at(0, tick)[1]
+        drawing.line("grid", [(frame.left, y), (frame.left + frame.width, y)])
         if first:
-            sheet.text((frame.left - 4, frame.y(tick)), tokens_tick(tick), "muted", "right")
-    calls = MaxNLocator(4, integer=True, steps=[1, 2, 5, 10]).tick_values(1, frame.last)
+            text((frame.left - 4, y), tokens_tick(tick), "muted", "right")
+    calls = MaxNLocator(4, integer=True, steps=STEPS).tick_values(1, frame.last)
     for tick in (tick for tick in calls if 1 <= tick <= frame.last and last):
-        sheet.text((frame.x(tick), frame.low - 9), f"{tick:,.0f}", "muted", "center")
+        text((frame.at(tick, 0)[0], frame.low - 9), f"{tick:,.0f}", "muted", "center")
     if first:
-        sheet.text((frame.left - 4, frame.low + frame.height + 6), "tokens", "muted", "right")
+        text((frame.left - 4, frame.high + 6), "tokens", "muted", "right")
     if last:
-        sheet.text((frame.left + frame.width / 2, frame.low - 22), "call number", "muted", "center")
+        text((frame.left + frame.width / 2, frame.low - 22), "call number", "muted", "center")
 
 
-def _draw(sheet: Sheet, frame: Frame, panel: Panel) -> None:
+def _draw(drawing: _Drawing, frame: _Frame, panel: Panel) -> None:
     run = panel.run
     size, new = ([min(n, frame.top) for n in binned(f(run), BINS)] for f in (sizes, fresh))
     # The last bar may stand for fewer calls.
     step = -(-len(run.calls) // BINS) or 1
     edges = [min(n * step, len(run.calls)) + 0.5 for n in range(len(size) + 1)]
-    sheet.area(panel.colour, frame.steps(edges, size), pale=True)
-    sheet.area(panel.colour, frame.boxes(edges, new))
-    held = windows_of(run, panel.catalogue)
-    stops = [*(start for start, _ in held[1:]), len(run.calls) + 1]
-    for (start, window), stop in zip(held, stops, strict=True):
+    drawing.area(panel.colour, frame.steps(edges, size), PALE)
+    drawing.area(panel.colour, frame.boxes(edges, new))
+    windows = windows_of(run, panel.catalogue)
+    stops = [*(start for start, _ in windows[1:]), len(run.calls) + 1]
+    for (start, window), stop in zip(windows, stops, strict=True):
         if 0 < window <= frame.top:
-            points = [(start - 0.5, window), (stop - 0.5, window)]
-            sheet.line("alarm", [(frame.x(x), frame.y(y)) for x, y in points], dashed=True)
-    for what, colour, over in (("compaction", "ink", 2.0), ("overflow", "alarm", 7.0)):
-        low = frame.low + frame.height + over
-        marked = binned(column(run, what), BINS)
-        for n in (n for n, hit in enumerate(marked) if hit):
-            x = frame.x((edges[n] + edges[n + 1]) / 2)
-            sheet.line(colour, [(x, low), (x, low + 4)])
+            ends = [frame.at(start - 0.5, window), frame.at(stop - 0.5, window)]
+            drawing.line("alarm", ends, dashed=True)
+    for event, colour, over in (("compaction", "ink", 2.0), ("overflow", "alarm", 7.0)):
+        low = frame.high + over
+        for n in (n for n, hit in enumerate(binned(column(run, event), BINS)) if hit):
+            x, _ = frame.at((edges[n] + edges[n + 1]) / 2, 0)
+            drawing.line(colour, [(x, low), (x, low + 4)])
 
 
-def _head(sheet: Sheet, frame: Frame, label: str, run: Run) -> None:
+def _head(sheet: Sheet, frame: _Frame, label: str, run: Run) -> None:
     cost = show(run.metrics.get("cost_usd"), "USD")
-    told = f"{cost} USD, {counted(sum(column(run, 'compaction')), 'compaction')}"
+    text = f"{cost} USD, {counted(sum(column(run, 'compaction')), 'compaction')}"
     if (peak := max(sizes(run))) > frame.top:
-        told += f", up to {show(peak, 'tokens')}"
-    above = frame.low + frame.height
-    sheet.text((frame.left, above + 27), label, "ink", size=8.0)
-    sheet.text((frame.left, above + 17), told, "muted")
+        text += f", up to {show(peak, 'tokens')}"
+    sheet.text((frame.left, frame.high + 27), label, size=8.0)
+    sheet.text((frame.left, frame.high + 17), text, "muted")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,10 +10,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from compactlab.reports.analysis.comparison import Comparison, Row
-from compactlab.reports.charts.bars import HEAD, WIDTH, Entry, beside, in_dollars
-from compactlab.reports.charts.bars import rows as in_rows
 from compactlab.reports.charts.chart import Chart
 from compactlab.reports.charts.drawing import canvas, light
+from compactlab.reports.charts.kit import (
+    CALLS,
+    HEAD,
+    STEPS,
+    TIMES,
+    USD,
+    WIDTH,
+    KeyEntry,
+    Unit,
+    mark,
+    measure,
+    measure_powers,
+    rows,
+    write_beside,
+)
 from compactlab.reports.render.text import dollars, percent
 from compactlab.sim.experiment.table import NO_ROWS
 
@@ -25,9 +38,9 @@ if TYPE_CHECKING:
 
 _OPEN, _BEST, _WORST = "cost_usd", "cost_with_rework_usd", "cost_with_rework_worst_usd"
 _LOOPS_KEY = (
-    Entry("open loop", "ink", "mark", mark="o-"),
-    Entry("closed loop, at best", "blue", "mark", mark="o"),
-    Entry("closed loop, at worst", "vermillion", "mark", mark="s"),
+    KeyEntry("open loop", "ink", "mark", mark="o-"),
+    KeyEntry("closed loop, at best", "blue", "mark", mark="o"),
+    KeyEntry("closed loop, at worst", "vermillion", "mark", mark="s"),
 )
 MINUS = "\N{MINUS SIGN}"
 _LOOPS_CAPTION = (
@@ -40,74 +53,35 @@ _LOOPS_CAPTION = (
 
 
 def loops(comparison: Comparison, name: str) -> Chart | None:
-    """Draw a line a strategy from what it costs in the open loop to what it costs in the closed.
-
-    Parameters
-    ----------
-    comparison
-        What is drawn; rows without a closed loop are not.
-    name
-        Of the chart.
-
-    Returns
-    -------
-    Chart or None
-        None if the loop was left open, or nothing is paid.
-    """
-    rows = [row for row in comparison.rows if row.figures[_BEST] is not None]
-    if not any(row.value(_OPEN) for row in rows):
+    """Draw what each strategy costs in the open loop and in the closed one; None if not closed."""
+    closed = [row for row in comparison.rows if row.figures[_BEST] is not None]
+    if not any(row.value(_OPEN) for row in closed):
         return None
     with canvas():
-        key = _LOOPS_KEY if any(map(_differ, rows)) else _LOOPS_KEY[:-1]
-        drawn, axes = in_rows([row.label for row in rows], key, right=86, above=HEAD)
-        places = range(len(rows))
-        ends = [sorted(row.value(each) for each in (_OPEN, _BEST, _worst(row))) for row in rows]
+        key = _LOOPS_KEY if any(map(_differ, closed)) else _LOOPS_KEY[:-1]
+        sheet, axes = rows([row.label for row in closed], key, right=86, over=HEAD)
+        ends = [sorted(row.value(each) for each in (_OPEN, _BEST, _worst(row))) for row in closed]
         axes.hlines(
-            places, [end[0] for end in ends], [end[-1] for end in ends],
+            range(len(closed)), [end[0] for end in ends], [end[-1] for end in ends],
             color=light("grey"), linewidth=2, zorder=1,
         )  # fmt: skip
-        _marks(axes, rows)
-        for place, row in zip(places, rows, strict=True):
-            beside(axes, place, _added(row), 92)
-        beside(axes, -1, "rework adds, USD", 92)
+        _bills(axes, closed)
+        for place, row in enumerate(closed):
+            write_beside(axes, place, _added(row), 92)
+        write_beside(axes, -1, "rework adds, USD", 92)
         axes.set_xlim(0, max(end[-1] for end in ends) * 1.03)
-        in_dollars(axes, "x")
-        axes.set_xlabel("cost of all conversations, USD")
-    return Chart(name, "What forgetting costs", _LOOPS_CAPTION, drawn, "loops")
+        measure(axes, "x", USD, "cost of all conversations, USD")
+    return Chart(name, "What forgetting costs", _LOOPS_CAPTION, sheet.figure, "loops")
 
 
-def _marks(axes: Axes, rows: Sequence[Row]) -> None:
+def _bills(axes: Axes, closed: Sequence[Row]) -> None:
     """A mark for every bill; that of the worst case where one can see it."""
-    worst = [(n, row) for n, row in enumerate(rows) if _differ(row)]
-    signs = (
-        (
-            [(row.value(_WORST), n) for n, row in worst],
-            "s",
-            "vermillion",
-            light("vermillion"),
-            4.5,
-        ),
-        (
-            [(row.value(_OPEN), n) for n, row in enumerate(rows)],
-            "o",
-            "ink",
-            light("paper"),
-            7.0,
-        ),
-        (
-            [(row.value(_BEST), n) for n, row in enumerate(rows)],
-            "o",
-            "blue",
-            light("blue"),
-            4.5,
-        ),
-    )
-    for points, marker, colour, face, size in signs:
-        axes.plot(
-            [x for x, _ in points], [y for _, y in points], linestyle="none",
-            marker=marker, markersize=size, clip_on=False, markeredgecolor=light(colour),
-            markerfacecolor=face, zorder=3,
-        )  # fmt: skip
+    worst = [(row.value(_WORST), n) for n, row in enumerate(closed) if _differ(row)]
+    mark(axes, worst, "s", "vermillion", 4.5, clip_on=False)
+    in_open = [(row.value(_OPEN), n) for n, row in enumerate(closed)]
+    mark(axes, in_open, "o", "ink", 7.0, clip_on=False, markerfacecolor=light("paper"))
+    best = [(row.value(_BEST), n) for n, row in enumerate(closed)]
+    mark(axes, best, "o", "blue", 4.5, clip_on=False)
 
 
 def _worst(row: Row) -> str:
@@ -138,10 +112,10 @@ _FEW = 8
 _LEAST = 0.1
 _RIGHT, _BETWEEN = 104.0, 14.0
 _KEY = (
-    Entry("middle half", "sky"),
-    Entry("5th to 95th percentile", "grey", "line"),
-    Entry("median", "ink", "mark", mark="|"),
-    Entry(f"one compaction, where there are fewer than {_FEW}", "sky", "mark", mark="o"),
+    KeyEntry("middle half", "sky"),
+    KeyEntry("5th to 95th percentile", "grey", "line"),
+    KeyEntry("median", "ink", "mark", mark="|"),
+    KeyEntry(f"one compaction, where there are fewer than {_FEW}", "sky", "mark", mark="o"),
 )
 _CAPTION = (
     "All compactions of all conversations and replays. Left: fresh tokens of the call at which a "
@@ -168,86 +142,65 @@ class _Compactions:
 
 
 def spikes(comparison: Comparison, name: str) -> Chart | None:
-    """Draw what compactions cost at once, and how soon they pay.
-
-    Parameters
-    ----------
-    comparison
-        What is drawn; rows that never compact are not.
-    name
-        Of the chart.
-
-    Returns
-    -------
-    Chart or None
-        None if there are no compactions on record.
-    """
-    read = ((row, _read(row)) for row in comparison.rows)
-    found = [(row, compactions) for row, compactions in read if compactions]
-    if not found:
+    """Draw what compactions cost at once, and how soon they pay; None if nobody compacts."""
+    shown = [(row.label, read) for row in comparison.rows if (read := _read(row))]
+    if not shown:
         return None
     with canvas():
-        drawn, left = in_rows([row.label for row, _ in found], _KEY, right=_RIGHT, above=HEAD)
+        sheet, left = rows([label for label, _ in shown], _KEY, right=_RIGHT, over=HEAD)
         x, y, width, height = left.get_position().bounds
         half = (width - _BETWEEN / WIDTH) / 2
         left.set_position((x, y, half, height))
-        right = drawn.add_axes((x + width - half, y, half, height), sharey=left)
+        right = sheet.figure.add_axes((x + width - half, y, half, height), sharey=left)
         right.tick_params(labelleft=False, length=0)
         right.grid(visible=False, axis="y")
-        each = [compactions for _, compactions in found]
-        _panel(left, [np.maximum(c.ratios, _LEAST) for c in each], "{:,g}".format)
-        _panel(right, [np.maximum(c.paid_after, 1) for c in each], "{:,.0f}".format)
+        ratios = [np.maximum(each.ratios, _LEAST) for _, each in shown]
+        _panel(left, ratios, TIMES, "spike: fresh tokens, times those before")
+        paid = [np.maximum(each.paid_after, 1) for _, each in shown]
+        _panel(right, paid, CALLS, "break-even, calls")
         left.axvline(1, color=light("muted"), linewidth=0.8)
-        left.set_xlabel("spike: fresh tokens, times those before")
-        right.set_xlabel("break-even, calls")
-        for place, compactions in enumerate(each):
-            _told(right, place, f"{compactions.number:,}", f"{percent(compactions.unpaid)}%")
-        _told(right, -1, "number", "unpaid")
-    return Chart(name, "The spike after compactions, and when they pay", _CAPTION, drawn, "spikes")
+        for place, (_, each) in enumerate(shown):
+            _write_counts(right, place, f"{each.number:,}", f"{percent(each.unpaid)}%")
+        _write_counts(right, -1, "number", "unpaid")
+    return Chart(
+        name, "The spike after compactions, and when they pay", _CAPTION, sheet.figure, "spikes"
+    )
 
 
 def _read(row: Row) -> _Compactions | None:
-    held = [rows for run in row.runs if len(rows := run.rows.get("compactions", NO_ROWS))]
-    if not held:
+    tables = [t for run in row.runs if len(t := run.rows.get("compactions", NO_ROWS))]
+    if not tables:
         return None
 
     def column(name: str) -> Floats:
-        return np.concatenate([rows.array(name) for rows in held]).astype(np.float64)
+        return np.concatenate([table.array(name) for table in tables]).astype(np.float64)
 
     fresh, before, after = column("fresh"), column("fresh_before"), column("break_even_calls")
     ratios = fresh[before > 0] / before[before > 0]
     return _Compactions(ratios, after[after <= column("calls_to_next")], len(fresh))
 
 
-def _panel(axes: Axes, given: Sequence[Floats], written: Callable[[float], str]) -> None:
+def _panel(axes: Axes, given: Sequence[Floats], unit: Unit, title: str) -> None:
     """Boxes in rows, on an axis of powers."""
-    from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
+    from matplotlib.ticker import FixedLocator
 
-    axes.set_xscale("log")
-    for low, high, colour, width in ((5, 95, "grey", 1.2), (25, 75, "sky", 8.0)):
-        ends = [(n, *np.percentile(v, [low, high])) for n, v in enumerate(given) if len(v) >= _FEW]
+    low, high = (f([x for v in given for x in v] or [1.0]) for f in (min, max))
+    low, high = min(low, 1.0), max(high, 10.0)
+    steps = STEPS[:-1] if high / low < 200 else STEPS[:1]
+    ticks = FixedLocator([step * 10.0**decade for decade in range(-1, 9) for step in steps])
+    measure_powers(axes, unit, ticks, title)
+    axes.set_xlim(low / 1.2, high * 1.2)
+    many = [(n, v) for n, v in enumerate(given) if len(v) >= _FEW]
+    for share, colour, width in ((5, "grey", 1.2), (25, "sky", 8.0)):
+        ends = [(n, *np.percentile(v, [share, 100 - share])) for n, v in many]
         if ends:
             places, starts, stops = zip(*ends, strict=True)
             axes.hlines(places, starts, stops, color=light(colour), linewidth=width, zorder=2)
-    middles = [(float(np.median(v)), n) for n, v in enumerate(given) if len(v) >= _FEW]
-    dots = [(float(x), n) for n, v in enumerate(given) if len(v) < _FEW for x in v]
-    for points, marker, colour, size in ((middles, "|", "ink", 9.0), (dots, "o", "sky", 4.5)):
-        axes.plot(
-            [x for x, _ in points], [y for _, y in points], linestyle="none", marker=marker,
-            markersize=size, color=light(colour), markeredgewidth=1.6 if marker == "|" else 0,
-            zorder=3,
-        )  # fmt: skip
-    low, high = (f([x for v in given for x in v] or [1.0]) for f in (min, max))
-    axes.set_xlim(min(low, 1.0) / 1.2, max(high, 10.0) * 1.2)
-    decades = range(-1, 9)
-    few = max(high, 10.0) / min(low, 1.0) < 200
-    steps = (1, 2, 5) if few else (1,)
-    axes.xaxis.set_major_locator(FixedLocator([s * 10.0**d for d in decades for s in steps]))
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: written(value)))
+    mark(axes, [(float(np.median(v)), n) for n, v in many], "|", "ink", 9.0, markeredgewidth=1.6)
+    few = [(float(x), n) for n, v in enumerate(given) if len(v) < _FEW for x in v]
+    mark(axes, few, "o", "sky", 4.5, markeredgewidth=0)
 
 
-def _told(axes: Axes, place: float, number: str, unpaid: str) -> None:
-    beside(axes, place, number, 46)
-    beside(axes, place, unpaid, 98)
+def _write_counts(axes: Axes, place: float, number: str, unpaid: str) -> None:
+    write_beside(axes, place, number, 46)
+    write_beside(axes, place, unpaid, 98)

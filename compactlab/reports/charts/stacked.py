@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from compactlab.reports.analysis.aggregate import causes_of
-from compactlab.reports.analysis.comparison import Comparison
-from compactlab.reports.charts.bars import Piece, bars, in_dollars, in_percent, in_tokens
+from compactlab.reports.analysis.comparison import Comparison, Row
 from compactlab.reports.charts.chart import Chart
 from compactlab.reports.charts.drawing import canvas, cause_colours
+from compactlab.reports.charts.kit import PERCENT, TOKENS, USD, Piece, Unit, bars
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 # What the money is paid for: a bar a strategy, a piece a class of tokens.
 
-# Metric: what the key calls it, its colour, its pattern.
-_CLASSES = {
+Looks = Mapping[str, tuple[str, str, str]]
+"""By metric what the key calls it, its colour and its pattern."""
+
+_CLASSES: Looks = {
     "cost_read_usd": ("cache read", "sky", ""),
     "cost_write_usd": ("cache write", "vermillion", ""),
     "cost_input_usd": ("plain input", "orange", "striped"),
@@ -30,35 +36,27 @@ _CLASSES_CAPTION = (
 
 
 def classes(comparison: Comparison, name: str) -> Chart | None:
-    """Draw the cost of each strategy by class of tokens.
-
-    Parameters
-    ----------
-    comparison
-        What is drawn.
-    name
-        Of the chart.
-
-    Returns
-    -------
-    Chart or None
-        None if nothing is paid, or the classes were not computed.
-    """
+    """Draw the cost of each strategy by class of tokens; None if nothing is paid."""
     rows = comparison.rows
     if not any(row.figures["cost_usd"] for row in rows):
         return None
     if any(row.figures[metric] is None for metric in _CLASSES for row in rows):
         return None
+    with canvas():
+        drawn = _bars_of(rows, _CLASSES, USD, "cost of all conversations, USD")
+    return Chart(name, "What the money is paid for", _CLASSES_CAPTION, drawn, "classes")
+
+
+def _bars_of(
+    rows: Sequence[Row], looks: Looks, unit: Unit, title: str, end: float | None = None
+) -> Figure:
+    """Bars of those metrics that are not 0 everywhere."""
     pieces = [
-        Piece(said, colour, [row.value(metric) for row in rows], pattern)
-        for metric, (said, colour, pattern) in _CLASSES.items()
+        Piece(*look, [row.value(metric) for row in rows])
+        for metric, look in looks.items()
         if any(row.figures[metric] for row in rows)
     ]
-    with canvas():
-        drawn = bars(
-            [row.label for row in rows], pieces, "cost of all conversations, USD", in_dollars
-        )
-    return Chart(name, "What the money is paid for", _CLASSES_CAPTION, drawn, "classes")
+    return bars([row.label for row in rows], pieces, unit, title, end)
 
 
 # Why tokens were fresh: a bar a strategy, a piece a cause.
@@ -72,55 +70,41 @@ _CAUSES_CAPTION = (
 
 
 def breakdown(comparison: Comparison, name: str) -> Chart | None:
-    """Draw the fresh tokens of each strategy by cause.
-
-    Parameters
-    ----------
-    comparison
-        What is drawn.
-    name
-        Of the chart.
-
-    Returns
-    -------
-    Chart or None
-        None if nothing was fresh.
-    """
+    """Draw the fresh tokens of each strategy by cause; None if nothing was fresh."""
     causes = [causes_of(row.runs) for row in comparison.rows]
-    shown = ordered(causes)
-    if not shown:
+    looks = cause_colours()
+    pieces = [Piece(c, *looks[c], [each[c] for each in causes]) for c in ordered(causes)]
+    if not pieces:
         return None
-    colours = cause_colours()
-    pieces = [
-        Piece(cause, colours[cause][0], [each[cause] for each in causes], colours[cause][1])
-        for cause in shown
-    ]
     with canvas():
         title = "fresh tokens, all conversations together"
-        drawn = bars([row.label for row in comparison.rows], pieces, title, in_tokens)
+        drawn = bars([row.label for row in comparison.rows], pieces, TOKENS, title)
     return Chart(name, "Why tokens were fresh", _CAUSES_CAPTION, drawn, "causes")
 
 
 def ordered(causes: Sequence[Mapping[str, int]]) -> list[str]:
     """The causes that occur, in the order of the pieces."""
-    found: Counter[str] = Counter()
+    totals: Counter[str] = Counter()
     for each in causes:
-        found.update(each)
-    return [cause for cause in cause_colours() if found[cause]]
+        totals.update(each)
+    return [cause for cause in cause_colours() if totals[cause]]
 
 
 # In which states facts are: a bar a strategy, a piece a state.
 
-# From what can be used as it is to what is gone; of each its colour and pattern.
-_STATES = {
-    "verbatim": ("blue", ""),
-    "intact": ("sky", ""),
-    "unknown": ("grey", "dotted"),
-    "retrievable": ("green", "striped"),
-    "conflict": ("purple", ""),
-    "stale": ("orange", ""),
-    "mutated": ("vermillion", ""),
-    "lost": ("grid", ""),
+# From what can be used as it is to what is gone.
+_STATES: Looks = {
+    f"occupancy_{state}": (state, colour, pattern)
+    for state, colour, pattern in (
+        ("verbatim", "blue", ""),
+        ("intact", "sky", ""),
+        ("unknown", "grey", "dotted"),
+        ("retrievable", "green", "striped"),
+        ("conflict", "purple", ""),
+        ("stale", "orange", ""),
+        ("mutated", "vermillion", ""),
+        ("lost", "grid", ""),
+    )
 }
 _STATES_CAPTION = (
     "The states of all facts that were due, at every call of the script: the share of such pairs "
@@ -131,30 +115,11 @@ _STATES_CAPTION = (
 
 
 def occupancy(comparison: Comparison, name: str) -> Chart | None:
-    """Draw the states of facts under each strategy.
-
-    Parameters
-    ----------
-    comparison
-        What is drawn; rows without facts are not.
-    name
-        Of the chart.
-
-    Returns
-    -------
-    Chart or None
-        None if there are no facts, or their states were not computed.
-    """
-    metrics = {state: f"occupancy_{state}" for state in _STATES}
-    rows = [r for r in comparison.rows if all(r.figures[m] is not None for m in metrics.values())]
+    """Draw the states of facts under each strategy that has any; None if none has."""
+    rows = [r for r in comparison.rows if all(r.figures[metric] is not None for metric in _STATES)]
     if not rows:
         return None
-    pieces = [
-        Piece(state, colour, [row.value(metrics[state]) for row in rows], pattern)
-        for state, (colour, pattern) in _STATES.items()
-        if any(row.figures[metrics[state]] for row in rows)
-    ]
     with canvas():
         title = "facts due, % of all pairs of a call and a fact"
-        drawn = bars([row.label for row in rows], pieces, title, in_percent, end=1.0)
+        drawn = _bars_of(rows, _STATES, PERCENT, title, end=1.0)
     return Chart(name, "In which state facts are", _STATES_CAPTION, drawn, "states")

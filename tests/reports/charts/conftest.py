@@ -21,8 +21,8 @@ def texts() -> Callable[[Figure], list[str]]:
     """All texts of a figure."""
 
     def read(drawn: Figure) -> list[str]:
-        found = drawn.findobj(Text)
-        return [text.get_text() for text in found if isinstance(text, Text) and text.get_text()]
+        artists = drawn.findobj(Text)
+        return [text.get_text() for text in artists if isinstance(text, Text) and text.get_text()]
 
     return read
 

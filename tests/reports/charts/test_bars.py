@@ -10,9 +10,9 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from compactlab.reports.analysis.comparison import Comparison, comparisons
-from compactlab.reports.charts.bars import NAME_SIZE
 from compactlab.reports.charts.chart import Chart
 from compactlab.reports.charts.drawing import width_of
+from compactlab.reports.charts.kit import NAME_SIZE
 from compactlab.reports.charts.stacked import breakdown, classes, occupancy
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.run import Run
@@ -38,10 +38,10 @@ def test_classes_of_tokens_add_up_to_the_cost(small: Results, texts: Texts) -> N
     for number, row in enumerate(comparison.rows):
         assert sum(pieces(chart, number)) == pytest.approx(row.value("cost_usd"))
     assert chart is not None
-    said = texts(chart.figure)
-    assert {"cache read", "cache write", "output", "side calls"} <= set(said)
-    assert "plain input" not in said  # nothing was
-    assert "cost of all conversations, USD" in said
+    labels = texts(chart.figure)
+    assert {"cache read", "cache write", "output", "side calls"} <= set(labels)
+    assert "plain input" not in labels  # nothing was
+    assert "cost of all conversations, USD" in labels
 
 
 def test_without_classes_there_is_no_chart_of_them(compared: Compare) -> None:
@@ -72,9 +72,9 @@ def test_states_fill_the_whole_bar(compared: Compare, texts: Texts) -> None:
     assert pieces(chart, 0) == [1.0, 0, 0]
     assert pieces(chart, 1) == pytest.approx([0.5, 0.2, 0.3])
     assert chart is not None
-    said = texts(chart.figure)
-    assert [name for name in said if name in STATES] == ["verbatim", "stale", "lost"]
-    assert "none" not in said
+    labels = texts(chart.figure)
+    assert [name for name in labels if name in STATES] == ["verbatim", "stale", "lost"]
+    assert "none" not in labels
 
 
 def test_without_facts_there_are_no_states(compared: Compare) -> None:

@@ -26,9 +26,9 @@ Compare = Callable[..., Comparison]
 @pytest.fixture
 def chart(compared: Compare) -> Chart:
     comparison = compared(keep_all={}, other={"amnesia_need": 0.2})
-    found = pareto(comparison, {"keep_all()": "slate", "other()": "blue"}, "part-1-pareto")
-    assert found is not None
-    return found
+    drawn = pareto(comparison, {"keep_all()": "slate", "other()": "blue"}, "part-1-pareto")
+    assert drawn is not None
+    return drawn
 
 
 @pytest.fixture
@@ -90,10 +90,10 @@ def test_a_chart_that_cannot_be_written_leaves_nothing(
 def test_all_charts_of_a_store_are_saved(
     make: Callable[..., Run], store: Callable[..., Results], tmp_path: Path
 ) -> None:
-    told: list[Path] = []
+    written: list[Path] = []
     results = store(make("keep_all()"), make("keep_all()", conversation="two"))
-    files = save_charts(results, tmp_path / "new" / "charts", told.append)
-    assert told == files
+    files = save_charts(results, tmp_path / "new" / "charts", written.append)
+    assert written == files
     names = [file.name for file in files]
     assert names[:2] == ["cost-and-memory.svg", "cost-and-memory.png"]
     assert "context-two-claude-code.svg" in names
@@ -126,14 +126,14 @@ def test_any_conversation_gives_names_of_files_and_none_twice(a: str, b: str, ti
 def test_a_file_tells_its_title_its_subject_and_what_was_compared(
     chart: Chart, tmp_path: Path
 ) -> None:
-    told = replace(chart, subject="<talk> & 7", scope="Two strategies over a conversation.")
-    svg, _ = told.save(tmp_path)
+    shown = replace(chart, subject="<talk> & 7", scope="Two strategies over a conversation.")
+    svg, _ = shown.save(tmp_path)
     root = ElementTree.fromstring(svg.read_text("utf-8"))
     heights = [float(part.attrib["height"]) for part in root if part.tag.endswith("svg")]
-    said = ["".join(part.itertext()) for part in root if part.tag.endswith("svg")]
-    assert said[0] == f"{chart.title}<talk> & 7"
-    assert said[2].startswith("One mark a strategy, over all conversations of this comparison")
-    assert said[2].endswith("better.Two strategies over a conversation.")
+    parts = ["".join(part.itertext()) for part in root if part.tag.endswith("svg")]
+    assert parts[0] == f"{chart.title}<talk> & 7"
+    assert parts[2].startswith("One mark a strategy, over all conversations of this comparison")
+    assert parts[2].endswith("better.Two strategies over a conversation.")
     assert float(root.attrib["viewBox"].split()[3]) == pytest.approx(sum(heights), abs=0.2)
     assert chart.title not in "".join(ElementTree.fromstring(chart.markup()).itertext())
 

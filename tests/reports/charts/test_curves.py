@@ -29,8 +29,8 @@ def rounds(*forgotten: float | None) -> dict[str, float | None]:
 
 def line(chart: Chart | None, label: str) -> Sequence[float]:
     assert chart is not None
-    found = next(each for each in chart.figure.axes[0].lines if each.get_label() == label)
-    return [float(y) for y in found.get_ydata()]
+    curve = next(each for each in chart.figure.axes[0].lines if each.get_label() == label)
+    return [float(y) for y in curve.get_ydata()]
 
 
 def test_recall_falls_with_age(compared: Compare, texts: Texts) -> None:
@@ -40,10 +40,10 @@ def test_recall_falls_with_age(compared: Compare, texts: Texts) -> None:
     chart = by_age(comparison, COLOURS, "a-age")
     assert line(chart, "mine") == [0.9, pytest.approx(math.nan, nan_ok=True), 0.4]
     assert chart is not None
-    said = texts(chart.figure)
-    assert "4k to 16k" in said
-    assert "16k to 64k" not in said  # nobody had such facts
-    assert {"keep_all", "mine", "1 other strategy"} <= set(said)
+    labels = texts(chart.figure)
+    assert "4k to 16k" in labels
+    assert "16k to 64k" not in labels  # nobody had such facts
+    assert {"keep_all", "mine", "1 other strategy"} <= set(labels)
     assert chart.figure.axes[0].get_xlabel().endswith("tokens of the log")
     assert "%" in chart.figure.axes[0].get_ylabel()
 

@@ -20,9 +20,9 @@ def test_a_name_that_stands_alone_needs_no_line() -> None:
 
 def test_a_loud_name_among_many_dots_has_a_line_in_the_colour_of_its_own() -> None:
     crowd = {f"quiet_{n}": (50 + n % 3 * 2.0, 50 + n // 3 * 2.0) for n in range(9)}
-    found = leads({**crowd, "mine": (52, 52.5)}, {"mine": "vermillion"})
-    assert light("vermillion") in found
-    assert set(found) <= {light("vermillion"), light("grey")}
+    colours = leads({**crowd, "mine": (52, 52.5)}, {"mine": "vermillion"})
+    assert light("vermillion") in colours
+    assert set(colours) <= {light("vermillion"), light("grey")}
 
 
 def test_a_name_goes_where_no_other_dot_is_nearer() -> None:

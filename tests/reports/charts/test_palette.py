@@ -76,8 +76,8 @@ def blended(colour: str, paper: str, share: float) -> str:
 
 def looks(light: Floats, seen: Floats) -> Floats:
     """Where a colour stands in Oklab for somebody."""
-    found: Floats = _LAB @ np.cbrt(_CONES @ np.clip(seen @ light, 0, 1))
-    return found
+    lab: Floats = _LAB @ np.cbrt(_CONES @ np.clip(seen @ light, 0, 1))
+    return lab
 
 
 def contrast(one: Floats, other: Floats) -> float:

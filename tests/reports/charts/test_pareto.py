@@ -25,8 +25,8 @@ def drawn(comparison: Comparison) -> Chart:
 
 
 def lines(chart: Chart) -> list[list[tuple[float, float]]]:
-    found = [line.get_xydata() for line in chart.figure.axes[0].lines]
-    return [[(float(x), float(y)) for x, y in line] for line in found]
+    paths = [line.get_xydata() for line in chart.figure.axes[0].lines]
+    return [[(float(x), float(y)) for x, y in line] for line in paths]
 
 
 def test_every_strategy_has_a_dot_and_a_name(compared: Compare, texts: Texts) -> None:
@@ -118,9 +118,9 @@ def test_dots_on_each_other_share_a_place_for_their_names(compared: Compare, tex
     comparison = compared(**alike)
     chart = pareto(comparison, dict.fromkeys((f"{n}()" for n in alike), "grey"), "a")
     assert chart is not None
-    said = texts(chart.figure)
-    assert sum(text.startswith("same_") for text in said) == 4
-    assert "and 5 more" in said
+    labels = texts(chart.figure)
+    assert sum(text.startswith("same_") for text in labels) == 4
+    assert "and 5 more" in labels
 
 
 def test_without_needs_there_is_no_chart(compared: Compare) -> None:

@@ -1,5 +1,6 @@
 """Names of dots do not cover each other, as long as there is room."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -44,6 +45,23 @@ def test_names_keep_off_what_is_drawn_besides_if_they_can() -> None:
     assert not any(x < at < x + 30 and y < height < y + 10 for at, height in line)
     everywhere = [(float(x), float(y)) for x in range(0, 200, 3) for y in range(0, 100, 3)]
     assert place([(50, 50)], [(30, 10)], (0, 0, 200, 100), everywhere) == [(57.0, 45.0)]
+
+
+@pytest.mark.parametrize("later", [126.0, 127.5])
+def test_a_name_keeps_a_gap_from_the_end_of_another(later: float) -> None:
+    """Names that only just do not touch would read as one."""
+    frame, sizes = (0.0, 0.0, 150.0, 100.0), [(30.0, 10.0)] * 2
+    left, right = (50.0, 50.0), (later, 50.0)  # the second has no room at its right
+    assert place([left, right], sizes, frame)[0] == (57, 45)
+    assert place([right, left], sizes, frame)[0] == (later - 37, 45)
+    for dots in ([left, right], [right, left]):
+        one, other = place(dots, sizes, frame)
+        assert abs(one[1] - other[1]) >= 10 or abs(one[0] - other[0]) >= 30 + 4
+
+
+def test_names_that_are_a_gap_apart_stay_beside_their_dots() -> None:
+    places = place([(50, 50), (135, 50)], [(30, 10)] * 2, (0, 0, 150, 100))
+    assert places == [(57, 45), (98, 45)]
 
 
 def test_a_name_without_room_still_has_a_place() -> None:

@@ -38,10 +38,10 @@ def test_spikes_are_ratios_and_only_what_pays_breaks_even(compared: Compare, tex
     dots = [line.get_xdata() for axes in (left, right) for line in axes.lines]
     assert [3.0, 0.5] in [list(xs) for xs in dots]
     assert [4.0] in [list(xs) for xs in dots]
-    said = texts(chart.figure)
-    assert "mine" in said
-    assert "other" not in said
-    assert {"3", "67%", "unpaid"} <= set(said)
+    labels = texts(chart.figure)
+    assert "mine" in labels
+    assert "other" not in labels
+    assert {"3", "67%", "unpaid"} <= set(labels)
     assert left.get_xlabel() == "spike: fresh tokens, times those before"
     assert right.get_xlabel() == "break-even, calls"
 
@@ -78,10 +78,10 @@ def test_what_rework_adds_is_drawn_and_told(compared: Compare, texts: Texts) -> 
     assert chart is not None
     axes = chart.figure.axes[0]
     assert [list(line.get_xdata()) for line in axes.lines] == [[2.0], [1.0, 3.0], [1.5, 2.75]]
-    said = texts(chart.figure)
-    assert "+0.50 to +1.00" in said
-    assert "\N{MINUS SIGN}0.25" in said
-    assert "open" not in said
+    labels = texts(chart.figure)
+    assert "+0.50 to +1.00" in labels
+    assert "\N{MINUS SIGN}0.25" in labels
+    assert "open" not in labels
     assert axes.get_xlabel() == "cost of all conversations, USD"
 
 
@@ -112,11 +112,11 @@ def test_figures_beside_the_rows_have_a_head_above_them(compared: Compare) -> No
     ):
         assert chart is not None
         marks = [each for axes in chart.figure.axes for each in axes.texts]
-        found = {each.get_text(): each for each in marks}
-        assert heads <= set(found)
+        by_text = {each.get_text(): each for each in marks}
+        assert heads <= set(by_text)
         chart.figure.canvas.draw()
-        tops = [each.get_window_extent().y0 for name, each in found.items() if name not in heads]
-        assert all(found[head].get_window_extent().y0 > max(tops) for head in heads)
+        tops = [each.get_window_extent().y0 for name, each in by_text.items() if name not in heads]
+        assert all(by_text[head].get_window_extent().y0 > max(tops) for head in heads)
 
 
 def test_great_spikes_have_their_thousands_told_apart(compared: Compare) -> None:
@@ -137,18 +137,18 @@ def test_an_open_loop_has_no_rework(compared: Compare) -> None:
 def test_types_are_columns_with_what_is_held(compared: Compare, texts: Texts) -> None:
     chart = by_type(compared(mine={"amnesia_goal": 0.25, "amnesia_entity": 0.999}, other={}), "a")
     assert chart is not None
-    said = texts(chart.figure)
-    assert {"75", "<1", "goal", "entity", "% \N{UPWARDS ARROW}"} <= set(said)
-    assert "decision" not in said
+    labels = texts(chart.figure)
+    assert {"75", "<1", "goal", "entity", "% \N{UPWARDS ARROW}"} <= set(labels)
+    assert "decision" not in labels
 
 
 def test_continuity_says_unit_and_direction_of_each_column(compared: Compare, texts: Texts) -> None:
     mine = {"order_fidelity": -0.5, "novelty": 0.25, "drift_identifiers": 0.1}
     chart = continuity(compared(mine=mine), "a-continuity")
     assert chart is not None
-    said = texts(chart.figure)
-    assert {"tau \N{UPWARDS ARROW}", "% \N{DOWNWARDS ARROW}", "%", "25", "10"} <= set(said)
-    assert "\N{MINUS SIGN}0.50" in said
+    labels = texts(chart.figure)
+    assert {"tau \N{UPWARDS ARROW}", "% \N{DOWNWARDS ARROW}", "%", "25", "10"} <= set(labels)
+    assert "\N{MINUS SIGN}0.50" in labels
     assert "an order below 0 counts as 0" in chart.caption
     # Novelty is good by three quarters; order below 0 is not good at all, and drift is neither.
     shades = [patch.get_alpha() for patch in chart.figure.artists if patch.get_alpha()]

@@ -20,9 +20,9 @@ def priced(compared: Compare, model: str, **costs: float) -> Comparison:
 def test_strategies_that_change_places_are_counted(compared: Compare) -> None:
     one = priced(compared, "one", a=1, b=2, c=3)
     two = priced(compared, "two", a=2, b=1, c=3)
-    found = ranks([one, two], ["a()", "b()", "c()"], "cost_usd")
-    assert found == [{"a()": 1, "b()": 2, "c()": 3}, {"b()": 1, "a()": 2, "c()": 3}]
-    assert moved(found) == ["a()", "b()"]
+    by_comparison = ranks([one, two], ["a()", "b()", "c()"], "cost_usd")
+    assert by_comparison == [{"a()": 1, "b()": 2, "c()": 3}, {"b()": 1, "a()": 2, "c()": 3}]
+    assert moved(by_comparison) == ["a()", "b()"]
     chart = sensitivity([one, two])
     assert chart is not None
     assert "2 of 3 strategies change their rank by cost" in chart.caption

@@ -63,10 +63,10 @@ def test_ticks_stand_at_their_calls_and_the_window_spans_all(make: Make) -> None
 
 def test_every_strategy_has_a_panel(make: Make, texts: Texts) -> None:
     chart = drawn(*(make(f"s{n}()", CUT) for n in range(41)))
-    said = texts(chart.figure)
-    assert {f"s{n}()" for n in range(41)} <= set(said)
-    assert "tokens" in said
-    assert "call number" in said
+    labels = texts(chart.figure)
+    assert {f"s{n}()" for n in range(41)} <= set(labels)
+    assert "tokens" in labels
+    assert "call number" in labels
     assert chart.subject == "one (claude-code)"
 
 
@@ -81,8 +81,8 @@ def test_panels_have_the_same_axes(make: Make) -> None:
 def test_a_panel_far_beyond_the_others_is_cut_off_and_says_so(make: Make, texts: Texts) -> None:
     usual = [make(f"s{n}()", CUT) for n in range(9)]
     chart = drawn(*usual, make("huge()", [(0, 50_000)] * 3))
-    (said,) = [text for text in texts(chart.figure) if "up to" in text]
-    assert said.endswith("up to 50.0k")
+    (head,) = [text for text in texts(chart.figure) if "up to" in text]
+    assert head.endswith("up to 50.0k")
 
 
 def test_long_sessions_have_few_bars(make: Make) -> None:

@@ -1,0 +1,336 @@
+"""What charts stand on: a sheet with its key, axes with their units, rows of strategies, bars."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from compactlab.reports.analysis.comparison import Row
+from compactlab.reports.charts.drawing import (
+    LINES,
+    Box,
+    Point,
+    draw_pattern,
+    figure,
+    in_points,
+    light,
+    width_of,
+)
+from compactlab.reports.charts.names import distinct_labels
+from compactlab.reports.render.text import dollars, show
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.patches import Rectangle
+    from matplotlib.ticker import Locator
+
+Align = Literal["left", "center", "right"]
+Colours = Mapping[str, str]
+"""Names of colours by spec."""
+
+# A sheet: a figure that everything is placed on in points, with its key at the top.
+
+WIDTH = 662.0  # points; a page shows as many pixels and a third more
+_LEFT, _LINE, _KEY_SIZE = 4.0, 15.0, 8.5
+_SWATCH, _GAP, _BETWEEN = 18.0, 5.0, 16.0
+PALE = 0.28
+
+
+class KeyEntry(NamedTuple):
+    """What a patch, a pale one, a line in the look of its colour, or a mark stands for."""
+
+    text: str
+    colour: str
+    kind: Literal["patch", "pale", "line", "mark"] = "patch"
+    pattern: str = ""
+    # A marker of matplotlib's; "" for the colour's own. A hollow one ends with "-".
+    mark: str = ""
+
+    @property
+    def width(self) -> float:
+        """Points that it takes."""
+        return _SWATCH + _GAP + width_of(self.text, _KEY_SIZE)
+
+
+class Sheet:
+    """A figure measured in points from its lower left corner.
+
+    Parameters
+    ----------
+    body
+        Its height without the key.
+    key
+        What its colours, patterns, lines and marks stand for.
+    above, below, beside
+        Points to leave free above, below and beside the key.
+    width
+        Its width.
+    """
+
+    def __init__(
+        self,
+        body: float,
+        key: Sequence[KeyEntry] = (),
+        *,
+        above: float = 4.0,
+        below: float = 6.0,
+        beside: float = 8.0,
+        width: float = WIDTH,
+    ) -> None:
+        lines = _flowed(key, width - beside)
+        self.width = width
+        self.height = body + (above + _LINE * len(lines) + below if key else 0)
+        self.figure = figure(width / 72, self.height / 72)
+        self._place = in_points(self.figure)
+        for number, entries in enumerate(lines):
+            x, y = _LEFT, self.height - above - _LINE * (number + 0.5)
+            for entry in entries:
+                self._sign(entry, x, y)
+                self.text((x + _SWATCH + _GAP, y), entry.text, size=_KEY_SIZE)
+                x += entry.width + _BETWEEN
+
+    def axes(self, left: float, low: float, width: float, height: float) -> Axes:
+        """Axes at a place."""
+        whole, high = self.width, self.height
+        return self.figure.add_axes((left / whole, low / high, width / whole, height / high))
+
+    def text(
+        self,
+        at: Point,
+        text: str,
+        colour: str = "ink",
+        align: Align = "left",
+        *,
+        size: float = 7.5,
+        upright: Literal["center_baseline", "baseline"] = "center_baseline",
+    ) -> None:
+        """Write a line of text."""
+        self.figure.text(
+            *at, text, transform=self._place, color=light(colour), fontsize=size, ha=align,
+            va=upright,
+        )  # fmt: skip
+
+    def line(self, points: Sequence[Point], colour: str, width: float, **look: Any) -> None:
+        """Draw a line, whose look is what matplotlib calls so."""
+        from matplotlib.lines import Line2D
+
+        look = {"color": light(colour), "linewidth": width, **look}
+        self.figure.add_artist(Line2D(*zip(*points, strict=True), transform=self._place, **look))
+
+    def fill(self, outlines: Sequence[Sequence[Point]], colour: str, alpha: float | None) -> None:
+        """Fill closed outlines as one patch."""
+        from matplotlib.patches import PathPatch
+        from matplotlib.path import Path
+
+        path = Path.make_compound_path(*(Path([*o, o[0]], closed=True) for o in outlines))
+        look = {"facecolor": light(colour), "alpha": alpha, "linewidth": 0}
+        self.figure.add_artist(PathPatch(path, transform=self._place, **look))
+
+    def _sign(self, entry: KeyEntry, x: float, y: float) -> None:
+        if entry.kind in ("patch", "pale"):
+            box = (x + 4, y - 4.5, x + _SWATCH - 1, y + 4.5)
+            corners = [(box[0], box[1]), (box[2], box[1]), (box[2], box[3]), (box[0], box[3])]
+            self.fill([corners], entry.colour, PALE if entry.kind == "pale" else None)
+            draw_pattern(self.figure, [box], entry.pattern)
+            return
+        line, joined = LINES[entry.colour], entry.kind == "line"
+        ends = [x, x + _SWATCH / 2, x + _SWATCH] if joined else [x + _SWATCH / 2]
+        self.line(
+            [(end, y) for end in ends],
+            entry.colour,
+            line.width,
+            linestyle=line.dashes if joined else "none",
+            marker=(entry.mark or line.marker).removesuffix("-") or None,
+            markevery=[len(ends) // 2],
+            markersize=5.5,
+            markerfacecolor=light("paper" if entry.mark.endswith("-") else entry.colour),
+        )
+
+
+def _flowed(entries: Sequence[KeyEntry], width: float) -> list[list[KeyEntry]]:
+    lines: list[list[KeyEntry]] = []
+    room = 0.0
+    for entry in entries:
+        if not lines or entry.width > room:
+            lines.append([])
+            room = width
+        lines[-1].append(entry)
+        room -= entry.width + _BETWEEN
+    return lines
+
+
+# Axes: round numbers with their unit, and marks.
+
+Which = Literal["x", "y"]
+STEPS = [1, 2, 5, 10]
+
+
+def tokens_tick(value: float) -> str:
+    """A round number of tokens.
+
+    Examples
+    --------
+    >>> tokens_tick(20_000), tokens_tick(1_500_000), tokens_tick(0)
+    ('20k', '1.5M', '0')
+    """
+    return re.sub(r"\.0+(?=\D)|(?<=\.\d)0+(?=\D)", "", show(value, "tokens"))
+
+
+def dollars_tick(value: float) -> str:
+    """A round number of dollars, whose sign is in the axis's name.
+
+    Examples
+    --------
+    >>> dollars_tick(1200.0), dollars_tick(0.05), dollars_tick(0.125), dollars_tick(2.5)
+    ('1,200', '0.05', '0.12', '2.50')
+    """
+    if float(value).is_integer():
+        return f"{value:,.0f}"
+    return re.sub(r"(?<=\.\d\d)(\d*?)0+$", r"\1", dollars(round(value, 9)))
+
+
+def percent_tick(value: float) -> str:
+    """A share in percent, without the sign; none above 100.
+
+    Examples
+    --------
+    >>> percent_tick(0.25), percent_tick(1.2)
+    ('25', '')
+    """
+    return f"{100 * value:.4g}" if value <= 1 + 1e-9 else ""
+
+
+class Unit(NamedTuple):
+    """How numbers are written along an axis, and how many at most."""
+
+    written: Callable[[float], str]
+    across: int = 6
+    upright: int = 6
+
+
+TOKENS = Unit(tokens_tick, upright=4)
+USD = Unit(dollars_tick, across=7)
+PERCENT = Unit(percent_tick)
+CALLS = Unit("{:,.0f}".format)
+TIMES = Unit("{:,g}".format)
+
+
+def measure(axes: Axes, which: Which, unit: Unit, title: str) -> None:
+    """Give an axis its name and round numbers in a unit."""
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    most = unit.across if which == "x" else unit.upright
+    axis.set_major_locator(MaxNLocator(most, integer=unit is CALLS, steps=STEPS))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: unit.written(value)))
+    axis.set_label_text(title)
+
+
+def measure_powers(axes: Axes, unit: Unit, ticks: Locator, title: str) -> None:
+    """Give the axis from left to right its name and an order of powers."""
+    from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
+
+    axes.set_xscale("log")
+    axes.xaxis.set_major_locator(ticks)
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: unit.written(value)))
+    axes.set_xlabel(title)
+
+
+def mark(
+    axes: Axes, points: Sequence[Point], marker: str, colour: str, size: float, **look: Any
+) -> None:
+    """Draw marks of a look, hollow if their face is said to be paper."""
+    xs, ys = [x for x, _ in points], [y for _, y in points]
+    look = {"markerfacecolor": light(colour), "zorder": 3, **look}
+    axes.plot(
+        xs, ys, linestyle="none", marker=marker, markersize=size, markeredgecolor=light(colour),
+        **look,
+    )  # fmt: skip
+
+
+# Rows: one a strategy, its name at the left, with axes for what is in them.
+
+ROW = 17.0
+HEAD = 13.0  # above the rows, for what stands over the figures beside them: there it is row -1
+NAME_SIZE = 8.5
+_SIDE, _BELOW = 16.0, 34.0
+_LETTERS = 38
+
+
+def row_names(names: Sequence[str]) -> tuple[list[str], float]:
+    """Names as short as rows have room for, and the points that they take at the left."""
+    labels = distinct_labels(names, _LETTERS)
+    return labels, 1.03 * max(width_of(label, NAME_SIZE) for label in labels) + 12
+
+
+def rows(
+    names: Sequence[str], key: Sequence[KeyEntry], right: float = 0.0, over: float = 0.0
+) -> tuple[Sheet, Axes]:
+    """A sheet with a row a strategy, row 0 at the top, with some points free beside and over it."""
+    labels, left = row_names(names)
+    height = ROW * len(names)
+    sheet = Sheet(over + height + _BELOW, key, above=6, below=4, beside=2 * _SIDE)
+    axes = sheet.axes(left, _BELOW, WIDTH - left - _SIDE - right, height)
+    axes.set_yticks(range(len(names)), labels)
+    axes.tick_params(length=0)
+    axes.tick_params(axis="y", labelcolor=light("ink"), labelsize=NAME_SIZE)
+    axes.grid(visible=False, axis="y")
+    axes.set_ylim(len(names) - 0.5, -0.5)
+    return sheet, axes
+
+
+def write_beside(axes: Axes, row: float, text: str, across: float) -> None:
+    """Write a figure beside a row, its end so many points right of the axes."""
+    axes.annotate(
+        text, (1, row), xycoords=axes.get_yaxis_transform(), xytext=(across, 0),
+        textcoords="offset points", ha="right", va="center_baseline", fontsize=8,
+        color=light("muted"), annotation_clip=False,
+    )  # fmt: skip
+
+
+class Piece(NamedTuple):
+    """A part of every bar: its name in the key or "", its look, and its value in each row."""
+
+    name: str
+    colour: str
+    pattern: str
+    values: Sequence[float]
+
+
+def bars(
+    names: Sequence[str], pieces: Sequence[Piece], unit: Unit, title: str, end: float | None = None
+) -> Figure:
+    """A bar a strategy, put together from pieces from left to right, on an axis up to an end."""
+    sheet, axes = rows(
+        names, [KeyEntry(p.name, p.colour, "patch", p.pattern) for p in pieces if p.name]
+    )
+    starts = [0.0] * len(names)
+    for piece in pieces:
+        axes.barh(
+            range(len(names)), piece.values, left=starts, height=0.72, color=light(piece.colour),
+            edgecolor=light("paper"), linewidth=0.4,
+        )  # fmt: skip
+        starts = [start + value for start, value in zip(starts, piece.values, strict=True)]
+    axes.set_xlim(0, end or max(*starts, 0.0) * 1.02 or 1.0)
+    measure(axes, "x", unit, title)
+    for piece, container in zip(pieces, axes.containers, strict=True):
+        boxes = [_box(axes, bar) for bar in container if bar.get_width()]
+        draw_pattern(sheet.figure, boxes, piece.pattern)
+    return sheet.figure
+
+
+def _box(axes: Axes, bar: Rectangle) -> Box:
+    """Where a bar is, in points of the figure; rows are counted from the top."""
+    left, one, right, other = axes.transData.transform_bbox(bar.get_bbox()).extents
+    return float(left), float(min(one, other)), float(right), float(max(one, other))
+
+
+def recall(row: Row, metric: str) -> float:
+    """The share of facts that is held, by the metric of what is forgotten; or not a number."""
+    forgotten = row.figures[metric]
+    return math.nan if forgotten is None else 1 - forgotten
