@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
 from importlib.util import cache_from_source
 from pathlib import Path
 from queue import SimpleQueue
@@ -73,7 +74,7 @@ def changes(tree: ast.AST, function: str = "", result: str = "") -> Iterator[Cha
             for new in _variants(node, result):
                 before, after = (_in_one_line(each) for each in (node, new))
                 line = getattr(node, "lineno", 0)
-                yield Change(line, function, before, after, lambda put=put, new=new: put(new))
+                yield Change(line, function, before, after, partial(put, new))
             inner, of = function, result
             if isinstance(node, ast.FunctionDef | ast.ClassDef):
                 inner = f"{function}.{node.name}".lstrip(".")
@@ -261,31 +262,28 @@ def is_caught(mutant: Mutant, tests: list[str], folder: Path) -> bool:
         path.write_bytes(before)
 
 
-def unfit(drawn: list[Mutant], folder: Path) -> list[str]:
-    """Tests that fail on the package as it is, and so would notice everything."""
-    told = guards()
-    sets = {tuple(told[mutant.module]) for mutant in drawn}
-    return [" ".join(tests) for tests in sorted(sets) if notices(list(tests), folder)]
-
-
 def judge(drawn: list[Mutant], jobs: int) -> Iterator[tuple[Mutant, bool]]:
-    """Try each change, in their order."""
+    """Try each change, in their order, once their tests have passed on the package as it is."""
     tests = guards()
     with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(jobs) as pool:
         folders: SimpleQueue[Path] = SimpleQueue()
         for number in range(jobs):
             folders.put(copied(Path(name) / str(number)))
-        if wrong := unfit(drawn, Path(name) / "0"):
-            raise SystemExit(f"these fail on the package as it is: {wrong}")
 
-        def attempt(mutant: Mutant) -> tuple[Mutant, bool]:
+        def lent(work: Callable[[Path], bool]) -> bool:
             folder = folders.get()
             try:
-                return mutant, is_caught(mutant, tests[mutant.module], folder)
+                return work(folder)
             finally:
                 folders.put(folder)
 
-        yield from pool.map(attempt, drawn)
+        sets = sorted({tuple(tests[mutant.module]) for mutant in drawn})
+        failed = pool.map(lambda each: lent(lambda folder: notices([*each], folder)), sets)
+        for each, wrong in zip(sets, failed, strict=True):
+            if wrong:
+                raise SystemExit(f"these fail on the package as it is: {' '.join(each)}")
+        tried = pool.map(lambda m: lent(lambda f: is_caught(m, tests[m.module], f)), drawn)
+        yield from zip(drawn, tried, strict=True)
 
 
 def page(results: list[tuple[Mutant, bool]], told: str) -> str:
