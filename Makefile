@@ -6,7 +6,7 @@ BIN := .venv/bin
 READY := .venv/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow check bench bench-store bench-sweep bench-peers compiled test-compiled bench-compiled figures bars validate clean docs picture
+.PHONY: help demo test test-slow mutants check bench bench-store bench-sweep bench-peers compiled test-compiled bench-compiled figures bars validate clean docs picture
 
 help: ## say what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
@@ -18,8 +18,13 @@ demo: $(READY) ## replay the built-in scenario under every built-in strategy, in
 test: $(READY) ## run the fast tests, on two cores
 	$(BIN)/pytest -m "not slow" -n 2 --dist loadfile
 
-test-slow: $(READY) ## run the tests that take their time
-	$(BIN)/pytest -m slow -n 2
+test-slow: $(READY) ## run the tests that take their time, and all examples of the property tests
+	COMPACTLAB_EXAMPLES=all $(BIN)/pytest -m "slow or hypothesis" -n 2
+
+SAMPLE ?= 80
+SEED ?= 1
+mutants: $(READY) ## change the core in SAMPLE places, one at a time, and count what its tests notice
+	$(BIN)/python tests/mutation/mutate.py --sample $(SAMPLE) --seed $(SEED) --page docs/mutation.md
 
 check: $(READY) ## lint, formatting and types
 	$(BIN)/ruff check

@@ -1,6 +1,10 @@
 """What every test may ask for."""
 
+import os
+import tomllib
+from collections import defaultdict
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -11,6 +15,49 @@ SHARED = ROOT.parent / "shared"
 # The same examples on every machine, and no failure because one of them is slow.
 settings.register_profile("ci", derandomize=True, deadline=None)
 settings.load_profile("ci")
+
+# What of each product of cases the fast suite runs; `make test-slow` runs the others.
+FAST = tomllib.loads((ROOT / "tests" / "fast.toml").read_text(encoding="utf-8"))
+# `make test-slow` draws all examples of a property test, anything else a fifth of them.
+EVERY = "COMPACTLAB_EXAMPLES"
+FEWEST = 10
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep the fast suite fast: some cases of a product, and some examples of a property."""
+    leave_to_slow(items, FAST)
+    if EVERY not in os.environ:
+        for item in items:
+            draw_fewer(item)
+
+
+def leave_to_slow(items: list[pytest.Item], counts: dict[str, int]) -> None:
+    """Mark all cases of some tests as slow, but for so many, evenly spread."""
+    products = defaultdict(list)
+    for item in items:
+        products[item.nodeid.partition("[")[0]].append(item)
+    for name, count in counts.items():
+        cases = products[f"tests/{name}"]
+        fast = {number * len(cases) // count for number in range(count)}
+        for number, case in enumerate(cases):
+            if number not in fast:
+                case.add_marker("slow")
+
+
+def draw_fewer(item: Any) -> None:
+    """Have a property test draw a fifth of its examples.
+
+    Hypothesis has no other place for it: what a test says of itself is above any profile.
+    """
+    test = getattr(item, "obj", None)
+    test = getattr(test, "__func__", test)
+    known = getattr(test, "_hypothesis_internal_use_settings", None)
+    if known is None or hasattr(test, "all_examples"):
+        return
+    test.all_examples = known.max_examples  # the cases of one test have it in common
+    fewer = min(known.max_examples, max(FEWEST, known.max_examples // 5))
+    test._hypothesis_internal_use_settings = settings(known, max_examples=fewer)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from compactlab.scenarios.readers import transcript as transcripts
-from compactlab.sim.core.conversation import Conversation
+from compactlab.sim.core.conversation import Conversation, Rewind
 
 Transcript = Callable[..., Path]
 
@@ -64,3 +64,27 @@ def test_attachments_with_text_are_messages(transcript: Transcript) -> None:
     )
     messages = read(path).messages
     assert [(m.text, m.meta) for m in messages] == [("be kind", True), ("and in green", False)]
+
+
+def test_a_prompt_that_is_typed_anew_before_any_answer_replaces_the_first(
+    transcript: Transcript,
+) -> None:
+    path = transcript(
+        typed("u1", None, "hi"),
+        answered("a1", "u1", "hello"),
+        typed("u2", "a1", "make it green"),
+        typed("u3", "a1", "make it blue"),
+    )
+    conversation = read(path)
+    assert [e.to for e in conversation.events if isinstance(e, Rewind)] == ["a1"]
+    assert [m.text for m in conversation.messages][-1] == "make it blue"
+
+
+def answered(uuid: str, parent: str, text: str) -> dict[str, Any]:
+    message = {
+        "id": uuid,
+        "model": "claude-sonnet-4-5",
+        "content": [{"type": "text", "text": text}],
+        "usage": {"input_tokens": 1, "output_tokens": 1},
+    }
+    return {"type": "assistant", "uuid": uuid, "parentUuid": parent, "message": message}

@@ -78,6 +78,17 @@ def test_a_row_has_the_interval_of_how_it_is_put_together(
     assert row_interval(row, "prefix_reuse") == Interval()
 
 
+def test_a_pooled_share_has_an_interval_from_ten_conversations_on(
+    compared: Callable[..., Comparison],
+) -> None:
+    def interval(count: int) -> Interval:
+        table = {"calls": [10.0] * count, "overflows": [float(n % 3) for n in range(count)]}
+        return row_interval(rows(compared({"a()": table}))["a()"], "over_window")
+
+    assert interval(bootstrap.FEWEST - 1) == Interval()
+    assert interval(bootstrap.FEWEST).method
+
+
 def test_ranks_say_who_wins_by_how_much() -> None:
     ranks = np.array([[1.0, 2, 3], [-1, -2, -3], [3, -1, -2], [0, 0, 0]])
     assert rank_biserial(ranks).tolist() == [1, -1, 0, 0]

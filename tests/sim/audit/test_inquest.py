@@ -104,6 +104,19 @@ def test_thinking_that_the_model_drops() -> None:
     assert (index, charge.cause, charge.ground) == (3, "thinking_strip", "log")
 
 
+def test_what_was_foreseen_is_no_cause_of_a_loss_more_than_twice_as_large() -> None:
+    """A little thinking is dropped, and the first skill costs the messages at the same moment."""
+    client = usual(skills_differ=True)
+    client.model = "forgetful"
+    client.turn(12).turn(thought=100)
+    client.skill = True
+    client.turn()
+    [(_, charge), *_] = losses(client, "thinking_strip")
+    foreseen = found(client)[15].forecast.causes["thinking_strip"]
+    assert 0 < 2 * foreseen < charge.tokens
+    assert (charge.cause, charge.ground) == ("settings_changed", "log")
+
+
 def test_a_rewind_and_too_many_blocks() -> None:
     client = usual().turn()
     client.rewind("m3").turn(1)

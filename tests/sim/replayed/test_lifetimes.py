@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from compactlab.sim.core.message import Part
 from compactlab.sim.core.view import Phase
 from compactlab.sim.replay.strategy import Lifetime, Pipeline
 from compactlab.sim.replay.summarize import TurnRequest
@@ -138,3 +139,19 @@ def test_a_projection_may_answer_an_overflow(lifetime: Lifetime, kit: Any, story
     )
     script = story.user(kit.prose(90)).answer("ok").user(kit.prose(90)).answer("ok").script()
     assert [step.overflow for step in kit.replayed(script, cut, window=100).steps] == [False, False]
+
+
+def test_a_turns_projection_is_over_once_the_session_has_another_system_prompt(kit: Any) -> None:
+    """It shows the system prompt that it was made of; the next call must be sent the new one."""
+    rule = Part("text", "be brief", "synthetic", ())
+    rules = kit.act(
+        lambda view, host: view.with_system(rule) if len(host.log) == 7 else view, name="Rules"
+    )
+    newest = kit.act(
+        lambda view, host: view.with_messages(view.messages[-1:]),
+        lifetime=Lifetime.TURN,
+        phases=[Phase.BEFORE_TURN],
+    )
+    trace = kit.replayed(two_turns(kit), Pipeline((rules, newest)))
+    assert kit.prompts_of(trace) == ["u1", "u1 a1 r1", "u2", "u1 a1 r1 a2 u2 a3 r2"]
+    assert [step.system for step in trace.steps] == [(), (), (), (rule,)]

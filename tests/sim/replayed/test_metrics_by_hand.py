@@ -133,6 +133,16 @@ def test_what_is_replaced_by_other_words_has_moved_all_the_way(cut: Any, story: 
     assert cut(story, 3, lambda m: [other], *DRIFTS) == [1, 1, 1]
 
 
+def test_a_context_of_which_no_word_is_left_has_moved_all_the_way(cut: Any, story: Any) -> None:
+    story.user("mind AB-1200").acts("{}").result("src/b.py").answer("ok")
+    assert cut(story, 3, lambda m: [], *DRIFTS) == [1, 1, 1]
+
+
+def test_a_context_that_never_had_a_word_has_not_moved(cut: Any, story: Any) -> None:
+    story.user("").answer("").user("").answer("ok")
+    assert cut(story, 3, lambda m: [], *DRIFTS) == [0, 0, 0]
+
+
 def test_dropping_words_that_everybody_says_moves_little(cut: Any, kit: Any, story: Any) -> None:
     for name in ("alpha", "beta", "gamma", "delta"):
         story.user(f"well {name}").answer("well")

@@ -108,6 +108,13 @@ def test_a_rule_may_be_forgotten_without_anybody_asking(kit: Any) -> None:
     assert asks.steps[3].unmet == ()
 
 
+def test_it_is_forgotten_as_often_as_its_share_says(kit: Any) -> None:
+    script, loop = errand(kit, RULE), Closed(unbound=0.3)
+    traces = [kit.replayed(script, turn_only(kit), loop=loop, seed=seed) for seed in range(60)]
+    asked = sum("ask" in told(trace) for trace in traces)
+    assert 32 <= asked <= 52  # 42 of 60, and three standard deviations
+
+
 def revised(kit: Any) -> Conversation:
     """The gate was west and is east now; a strategy that keeps the first word is behind."""
     old = Fact("old", "decision", "gate", "west-51870", (Source("u1", 0),))

@@ -1,0 +1,59 @@
+"""What the fast suite leaves to the slow one: names that exist, and fewer examples."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.conftest import FAST, draw_fewer, leave_to_slow
+
+
+@pytest.mark.parametrize("name", FAST)
+def test_every_test_that_is_named_exists(name: str, root: Path) -> None:
+    path, _, function = name.partition("::")
+    tree = ast.parse((root / "tests" / path).read_text(encoding="utf-8"))
+    assert function in {each.name for each in tree.body if isinstance(each, ast.FunctionDef)}
+
+
+class Case:
+    """What pytest has collected."""
+
+    def __init__(self, nodeid: str) -> None:
+        self.nodeid, self.marks = nodeid, list[str]()
+
+    def add_marker(self, mark: str) -> None:
+        self.marks.append(mark)
+
+
+@pytest.mark.parametrize(
+    ("count", "fast"), [(0, ""), (1, "a"), (2, "ac"), (4, "abcd"), (5, "abcd"), (9, "abcd")]
+)
+def test_so_many_cases_stay_evenly_spread(count: int, fast: str) -> None:
+    cases: Any = [Case(f"tests/one.py::test[{letter}]") for letter in "abcd"]
+    other: Any = Case("tests/one.py::test_other")
+    leave_to_slow([*cases, other], {"one.py::test": count})
+    assert [case.nodeid[-2] for case in cases if not case.marks] == [*fast]
+    assert not other.marks
+
+
+@pytest.mark.parametrize(("all_of_them", "drawn"), [(100, 20), (30, 10), (10, 10), (2, 2)])
+def test_a_property_is_tried_on_fewer_examples_however_often_it_is_asked(
+    all_of_them: int, drawn: int
+) -> None:
+    seen = []
+
+    @settings(max_examples=all_of_them)
+    @given(st.integers())
+    def test(number: int) -> None:
+        seen.append(number)
+
+    for _ in range(2):
+        draw_fewer(SimpleNamespace(obj=test))
+    test()
+    assert len(seen) == drawn
