@@ -125,7 +125,7 @@ class Key:
 
 
 @dataclass(frozen=True)
-class Row:
+class TableRow:
     """A row of a table: its cells, of which a plain string is a text and no more."""
 
     cells: tuple[Cell | str, ...]
@@ -138,7 +138,7 @@ class Table:
     """A table; headings of a stacked one may be broken between words."""
 
     columns: tuple[Column, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[TableRow, ...]
     stacked: bool = False
 
 
@@ -205,6 +205,6 @@ def sentences(texts: Iterable[str], tone: Tone = "", *, bullets: bool = True) ->
     return Sentences(tuple(Sentence(text, tone) for text in texts if text), bullets)
 
 
-def rows(lines: Iterable[Sequence[Cell | str]]) -> tuple[Row, ...]:
+def rows(lines: Iterable[Sequence[Cell | str]]) -> tuple[TableRow, ...]:
     """Plain rows of cells."""
-    return tuple(Row(tuple(cells)) for cells in lines)
+    return tuple(TableRow(tuple(cells)) for cells in lines)

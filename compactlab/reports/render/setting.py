@@ -6,6 +6,8 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from compactlab.reports.render.document import with_names
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -27,6 +29,7 @@ def set_page(template: str, content: Mapping[str, Any]) -> str:
     from markupsafe import Markup
 
     environment = Environment(
+        finalize=_with_names,
         loader=PackageLoader("compactlab.reports"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -36,7 +39,14 @@ def set_page(template: str, content: Mapping[str, Any]) -> str:
     )
     # Drawings are markup of our own, in which all foreign text is escaped already.
     environment.filters["drawing"] = Markup
+    environment.filters["names"] = with_names
     return environment.get_template(template).render(content)
+
+
+def _with_names(value: object) -> object:
+    """A text with its names as they are: the page escapes all of it."""
+    marked = isinstance(value, str) and not hasattr(value, "__html__")
+    return with_names(str(value)) if marked else value
 
 
 def open_console() -> Console:

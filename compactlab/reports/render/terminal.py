@@ -54,12 +54,14 @@ def write(document: Document) -> str:
     console = _console(document.width)
     # Without a width of its own a sentence is left whole, so that it can be searched for.
     whole = document.width is None and not console.is_terminal
+    from rich.text import Text
+
     with console.capture() as capture:
         for number, block in enumerate(_flat(document.blocks)):
             if number and not document.dense:
                 console.print()
             for part in _parts(block, console.width):
-                console.print(part, soft_wrap=whole and not isinstance(block, Table))
+                console.print(part, soft_wrap=whole and isinstance(part, Text))
     return "\n".join(line.rstrip() for line in capture.get().splitlines()).strip("\n")
 
 
