@@ -63,6 +63,14 @@ class Sentences:
 
 
 @dataclass(frozen=True)
+class Items:
+    """Things of which each takes some lines: the first is what it is, the others are about it."""
+
+    items: tuple[tuple[Sentence, ...], ...]
+    numbered: bool = False
+
+
+@dataclass(frozen=True)
 class Column:
     """A column of a table.
 
@@ -117,7 +125,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Key:
-    """The swatch before the first cell of a row, and what one reads when pointing at it."""
+    """A swatch: before the first cell of a row or below a chart, with what it means."""
 
     colour: str
     pattern: str = ""
@@ -144,12 +152,13 @@ class Table:
 
 @dataclass(frozen=True)
 class Chart:
-    """A drawing in markup of our own, which only a page can show, with what it is called."""
+    """A drawing in markup of our own, which only a page can show; with its title and legend."""
 
     title: str
     markup: str
     caption: str = ""
     kind: str = ""
+    keys: tuple[Key, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -167,7 +176,7 @@ class Folded:
     blocks: tuple[Block, ...]
 
 
-Block = Heading | Sentences | Table | Chart | Code | Folded
+Block = Heading | Sentences | Items | Table | Chart | Code | Folded
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from compactlab.reports.render.document import (
     Document,
     Folded,
     Heading,
+    Items,
     Sentences,
     Table,
     in_text,
@@ -41,6 +42,8 @@ def _lines(block: Block) -> Iterator[str]:
             yield f"{'#' * block.level} {with_names(block.text, code)}"
         case Sentences():
             yield from _sentences(block)
+        case Items():
+            yield from _items(block)
         case Table():
             yield from _table(block)
         case Code():
@@ -55,6 +58,12 @@ def _sentences(block: Sentences) -> Iterator[str]:
         text = with_names(sentence.text, code)
         text = f"**{text}**" if sentence.tone == "strong" else text
         yield f"- {text}" if block.bullets else text
+
+
+def _items(block: Items) -> Iterator[str]:
+    for number, (first, *others) in enumerate(block.items, 1):
+        yield f"{number}. {with_names(first.text, code)}"
+        yield from (f"   - {with_names(each.text, code)}" for each in others)
 
 
 def _table(table: Table) -> Iterator[str]:

@@ -14,6 +14,7 @@ from compactlab.reports.render.document import (
     Document,
     Folded,
     Heading,
+    Items,
     Sentences,
     Table,
     Tone,
@@ -28,9 +29,11 @@ if TYPE_CHECKING:
 
 # What is not a terminal has no width: wide enough for every column.
 _UNBOUNDED = 400
-# Blanks between two columns, and the least width of the first one where room is scarce.
-_GAP = 3
+# Blanks between two columns where there is room and where it is scarce, and the least width of the
+# first column then.
+_WIDE, _TIGHT = 3, 2
 _NAME = 24
+_INDENT = 4
 _STYLES: dict[Tone, str] = {
     "": "",
     "strong": "bold",
@@ -92,10 +95,20 @@ def _parts(block: Block, room: int) -> Iterator[RenderableType]:
             yield _text(block.text, "bold")
         case Sentences():
             yield from (_text(each.text, _STYLES[each.tone]) for each in block.lines)
+        case Items():
+            yield from _items(block)
         case Code():
             yield from map(_text, block.lines)
         case Table():
             yield from _table(block, room)
+
+
+def _items(block: Items) -> Iterator[Text]:
+    for number, (first, *others) in enumerate(block.items, 1):
+        mark = f"{number:>3}  " if block.numbered else ""
+        yield _text(f"{mark}{first.text}", _STYLES[first.tone])
+        indent = " " * (len(mark) or _INDENT)
+        yield from (_text(f"{indent}{each.text}", _STYLES[each.tone]) for each in others)
 
 
 def _text(text: str, style: str = "") -> Text:
@@ -108,8 +121,10 @@ def _text(text: str, style: str = "") -> Text:
 
 
 def _table(table: Table, room: int) -> Iterator[RenderableType]:
+    every = list(range(len(table.columns)))
+    gap = _WIDE if _total(table, every, _WIDE) <= room else _TIGHT
     shown, left_out = _fitting(table, room)
-    yield _grid(table, shown)
+    yield _grid(table, shown, gap)
     if left_out:
         yield _text("")
         titles = ", ".join(_title(table.columns[number]) for number in left_out)
@@ -119,13 +134,17 @@ def _table(table: Table, room: int) -> Iterator[RenderableType]:
 def _fitting(table: Table, room: int) -> tuple[list[int], list[int]]:
     """Numbers of the columns for which there is room, and of the others."""
     shown, left_out = list(range(len(table.columns))), []
-    while sum(_width(table, number) + _GAP for number in shown) - _GAP > room:
+    while _total(table, shown, _TIGHT) > room:
         last = max(shown, key=lambda number: (table.columns[number].rank, number))
         if not table.columns[last].rank:
             break
         shown.remove(last)
         left_out.append(last)
     return shown, left_out
+
+
+def _total(table: Table, shown: list[int], gap: int) -> int:
+    return sum(_width(table, number) + gap for number in shown) - gap
 
 
 def _width(table: Table, number: int) -> int:
@@ -137,12 +156,12 @@ def _width(table: Table, number: int) -> int:
     return widest if number else min(widest, _NAME)
 
 
-def _grid(table: Table, shown: list[int]) -> RenderableType:
+def _grid(table: Table, shown: list[int], gap: int) -> RenderableType:
     from rich import box
     from rich.table import Table as Grid
 
     # Between two columns this box has a space of its own.
-    grid = Grid(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, _GAP - 1, 0, 0))
+    grid = Grid(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, gap - 1, 0, 0))
     # Where columns can be left out, those that are shown are shown whole.
     fitted = any(column.rank for column in table.columns)
     heads = {number: _heading(table, number) for number in shown}
