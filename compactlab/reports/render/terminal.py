@@ -114,7 +114,7 @@ def _items(block: Items) -> Iterator[Text]:
 def _text(text: str, style: str = "") -> Text:
     from rich.text import Text
 
-    return Text("\n".join(map(clean, with_names(text).split("\n"))), style=style)
+    return Text(clean(with_names(text)), style=style)
 
 
 # One engine for all tables: it leaves out the columns for which there is no room, and says so.
@@ -159,6 +159,7 @@ def _width(table: Table, number: int) -> int:
 def _grid(table: Table, shown: list[int], gap: int) -> RenderableType:
     from rich import box
     from rich.table import Table as Grid
+    from rich.text import Text
 
     # Between two columns this box has a space of its own.
     grid = Grid(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, gap - 1, 0, 0))
@@ -168,7 +169,7 @@ def _grid(table: Table, shown: list[int], gap: int) -> RenderableType:
     depth = max(map(len, heads.values()))
     for number, head in heads.items():
         words = table.columns[number].words
-        title = _text("\n".join([*[""] * (depth - len(head)), *head]))
+        title = Text("\n").join(map(_text, [*[""] * (depth - len(head)), *head]))
         side: Literal["left", "right"] = "left" if words else "right"
         grid.add_column(title, justify=side, overflow="fold", no_wrap=fitted and not words)
     for row in table.rows:
