@@ -197,21 +197,22 @@ def audit(
     that was not read from it gets a cause; and what the client changed unasked is measured.
     """
     from compactlab.naming import known_models
-    from compactlab.reports.audit.json import audit_machine
-    from compactlab.reports.audit.terminal import audit_table
+    from compactlab.reports.audit.report import page, report
+    from compactlab.reports.render import json, terminal
 
     for name in filter(None, (html, churn_out)):
         _check(Path(name))
     auditor = Auditor(known_models(models_file), lenient)
     ledger = shown(auditor.ledger(paths))
     if as_json:
-        click.echo(audit_machine(ledger, worst))
+        click.echo(json.write(report(ledger, worst), indent=1))
     else:
-        say(audit_table(ledger, worst), styled=True)
+        say(terminal.write(report(ledger, worst)), styled=True)
     if html:
-        from compactlab.reports.audit.page import audit_page
+        from compactlab.reports.charts.drawing import COLOURS
+        from compactlab.reports.render import html as pages
 
-        write_aside(Path(html), audit_page(ledger, worst).encode())
+        write_aside(Path(html), pages.write(page(ledger, worst), COLOURS).encode())
     if churn_out:
         _write_churn(ledger, Path(churn_out))
     for failure in ledger.failures:

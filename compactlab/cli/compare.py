@@ -52,11 +52,10 @@ def compare(
     Figures are paired by conversation, seed and draw. Stores that do not measure the same thing are
     refused, with what differs.
     """  # noqa: D301
-    from compactlab.reports.compare.table import machine, markdown, table
+    from compactlab.reports.compare.report import report
+    from compactlab.reports.render.write import WRITERS
 
-    matches, differing = _matches(store, others, names, despite)
-    write = {"table": table, "md": markdown, "json": machine}[form]
-    text = write(matches, differing)
+    text = WRITERS[form](report(*_matches(store, others, names, despite)))
     if form == "json":
         click.echo(text)
     else:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -143,7 +142,8 @@ def gate(
     Exit codes: 0 all holds, 1 something regressed, 2 something cannot be judged: no baseline, one
     of another provenance, runs that are missing, an interval that reaches over a limit.
     """
-    from compactlab.reports.gate.outputs import terminal
+    from compactlab.reports.gate.outputs import in_short
+    from compactlab.reports.render import terminal
 
     named = {form: Path(file) for form, file in files.items() if file is not None}
     _check_apart(named, {"--baseline": baseline, "--rules": rules})
@@ -160,7 +160,7 @@ def gate(
             raise UsageError(f"{error}; {other}") from None
         raise
     try:
-        say(terminal(verdict), styled=True)
+        say(terminal.write(in_short(verdict)), styled=True)
     finally:  # nor where nobody can read this one's any more
         _publish(verdict, named, github=told)
     sys.exit(verdict.code)
@@ -207,13 +207,13 @@ def _publish(verdict: Verdict, files: dict[str, Path], *, github: bool) -> None:
     UsageError
         If something could not be written, after everything else was.
     """
-    from compactlab.reports.gate.outputs import junit, machine, markdown
+    from compactlab.reports.gate.outputs import junit, report
+    from compactlab.reports.render.write import WRITERS
 
-    forms: dict[str, Callable[[Verdict], str | bytes]] = {
-        "junit": junit, "markdown": markdown, "json": machine
-    }  # fmt: skip
     todo = [partial(_annotate, verdict)] if github else []
-    todo += [partial(write_file, path, forms[form](verdict)) for form, path in files.items()]
+    for form, path in files.items():
+        full = junit(verdict) if form == "junit" else f"{WRITERS[form](report(verdict))}\n"
+        todo.append(partial(write_file, path, full))
     wrong = []
     for write in todo:
         try:
@@ -226,7 +226,8 @@ def _publish(verdict: Verdict, files: dict[str, Path], *, github: bool) -> None:
 
 def _annotate(verdict: Verdict) -> None:
     """Tell GitHub: commands on standard output, and the summary at the end of its file."""
-    from compactlab.reports.gate.outputs import commands, markdown, summary
+    from compactlab.reports.gate.outputs import commands, report, summary
+    from compactlab.reports.render import markdown
 
     for command in commands(verdict):
         click.echo(command)
@@ -234,6 +235,6 @@ def _annotate(verdict: Verdict) -> None:
     if file:
         try:
             with Path(file).open("ab") as end:
-                end.write(f"{summary(markdown(verdict))}\n".encode())
+                end.write(f"{summary(markdown.write(report(verdict)))}\n".encode())
         except (OSError, ValueError) as error:
             raise UsageError(f"cannot write {file!r}: {error}") from None

@@ -75,14 +75,15 @@ def _check(form: str, conversation: str | None, *, brief: bool, charts: str | No
 
 def _brief(results: Results, form: str, baseline: str | None) -> str:
     from compactlab.reports.gate.baseline import read
-    from compactlab.reports.gate.changes import changes_told
+    from compactlab.reports.gate.changes import report as changed
     from compactlab.reports.page import brief
+    from compactlab.reports.render.write import WRITERS
 
     write = brief.brief_markdown if form == "md" else brief.brief
     if baseline is None:
         return write(results)
     before = shown(read(Path(baseline)))
-    return f"{changes_told(results, before, form)}\n\n{write(results)}"
+    return f"{WRITERS[form](changed(results, before))}\n\n{write(results)}"
 
 
 def _draw(results: Results, folder: Path) -> None:

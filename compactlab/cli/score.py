@@ -58,7 +58,8 @@ def score(
     (docs/formats.md tells how to bring either).
     """
     from compactlab.api import score as scored_of
-    from compactlab.reports.score import score
+    from compactlab.reports.render.write import WRITERS
+    from compactlab.reports.score.score import found_as_csv, report
 
     found = scored_of(
         original,
@@ -69,15 +70,10 @@ def score(
         models_file=models_file,
     )
     acquaint(found.original)
-    show = {
-        "table": score.scored_as_table,
-        "json": score.scored_as_json,
-        "markdown": score.scored_as_markdown,
-    }
-    text = show[form](found)
+    text = WRITERS[form](report(found))
     if facts_out is not None:
-        write_file(Path(facts_out), score.found_as_csv(shown(found.found)))
+        write_file(Path(facts_out), found_as_csv(shown(found.found)))
     if form == "json":
         click.echo(shown_json(text))
     else:
-        say(text)
+        say(text, styled=True)

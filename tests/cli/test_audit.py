@@ -81,7 +81,7 @@ def test_the_worst_call_says_what_was_expected_and_what_was_there(compactlab, tm
     file = claude_code(tmp_path / "idle.jsonl")
     lines = compactlab("audit", file, "--worst", 1).out.splitlines()
     at = lines.index("The 1 call furthest off")
-    assert [line.strip() for line in lines[at + 1 : at + 6]] == [
+    assert [line.strip() for line in lines[at + 2 : at + 7]] == [
         "1  $0.15 more: 42,400 tokens fewer were read than expected, of a prompt of 42,800 "
         "(claude-sonnet-4-5)",
         "expected: 42,400 read; append 400",

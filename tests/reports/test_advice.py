@@ -8,9 +8,9 @@ import pytest
 from compactlab.reports.analysis.advice import Advice
 from compactlab.reports.analysis.comparison import Comparison, comparisons
 from compactlab.reports.page.brief import LINES, brief, brief_markdown, picks
-from compactlab.reports.page.verdict import bargain, verdict
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.run import Run
+from tests.reports.spoken import bargain, verdict
 
 Make = Callable[..., Run]
 Store = Callable[..., Results]

@@ -5,11 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from compactlab.reports.analysis.advice import agreement, flips
+from compactlab.reports.analysis.advice import flips
 from compactlab.reports.analysis.comparison import comparisons, told_apart
 from compactlab.reports.page.brief import brief
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.run import Run
+from tests.reports.spoken import agreement
 
 Make = Callable[..., Run]
 Store = Callable[..., Results]

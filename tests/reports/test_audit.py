@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 from compactlab.reports.audit.audit import Audited, audit
 from compactlab.reports.audit.causes import GROUNDS, WORDS, charged, headline, read_cost, shares
 from compactlab.reports.audit.charts import course, furthest_off
-from compactlab.reports.audit.columns import signed, worst
 from compactlab.reports.audit.ledger import Entry, Ledger, together
-from compactlab.reports.audit.page import audit_page
+from compactlab.reports.audit.report import moment, page, report, signed
 from compactlab.reports.audit.tally import input_costs
-from compactlab.reports.audit.terminal import audit_table, moment
+from compactlab.reports.audit.worst import worst
+from compactlab.reports.charts.drawing import COLOURS
+from compactlab.reports.render import html, terminal
 from compactlab.reports.render.text import NONE
 from compactlab.scenarios.readers.transcript import read
 from compactlab.sim.cache.causes import CAUSES
@@ -51,38 +52,38 @@ def ledger(tmp_path: Path) -> Ledger:
 
 
 def test_the_table_is_what_it_was(ledger: Ledger, golden: Check) -> None:
-    golden("audit.txt", audit_table(ledger, 2) + "\n")
+    golden("audit.txt", terminal.write(report(ledger, 2)) + "\n")
 
 
 def test_a_narrow_table_says_what_it_leaves_out(
     ledger: Ledger, golden: Check, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    text = audit_table(ledger, 0)
+    text = terminal.write(report(ledger, 0))
     golden("audit-narrow.txt", text + "\n")
     tables = [line for line in text.splitlines() if "─" in line]
     assert max(map(len, tables)) <= 80
 
 
 def test_the_page_is_whole_and_alone(ledger: Ledger) -> None:
-    page = audit_page(ledger, 3)
-    assert page == audit_page(ledger, 3)
-    assert "://" not in page
-    assert "<script" not in page
-    assert re.findall(r'(?:href|src)="[^#]', page) == []
-    assert page.count("<svg") == 2
+    shown = html.write(page(ledger, 3), COLOURS)
+    assert shown == html.write(page(ledger, 3), COLOURS)
+    assert "://" not in shown
+    assert "<script" not in shown
+    assert re.findall(r'(?:href|src)="[^#]', shown) == []
+    assert shown.count("<svg") == 2
     for words in ("$1.22 of input", "dollars of input", "call number", "torn.jsonl:3: not JSON"):
-        assert words in page
+        assert words in shown
 
 
 def test_the_page_escapes_what_logs_name(tmp_path: Path) -> None:
     found = entry(claude_code(tmp_path / "x.jsonl"))
     tally = replace(found.audited.recorded, name="<b>bold</b>")
     bad = Entry("<i>file</i>", replace(found.audited, recorded=tally))
-    page = audit_page(Ledger.of([bad]), 3)
-    assert "<b>bold" not in page
-    assert "<i>file" not in page
-    assert "&lt;b&gt;bold" in page
+    shown = html.write(page(Ledger.of([bad]), 3), COLOURS)
+    assert "<b>bold" not in shown
+    assert "<i>file" not in shown
+    assert "&lt;b&gt;bold" in shown
 
 
 def test_a_long_session_is_drawn_in_few_strokes(tmp_path: Path) -> None:

@@ -7,11 +7,11 @@ import pytest
 
 from compactlab.reports.analysis.aggregate import together
 from compactlab.reports.analysis.comparison import Comparison, comparisons, scope
-from compactlab.reports.page.notes import failures, legend, notes, summaries
-from compactlab.reports.page.verdict import verdict
+from compactlab.reports.page.notes import failures
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.run import Run
 from compactlab.sim.metrics import METRICS
+from tests.reports.spoken import legend, notes, summaries, verdict
 
 Make = Callable[..., Run]
 Store = Callable[..., Results]

@@ -4,11 +4,11 @@ from collections.abc import Callable
 
 from compactlab.reports.analysis.columns import columns
 from compactlab.reports.analysis.comparison import comparisons
-from compactlab.reports.page.notes import notes, summaries
 from compactlab.reports.page.provenance import provenance
 from compactlab.reports.page.table import table
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.run import Run
+from tests.reports.spoken import notes, summaries
 
 FLUSH = "memory_flush() + auto_compact()"
 

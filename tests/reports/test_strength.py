@@ -8,11 +8,12 @@ import pytest
 from compactlab.reports.analysis.advice import Advice
 from compactlab.reports.analysis.comparison import Comparison, comparisons
 from compactlab.reports.compare.match import within
-from compactlab.reports.compare.table import seen, sentences
+from compactlab.reports.compare.report import seen, statements_of
 from compactlab.reports.page.brief import picks
-from compactlab.reports.page.verdict import verdict
+from compactlab.reports.render.document import with_names
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.run import Run
+from tests.reports.spoken import verdict
 
 Make = Callable[..., Run]
 Store = Callable[..., Results]
@@ -115,7 +116,7 @@ def test_it_is_said_of_how_many_conversations_needs_are_known(
     assert ("eeds are known" in last or "needs of them" in last) == bool(told)
     assert ("shares of forgotten needs" in last) == (known > 0)
     (match,) = within(results, ["keep_all", "cut"])
-    said = " ".join(sentences(match))
+    said = with_names(" ".join(statements_of(match)))
     assert ("in the 7 of 12 conversations that have needs: " in said) == (known == 7)
 
 

@@ -6,10 +6,9 @@ from collections.abc import Callable
 from compactlab.reports.analysis.columns import marks
 from compactlab.reports.analysis.comparison import Comparison, comparisons, scope
 from compactlab.reports.page.catalogue import render
-from compactlab.reports.page.notes import legend, notes
-from compactlab.reports.page.verdict import verdict
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.run import Run
+from tests.reports.spoken import legend, notes, verdict
 
 Make = Callable[..., Run]
 Store = Callable[..., Results]

@@ -15,7 +15,7 @@ from compactlab.reports.explain.account import account
 from compactlab.reports.explain.compaction import View, in_lines, view_of
 from compactlab.reports.explain.explanation import one_call
 from compactlab.reports.page.views import Chosen, size_of, views
-from compactlab.reports.render.setting import set_page
+from compactlab.reports.render.html import set_page
 from compactlab.reports.render.text import clean
 from compactlab.sim.core.conversation import Conversation, Fact, Need
 from compactlab.sim.core.message import Message, Part, Source

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, product
 
-from compactlab.reports.analysis.comparison import WHOLE, Comparison, Name, Row
+from compactlab.reports.analysis.comparison import WHOLE, Comparison, Row
 from compactlab.reports.analysis.contrast import MARGINS, Contrast, contrasts, reference_of
-from compactlab.reports.render.text import clean, counted, enumerated, listed
+from compactlab.reports.render.document import name
+from compactlab.reports.render.text import counted, enumerated, listed
 
 # What a comparison advises: which strategy to take, and how surely that is known.
 
@@ -198,34 +199,18 @@ def flips(compared: Sequence[Comparison], metric: str) -> list[Flip]:
     return found
 
 
-def agreement(compared: Sequence[Comparison], name: Name = str) -> Iterator[str]:
-    """Say whether the advice depends on the model, or on who writes the summaries.
-
-    Parameters
-    ----------
-    compared
-        All comparisons of a report.
-    name
-        Writes a name that comes from outside.
-    """
-    yield from advised_alike(compared, name)
-    yield from ordered_alike(compared, name)
+def agreement(compared: Sequence[Comparison]) -> Iterator[str]:
+    """Say whether the advice depends on the model, or on who writes the summaries."""
+    yield from advised_alike(compared)
+    yield from ordered_alike(compared)
 
 
-def advised_alike(compared: Sequence[Comparison], name: Name = str) -> Iterator[str]:
-    """Say whether the same is advised, whatever was assumed: it belongs to what is advised.
-
-    Parameters
-    ----------
-    compared
-        All comparisons of a report.
-    name
-        Writes a name that comes from outside.
-    """
+def advised_alike(compared: Sequence[Comparison]) -> Iterator[str]:
+    """Say whether the same is advised, whatever was assumed: it belongs to what is advised."""
     for field, noun in _FIELDS.items():
         for same in _varied(compared, field):
             advices = [Advice(each) for each in same]
-            advised = _advised(advices, field, name)
+            advised = _advised(advices, field)
             if len(advised) == 1:
                 (best,) = advised
                 shown = all(advice.shown for advice in advices)
@@ -241,19 +226,11 @@ def advised_alike(compared: Sequence[Comparison], name: Name = str) -> Iterator[
                 yield f"It depends on the model: {_told(advised)} would be advised."
 
 
-def ordered_alike(compared: Sequence[Comparison], name: Name = str) -> Iterator[str]:
-    """Say of which strategies the order turns round.
-
-    Parameters
-    ----------
-    compared
-        All comparisons of a report.
-    name
-        Writes a name that comes from outside.
-    """
+def ordered_alike(compared: Sequence[Comparison]) -> Iterator[str]:
+    """Say of which strategies the order turns round."""
     for field, noun in _FIELDS.items():
         for same, (metric, what) in product(_varied(compared, field), _ORDERS):
-            if not (pairs := _pairs(same, metric, name)):
+            if not (pairs := _pairs(same, metric)):
                 continue
             if field == "summarizer":
                 yield (
@@ -274,13 +251,13 @@ def _varied(compared: Sequence[Comparison], field: str) -> Iterator[list[Compari
     yield from (group for group in groups.values() if len(group) > 1)
 
 
-def _advised(advices: Sequence[Advice], field: str, name: Name) -> dict[str, list[str]]:
+def _advised(advices: Sequence[Advice], field: str) -> dict[str, list[str]]:
     """Under which models, or summarisers, each strategy is advised."""
     advised: dict[str, list[str]] = {}
     for advice in advices:
         best = advice.advised
         said = name(best.label) if best else _NONE
-        advised.setdefault(said, []).append(name(clean(getattr(advice.comparison, field))))
+        advised.setdefault(said, []).append(name(getattr(advice.comparison, field)))
     return advised
 
 
@@ -296,7 +273,7 @@ def _told(advised: dict[str, list[str]]) -> str:
     return listed([f"{best} under {listed(kinds)}" for best, kinds in advised.items()])
 
 
-def _pairs(same: Sequence[Comparison], metric: str, name: Name) -> str:
+def _pairs(same: Sequence[Comparison], metric: str) -> str:
     shown = [f"{name(pair.first)} or {name(pair.second)}" for pair in flips(same, metric)]
     return enumerated(shown, _LISTED) if shown else ""
 

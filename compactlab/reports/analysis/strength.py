@@ -8,6 +8,7 @@ from compactlab.reports.analysis.advice import Advice
 from compactlab.reports.analysis.bootstrap import FEWEST
 from compactlab.reports.analysis.contrast import ALPHA, Contrast
 from compactlab.reports.analysis.tests import EXACT, FLIPS, conversations_needed
+from compactlab.reports.render.document import name
 from compactlab.reports.render.text import counted, dollars
 from compactlab.sim.metrics import METRICS
 
@@ -186,7 +187,7 @@ def _told(advice: Advice, number: int) -> str:
     method = next((c.method for c in spent if c.method), "")
     words = (
         f"In brackets are 95% intervals (bootstrap over {number:,} conversations, {method}). Held "
-        f"against {reference.label}, {_share(spent)} bills"
+        f"against {name(reference.label)}, {_share(spent)} bills"
     )
     if lost:
         words += f" and {_share(lost)} shares of forgotten needs"

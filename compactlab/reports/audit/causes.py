@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 from compactlab.reports.audit.inquest import Charge, Finding
 from compactlab.reports.audit.ledger import Entry, Ledger
-from compactlab.reports.render.text import NONE, clean, counted, dollars, enumerated, listed, show
+from compactlab.reports.render.document import name
+from compactlab.reports.render.text import counted, dollars, enumerated, listed, show
 from compactlab.sim.core.message import Usage
 from compactlab.sim.metrics.run_data import ORDINARY, read_instead
 from compactlab.sim.models.pricing import Charge as Price
@@ -156,48 +156,6 @@ def _rates(finding: Finding) -> Price:
     return prices_of(finding.forecast.model).rates(exchange.time, exchange.usage.prompt)
 
 
-# Why it happened: the rows of the table of causes.
-
-WHY_HEADS = ("cause", "tokens", "of fresh", "cost, $", "of input", "above\nreading, $", "because")
-WHY_RANKS = (0, 0, 3, 0, 1, 2, 0)
-WHY_MEANING = (
-    "Every fresh token has one cause. Above reading: what its tokens cost more than reading them "
-    "would have; what is new cannot be read. The rest of the input cost was paid for reading."
-)
-
-
-class CauseRow(NamedTuple):
-    """A row: a cause and what it stands on."""
-
-    cause: str
-    tokens: str
-    of_fresh: str
-    cost: str
-    of_input: str
-    premium: str
-    because: str
-
-
-def cause_rows(entries: Sequence[Entry]) -> list[CauseRow]:
-    """The causes of some sessions, most tokens first."""
-    found = shares(entries)
-    fresh = sum(share.tokens for share in found)
-    whole = read_cost(entries) + sum(share.dollars or 0.0 for share in found)
-    return [_row(share, fresh, whole) for share in found]
-
-
-def _row(share: Share, fresh: int, whole: float) -> CauseRow:
-    return CauseRow(
-        share.cause,
-        show(share.tokens, "tokens"),
-        show(share.tokens / fresh, "share") if fresh else NONE,
-        show(share.dollars, "USD"),
-        show(share.dollars / whole, "share") if share.dollars is not None and whole else NONE,
-        show(share.premium, "USD"),
-        GROUNDS[share.ground],
-    )
-
-
 # Why did this cost so much? In a sentence or two.
 
 # Causes that are told one by one, and the share below which none is.
@@ -310,5 +268,8 @@ def passed_over(reasons: Mapping[str, int]) -> list[str]:
 
 
 def _models(calls: dict[str, int]) -> str:
-    names = [f"{clean(name) or '(not named)'} ({counted(n, 'call')})" for name, n in calls.items()]
+    names = [
+        f"{name(each) if each else '(not named)'} ({counted(n, 'call')})"
+        for each, n in calls.items()
+    ]
     return enumerated(names, 5)

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from compactlab.reports.analysis.aggregate import figures_of
-from compactlab.reports.analysis.comparison import Name
 from compactlab.reports.gate.baseline import Baseline
 from compactlab.reports.gate.gate import Successors, elsewhere
 from compactlab.reports.gate.record import Record, Subject
 from compactlab.reports.gate.rules import same
-from compactlab.reports.render.text import clean, code, counted, enumerated, line, show
+from compactlab.reports.render.document import (
+    Block,
+    Column,
+    Document,
+    Table,
+    name,
+    rows,
+    sentences,
+)
+from compactlab.reports.render.text import counted, enumerated, show
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.metrics import METRICS
 
@@ -19,6 +27,12 @@ _FIRST = ("cost_usd", "amnesia_need")
 _ARROW = "\N{RIGHTWARDS ARROW}"
 _LISTED = 4
 _ROWS = 12
+_COLUMNS = (
+    Column("strategy", words=True),
+    Column("USD"),
+    Column("needs forgotten"),
+    Column("also changed", words=True),
+)
 
 
 @dataclass(frozen=True)
@@ -38,15 +52,7 @@ class Change:
 
 
 def changes(after: Baseline, before: Baseline) -> list[Change]:
-    """Find what has changed, over the runs that both have.
-
-    Parameters
-    ----------
-    after
-        What is.
-    before
-        What was.
-    """
+    """Find what has changed, over the runs that both have."""
     found = []
     for subject, new in after.records.items():
         old = before.records.get(subject, {})
@@ -55,50 +61,34 @@ def changes(after: Baseline, before: Baseline) -> list[Change]:
         ]
         was, is_ = (_figures([held[case] for case in shared]) for held in (old, new))
         moved = {
-            name: (was[name], is_[name])
-            for name in before.metrics
-            if not same(was[name], is_[name])
+            metric: (was[metric], is_[metric])
+            for metric in before.metrics
+            if not same(was[metric], is_[metric])
         }
         if moved:
             found.append(Change(subject, moved))
     return found
 
 
-def changes_told(results: Results, before: Baseline, form: str) -> str:
-    """Write what has changed, in a few lines.
-
-    Parameters
-    ----------
-    results
-        What is.
-    before
-        What was.
-    form
-        ``md`` for Markdown, else plain text.
-    """
-    name: Name = code if form == "md" else clean
+def report(results: Results, before: Baseline) -> Document:
+    """What has changed against a baseline, in a few lines."""
     after = Baseline.of(results, before.metrics)
-    other = elsewhere(before, after)
-    if other:
-        return "\n".join([
-            "Against the baseline nothing can be said: figures are of another provenance.",
-            *(f"- {name(text)}" for text in other),
-        ])  # fmt: skip
+    if other := elsewhere(before, after):
+        nothing = "Against the baseline nothing can be said: figures are of another provenance."
+        return _document(nothing, map(name, other))
     successors = Successors.of(before, after)
     before = successors.applied(before)
     found = changes(after, before)
-    lines = [_headline(found, before, after)]
-    told = [*successors.remarks, *successors.doubts]
-    lines += [f"- {name(text)}" if form == "md" else f"  {name(text)}" for text in told]
-    if found and form == "md":
-        heads = ("strategy", "USD", "needs forgotten", "also changed")
-        lines += ["", line(heads), line([":--", "--:", "--:", ":--"])]
-        lines += [line([name(_named(each, after)), *_cells(each)]) for each in found[:_ROWS]]
-    elif found:
-        lines += [f"  {name(_named(each, after))}: {_said(each)}" for each in found[:_ROWS]]
-    if len(found) > _ROWS:
-        lines.append(f"{'' if form == 'md' else '  '}and {len(found) - _ROWS} more")
-    return "\n".join(lines)
+    told = map(name, (*successors.remarks, *successors.doubts))
+    lines = [[name(_named(each, after)), *_cells(each)] for each in found[:_ROWS]]
+    more = f"and {len(found) - _ROWS} more" if len(found) > _ROWS else ""
+    table = [Table(_COLUMNS, rows(lines))] if found else []
+    return _document(_headline(found, before, after), told, *table, sentences([more]))
+
+
+def _document(headline: str, told: Iterable[str], *blocks: Block) -> Document:
+    first = sentences([headline], bullets=False)
+    return Document((first, sentences(told), *blocks), dense=True)
 
 
 def _headline(found: list[Change], before: Baseline, after: Baseline) -> str:
@@ -130,15 +120,6 @@ def _cells(change: Change) -> Iterator[str]:
         yield _moved(change, metric) if metric in change.figures else "same"
     others = [metric for metric in change.figures if metric not in _FIRST]
     yield enumerated(others, _LISTED) if others else ""
-
-
-def _said(change: Change) -> str:
-    money, memory, others = _cells(change)
-    told = [
-        "the same bill" if money == "same" else f"{money} USD",
-        "as much forgotten" if memory == "same" else f"needs forgotten {memory}",
-    ]
-    return "; ".join([*told, *([f"also {others}"] if others else [])])
 
 
 def _moved(change: Change, metric: str) -> str:

@@ -1,94 +1,89 @@
-"""What a gate found: for a terminal, in Markdown, as JSON, as JUnit's XML, and as annotations."""
+"""What a gate found: in short and in full, as JUnit's XML, and as annotations."""
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from compactlab.reports.gate.rules import ANY, Outcome
 from compactlab.reports.gate.verdict import Finding, Verdict, in_order
 from compactlab.reports.gate.words import Words
-from compactlab.reports.render.setting import open_console
-from compactlab.reports.render.text import capitalised, clean, code, counted, line, plain
+from compactlab.reports.render.document import (
+    Block,
+    Column,
+    Document,
+    Folded,
+    Heading,
+    Items,
+    Sentence,
+    Table,
+    Tone,
+    name,
+    rows,
+    sentences,
+)
+from compactlab.reports.render.text import capitalised, clean, counted, plain
 
 if TYPE_CHECKING:
     from junitparser import TestCase
 
 
-# What a gate found, for the terminal: short, in colour where there is colour.
+# What a gate found, for the terminal: short, causes first.
 
 # More failures than this are told in the files.
 _TOLD = 30
-_MARKS = {
-    Outcome.HOLDS: ("ok", "green"),
-    Outcome.REGRESSED: ("REGRESSED", "bold red"),
-    Outcome.INCONCLUSIVE: ("INCONCLUSIVE", "yellow"),
-    Outcome.UNJUDGED: ("CANNOT JUDGE", "yellow"),
+_MARKS: dict[Outcome, tuple[str, Tone]] = {
+    Outcome.HOLDS: ("ok", "good"),
+    Outcome.REGRESSED: ("REGRESSED", "bad"),
+    Outcome.INCONCLUSIVE: ("INCONCLUSIVE", "doubtful"),
+    Outcome.UNJUDGED: ("CANNOT JUDGE", "doubtful"),
 }
-
-Line = tuple[str, str]
-
-
-def terminal(verdict: Verdict) -> str:
-    """Say what a gate found.
-
-    Parameters
-    ----------
-    verdict
-        What it found.
-
-    Returns
-    -------
-    str
-        Plain text; with colours, if standard output is a terminal.
-    """
-    from rich.text import Text
-
-    console = open_console()
-    with console.capture() as capture:
-        for text, style in _lines(verdict):
-            console.print(Text(text, style=style), soft_wrap=True)
-    return "\n".join(line.rstrip() for line in capture.get().splitlines())
+_TONES: tuple[Tone, ...] = ("good", "bad", "doubtful")
+_IN_FULL = "--markdown, --json and --junit have all"
 
 
-def _lines(verdict: Verdict) -> Iterator[Line]:
-    words = Words(verdict)
-    # Causes first; of what only follows from them, how many.
-    for told in (*map(clean, verdict.obstacles), *map(words.together, verdict.folded)):
-        yield f"CANNOT JUDGE  {told}", "yellow"
+def in_short(verdict: Verdict) -> Document:
+    """What a gate found, for a terminal: of what only follows from a cause, how many."""
+    words = Words(verdict, name)
     failed = verdict.told
-    for finding in failed[:_TOLD]:
-        yield from _finding_lines(words, finding)
-    if len(failed) > _TOLD:
-        more = counted(len(failed) - _TOLD, "failed check")
-        yield f"and {more} more: --markdown, --json and --junit have all", "dim"
     spans = [finding for finding in verdict.findings if finding.holds and finding.span]
-    for finding in spans[:_TOLD]:
-        yield from _finding_lines(words, finding)
-    if len(spans) > _TOLD:
-        more = counted(len(spans) - _TOLD, "check")
-        yield f"and {more} more passed by interval: --markdown, --json and --junit have all", "dim"
-    for remark in verdict.remarks:
-        yield f"note: {clean(remark)}", "dim"
-    yield words.headline, ("bold green", "bold red", "bold yellow")[verdict.code]
+    lines = [
+        *(_cannot_judge(told) for told in map(name, verdict.obstacles)),
+        *(_cannot_judge(told) for told in map(words.together, verdict.folded)),
+        *(_finding(words, finding) for finding in failed[:_TOLD]),
+        *_more(len(failed), "failed check", "more"),
+        *(_finding(words, finding) for finding in spans[:_TOLD]),
+        *_more(len(spans), "check", "more passed by interval"),
+        *((Sentence(f"note: {name(remark)}", "quiet"),) for remark in verdict.remarks),
+        (Sentence(words.headline, _TONES[verdict.code]),),
+    ]
+    return Document((Items(tuple(lines)),))
 
 
-def _finding_lines(words: Words, finding: Finding) -> Iterator[Line]:
-    mark, style = _MARKS[finding.outcome]
-    told = [words.figures(finding), *words.details(finding)]
-    yield f"{mark}  {clean(finding.name)}, {words.subject(finding.subject)}", style
-    if said := "; ".join(filter(None, told)):
-        yield f"    {said}", ""
-    if finding.moved:
-        moves = "; ".join(map(words.moved, finding.moved))
-        yield f"    most: {moves}", "dim"
+def _cannot_judge(told: str) -> tuple[Sentence]:
+    return (Sentence(f"CANNOT JUDGE  {told}", "doubtful"),)
 
 
-# What a gate found, in Markdown: for a comment on a pull request and for a step's summary.
+def _more(number: int, noun: str, more: str) -> Iterator[tuple[Sentence]]:
+    if number > _TOLD:
+        left = counted(number - _TOLD, noun)
+        yield (Sentence(f"and {left.replace(' ', f' {more} ', 1)}: {_IN_FULL}", "quiet"),)
 
-_MARKDOWN_MARKS = {
+
+def _finding(words: Words, finding: Finding) -> tuple[Sentence, ...]:
+    mark, tone = _MARKS[finding.outcome]
+    title = f"{mark}  {name(finding.name)}, {words.subject(finding.subject)}"
+    said = "; ".join(filter(None, [words.figures(finding), *words.details(finding)]))
+    moves = "; ".join(map(words.moved, finding.moved))
+    lines = (Sentence(said), Sentence(f"most: {moves}" if moves else "", "quiet"))
+    return Sentence(title, tone), *(line for line in lines if line.text)
+
+
+# What a gate found, in full: for a comment on a pull request, for a step's summary, as JSON.
+
+_SIGNS = {
     Outcome.HOLDS: "\N{WHITE HEAVY CHECK MARK}",
     Outcome.REGRESSED: "\N{CROSS MARK}",
     Outcome.INCONCLUSIVE: "\N{BLACK QUESTION MARK ORNAMENT}",
@@ -97,65 +92,39 @@ _MARKDOWN_MARKS = {
 _HEADS = ("", "rule", "strategy", "before \N{RIGHTWARDS ARROW} after", "why", "moved most")
 
 
-def markdown(verdict: Verdict) -> str:
-    """Write what a gate found as GitHub's Markdown.
-
-    Names that come from outside stand in code spans, where nothing is a link, an image, a mention
-    or HTML.
-
-    Parameters
-    ----------
-    verdict
-        What it found.
-    """
-    words = Words(verdict, code)
-    lines = [f"### {capitalised(words.headline)}", ""]
-    lines += [f"- cannot judge: {code(obstacle)}" for obstacle in verdict.obstacles]
-    lines += [f"- cannot judge: {words.together(each)}" for each in verdict.folded]
-    lines += [f"- {code(remark)}" for remark in verdict.remarks]
-    if verdict.obstacles or verdict.folded or verdict.remarks:
-        lines.append("")
+def report(verdict: Verdict) -> Document:
+    """What a gate found: what failed in a table, the rest folded up."""
+    words = Words(verdict, name)
+    causes = (*map(name, verdict.obstacles), *map(words.together, verdict.folded))
+    blocks: list[Block] = [
+        Heading(capitalised(words.headline)),
+        sentences([*(f"cannot judge: {each}" for each in causes), *map(name, verdict.remarks)]),
+    ]
     if verdict.told:
-        lines += [*_table(words, verdict.told), ""]
-    held = [finding for finding in in_order(verdict.findings) if finding.holds]
-    if held:
-        # Folded up, so that what failed is what one sees.
-        lines += ["<details>", f"<summary>{counted(len(held), 'check')} passed</summary>", ""]
-        lines += [*_table(words, held), "", "</details>", ""]
-    return "\n".join(lines)
+        blocks.append(_table(words, verdict.told))
+    if held := [finding for finding in in_order(verdict.findings) if finding.holds]:
+        blocks.append(Folded(f"{counted(len(held), 'check')} passed", (_table(words, held),)))
+    return Document(tuple(blocks), data=partial(_findings, verdict))
 
 
-def _table(words: Words, findings: Iterable[Finding]) -> Iterator[str]:
-    yield line(_HEADS)
-    yield line([":--"] * len(_HEADS))
-    for finding in findings:
-        yield line([
-            _MARKDOWN_MARKS[finding.outcome],
-            code(finding.name),
+def _table(words: Words, findings: Iterable[Finding]) -> Table:
+    lines = [
+        (
+            _SIGNS[finding.outcome],
+            name(finding.name),
             words.subject(finding.subject) if finding.subject else "",
             words.figures(finding),
             "; ".join(words.details(finding)),
             "; ".join(map(words.moved, finding.moved)),
-        ])  # fmt: skip
+        )
+        for finding in findings
+    ]
+    return Table(tuple(Column(head, words=True) for head in _HEADS), rows(lines))
 
 
-# What a gate found, as JSON for programs.
-
-
-def machine(verdict: Verdict) -> str:
-    """Write what a gate found as JSON, in the order of the rules.
-
-    Parameters
-    ----------
-    verdict
-        What it found.
-
-    Returns
-    -------
-    str
-        ASCII; figures in full, infinite ones as text, and null where there is no value.
-    """
-    told = {
+def _findings(verdict: Verdict) -> dict[str, Any]:
+    """All findings, in the order of the rules; figures in full, infinite ones as text."""
+    return {
         "verdict": verdict.word,
         "exit_code": verdict.code,
         "counts": {outcome.value: verdict.count(outcome) for outcome in Outcome},
@@ -163,7 +132,6 @@ def machine(verdict: Verdict) -> str:
         "remarks": list(verdict.remarks),
         "findings": [_finding_json(finding) for finding in verdict.findings],
     }
-    return json.dumps(told, indent=2, allow_nan=False) + "\n"
 
 
 def _finding_json(finding: Finding) -> dict[str, Any]:

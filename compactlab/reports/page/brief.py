@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from compactlab.reports.analysis.advice import Advice, advised_alike, ordered_alike
 from compactlab.reports.analysis.columns import BREAKS, FAULTY, FUTURE, NULL, OVER, PLAYED, marks
 from compactlab.reports.analysis.comparison import (
     Comparison,
-    Name,
     Row,
     comparisons,
     scope,
@@ -18,18 +16,26 @@ from compactlab.reports.analysis.comparison import (
 from compactlab.reports.analysis.strength import signed, signed_points
 from compactlab.reports.page.notes import unfinished
 from compactlab.reports.page.verdict import verdict
-from compactlab.reports.render.setting import open_console
-from compactlab.reports.render.text import NONE, capitalised, code, counted, line, show
+from compactlab.reports.render import markdown, terminal
+from compactlab.reports.render.document import (
+    Block,
+    Column,
+    Document,
+    Table,
+    TableRow,
+    Tone,
+    name,
+    sentences,
+)
+from compactlab.reports.render.text import NONE, capitalised, counted, show
 from compactlab.sim.experiment.results import Results
-
-if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
 
 LINES = 20
 # What is no terminal has no width; this is one that mail and logs have.
 _WIDTH = 110
 _HEADS = ("strategy", "", "USD", "against {}", "needs forgotten", "with rework USD")
 _LEFT = 2
+_NOTHING = "No runs: there is nothing to compare."
 _STEPS = 5
 _MARKS = {
     OVER: "over the window on some calls",
@@ -45,66 +51,52 @@ def brief(results: Results) -> str:
     """Say on a terminal what is decided, in twenty lines.
 
     What is advised, and how far that carries, is said in any case: where the terminal is too narrow
-    for that, it takes more.
-
-    Parameters
-    ----------
-    results
-        What to show. Of several comparisons the first is told, and whether the others agree.
-
-    Returns
-    -------
-    str
-        Plain text; with colours if standard output is a terminal.
+    for that, it takes more. Of several comparisons the first is told, and whether the others agree.
     """
     compared = comparisons(results)
     if not compared:
-        return "No runs: there is nothing to compare."
-    console = open_console()
-    console.width = min(console.width, _WIDTH)
+        return _NOTHING
     advice = Advice(compared[0])
-    must, may = _sentences(results, compared, advice)
-    said = [line for sentence in must for line in _printed(console, sentence)]
+    said, may = _sentences(results, compared, advice)
     for steps in range(_STEPS, -1, -1):
-        lines = [*_table(console, advice, steps), *said]
-        if len(lines) <= LINES:
+        text = terminal.write(_document(advice, steps, said))
+        if _fits(text):
             break
     for sentence in may:
-        more = _printed(console, sentence)
-        if len(lines) + len(more) <= LINES:
-            lines += more
-    return "\n".join(lines)
-
-
-def _printed(console: Console, *what: RenderableType) -> list[str]:
-    """The lines that something takes."""
-    with console.capture() as capture:
-        console.print(*what)
-    return [line.rstrip() for line in capture.get().splitlines()]
+        more = terminal.write(_document(advice, steps, [*said, sentence]))
+        if _fits(more):
+            said, text = [*said, sentence], more
+    return text
 
 
 def brief_markdown(results: Results) -> str:
-    """The same as GitHub's Markdown, with names in code spans.
-
-    Parameters
-    ----------
-    results
-        What to show.
-    """
+    """The same as GitHub's Markdown, with all its sentences."""
     compared = comparisons(results)
     if not compared:
-        return "No runs: there is nothing to compare."
-    first, advice = compared[0], Advice(compared[0])
-    lines = [f"**{capitalised(scope(first, code))}**", ""]
-    if first.rows:
-        lines += [line(_heads(advice, code)), line([":--", ":--", *["--:"] * 4])]
-        for row, role in picks(advice):
-            name, *cells = _cells(advice, row, role)
-            lines.append(line([code(name), *cells]))
-        lines.append("")
-    must, may = _sentences(results, compared, advice, code)
-    lines += [f"- {sentence}" for sentence in (*must, *may)]
-    return "\n".join(lines)
+        return _NOTHING
+    advice = Advice(compared[0])
+    must, may = _sentences(results, compared, advice)
+    return markdown.write(_document(advice, _STEPS, [*must, *may]))
+
+
+def _fits(text: str) -> bool:
+    return len(text.splitlines()) <= LINES
+
+
+def _document(advice: Advice, steps: int, said: Sequence[str]) -> Document:
+    comparison, reference = advice.comparison, advice.reference
+    title = sentences([capitalised(scope(comparison, name))], "strong", bullets=False)
+    against = name(reference.label) if reference else "all"
+    heads = [Column(head.format(against), words=n < _LEFT) for n, head in enumerate(_HEADS)]
+    chosen = picks(advice, steps)
+    lines = [TableRow(tuple(_cells(advice, row, role)), _tone(row, role)) for row, role in chosen]
+    table = Table(tuple(heads), tuple(lines))
+    blocks: list[Block] = [title, table, sentences(said)] if lines else [title, sentences(said)]
+    return Document(tuple(blocks), width=_WIDTH, dense=True)
+
+
+def _tone(row: Row, role: str) -> Tone:
+    return "strong" if role.startswith(("choose", "best")) else "quiet" if row.null else ""
 
 
 def picks(advice: Advice, steps: int = _STEPS) -> list[tuple[Row, str]]:
@@ -140,28 +132,28 @@ def picks(advice: Advice, steps: int = _STEPS) -> list[tuple[Row, str]]:
 
 
 def _sentences(
-    results: Results, compared: Sequence[Comparison], advice: Advice, name: Name = str
+    results: Results, compared: Sequence[Comparison], advice: Advice
 ) -> tuple[list[str], list[str]]:
     """What must be said below the table, and what may be, what matters most first."""
     failed = len(results.failed)
-    told = verdict(compared[0], name, advice)
+    told = verdict(compared[0], advice)
     must = [
         _legend(advice),
         unfinished(results),
         f"{counted(failed, 'run')} failed; compactlab report names them." if failed else "",
         # What is advised, and how far that carries.
         *dict.fromkeys((told[0], told[-1])),
-        *advised_alike(compared, name),
+        *advised_alike(compared),
     ]
     may = [
-        *ordered_alike(compared, name),
-        *(_elsewhere(each, compared, name) for each in compared[1:]),
+        *ordered_alike(compared),
+        *(_elsewhere(each, compared) for each in compared[1:]),
         *told[1:-1],
     ]
     return [sentence for sentence in must if sentence], may
 
 
-def _elsewhere(comparison: Comparison, compared: Sequence[Comparison], name: Name) -> str:
+def _elsewhere(comparison: Comparison, compared: Sequence[Comparison]) -> str:
     """What another comparison says, in a line."""
     advice = Advice(comparison)
     told = [
@@ -178,11 +170,6 @@ def _legend(advice: Advice) -> str:
     return "; ".join(f"{mark} {said}" for mark, said in _MARKS.items() if mark in carried)
 
 
-def _heads(advice: Advice, name: Name = str) -> list[str]:
-    reference = advice.reference
-    return [head.format(name(reference.label) if reference else "all") for head in _HEADS]
-
-
 def _cells(advice: Advice, row: Row, role: str) -> list[str]:
     cost, lost = advice.cost(row), advice.forgotten(row)
     figures = row.figures
@@ -190,28 +177,10 @@ def _cells(advice: Advice, row: Row, role: str) -> list[str]:
     if lost is not None and (span := signed_points(lost)):
         forgotten += f" ({span})"
     return [
-        f"{row.label} {marks(row)}".strip(),
+        name(f"{row.label} {marks(row)}".strip()),
         role,
         show(figures["cost_usd"], "USD"),
         (signed(cost) if cost else "") or NONE,
         forgotten,
         show(figures["cost_with_rework_usd"], "USD"),
     ]
-
-
-def _table(console: Console, advice: Advice, steps: int) -> list[str]:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    title = Text(capitalised(scope(advice.comparison)), style="bold")
-    if not advice.comparison.rows:
-        return _printed(console, title)
-    grid = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0))
-    for number, head in enumerate(_heads(advice)):
-        grid.add_column(Text(head), justify="left" if number < _LEFT else "right", overflow="fold")
-    for row, role in picks(advice, steps):
-        name, *cells = _cells(advice, row, role)
-        style = "bold" if role.startswith(("choose", "best")) else "dim" if row.null else ""
-        grid.add_row(Text(name, style=style), *map(Text, cells))
-    return [*_printed(console, title), *_printed(console, grid)]

@@ -17,7 +17,8 @@ from compactlab.reports.analysis.columns import (
     PLAYED,
     marks,
 )
-from compactlab.reports.analysis.comparison import FAULT_MARGIN, Comparison, Name, Row, label
+from compactlab.reports.analysis.comparison import FAULT_MARGIN, Comparison, Row, label
+from compactlab.reports.render.document import name
 from compactlab.reports.render.text import clean, counted, enumerated, listed, show
 from compactlab.sim.experiment.results import Results
 
@@ -54,15 +55,13 @@ def failures(results: Results) -> list[Failure]:
     ]
 
 
-def summaries(results: Results, name: Name = str) -> str:
+def summaries(results: Results) -> str:
     """Who made the summaries, and that it was no model."""
     writers = results.manifest.get("summarizers", {})
     if not writers:
         return "no summariser"
     simulated = {spec: _simulated(spec, writer) for spec, writer in writers.items()}
-    said = [
-        f"by {name(clean(spec))}{': ' if told else ''}{told}" for spec, told in simulated.items()
-    ]
+    said = [f"by {name(spec)}{': ' if told else ''}{told}" for spec, told in simulated.items()]
     if any(simulated.values()) and results.manifest.get("flushes"):
         said.append("what agents put into their memory is picked and simulated so, too")
     return f"summaries {'; '.join(said)}"
@@ -86,13 +85,13 @@ def unfinished(results: Results) -> str:
     )
 
 
-def passed_over(results: Results, name: Name = str) -> str:
+def passed_over(results: Results) -> str:
     """Which lines and files were not read; "" if there are none."""
     files = results.manifest.get("skipped_files", 0)
     lines = {run.conversation: run.skipped for run in results.runs if run.skipped}
     told = []
     if lines:
-        where = [f"{name(clean(each))} {number:,}" for each, number in sorted(lines.items())]
+        where = [f"{name(each)} {number:,}" for each, number in sorted(lines.items())]
         listing = enumerated(where, 3)
         told.append(f"{counted(sum(lines.values()), 'line')} that cannot be read ({listing})")
     if files:
@@ -100,35 +99,19 @@ def passed_over(results: Results, name: Name = str) -> str:
     return f"Passed over: {listed(told)}." if told else ""
 
 
-def notes(comparison: Comparison, name: Name = str) -> list[str]:
-    """What a reader of this table must know and cannot see in it.
-
-    Parameters
-    ----------
-    comparison
-        What the table shows.
-    name
-        Writes a name that comes from outside.
-    """
+def notes(comparison: Comparison) -> list[str]:
+    """What a reader of this table must know and cannot see in it."""
     return [
-        *_missing(comparison, name),
+        *_missing(comparison),
         *_inferred(comparison),
-        *_failed_summaries(comparison, name),
-        *_heard(comparison, name),
-        *_idle(comparison, name),
+        *_failed_summaries(comparison),
+        *_heard(comparison),
+        *_idle(comparison),
     ]
 
 
-def legend(compared: Sequence[Comparison], name: Name = str) -> list[str]:
-    """How the tables are to be read: once for all of them.
-
-    Parameters
-    ----------
-    compared
-        What the tables show.
-    name
-        Writes a name that comes from outside.
-    """
+def legend(compared: Sequence[Comparison]) -> list[str]:
+    """How the tables are to be read: once for all of them."""
     rows = [row for comparison in compared for row in comparison.rows]
     if not rows:
         return []
@@ -140,7 +123,7 @@ def legend(compared: Sequence[Comparison], name: Name = str) -> list[str]:
         f"refused, by more than {100 * FAULT_MARGIN:.0f} in 100: a result without its call, a call "
         "without its result, or an empty prompt.",
         FUTURE: "knows what comes; nothing real does.",
-        BREAKS: f"breaks a rule, as the system does that it follows: {_breaks(rows, name)}.",
+        BREAKS: f"breaks a rule, as the system does that it follows: {_breaks(rows)}.",
         PLAYED: "what was run, as far as the log tells, with its summaries for free: the requests "
         "for them are not in the log. So it is no choice beside the others.",
     }
@@ -155,7 +138,7 @@ def legend(compared: Sequence[Comparison], name: Name = str) -> list[str]:
     ]
 
 
-def _missing(comparison: Comparison, name: Name) -> Iterator[str]:
+def _missing(comparison: Comparison) -> Iterator[str]:
     if not comparison.rows:
         return  # The verdict says so.
     if comparison.left_out:
@@ -182,7 +165,7 @@ def _inferred(comparison: Comparison) -> Iterator[str]:
         )
 
 
-def _failed_summaries(comparison: Comparison, name: Name) -> Iterator[str]:
+def _failed_summaries(comparison: Comparison) -> Iterator[str]:
     """A summary that is none is an event; say what figures are without those runs."""
     for row in comparison.rows:
         bad = [run for run in row.runs if run.metrics.get("summaries_failed")]
@@ -199,14 +182,14 @@ def _failed_summaries(comparison: Comparison, name: Name) -> Iterator[str]:
         yield f"{told}."
 
 
-def _heard(comparison: Comparison, name: Name) -> Iterator[str]:
+def _heard(comparison: Comparison) -> Iterator[str]:
     """A flush of memory must be invisible; say where it was not."""
     for row in comparison.rows:
         if tokens := row.figures["flush_heard"]:
             yield f"Users were shown {tokens:,.0f} tokens of the flushes of {name(row.label)}."
 
 
-def _breaks(rows: Iterable[Row], name: Name) -> str:
+def _breaks(rows: Iterable[Row]) -> str:
     """Who breaks what, and why; where these are many, how many, and where to read why."""
     broken = {row.label: row.breaks for row in rows if row.breaks}
     if len(broken) > _LISTED:
@@ -214,13 +197,13 @@ def _breaks(rows: Iterable[Row], name: Name) -> str:
         counts = [f"{rule} ({number})" for rule, number in sorted(times.items())]
         return f"{listed(counts)}; `compactlab list strategies --json` tells who and why"
     told = (
-        f"{name(label)}, {name(clean(', '.join(f'{rule}: {why}' for rule, why in rules)))}"
+        f"{name(label)}, {name(', '.join(f'{rule}: {why}' for rule, why in rules))}"
         for label, rules in ((label, sorted(rules.items())) for label, rules in broken.items())
     )
     return "; ".join(told)
 
 
-def _idle(comparison: Comparison, name: Name) -> Iterator[str]:
+def _idle(comparison: Comparison) -> Iterator[str]:
     """Strategies that did nothing look alike; say so before somebody wonders."""
     asked = [row for row in comparison.rows if row.name != "keep_all"]
     never = [row for row in asked if not row.acted]

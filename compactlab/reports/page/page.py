@@ -34,7 +34,7 @@ from compactlab.reports.page.notes import (
     unfinished,
 )
 from compactlab.reports.page.sections import drawing, section
-from compactlab.reports.render.setting import set_page
+from compactlab.reports.render.html import set_page
 from compactlab.sim.core.files import replace_file
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.metrics import METRICS

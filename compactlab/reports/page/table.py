@@ -1,13 +1,12 @@
-"""The comparison on a terminal: as wide as it is, in colour where there is colour."""
+"""The comparison as a table with what it comes to: on a terminal and in Markdown."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
-from compactlab.reports.analysis.columns import ARROWS, Column, columns, marks
-from compactlab.reports.analysis.comparison import Comparison, Row, comparisons, scope
+from compactlab.reports.analysis.columns import columns, marks
+from compactlab.reports.analysis.comparison import Comparison, comparisons, scope
 from compactlab.reports.page.notes import (
     Failure,
     failures,
@@ -18,138 +17,98 @@ from compactlab.reports.page.notes import (
     unfinished,
 )
 from compactlab.reports.page.verdict import verdict
-from compactlab.reports.render.setting import open_console
+from compactlab.reports.render import markdown as md
+from compactlab.reports.render import terminal
+from compactlab.reports.render.document import (
+    Block,
+    Column,
+    Document,
+    Heading,
+    Sentence,
+    Sentences,
+    Table,
+    TableRow,
+    name,
+    rows,
+    sentences,
+)
 from compactlab.reports.render.text import capitalised, counted, enumerated
 from compactlab.sim.experiment.results import Results
 
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
-
-_GAP = 2
-_NAME = 24
 # A number that is no piece of a name.
 _NUMBER = re.compile(r"(?<![\w.@/-])\d[\d,.]*(?![\w@/-])")
 
 
 def table(results: Results) -> str:
-    """Draw all comparisons, with what must be said about them.
+    """All comparisons for a terminal; of runs that failed, a line for each error."""
+    return terminal.write(Document((*_compared(results), *_errors(failures(results)))))
 
-    Parameters
-    ----------
-    results
-        What to show.
 
-    Returns
-    -------
-    str
-        Plain text; with colours, and fitted to the width, if standard output is a terminal.
-    """
-    console = open_console()
-    with console.capture() as capture:
-        if not results.runs:
-            console.print("No runs: there is nothing to compare.")
-        compared = comparisons(results)
-        for comparison in compared:
-            _comparison(console, comparison)
-        if compared:
-            _say(console, *legend(compared), f"{capitalised(summaries(results))}.", style="dim")
-        _say(console, *filter(None, [unfinished(results), passed_over(results)]), style="bold")
-        _failed(console, results)
-    lines = capture.get().splitlines()
-    return "\n".join(line.rstrip() for line in lines).strip("\n")
+def markdown(results: Results) -> str:
+    """All comparisons in Markdown; of runs that failed, a row for each."""
+    return md.write(Document((*_compared(results), *_failed(failures(results)))))
 
 
 def troubles(results: Results) -> str:
-    """Name what is not there: runs that are to do, lines that were passed over, runs that failed.
-
-    Parameters
-    ----------
-    results
-        What is shown beside it.
-
-    Returns
-    -------
-    str
-        Plain text, for below a report that does not say so itself; "" if all went well.
-    """
-    console = open_console()
-    with console.capture() as capture:
-        _say(console, *filter(None, [passed_over(results)]), style="bold")
-        _failed(console, results)
-    return "\n".join(line.rstrip() for line in capture.get().splitlines()).strip("\n")
+    """Name lines that were passed over and runs that failed, below a report that does not."""
+    over = sentences([passed_over(results)], "important")
+    return terminal.write(Document((over, *_errors(failures(results)))))
 
 
-def _comparison(console: Console, comparison: Comparison) -> None:
-    _say(console, capitalised(scope(comparison)), style="bold")
-    shown = columns(comparison)
-    left: list[str] = []
+def _compared(results: Results) -> Iterator[Block]:
+    if not results.runs:
+        yield sentences(["No runs: there is nothing to compare."], bullets=False)
+    compared = comparisons(results)
+    for comparison in compared:
+        yield from _comparison(comparison)
+    read = [*legend(compared), f"{capitalised(summaries(results))}."] if compared else []
+    lacking = filter(None, [unfinished(results), passed_over(results)])
+    told = [
+        *(Sentence(each, "quiet") for each in read),
+        *(Sentence(s, "important") for s in lacking),
+    ]
+    yield Sentences(tuple(told))
+
+
+def _comparison(comparison: Comparison) -> Iterator[Block]:
+    yield Heading(capitalised(scope(comparison, name)))
     if comparison.rows:
-        while _width(comparison, shown) > console.width and len(shown) > 1:
-            last = max(shown, key=lambda column: column.rank)
-            shown.remove(last)
-            left.append(last.title)
-        console.print()
-        console.print(_grid(comparison, shown))
-        console.print()
-    if left:
-        _say(console, f"Too narrow for: {', '.join(left)}.", style="dim")
-    _say(console, *verdict(comparison), *notes(comparison))
-    console.print()
+        shown = columns(comparison)
+        heads = [Column(each.heading, rank=each.rank) for each in shown]
+        lines = [
+            TableRow(
+                (
+                    f"{name(row.label)} {marks(row)}".strip(),
+                    *(each.cell(row.figures) for each in shown),
+                ),
+                "" if row.usable and not row.null else "quiet",
+            )
+            for row in comparison.rows
+        ]
+        yield Table((Column("strategy", words=True), *heads), tuple(lines), stacked=True)
+    yield sentences([*verdict(comparison), *notes(comparison)])
 
 
-def _grid(comparison: Comparison, shown: list[Column]) -> Table:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    grid = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, _GAP, 0, 0))
-    heads = [["strategy"], *map(_stacked, shown)]
-    depth = max(map(len, heads))
-    first, *others = ["\n".join([""] * (depth - len(head)) + head) for head in heads]
-    grid.add_column(first, overflow="fold")
-    for head in others:
-        grid.add_column(Text(head), justify="right", no_wrap=True)
-    for row in comparison.rows:
-        name = Text(_name(row), style="" if row.usable and not row.null else "dim")
-        grid.add_row(name, *(Text(column.cell(row.figures)) for column in shown))
-    return grid
-
-
-def _name(row: Row) -> str:
-    return f"{row.label} {marks(row)}".strip()
-
-
-def _stacked(column: Column) -> list[str]:
-    """A heading in short lines, so that columns are as narrow as their figures."""
-    words = column.heading.split(" ")
-    if words[-1] in ARROWS.values():
-        words[-2:] = [f"{words[-2]} {words[-1]}"]
-    return words
-
-
-def _width(comparison: Comparison, shown: list[Column]) -> int:
-    """The least width that shows every figure whole and no name on many lines."""
-    from rich.cells import cell_len
-
-    names = max(cell_len(_name(row)) for row in comparison.rows)
-    widths = [min(names, _NAME)]
-    for column in shown:
-        cells = [column.cell(row.figures) for row in comparison.rows]
-        widths.append(max(map(cell_len, [*cells, *_stacked(column)])))
-    return sum(widths) + (_GAP + 1) * len(shown)
-
-
-def _failed(console: Console, results: Results) -> None:
-    failed = failures(results)
+def _failed(failed: Sequence[Failure]) -> Iterator[Block]:
+    """Every run that failed."""
     if failed:
-        console.print()
-        _say(console, f"{counted(len(failed), 'run')} failed:", style="bold red")
-    _say(console, *(f"  {line}" for line in _grouped(failed)))
+        yield Heading(f"{counted(len(failed), 'run')} failed")
+        heads = ("conversation", "strategy", "model", "error")
+        cells = ((each.conversation, each.strategy, each.model, each.error) for each in failed)
+        yield Table(
+            tuple(Column(head, words=True) for head in heads),
+            rows([name(cell) for cell in row] for row in cells),
+        )
 
 
-def _grouped(failed: list[Failure]) -> Iterator[str]:
-    """A line for each error, however many runs it has failed."""
+def _errors(failed: Sequence[Failure]) -> Iterator[Block]:
+    """Every error, however many runs it has ended."""
+    if failed:
+        title = Sentence(f"{counted(len(failed), 'run')} failed:", "bad")
+        yield Sentences((title, *(Sentence(f"  {line}") for line in _grouped(failed))))
+
+
+def _grouped(failed: Sequence[Failure]) -> Iterator[str]:
     groups: dict[tuple[str, str], list[Failure]] = {}
     for each in failed:
         # Errors that differ in a count are the same error.
@@ -166,10 +125,3 @@ def _grouped(failed: list[Failure]) -> Iterator[str]:
             f"{counted(len(same), 'run')} ({enumerated(conversations, 3)}; "
             f"{enumerated(strategies, 3)}){under}: {first.error}"
         )
-
-
-def _say(console: Console, *texts: str, style: str = "") -> None:
-    from rich.text import Text
-
-    for text in texts:
-        console.print(Text(text, style=style), soft_wrap=not console.is_terminal)

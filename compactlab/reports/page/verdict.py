@@ -8,25 +8,18 @@ from statistics import fmean
 
 from compactlab.reports.analysis.advice import FORGOTTEN, Advice
 from compactlab.reports.analysis.aggregate import prompt_tokens, replays
-from compactlab.reports.analysis.comparison import WHOLE, Comparison, Name, Row
+from compactlab.reports.analysis.comparison import WHOLE, Comparison, Row
 from compactlab.reports.analysis.contrast import MARGINS
 from compactlab.reports.analysis.strength import bill, forgets, spread, strength, times
+from compactlab.reports.render.document import name
 from compactlab.reports.render.text import counted, dollars, enumerated, listed, show
 from compactlab.sim.experiment.run import Run
 
 # The bargain that is none: a window sends fewer tokens, and may cost more for it.
 
 
-def bargain(comparison: Comparison, name: Name = str) -> Iterator[str]:
-    """Say what a sliding window saves in tokens, and what in money.
-
-    Parameters
-    ----------
-    comparison
-        What is compared; nothing is said without both, or where no calls were stored.
-    name
-        Writes a name that comes from outside.
-    """
+def bargain(comparison: Comparison) -> Iterator[str]:
+    """Say what a sliding window saves in tokens, and what in money, where both are known."""
     kept, slid = comparison.row("keep_all"), comparison.row("sliding_window")
     if kept is None or slid is None or not kept.value("cost_usd"):
         return
@@ -62,30 +55,19 @@ def _cost(runs: Sequence[Run]) -> float:
 _LISTED = 4
 
 
-def verdict(comparison: Comparison, name: Name = str, advice: Advice | None = None) -> list[str]:
-    """Say what a comparison shows, sentence by sentence.
+def verdict(comparison: Comparison, advice: Advice | None = None) -> list[str]:
+    """Say what a comparison shows; of other conversations only as far as the statistics carry it.
 
-    It speaks of other conversations only as far as the statistics carry it, and says so where they
-    do not.
-
-    Parameters
-    ----------
-    comparison
-        What is compared.
-    name
-        Writes a name that comes from outside.
-    advice
-        What it advises, if that has been reckoned already.
+    What it advises is computed if it has not been already.
     """
     if not comparison.rows:
         return ["There is nothing to compare: no conversation went well under any strategy."]
-    return list(_Verdict(comparison, name, advice or Advice(comparison)).sentences())
+    return list(_Verdict(comparison, advice or Advice(comparison)).sentences())
 
 
 @dataclass(frozen=True)
 class _Verdict:
     comparison: Comparison
-    name: Name
     advice: Advice
 
     def sentences(self) -> Iterator[str]:
@@ -103,7 +85,7 @@ class _Verdict:
             )
         else:
             yield self.nearest()
-        yield from bargain(self.comparison, self.name)
+        yield from bargain(self.comparison)
         yield from self.beaten_by_chance()
         yield from strength(self.advice, self.these)
 
@@ -112,7 +94,7 @@ class _Verdict:
         still = self.advice.idle
         if still is not None:
             yield (
-                f"In {self.these}, nothing need be done: {self.name(still.label)} stays within "
+                f"In {self.these}, nothing need be done: {name(still.label)} stays within "
                 f"the window for {dollars(still.value('cost_usd'))} USD, and no strategy that "
                 f"acts costs less. The cheapest of them is {self.offer(cheapest)}."
             )
@@ -167,22 +149,20 @@ class _Verdict:
         best, found = self.advice.advised, self.advice.alike
         if best is None or not found or self.comparison.conversations == 1:
             return
-        same = [self.name(row.label) for row, c in found if c.ties == c.conversations]
+        same = [name(row.label) for row, c in found if c.ties == c.conversations]
         if same:
-            yield f"As dear as {self.name(best.label)} in every conversation: {listed(same)}."
-        told = [
-            f"{self.name(row.label)} ({spread(c)})" for row, c in found if c.ties < c.conversations
-        ]
+            yield f"As dear as {name(best.label)} in every conversation: {listed(same)}."
+        told = [f"{name(row.label)} ({spread(c)})" for row, c in found if c.ties < c.conversations]
         if told:
             yield (
                 f"Not determined whether {enumerated(told, _LISTED)} cost more or less than "
-                f"{self.name(best.label)}."
+                f"{name(best.label)}."
             )
 
     @property
     def than(self) -> str:
         """What all are held against."""
-        return self.name(self.advice.reference.label) if self.advice.reference else "the others"
+        return name(self.advice.reference.label) if self.advice.reference else "the others"
 
     @property
     def margin(self) -> str:
@@ -202,11 +182,13 @@ class _Verdict:
 
     def offer(self, row: Row) -> str:
         """A strategy with its price and what one gets."""
-        words = f"{self.name(row.label)}: {dollars(row.value('cost_usd'))} USD"
+        words = f"{name(row.label)}: {dollars(row.value('cost_usd'))} USD"
         if told := bill(self.advice.cost(row), self.than):
             words += f", {told}"
         share = row.figures["of_as_recorded"]
-        if share is not None and self.comparison.recorded and self.than != "as_recorded":
+        reference = self.advice.reference
+        other = reference is None or reference.label != "as_recorded"
+        if share is not None and self.comparison.recorded and other:
             words += f", {times(share)} as_recorded"
         forgotten = row.figures["amnesia_need"]
         if forgotten is None:
@@ -217,7 +199,7 @@ class _Verdict:
 
     def names(self, rows: list[Row]) -> str:
         """Several strategies, as one says them."""
-        return listed([self.name(row.label) for row in rows])
+        return listed([name(row.label) for row in rows])
 
     def nothing_to_choose(self) -> str:
         """Where only yardsticks were run."""
@@ -245,7 +227,7 @@ class _Verdict:
 
     def cheaper_on_paper(self, best: Row) -> Iterator[str]:
         cheaper = [
-            f"{self.name(row.label)} ({dollars(row.value('cost_usd'))} USD, {_fault(row)})"
+            f"{name(row.label)} ({dollars(row.value('cost_usd'))} USD, {_fault(row)})"
             for row in self.proposals
             if not row.usable and row.value("cost_usd") < best.value("cost_usd")
         ]
@@ -254,7 +236,7 @@ class _Verdict:
 
     def line(self) -> Iterator[str]:
         steps = [
-            f"{self.name(row.label)} ({dollars(row.value('cost_usd'))} USD, "
+            f"{name(row.label)} ({dollars(row.value('cost_usd'))} USD, "
             f"{show(row.figures['amnesia_need'], 'share')})"
             for row in self.advice.steps
         ]
@@ -267,7 +249,7 @@ class _Verdict:
         if not known:
             return
         best = min(known, key=lambda row: (row.value("cost_with_rework_usd"), row.label))
-        offer = f"{self.name(best.label)} ({dollars(best.value('cost_with_rework_usd'))} USD)"
+        offer = f"{name(best.label)} ({dollars(best.value('cost_with_rework_usd'))} USD)"
         told = "Where what is forgotten must be got back (closed loop, simulated), the cheapest is"
         first = self.advice.advised or choices[0]
         if best is first:
@@ -276,7 +258,7 @@ class _Verdict:
             now, was = first.value("cost_with_rework_usd"), first.value("cost_usd")
             share = now / was if was else 1.0
             yield (
-                f"{told} {offer}; {self.name(first.label)} then costs {dollars(now)} USD, "
+                f"{told} {offer}; {name(first.label)} then costs {dollars(now)} USD, "
                 f"{times(share)} without."
             )
 
@@ -285,7 +267,7 @@ class _Verdict:
         if chance is None:
             return
         beaten = [
-            self.name(row.label)
+            name(row.label)
             for row in self.proposals
             if row.value("cost_usd") > chance.value("cost_usd")
             and row.value("amnesia_need") > chance.value("amnesia_need")

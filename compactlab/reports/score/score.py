@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import csv
 import dataclasses
-import json
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from io import StringIO
 from typing import Any
 
 import msgspec
 from msgspec import structs
 
-from compactlab.reports.render.text import clean, code, counted, harmless, plain, show
+from compactlab.reports.render.document import (
+    Block,
+    Column,
+    Document,
+    Heading,
+    Table,
+    name,
+    rows,
+    sentences,
+)
+from compactlab.reports.render.text import counted, harmless, plain, show
 from compactlab.reports.score.attribution import LEAST, Attributed
 from compactlab.sim.core.blocks import blocks_of
 from compactlab.sim.core.conversation import Conversation, Fact, FactType, Need, Rewind
@@ -131,12 +140,12 @@ class Score:
             facts=facts,
             needs=tuple(structs.replace(need, at=need.at or closing) for need in needs),
         )
-        view, name = self.context.view, self.model.name
+        view, model = self.context.view, self.model.name
         step = Step(
-            closing, name, 0.0, view.system, 0, view.messages, self.said, Usage(), {},
+            closing, model, 0.0, view.system, 0, view.messages, self.said, Usage(), {},
             rewrite=True, compaction=True,
         )  # fmt: skip
-        header = Header(told.id, told.digest, "score", "", name, 0, 0)
+        header = Header(told.id, told.digest, "score", "", model, 0, 0)
         return Reading(Trace(header, [step], self.catalogue), told)
 
     @cached_property
@@ -256,35 +265,28 @@ class _Whereabouts:
         return ((1 << length) - 1) << place
 
 
-# What is left of a conversation in a compacted context: as a table, as Markdown, for programs.
+# What is left of a conversation in a compacted context: for people, and for programs.
 
 _NEED = "needs of facts that the context does not hold"
 _COLUMNS = ("fact", "kind", "key", "value", "state", "where", "needs")
+_FIGURES = (Column("figure", words=True), Column("value"), Column("meaning", words=True))
 
 
-def scored_as_table(score: Score) -> str:
-    """Set a score as plain text: what it stands on, states by type, figures."""
-    lines = [*_about(score, clean), ""]
-    if score.found:
-        lines += [*_columns(_states(score)), ""]
-    lines += _columns([("figure", "value", "meaning"), *_figures(score)], right=(1,))
-    return "\n".join([*lines, "", *_verdict(score)])
+def report(score: Score) -> Document:
+    """A score: what it stands on, states by type, figures, and whether its summary is one."""
+    blocks: list[Block] = [
+        Heading(name(score.original.id)),
+        sentences(_about(score)),
+        *([_states(score)] if score.found else []),
+        Table(_FIGURES, rows(_figures(score))),
+        sentences(_verdict(score)),
+    ]
+    return Document(tuple(blocks), data=partial(_data, score))
 
 
-def scored_as_markdown(score: Score) -> str:
-    """Write the same as GitHub's Markdown."""
-    first, *rest = _about(score, code)
-    lines = [f"### {first}", "", *(f"- {line}" for line in rest), ""]
-    if score.found:
-        lines += [*_grid(_states(score)), ""]
-    lines += _grid([("figure", "value", "meaning"), *_figures(score)])
-    return "\n".join([*lines, "", *(f"- {line}" for line in _verdict(score))])
-
-
-def scored_as_json(score: Score) -> str:
-    """Write all of a score, with every fact, as strict JSON in ASCII."""
+def _data(score: Score) -> dict[str, Any]:
     context = score.context
-    data = {
+    return {
         "original": score.original.id,
         "provenance": "inferred" if context.inferred else "declared",
         "words": context.words,
@@ -301,7 +303,6 @@ def scored_as_json(score: Score) -> str:
         "summary_faults": None if score.faults is None else list(score.faults),
         "facts": [_plain(found) for found in score.found],
     }
-    return json.dumps(data, indent=2, allow_nan=False)
 
 
 def found_as_csv(found: Iterable[Found]) -> str:
@@ -328,7 +329,7 @@ def _aligned(score: Score) -> float | None:
     return score.context.found / score.context.words if score.context.words else None
 
 
-def _about(score: Score, quote: Callable[[str], str]) -> list[str]:
+def _about(score: Score) -> list[str]:
     context = score.context
     if context.inferred:
         share = show(_aligned(score), "share")
@@ -343,21 +344,23 @@ def _about(score: Score, quote: Callable[[str], str]) -> list[str]:
     due = f"facts {facts}; {counted(len(score.found), 'fact')} due at the end, needed {needs}"
     tokens = (
         f"tokens {score.before:,} before, {score.after:,} after "
-        f"({show(_ratio(score), 'share')}), as {quote(score.model.name)} counts"
+        f"({show(_ratio(score), 'share')}), as {name(score.model.name)} counts"
     )
-    return [quote(score.original.id), provenance, due, tokens]
+    return [provenance, due, tokens]
 
 
-def _states(score: Score) -> list[tuple[str, ...]]:
+def _states(score: Score) -> Table:
     """How many facts of each type are in each state, and the share that is not kept."""
-    rows: list[tuple[str, ...]] = [("type", "due", *STATES, "amnesia")]
+    heads = ("due", *STATES, "amnesia")
+    lines = []
     for kind, states in score.states.items():
         lost = show(score.figures[f"amnesia_{kind}"], "share")
-        rows.append((kind, f"{states.total():,}", *(f"{states[s]:,}" for s in STATES), lost))
+        lines.append((kind, f"{states.total():,}", *(f"{states[s]:,}" for s in STATES), lost))
     together = sum(score.states.values(), Counter[str]())
     mean = show(score.figures["amnesia"], "share")
     numbers = (f"{together[s]:,}" for s in STATES)
-    return [*rows, ("all; mean over types", f"{together.total():,}", *numbers, mean)]
+    lines.append(("all; mean over types", f"{together.total():,}", *numbers, mean))
+    return Table((Column("type", words=True), *map(Column, heads)), rows(lines))
 
 
 def _figures(score: Score) -> list[tuple[str, str, str]]:
@@ -379,23 +382,3 @@ def _verdict(score: Score) -> list[str]:
     if not score.faults:
         return ["Its summary is one, as far as can be told."]
     return [f"Its summary may be none: {FAULTS[fault]}" for fault in score.faults]
-
-
-def _columns(rows: Sequence[Sequence[str]], right: Sequence[int] | None = None) -> list[str]:
-    """Rows with their cells below each other; numbers end where their heads end."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    numeric = range(1, len(widths)) if right is None else right
-    lines = []
-    for row in rows:
-        cells = [
-            cell.rjust(width) if place in numeric else cell.ljust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        lines.append("  ".join(cells).rstrip())
-    return lines
-
-
-def _grid(rows: Sequence[Sequence[str]]) -> list[str]:
-    head, *rest = rows
-    line = [":--" if name in ("type", "figure", "meaning") else "--:" for name in head]
-    return [f"| {' | '.join(cells)} |" for cells in (head, line, *rest)]

@@ -4,7 +4,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from compactlab.reports.gate.baseline import Baseline
-from compactlab.reports.gate.changes import changes, changes_told
+from compactlab.reports.gate.changes import changes, report
+from compactlab.reports.render.write import WRITERS
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.run import Run
 
@@ -30,7 +31,7 @@ def results(make: Make, store: Store, size: int = 100, need: float = 0.9) -> Res
 def test_nothing_has_changed_against_itself(make: Make, store: Store) -> None:
     same = results(make, store)
     assert changes(Baseline.of(same), Baseline.of(same)) == []
-    told = changes_told(same, Baseline.of(same), "table")
+    told = WRITERS["table"](report(same, Baseline.of(same)))
     assert told == "Against the baseline, no figure of 2 strategies changed."
 
 
@@ -40,12 +41,15 @@ def test_a_change_is_told_with_before_and_after(make: Make, store: Store) -> Non
     (change,) = changes(Baseline.of(after), before)
     assert change.subject.label == "cut"
     assert change.figures["amnesia_need"] == (0.1, 0.2)
-    told = changes_told(after, before, "table")
+    told = WRITERS["table"](report(after, before))
     assert told.splitlines()[0] == "Against the baseline, 1 of 2 strategies changed."
-    assert "needs forgotten 10.0% → 20.0%" in told
+    heads, _, row = told.splitlines()[1:]
+    assert heads.split("  ")[0] == "strategy"
+    assert row.startswith("cut ")
+    assert " 10.0% → 20.0% " in row
     # 200 more tokens written in each of two, of 900, beside 30 answered.
     assert "(+19.6%)" in told
-    shown = changes_told(after, before, "md")
+    shown = WRITERS["md"](report(after, before))
     assert "| `cut` | " in shown
     assert "tokens_cache_write" in shown
 
@@ -55,7 +59,7 @@ def test_only_what_both_have_is_held_against_each_other(make: Make, store: Store
     before.runs = [run for run in before.runs if run.strategy != "cut()"]
     fewer = results(make, store)
     fewer.runs = fewer.runs[:2]
-    told = changes_told(fewer, Baseline.of(before), "table")
+    told = WRITERS["table"](report(fewer, Baseline.of(before)))
     assert told == ("Against the baseline, no figure of 1 strategy changed. 1 strategy not in it.")
 
 
@@ -63,10 +67,10 @@ def test_figures_of_another_provenance_are_not_compared(make: Make, store: Store
     before = Baseline.of(results(make, store))
     other = results(make, store)
     other.manifest["prices"] = "others 2"
-    assert "another provenance" in changes_told(other, before, "md").splitlines()[0]
+    assert "another provenance" in WRITERS["md"](report(other, before)).splitlines()[0]
     changed = results(make, store)
     changed.runs = [replace(run, digest="e" * 16) for run in changed.runs]
-    assert "2 conversations changed" in changes_told(changed, before, "table")
+    assert "2 conversations changed" in WRITERS["table"](report(changed, before))
 
 
 def test_what_failed_on_either_side_is_not_held_against_the_other(

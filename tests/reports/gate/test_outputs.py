@@ -14,14 +14,29 @@ from compactlab.reports.gate.outputs import (
     command,
     commands,
     harmless,
+    in_short,
     junit,
-    machine,
-    markdown,
+    report,
     summary,
-    terminal,
 )
 from compactlab.reports.gate.rules import Demand, Outcome, Rule
 from compactlab.reports.gate.verdict import Finding, Verdict
+from compactlab.reports.render import json as as_json
+from compactlab.reports.render import markdown as as_markdown
+from compactlab.reports.render import terminal as as_text
+
+
+def terminal(verdict: Verdict) -> str:
+    return as_text.write(in_short(verdict))
+
+
+def markdown(verdict: Verdict) -> str:
+    return as_markdown.write(report(verdict))
+
+
+def machine(verdict: Verdict) -> str:
+    return as_json.write(report(verdict))
+
 
 FORMS = {
     "terminal": terminal,

@@ -6,8 +6,9 @@ from dataclasses import replace
 import pytest
 
 from compactlab.reports.gate.baseline import Baseline
-from compactlab.reports.gate.changes import changes_told
+from compactlab.reports.gate.changes import report
 from compactlab.reports.gate.rules import Demand, Outcome, Rule
+from compactlab.reports.render.write import WRITERS
 from compactlab.sim.experiment.results import Results
 
 WAS, IS = "sliding_window(keep=20)", "sliding_window(keep=10)"
@@ -124,10 +125,11 @@ def test_long_specs_are_told_by_their_short_names_unless_these_are_the_same(call
 def test_a_report_beside_a_baseline_pairs_them_likewise(called, changed) -> None:
     before = Baseline.of(called(WAS))
     dearer = changed(called(IS), IS, cost_usd=lambda was, run: was * 1.5)
-    head, said, told = changes_told(dearer, before, "table").splitlines()
+    head, said, *_, told = WRITERS["table"](report(dearer, before)).splitlines()
     assert head == "Against the baseline, 1 of 2 strategies changed."
-    assert (said, told.partition(" (+")[0]) == (f"  {SAID}", f"  {IS}: 0.034 → 0.051")
-    shown = changes_told(dearer, before, "md")
+    assert said == SAID
+    assert " ".join(told.partition(" (+")[0].split()) == f"{IS} 0.034 → 0.051"
+    shown = WRITERS["md"](report(dearer, before))
     assert f"- `{SAID}`\n\n| strategy |" in shown
-    several = changes_told(called(IS, "sliding_window(keep=5)"), before, "table")
+    several = WRITERS["table"](report(called(IS, "sliding_window(keep=5)"), before))
     assert "which is which cannot be told" in several

@@ -14,7 +14,9 @@ from compactlab.reports.compare.match import (
     refuse_unlike,
     within,
 )
-from compactlab.reports.compare.table import machine, markdown, table
+from compactlab.reports.compare.report import report
+from compactlab.reports.render import json as machine
+from compactlab.reports.render import markdown, terminal
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.run import Run
@@ -53,14 +55,14 @@ def test_a_strategy_against_itself_differs_in_nothing(many: Callable[..., Result
         assert not contrast.determined
         assert (contrast.wins, contrast.losses, contrast.p) == (0, 0, 1.0)
         assert contrast.low is None or contrast.low == contrast.high == contrast.same
-    text = table(matches)
+    text = terminal.write(report(matches))
     assert "cut(most=3) in b costs as much as cut(most=3) in a" in text
     assert text.count("the same in every conversation") == 2
 
 
 def test_what_changed_between_two_stores_is_found(many: Callable[..., Results]) -> None:
     matches, _ = between(("old", many()), [("new", many(size=1.2, need=0.8))], ())
-    said = table(matches)
+    said = terminal.write(report(matches))
     assert "cut(most=3) in new costs 18% more than cut(most=3) in old" in said
     assert "dearer (p 0.0015)" in said  # 2 of 4,096 flips, for each of three matches
     assert "10.0 points more than cut(most=3) in old: forgets more" in said
@@ -114,13 +116,13 @@ def test_conversations_of_other_content_are_always_refused(many: Callable[..., R
 
 def test_every_format_says_the_same(many: Callable[..., Results]) -> None:
     matches = within(many(), ["keep_all", "cut(most=3)"])
-    data = json.loads(machine(matches))
+    data = json.loads(machine.write(report(matches)))
     (match,) = data["matches"]
     (cost,) = [each for each in match["contrasts"] if each["metric"] == "cost_usd"]
     assert cost["estimate"] == matches[0].contrasts["cost_usd"].estimate
     assert cost["determined"] is True
-    assert "`cut(most=3)` costs " in markdown(matches)
-    for text in (table(matches), markdown(matches)):
+    assert "`cut(most=3)` costs " in markdown.write(report(matches))
+    for text in (terminal.write(report(matches)), markdown.write(report(matches))):
         assert "cheaper (p <0.001)" in text
 
 
@@ -165,7 +167,7 @@ def test_conversations_that_only_one_has_are_counted(many: Callable[..., Results
     fewer = many()
     fewer.runs = [run for run in fewer.runs if run.conversation not in ("talk-0", "talk-1")]
     matches, _ = between(("a", many()), [("b", fewer)], ())
-    for text in (table(matches), markdown(matches)):
+    for text in (terminal.write(report(matches)), markdown.write(report(matches))):
         assert "Left out: 2 conversations" in text
 
 
@@ -185,7 +187,7 @@ def test_no_worse_is_said_beside_not_determined(make: Make, store: Store) -> Non
             make("keep_all()", KEPT, f"{place}", need=0.99),
             make("cut()", SHORT, f"{place}", cut=[1], need=need),
         ]
-    said = table(within(store(*runs), ["keep_all", "cut"]))
+    said = terminal.write(report(within(store(*runs), ["keep_all", "cut"])))
     assert "not determined (p 1), but no worse within 3 points." in said
     (others,) = [line for line in said.splitlines() if line.startswith("Also different")]
     # Ten of the figures differ; calls, overflows and ten others are the same, and no difference.

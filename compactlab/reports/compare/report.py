@@ -1,54 +1,73 @@
-"""Matches on a terminal, in Markdown and as JSON."""
+"""What matches of strategies say: a table and sentences a reference, and all figures."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from functools import partial
 from itertools import groupby
 from typing import Any
 
 from compactlab.reports.analysis.advice import COST, FORGOTTEN
 from compactlab.reports.analysis.columns import marks
-from compactlab.reports.analysis.comparison import Name, scope
+from compactlab.reports.analysis.comparison import scope
 from compactlab.reports.analysis.contrast import PRIMARY, Contrast
 from compactlab.reports.analysis.strength import bill, forgets, least, signed, signed_points
 from compactlab.reports.analysis.tests import discordance
 from compactlab.reports.compare.match import Match
-from compactlab.reports.render.setting import open_console
-from compactlab.reports.render.text import (
-    NONE,
-    capitalised,
-    code,
-    counted,
-    enumerated,
-    line,
-    plain,
-    show,
+from compactlab.reports.render.document import (
+    Block,
+    Column,
+    Document,
+    Heading,
+    Table,
+    name,
+    rows,
+    sentences,
 )
+from compactlab.reports.render.text import NONE, capitalised, counted, enumerated, plain, show
 from compactlab.sim.metrics import METRICS
 
-# What a match says: cells for tables, and sentences.
-
-HEADS = (
-    "strategy",
-    "USD",
-    "bill",
-    "p",
-    "needs forgotten",
-    "points",
-    "p",
-    "cheaper / same / dearer",
+_HEADS = ("USD", "bill", "p", "needs forgotten", "points", "p", "cheaper / same / dearer")
+_COLUMNS = (Column("strategy", words=True), *map(Column, _HEADS))
+# Notes on how figures are to be read; the same in every format.
+_READING = (
+    "Bill and points are against what stands first, with 95% intervals by bootstrap over "
+    "conversations; p by sign-flip tests, after Holm over the strategies of a table, or over all "
+    "that stores are compared in."
 )
-
 # So many of the other figures are told.
 _OTHERS = 8
 
 
-def cells(match: Match) -> list[str]:
-    """The figures of a match, for a row of a table; without the name."""
+def report(matches: Sequence[Match], differing: Sequence[str] = ()) -> Document:
+    """Say what matches show, and what differs between their stores and was let pass."""
+    blocks = [block for group in _grouped(matches) for block in _group(group)]
+    blocks.append(sentences((*differing, _READING), "quiet", bullets=False))
+    return Document(tuple(blocks), data=partial(_data, matches, differing))
+
+
+def _grouped(matches: Sequence[Match]) -> Iterator[list[Match]]:
+    """Matches against the same reference under the same model."""
+    for _, group in groupby(matches, lambda match: id(match.reference)):
+        yield list(group)
+
+
+def _group(group: Sequence[Match]) -> Iterator[Block]:
+    first = group[0]
+    yield Heading(capitalised(scope(first.comparison, name)))
+    yield Table(_COLUMNS, rows([_reference(first), *map(_cells, group)]))
+    statements = [text for match in group for text in statements_of(match)]
+    yield sentences([*statements, seen(group), _left_out(group)])
+
+
+# The row of a match.
+
+
+def _cells(match: Match) -> list[str]:
     cost, lost = match.contrasts.get(COST), match.contrasts.get(FORGOTTEN)
     return [
+        name(f"{match.subject.label} {marks(match.subject)}".strip()),
         show(match.subject.figures[COST], "USD"),
         (signed(cost) if cost else "") or NONE,
         chance(cost),
@@ -59,31 +78,29 @@ def cells(match: Match) -> list[str]:
     ]
 
 
-def reference_cells(match: Match) -> list[str]:
-    """The figures of what the others are held against."""
-    figures = match.reference.figures
-    told = [show(figures[COST], "USD"), NONE, NONE, show(figures[FORGOTTEN], "share")]
-    return [*told, NONE, NONE, NONE]
-
-
-def named(match: Match, *, reference: bool = False) -> str:
-    """The strategy's short name with its marks."""
-    row = match.reference if reference else match.subject
-    return f"{row.label} {marks(row)}".strip()
+def _reference(match: Match) -> list[str]:
+    """The row of what the others are held against."""
+    row, figures = match.reference, match.reference.figures
+    title = name(f"{row.label} {marks(row)}".strip())
+    cost, lost = show(figures[COST], "USD"), show(figures[FORGOTTEN], "share")
+    return [title, cost, NONE, NONE, lost, NONE, NONE, NONE]
 
 
 def chance(contrast: Contrast | None) -> str:
     """An adjusted p as one writes it."""
     if contrast is None or contrast.adjusted is None:
         return NONE
-    return _written(contrast.adjusted)
+    return _probability(contrast.adjusted)
 
 
-def _written(p: float) -> str:
+def _probability(p: float) -> str:
     return "<0.001" if p < 0.001 else f"{p:.2g}"
 
 
-def sentences(match: Match, name: Name = str) -> Iterator[str]:
+# What a match says in sentences.
+
+
+def statements_of(match: Match) -> Iterator[str]:
     """Say what a match shows: the bill, the memory, what could have been seen, and the rest."""
     ours, theirs = name(match.subject.label), name(match.reference.label)
     cost, lost = match.contrasts.get(COST), match.contrasts.get(FORGOTTEN)
@@ -146,7 +163,7 @@ def _facts(match: Match) -> str:
     return (
         f"Of {counted(found.facts, 'fact')} that calls need, it alone has forgotten "
         f"{found.subject:,} and the other alone {found.reference:,} (McNemar p "
-        f"{_written(found.p)}, as if facts were independent; they go together by "
+        f"{_probability(found.p)}, as if facts were independent; they go together by "
         f"{found.correlation:.2f})."
     )
 
@@ -175,67 +192,7 @@ def _change(match: Match, metric: str) -> str:
     return f"{metric} {show(before, unit)} to {show(after, unit)}"
 
 
-# Matches on a terminal.
-
-# Notes on how figures are to be read; the same in every format.
-READING = (
-    "Bill and points are against what stands first, with 95% intervals by bootstrap over "
-    "conversations; p by sign-flip tests, after Holm over the strategies of a table, or over all "
-    "that stores are compared in."
-)
-
-
-def table(matches: Sequence[Match], differing: Sequence[str] = ()) -> str:
-    """Draw matches, with what they say.
-
-    Parameters
-    ----------
-    matches
-        What is compared.
-    differing
-        What differs between stores and was let pass.
-    """
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    console = open_console()
-    with console.capture() as capture:
-        for title, group in grouped(matches):
-            console.print(Text(title, style="bold"))
-            grid = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-            for number, head in enumerate(HEADS):
-                grid.add_column(head, justify="right" if number else "left", overflow="fold")
-            grid.add_row(Text(named(group[0], reference=True)), *reference_cells(group[0]))
-            for match in group:
-                grid.add_row(Text(named(match)), *cells(match))
-            console.print(grid)
-            for sentence in said(group):
-                console.print(Text(sentence), soft_wrap=not console.is_terminal)
-            console.print()
-        for sentence in (*differing, READING):
-            console.print(Text(sentence, style="dim"), soft_wrap=not console.is_terminal)
-    return "\n".join(line.rstrip() for line in capture.get().splitlines()).strip("\n")
-
-
-def grouped(matches: Sequence[Match]) -> Iterator[tuple[str, list[Match]]]:
-    """Matches against the same reference under the same model, with their title."""
-    for _, group in groupby(matches, lambda match: id(match.reference)):
-        together = list(group)
-        yield capitalised(scope(together[0].comparison)), together
-
-
-def said(group: Sequence[Match]) -> Iterator[str]:
-    """All sentences of matches that stand together."""
-    for match in group:
-        yield from sentences(match)
-    if told := seen(group):
-        yield told
-    if told := left_out(group):
-        yield told
-
-
-def left_out(group: Sequence[Match]) -> str:
+def _left_out(group: Sequence[Match]) -> str:
     """How many conversations were not looked at; "" if none."""
     missing = {case for match in group for case in match.comparison.left_out}
     if not missing:
@@ -243,48 +200,11 @@ def left_out(group: Sequence[Match]) -> str:
     return f"Left out: {counted(len(missing), 'conversation')} that did not go well under all."
 
 
-# Matches in Markdown.
+# All contrasts of all matches, for programs.
 
 
-def markdown(matches: Sequence[Match], differing: Sequence[str] = ()) -> str:
-    """Write matches as GitHub's Markdown, with names in code spans.
-
-    Parameters
-    ----------
-    matches
-        What is compared.
-    differing
-        What differs between stores and was let pass.
-    """
-    lines: list[str] = []
-    for _, group in grouped(matches):
-        first = group[0]
-        lines += [f"### {capitalised(scope(first.comparison, code))}", ""]
-        lines += [line(HEADS), line([":--", *["--:"] * (len(HEADS) - 1)])]
-        lines.append(line([code(named(first, reference=True)), *reference_cells(first)]))
-        lines += [line([code(named(match)), *cells(match)]) for match in group]
-        lines.append("")
-        lines += [f"- {text}" for match in group for text in sentences(match, code)]
-        lines += [f"- {told}" for told in (seen(group), left_out(group)) if told]
-        lines.append("")
-    return "\n".join([*lines, *(f"{text}" for text in (*differing, READING))])
-
-
-# Matches as JSON.
-
-
-def machine(matches: Sequence[Match], differing: Sequence[str] = ()) -> str:
-    """Write all contrasts of all matches as strict JSON in ASCII.
-
-    Parameters
-    ----------
-    matches
-        What is compared.
-    differing
-        What differs between stores and was let pass.
-    """
-    data = {"differing": list(differing), "matches": [_match(match) for match in matches]}
-    return json.dumps(data, indent=2, allow_nan=False)
+def _data(matches: Sequence[Match], differing: Sequence[str]) -> dict[str, Any]:
+    return {"differing": list(differing), "matches": [_match(match) for match in matches]}
 
 
 def _match(match: Match) -> dict[str, Any]:

@@ -1,8 +1,7 @@
-"""An audit as JSON: all of it, down to every call. ``docs/formats.md`` says what the keys mean."""
+"""All of an audit for programs, down to every call: ``docs/formats.md`` says what the keys mean."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
@@ -10,28 +9,21 @@ from typing import Any
 import msgspec
 
 from compactlab.reports.audit.causes import charged, headline, read_cost, remarks, shares
-from compactlab.reports.audit.columns import Miss, worst
 from compactlab.reports.audit.inquest import Finding
 from compactlab.reports.audit.ledger import Entry, Ledger, cost_errors, together
 from compactlab.reports.audit.tally import Pair, Tally, input_costs
+from compactlab.reports.audit.worst import Miss, worst
+from compactlab.reports.render.document import with_names
 from compactlab.reports.render.text import plain
 
 Row = dict[str, Any]
 
 
-def audit_machine(ledger: Ledger, most: int) -> str:
-    """Write an audit as strict JSON in ASCII; what has no value is null.
-
-    Parameters
-    ----------
-    ledger
-        What was audited.
-    most
-        How many of the calls that are furthest off are listed.
-    """
-    everything = {
+def data(ledger: Ledger, most: int) -> Row:
+    """All of an audit, with so many of the calls that are furthest off; no value is None."""
+    return {
         "headline": headline(ledger.entries),
-        "remarks": remarks(ledger),
+        "remarks": [with_names(remark) for remark in remarks(ledger)],
         "all": _together(ledger.entries),
         "clients": {client: _client(ledger, client) for client in ledger.clients},
         "sessions": [_session(entry) for entry in ledger.entries],
@@ -41,7 +33,6 @@ def audit_machine(ledger: Ledger, most: int) -> str:
         "passed_over": ledger.passed_over,
         "failures": list(ledger.failures),
     }
-    return json.dumps(everything, indent=1, allow_nan=False)
 
 
 def _client(ledger: Ledger, client: str) -> Row:

@@ -1,0 +1,389 @@
+"""An audit as a report: what it cost, three questions with their tables, and all for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+
+from compactlab.reports.audit.causes import (
+    GROUNDS,
+    Share,
+    headline,
+    read_cost,
+    remarks,
+    shares,
+)
+from compactlab.reports.audit.charts import BARS, READ, bars, course, furthest_off, look
+from compactlab.reports.audit.data import data
+from compactlab.reports.audit.ledger import Entry, Ledger, client_name, together
+from compactlab.reports.audit.tally import Pair, Tally
+from compactlab.reports.audit.worst import Miss, worst
+from compactlab.reports.render.document import (
+    Block,
+    Chart,
+    Column,
+    Document,
+    Heading,
+    Items,
+    Key,
+    Sentence,
+    Sentences,
+    Table,
+    TableRow,
+    name,
+    rows,
+    sentences,
+)
+from compactlab.reports.render.text import NONE, counted, dollars, shorten, show
+from compactlab.sim.cache.causes import CAUSES
+from compactlab.sim.replay.client import Rate
+
+# Sessions that have a row of their own, the dearest: on a terminal, and on a page.
+SESSIONS = 12
+_OF_PAGE = 100
+_NAME = 32
+
+_MEANING = (
+    "Cost is that of the input. Fresh tokens were not read from the cache: they were written to "
+    "it, or billed as plain input. Off by: expected against recorded. Exact, within 5%: calls "
+    "that read so much as expected.",
+    "A rebuild is a call that lost 4,000 tokens or more of what the call before had left in the "
+    "cache. Follow: something in the log tells of it. Found: those of them that were expected. "
+    "Invented: expected, and did not happen.",
+    "From text: by how much all of it is off when the sizes of prompts are not given, but rebuilt "
+    "from the text of the log; of prompt sizes, the median of a session's calls, and of several "
+    "sessions the middle one.",
+)
+_WHY_MEANING = (
+    "Every fresh token has one cause. Above reading: what its tokens cost more than reading them "
+    "would have; what is new cannot be read. The rest of the input cost was paid for reading."
+)
+_CHURN_MEANING = (
+    "Of the calls that could have read all that the one before had left, by all that the log "
+    "says: how many lost 4,000 tokens or more. Front lost: nothing was found again, tools and "
+    "system prompt included. Messages lost: only those were found; where a part of the messages "
+    "was, too, the share that was not counts."
+)
+
+
+def report(ledger: Ledger, most: int) -> Document:
+    """What was audited, with so many of the calls that are furthest off."""
+    first, *others = headline(ledger.entries)
+    told = (Sentence(first, "strong"), *map(Sentence, others))
+    blocks = (
+        Sentences(told, bullets=False),
+        sentences(remarks(ledger), "quiet"),
+        Heading("What would we have predicted?", level=2),
+        *_predicted(ledger, SESSIONS),
+        *_worst(ledger, most),
+        Heading("Why did it happen?", level=2),
+        _causes(ledger.entries),
+        sentences([_WHY_MEANING], "quiet"),
+        *_churn(ledger),
+    )
+    return Document(blocks, data=partial(data, ledger, most))
+
+
+def page(ledger: Ledger, most: int) -> Document:
+    """The same with more sessions, with charts, and with the causes of each client."""
+    first, *others = headline(ledger.entries)
+    told = (Sentence(first, "strong"), *map(Sentence, others))
+    blocks = (
+        Heading("Why did it cost this?", level=1),
+        sentences([_scope(ledger)], "quiet", bullets=False),
+        Sentences(told, bullets=False),
+        sentences(remarks(ledger), "quiet"),
+        sentences([name(failure) for failure in ledger.failures], "bad"),
+        Heading("What would we have predicted?", level=2),
+        *_predicted(ledger, _OF_PAGE, whole=True),
+        _course(ledger),
+        *_worst(ledger, most),
+        Heading("Why did it happen?", level=2),
+        *_causes_by_client(ledger),
+        sentences([_WHY_MEANING, "Point at a cause to see what it means."], "quiet"),
+        *_bars(ledger),
+        *_churn(ledger),
+    )
+    return Document(blocks)
+
+
+def _scope(ledger: Ledger) -> str:
+    parts = (
+        f"{name(client_name(client))}, {counted(len(ledger.of_client(client)), 'session')}"
+        for client in ledger.clients
+    )
+    return "; ".join(parts)
+
+
+# What would have been predicted: a row a session, a client, and all.
+
+
+@dataclass(frozen=True)
+class _Line:
+    """A session, or several together, with prompts of the recorded size and of the text's."""
+
+    label: str
+    recorded: Tally
+    rebuilt: Tally
+    total: bool = False
+
+
+@dataclass(frozen=True)
+class _Measure:
+    """A column: what stands in it, when it goes where there is no room, and what it belongs to."""
+
+    title: str
+    cell: Callable[[_Line], str]
+    rank: int = 0
+    group: str = ""
+
+
+def signed(error: float | None) -> str:
+    """By what share a figure is off, with its sign.
+
+    Examples
+    --------
+    >>> signed(-0.1234), signed(0.0), signed(2.5)
+    ('-12.3%', '0.0%', '+250%')
+    """
+    if error is None:
+        return NONE
+    if abs(error) >= 1:
+        return f"{100 * error:+,.0f}%"
+    told = f"{100 * error:+.1f}%"
+    return told[1:] if told[1:] == "0.0%" else told
+
+
+def _pair(
+    title: str, pick: Callable[[_Line], Pair | None], write: Callable[[float], str], rank: int
+) -> tuple[_Measure, ...]:
+    def of(part: Callable[[Pair], str]) -> Callable[[_Line], str]:
+        return lambda line: part(pair) if (pair := pick(line)) is not None else NONE
+
+    return (
+        _Measure("expected", of(lambda pair: write(pair.expected)), rank + 1, title),
+        _Measure("recorded", of(lambda pair: write(pair.recorded)), rank, title),
+        _Measure("off by", of(lambda pair: signed(pair.error)), rank, title),
+    )
+
+
+def _tokens(value: float) -> str:
+    return show(value, "tokens")
+
+
+def _of_rebuilds(name: str) -> Callable[[_Line], str]:
+    return lambda line: f"{getattr(line.recorded.rebuilds, name):,}"
+
+
+_SIZES = (
+    _Measure("calls", lambda line: f"{line.recorded.calls:,}"),
+    *_pair("read", lambda line: line.recorded.read, _tokens, 5),
+    *_pair("fresh", lambda line: line.recorded.written, _tokens, 3),
+    *_pair("cost, $", lambda line: line.recorded.cost, dollars, 0),
+    _Measure("exact", lambda line: show(line.recorded.exact, "share"), 7, "calls"),
+    _Measure("within 5%", lambda line: show(line.recorded.near, "share"), 2, "calls"),
+)
+
+_REBUILDS = (
+    _Measure("recorded", _of_rebuilds("recorded"), group="rebuilds"),
+    _Measure("follow", _of_rebuilds("follow"), group="rebuilds"),
+    _Measure("found", _of_rebuilds("found"), group="rebuilds"),
+    _Measure("invented", _of_rebuilds("invented"), group="rebuilds"),
+    _Measure("prompt size", lambda line: show(line.rebuilt.prompt_error, "share"), 1, "from text"),
+    _Measure("read", lambda line: signed(line.rebuilt.read.error), 3, "from text"),
+    _Measure("fresh", lambda line: signed(line.rebuilt.written.error), 2, "from text"),
+    _Measure("cost", lambda line: signed(_error(line.rebuilt.cost)), 1, "from text"),
+)
+
+
+def _error(pair: Pair | None) -> float | None:
+    return pair.error if pair is not None else None
+
+
+def _predicted(ledger: Ledger, most: int, *, whole: bool = False) -> Iterator[Block]:
+    shown = [
+        _Line(entry.name, entry.audited.recorded, entry.audited.rebuilt)
+        for entry in ledger.dearest[:most]
+    ]
+    # Of a long table, what it comes to stands first.
+    lines = [*_totals(ledger), *shown] if whole else [*shown, *_totals(ledger)]
+    for measures in (_SIZES, _REBUILDS):
+        heads = [Column(each.title, rank=each.rank, group=each.group) for each in measures]
+        cells = [
+            TableRow(
+                (
+                    name(line.label if whole else shorten(line.label, _NAME)),
+                    *(each.cell(line) for each in measures),
+                ),
+                "strong" if line.total else "",
+            )
+            for line in lines
+        ]
+        yield Table((Column("session", words=True), *heads), tuple(cells))
+    more = len(ledger.entries) - len(shown)
+    left = f"The {most} dearest; {counted(more, 'session')} more in --json." if more else ""
+    yield Sentences(sentences([left]).lines + sentences(_MEANING, "quiet").lines)
+
+
+def _totals(ledger: Ledger) -> list[_Line]:
+    """Each client, and all sessions where there are several clients."""
+    several = len(ledger.clients) > 1
+    found = [
+        _total(client_name(client), ledger.of_client(client))
+        for client in ledger.clients
+        if len(ledger.of_client(client)) > 1 or several
+    ]
+    return found + ([_total("all", ledger.entries)] if several else [])
+
+
+def _total(title: str, entries: Sequence[Entry]) -> _Line:
+    recorded = together(title, [entry.audited.recorded for entry in entries])
+    rebuilt = together(title, [entry.audited.rebuilt for entry in entries])
+    return _Line(f"{title}, {counted(len(entries), 'session')}", recorded, rebuilt, total=True)
+
+
+def _course(ledger: Ledger) -> Chart:
+    off = furthest_off(ledger.entries)
+    paid = "dollars of input" if off.audited.recorded.cost is not None else "fresh tokens"
+    caption = (
+        "Above: what was read of the prompt, in tokens; where a session has very many calls, "
+        "neighbours share a place, which shows the largest prompt and the least that was read. "
+        f"Below: {paid} so far. Dotted: the agent compacted. File: {name(off.file)}"
+    )
+    keys = (Key("sky", "pale", "prompt"), Key("blue", "", "recorded"))
+    title = f"The session that is furthest off: {name(off.name)}"
+    expected = Key("vermillion", "line", "expected")
+    return Chart(title, course(off, "course"), caption, "course", (*keys, expected))
+
+
+# The calls that were furthest off.
+
+
+def _worst(ledger: Ledger, most: int) -> Iterator[Block]:
+    if misses := worst(ledger.entries, most):
+        yield Heading(f"The {counted(len(misses), 'call')} furthest off")
+        yield Items(tuple(map(_miss, misses)), numbered=True)
+
+
+def _miss(miss: Miss) -> tuple[Sentence, ...]:
+    """A call that was not as expected, in a few lines."""
+    exchange, forecast = miss.finding.forecast.exchange, miss.finding.forecast
+    tokens = f"{abs(miss.tokens):,} tokens {'fewer' if miss.tokens > 0 else 'more'} were read"
+    money = ""
+    if miss.dollars is not None:
+        money = f"${dollars(abs(miss.dollars))} {'more' if miss.dollars > 0 else 'less'}: "
+    prompt = f"of a prompt of {exchange.usage.prompt:,} ({name(forecast.model.name)})"
+    about = (
+        f"expected: {forecast.read:,} read; {miss.expected}",
+        f"recorded: {miss.finding.read:,} read; {miss.happened}",
+        f"{moment(exchange.time)}, call {miss.number}, answer {name(exchange.answer.id)}",
+        name(miss.entry.file),
+    )
+    first = Sentence(f"{money}{tokens} than expected, {prompt}")
+    return first, *(Sentence(each, "quiet") for each in about)
+
+
+def moment(time: float) -> str:
+    """A time in seconds since 1970, as it is written."""
+    try:
+        return f"{datetime.fromtimestamp(time, UTC):%Y-%m-%d %H:%M:%S} UTC" if time else "undated"
+    except (ValueError, OverflowError, OSError):
+        return "undated"
+
+
+# Why it happened: a row a cause and what it stands on.
+
+_CAUSES = (
+    Column("cause", words=True),
+    Column("tokens"),
+    Column("of fresh", rank=3),
+    Column("cost, $"),
+    Column("of input", rank=1),
+    Column("above\nreading, $", rank=2),
+    Column("because", words=True),
+)
+
+
+def _causes(entries: Sequence[Entry], *, read: bool = False) -> Table:
+    """The causes of some sessions, most tokens first, and what was read where that is asked for."""
+    found = shares(entries)
+    fresh = sum(share.tokens for share in found)
+    whole = read_cost(entries) + sum(share.dollars or 0.0 for share in found)
+    lines = [_cause(share, fresh, whole) for share in found]
+    return Table(_CAUSES, (*lines, *([_reading(entries)] if read else [])))
+
+
+def _cause(share: Share, fresh: int, whole: float) -> TableRow:
+    cells = (
+        share.cause,
+        show(share.tokens, "tokens"),
+        show(share.tokens / fresh, "share") if fresh else NONE,
+        show(share.dollars, "USD"),
+        show(share.dollars / whole, "share") if share.dollars is not None and whole else NONE,
+        show(share.premium, "USD"),
+        GROUNDS[share.ground],
+    )
+    return TableRow(cells, key=Key(*look(share.cause), CAUSES.get(share.cause, "")))
+
+
+def _reading(entries: Sequence[Entry]) -> TableRow:
+    read = show(sum(entry.audited.recorded.read.recorded for entry in entries), "tokens")
+    priced = any(entry.audited.recorded.cost is not None for entry in entries)
+    cost = show(read_cost(entries), "USD") if priced else ""
+    return TableRow((READ, read, "", cost, "", "", ""), key=Key(look(READ)[0]))
+
+
+def _causes_by_client(ledger: Ledger) -> Iterator[Block]:
+    """The table of causes over all, and of each client where there are several."""
+    several = len(ledger.clients) > 1
+    if several:
+        yield Heading("All sessions")
+    yield _causes(ledger.entries, read=True)
+    for client in ledger.clients if several else ():
+        yield Heading(name(client_name(client)))
+        yield _causes(ledger.of_client(client), read=True)
+
+
+def _bars(ledger: Ledger) -> Iterator[Chart]:
+    priced = [entry for entry in ledger.dearest if entry.audited.recorded.cost is not None]
+    if priced:
+        caption = "Dollars of input by cause, in the colours of the table above."
+        if (more := len(priced) - BARS) > 0:
+            caption += f" The dearest sessions; {more} more are in the JSON."
+        title = "What the input of each session was paid for"
+        yield Chart(title, bars(priced[:BARS], "bars"), caption, "bars")
+
+
+# How much clients change their prompts unasked.
+
+
+def _churn(ledger: Ledger) -> Iterator[Block]:
+    these = "does this client" if len(ledger.clients) == 1 else "do these clients"
+    yield Heading(f"How much {these} churn?", level=2)
+    columns = (
+        Column("client", words=True),
+        Column("at", words=True),
+        Column("calls"),
+        Column("front lost", rank=2),
+        Column("messages lost", rank=1),
+        Column("share lost"),
+        Column("95% interval"),
+    )
+    lines = [
+        (name(client_name(client)), at, *_lost(rate))
+        for client, churn in ledger.churns.items()
+        for at, rate in (("first call of a turn", churn.turn), ("other calls", churn.call))
+    ]
+    yield Table(columns, rows(lines))
+    yield sentences([_CHURN_MEANING], "quiet")
+
+
+def _lost(rate: Rate) -> tuple[str, ...]:
+    if not rate.calls:
+        return "0", NONE, NONE, NONE, NONE
+    share = rate.share("front") + rate.share("messages")
+    interval = f"{show(rate.low, 'share')} to {show(rate.high, 'share')}"
+    front, messages = f"{rate.front:.1f}", f"{rate.messages:.1f}"
+    return f"{rate.calls:,}", front, messages, show(share, "share"), interval

@@ -1,0 +1,196 @@
+"""Writes a report for a terminal: as wide as it is, in colour where there is colour."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Literal
+
+from compactlab.reports.render.document import (
+    Block,
+    Cell,
+    Code,
+    Column,
+    Document,
+    Folded,
+    Heading,
+    Items,
+    Sentences,
+    Table,
+    Tone,
+    in_text,
+    with_names,
+)
+from compactlab.reports.render.text import clean
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.text import Text
+
+# What is not a terminal has no width: wide enough for every column.
+_UNBOUNDED = 400
+# Blanks between two columns where there is room and where it is scarce, and the least width of the
+# first column then.
+_WIDE, _TIGHT = 3, 2
+_NAME = 24
+_INDENT = 4
+_STYLES: dict[Tone, str] = {
+    "": "",
+    "strong": "bold",
+    "quiet": "dim",
+    "important": "bold",
+    "good": "green",
+    "bad": "bold red",
+    "doubtful": "yellow",
+}
+_ARROWS = ("↓", "↑")
+
+
+def write(document: Document) -> str:
+    """Write a report.
+
+    Returns
+    -------
+    str
+        Plain text; with colours, and fitted to the width, if standard output is a terminal.
+    """
+    console = _console(document.width)
+    # Without a width of its own a sentence is left whole, so that it can be searched for.
+    whole = document.width is None and not console.is_terminal
+    from rich.text import Text
+
+    with console.capture() as capture:
+        for number, block in enumerate(_flat(document.blocks)):
+            if number and not document.dense:
+                console.print()
+            for part in _parts(block, console.width):
+                console.print(part, soft_wrap=whole and isinstance(part, Text))
+    return "\n".join(line.rstrip() for line in capture.get().splitlines()).strip("\n")
+
+
+def _console(width: int | None) -> Console:
+    """As wide as the terminal, or as is needed where there is none."""
+    from rich.console import Console
+
+    console = Console(markup=False, highlight=False, emoji=False)
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = _UNBOUNDED
+    console.width = min(console.width, width or console.width)
+    return console
+
+
+def _flat(blocks: Iterable[Block]) -> Iterator[Block]:
+    """The blocks, with nothing folded."""
+    for block in in_text(blocks):
+        if isinstance(block, Folded):
+            yield Heading(block.title)
+            yield from _flat(block.blocks)
+        else:
+            yield block
+
+
+def _parts(block: Block, room: int) -> Iterator[RenderableType]:
+    match block:
+        case Heading():
+            yield _text(block.text, "bold")
+        case Sentences():
+            yield from (_text(each.text, _STYLES[each.tone]) for each in block.lines)
+        case Items():
+            yield from _items(block)
+        case Code():
+            yield from map(_text, block.lines)
+        case Table():
+            yield from _table(block, room)
+
+
+def _items(block: Items) -> Iterator[Text]:
+    for number, (first, *others) in enumerate(block.items, 1):
+        mark = f"{number:>3}  " if block.numbered else ""
+        yield _text(f"{mark}{first.text}", _STYLES[first.tone])
+        indent = " " * (len(mark) or _INDENT)
+        yield from (_text(f"{indent}{each.text}", _STYLES[each.tone]) for each in others)
+
+
+def _text(text: str, style: str = "") -> Text:
+    from rich.text import Text
+
+    return Text(clean(with_names(text)), style=style)
+
+
+# One engine for all tables: it leaves out the columns for which there is no room, and says so.
+
+
+def _table(table: Table, room: int) -> Iterator[RenderableType]:
+    every = list(range(len(table.columns)))
+    gap = _WIDE if _total(table, every, _WIDE) <= room else _TIGHT
+    shown, left_out = _fitting(table, room)
+    yield _grid(table, shown, gap)
+    if left_out:
+        yield _text("")
+        titles = ", ".join(_title(table.columns[number]) for number in left_out)
+        yield _text(f"Too narrow for: {titles}.", _STYLES["quiet"])
+
+
+def _fitting(table: Table, room: int) -> tuple[list[int], list[int]]:
+    """Numbers of the columns for which there is room, and of the others."""
+    shown, left_out = list(range(len(table.columns))), []
+    while _total(table, shown, _TIGHT) > room:
+        last = max(shown, key=lambda number: (table.columns[number].rank, number))
+        if not table.columns[last].rank:
+            break
+        shown.remove(last)
+        left_out.append(last)
+    return shown, left_out
+
+
+def _total(table: Table, shown: list[int], gap: int) -> int:
+    return sum(_width(table, number) + gap for number in shown) - gap
+
+
+def _width(table: Table, number: int) -> int:
+    """The least width that shows every figure whole, and no name on many lines."""
+    from rich.cells import cell_len
+
+    cells = [_shown(row.cells[number]) for row in table.rows]
+    widest = max(map(cell_len, [*cells, *_heading(table, number)]))
+    return widest if number else min(widest, _NAME)
+
+
+def _grid(table: Table, shown: list[int], gap: int) -> RenderableType:
+    from rich import box
+    from rich.table import Table as Grid
+    from rich.text import Text
+
+    # Between two columns this box has a space of its own.
+    grid = Grid(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, gap - 1, 0, 0))
+    # Where columns can be left out, those that are shown are shown whole.
+    fitted = any(column.rank for column in table.columns)
+    heads = {number: _heading(table, number) for number in shown}
+    depth = max(map(len, heads.values()))
+    for number, head in heads.items():
+        words = table.columns[number].words
+        title = Text("\n").join(map(_text, [*[""] * (depth - len(head)), *head]))
+        side: Literal["left", "right"] = "left" if words else "right"
+        grid.add_column(title, justify=side, overflow="fold", no_wrap=fitted and not words)
+    for row in table.rows:
+        cells = (_text(_shown(row.cells[number])) for number in shown)
+        grid.add_row(*cells, style=_STYLES[row.tone])
+    return grid
+
+
+def _shown(cell: Cell | str) -> str:
+    return with_names(cell if isinstance(cell, str) else cell.text)
+
+
+def _title(column: Column) -> str:
+    words = f"{column.group} {column.title}".split()
+    return " ".join(word for word in words if word not in _ARROWS)
+
+
+def _heading(table: Table, number: int) -> list[str]:
+    """A heading in lines; of a stacked table in short ones, an arrow with the word before it."""
+    column = table.columns[number]
+    lines = column.title.split(" " if table.stacked and not column.words else "\n")
+    if len(lines) > 1 and lines[-1] in _ARROWS:
+        lines[-2:] = [" ".join(lines[-2:])]
+    return [column.group, *lines] if column.group else lines

@@ -1,0 +1,36 @@
+"""What reports say, with the names in it as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from compactlab.reports.analysis import advice
+from compactlab.reports.analysis.comparison import Comparison
+from compactlab.reports.page import notes as beside
+from compactlab.reports.page import verdict as main
+from compactlab.reports.render.document import with_names
+from compactlab.sim.experiment.results import Results
+
+
+def verdict(comparison: Comparison) -> list[str]:
+    return [with_names(sentence) for sentence in main.verdict(comparison)]
+
+
+def bargain(comparison: Comparison) -> list[str]:
+    return [with_names(sentence) for sentence in main.bargain(comparison)]
+
+
+def notes(comparison: Comparison) -> list[str]:
+    return [with_names(sentence) for sentence in beside.notes(comparison)]
+
+
+def legend(compared: Sequence[Comparison]) -> list[str]:
+    return [with_names(sentence) for sentence in beside.legend(compared)]
+
+
+def agreement(compared: Sequence[Comparison]) -> list[str]:
+    return [with_names(sentence) for sentence in advice.agreement(compared)]
+
+
+def summaries(results: Results) -> str:
+    return with_names(beside.summaries(results))
