@@ -244,7 +244,7 @@ def measure_powers(axes: Axes, unit: Unit, ticks: Locator, title: str) -> None:
 def mark(
     axes: Axes, points: Sequence[Point], marker: str, colour: str, size: float, **look: Any
 ) -> None:
-    """Draw marks of a look, hollow if their face is said to be paper."""
+    """Draw marks, filled with their colour unless the look says otherwise."""
     xs, ys = [x for x, _ in points], [y for _, y in points]
     look = {"markerfacecolor": light(colour), "zorder": 3, **look}
     axes.plot(

@@ -125,7 +125,7 @@ def _curve(row: Row, run: Run, colour: str) -> Curve:
     return Curve(row.label, colour, [0, *(n + 1 for n in at)], [0.0, *(paid[n] for n in at)])
 
 
-# What is still there by the age of what was said: a line a strategy.
+# Which facts the prompt still holds, by age and by compactions: a line a strategy.
 
 _AGES = {
     "amnesia_age_1k": "less than 1k",

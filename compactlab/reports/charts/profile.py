@@ -76,7 +76,7 @@ def _cell(left: float, low: float, width: float) -> list[tuple[float, float]]:
     return [(left, low), (right, low), (right, high), (left, high)]
 
 
-# Figures side by side, a row a strategy: what is kept of each type, how smoothly work goes on.
+# The two tables: recall of each type of fact, and continuity.
 
 # Metric: lines of the heading. The unit and the direction are put below them.
 _TYPES = {

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
+from matplotlib.patches import PathPatch, Rectangle
 
 from compactlab.reports.analysis.comparison import Comparison, comparisons
 from compactlab.reports.charts.chart import Chart
-from compactlab.reports.charts.drawing import width_of
-from compactlab.reports.charts.kit import NAME_SIZE
+from compactlab.reports.charts.drawing import canvas, width_of
+from compactlab.reports.charts.kit import NAME_SIZE, USD, Piece, bars
 from compactlab.reports.charts.stacked import breakdown, classes, occupancy
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.run import Run
@@ -90,3 +90,14 @@ def test_forty_long_names_have_room_and_stay_different(compared: Compare, texts:
     assert len(set(shown)) == 41
     room = 72 * chart.figure.get_figwidth() * axes.get_position().x0
     assert max(width_of(text, NAME_SIZE) for text in shown) < room - 6
+
+
+def test_a_piece_without_a_name_stands_in_no_key(texts: Texts) -> None:
+    with canvas():
+        drawn = bars(
+            ["mine"], [Piece("", "blue", "", [1.0]), Piece("b", "sky", "", [2.0])], USD, ""
+        )
+        bare = bars(["mine"], [Piece("", "blue", "", [1.0])], USD, "")
+    assert "b" in texts(drawn)
+    assert drawn.get_figheight() > bare.get_figheight()
+    assert not [each for each in bare.artists if isinstance(each, PathPatch)]
