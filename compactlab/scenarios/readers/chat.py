@@ -58,8 +58,8 @@ _FOREIGN = {
 _INSIDE = {"arguments", "content", "function", "input", "text"}  # what such things have in them
 _BLOCKS = ("tool_use", "tool_result", "thinking", "redacted_thinking")
 
-# A shape is what a value must have: keys, each with the type or the very text that stands there, or
-# with a shape in its turn. The shapes are from files of these clients, as of 2026-11.
+# Clients that are not read, by the shape of a value in their files, as of 2026-11: its keys, each
+# with the type or the very text that stands there, or with a shape in its turn.
 Shape = Mapping[str, Any]
 
 SHAPES: tuple[tuple[str, Shape], ...] = (
