@@ -47,20 +47,7 @@ def look(cause: str) -> tuple[str, str]:
 
 
 def bars(entries: Sequence[Entry], name: str) -> str:
-    """Draw stacked bars in dollars.
-
-    Parameters
-    ----------
-    entries
-        Sessions whose prices are known, from top to bottom.
-    name
-        Of the drawing, unique in the page.
-
-    Returns
-    -------
-    str
-        SVG markup; "" without sessions.
-    """
+    """Draw stacked bars in dollars."""
     if not entries:
         return ""
     bills = [bill(entry) for entry in entries]
@@ -116,18 +103,6 @@ def course(entry: Entry, name: str) -> str:
 
     Above, the size of the prompt as an area, what was read as a darker one, what was expected to
     be read as a line. Below, what the input has cost so far; fresh tokens, where no price is known.
-
-    Parameters
-    ----------
-    entry
-        The session.
-    name
-        Of the drawing, unique in the page.
-
-    Returns
-    -------
-    str
-        SVG markup.
     """
     height = _TOP + _TALL + _GAP + _LOW + _BOTTOM
     width = (_WIDTH - _LEFT - _RIGHT) / _WIDTH

@@ -107,15 +107,7 @@ class Account:
 
 
 def account(reading: Reading, call: int | None = None) -> Account:
-    """Give an account of a replay.
-
-    Parameters
-    ----------
-    reading
-        The replay, in the open loop.
-    call
-        The number of the call whose prompt is laid beside the one before; None for none.
-    """
+    """Give an account of a replay."""
     steps = reading.trace.steps
     paybacks = {each.call: each for each in reading.paybacks}
     owners = {step.place.number: index for index, step in enumerate(steps)}

@@ -106,23 +106,7 @@ def section(
     wanted: str | None = None,
     budget: int = BUDGET,
 ) -> Section:
-    """Everything about one comparison.
-
-    Parameters
-    ----------
-    results
-        Where it comes from.
-    comparison
-        What is set.
-    colours
-        Name of the colour by spec.
-    name
-        Unique in the page: ids begin with it.
-    wanted
-        The id of the conversation that is shown at first; None for the largest.
-    budget
-        Characters of data that there is room for.
-    """
+    """Everything about one comparison."""
     listing = conversations(results, comparison, wanted)
     advice = Advice(comparison)
     drawn_first, roles = chief(advice), _roles(advice)
