@@ -67,7 +67,7 @@ def _items(block: Items) -> Iterator[str]:
 
 
 def _table(table: Table) -> Iterator[str]:
-    yield _row(column.title.replace("\n", " ") for column in table.columns)
+    yield _row(with_names(column.heading, code) for column in table.columns)
     yield _row(":--" if column.words else "--:" for column in table.columns)
     for row in table.rows:
         yield _row(_cell(cell) for cell in row.cells)

@@ -183,8 +183,7 @@ def _shown(cell: Cell | str) -> str:
 
 
 def _title(column: Column) -> str:
-    words = f"{column.group} {column.title}".split()
-    return " ".join(word for word in words if word not in _ARROWS)
+    return " ".join(word for word in column.heading.split() if word not in _ARROWS)
 
 
 def _heading(table: Table, number: int) -> list[str]:
