@@ -110,8 +110,11 @@ def test_columns_come_closer_before_one_is_left_out(monkeypatch: pytest.MonkeyPa
 def test_a_name_is_harmless_everywhere(kind: str) -> None:
     text = HOSTILE[kind]
     lines = Sentences((Sentence(f"{name(text)} is cheaper."),))
-    table = Table(FIGURES.columns, rows([(name(text), name(text), "7")]))
-    report = Document((Heading(name(text), level=1), lines, table, Heading(name(text), level=2)))
+    heads = (FIGURES.columns[0], Column(f"against {name(text)}"), *FIGURES.columns[2:])
+    table = Table(heads, rows([(name(text), name(text), "7")]))
+    folded = Folded(name(text), (lines,))
+    heading = Heading(name(text), level=2)
+    report = Document((Heading(name(text), level=1), lines, table, heading, folded))
     inert(html.write(report, COLOURS))
     for said in (terminal.write(report), markdown.write(report), html.write(report, COLOURS)):
         assert not any(ord(sign) < 32 and sign != "\n" for sign in said)

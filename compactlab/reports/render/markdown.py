@@ -49,7 +49,7 @@ def _lines(block: Block) -> Iterator[str]:
         case Code():
             yield from ("```", *block.lines, "```")
         case Folded():
-            yield from ("<details>", f"<summary>{block.title}</summary>", "")
+            yield from ("<details>", f"<summary>{with_names(block.title, code)}</summary>", "")
             yield from (*_blocks(block.blocks), "", "</details>")
 
 
