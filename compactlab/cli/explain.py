@@ -69,8 +69,9 @@ def explain(
     were lost with it; in JSON that is the `view`.
     """
     from compactlab import api
-    from compactlab.reports.explain.account import account_as_json, entries_as_csv
+    from compactlab.reports.explain.account import entries_as_csv
     from compactlab.reports.explain.explanation import explanation, one_call
+    from compactlab.reports.render.write import WRITERS
     from compactlab.scenarios.catalogue import find_conversation
 
     seed, lenient = options["seed"], options.pop("lenient")
@@ -81,11 +82,14 @@ def explain(
     calls = len({entry.call for entry in account.entries})
     if call is not None and call > calls:
         raise UsageError(f"there is no call {call:,}: the session has {calls:,}")
-    if form == "json":
-        click.echo(account_as_json(account, call))
-    elif form == "csv":
+    if form == "csv":
         click.echo(entries_as_csv(account, call), nl=False)
-    elif call is not None:
-        say(one_call(account, call))
+        return
+    if call is not None:
+        document = one_call(account, call)
     else:
-        say(explanation(account, everything=everything))
+        document = explanation(account, everything=everything)
+    if form == "json":
+        click.echo(WRITERS["json"](document))
+    else:
+        say(WRITERS["table"](document), styled=True)

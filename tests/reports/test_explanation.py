@@ -11,8 +11,13 @@ from itertools import accumulate
 
 import pytest
 
-from compactlab.reports.explain.account import CALL, Account, Entry, account_as_json, entries_as_csv
-from compactlab.reports.explain.explanation import MOST, explanation, one_call
+from compactlab.reports.explain import explanation as explain
+from compactlab.reports.explain.account import CALL, Account, Entry, entries_as_csv
+from compactlab.reports.explain.account import data as data_of
+from compactlab.reports.explain.explanation import MOST
+from compactlab.reports.render import json as as_json
+from compactlab.reports.render import terminal
+from compactlab.reports.render.document import Document
 from compactlab.sim.core.message import Usage
 from compactlab.sim.metrics import METRICS
 from compactlab.sim.metrics.run_data import Payback
@@ -71,6 +76,18 @@ SESSION = [
     entry(4, 4_500, gap=75.0, append=500),
     changed(entry(5, 0, gap=3700.0, ttl_expired=5_000, append=500), overflow=True),
 ]
+
+
+def explanation(told: Account, *, everything: bool = False) -> str:
+    return terminal.write(explain.explanation(told, everything=everything))
+
+
+def one_call(told: Account, call: int) -> str:
+    return terminal.write(explain.one_call(told, call))
+
+
+def account_as_json(told: Account, call: int | None = None) -> str:
+    return as_json.write(Document((), data=lambda: data_of(told, call)))
 
 
 def account(*entries: Entry) -> Account:

@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compactlab.reports.explain.account import account
+from compactlab.reports.explain import explanation
+from compactlab.reports.explain.account import Account, account
 from compactlab.reports.explain.compaction import View, in_lines, view_of
-from compactlab.reports.explain.explanation import one_call
 from compactlab.reports.page.views import Chosen, size_of, views
+from compactlab.reports.render import terminal
 from compactlab.reports.render.html import set_page
 from compactlab.reports.render.text import clean
 from compactlab.sim.core.conversation import Conversation, Fact, Need
@@ -129,13 +130,17 @@ def test_no_rows_are_no_view() -> None:
     assert view_of(NO_ROWS, {}) is None
 
 
+def said(told: Account, call: int) -> str:
+    return terminal.write(explanation.one_call(told, call))
+
+
 def test_the_terminal_says_the_same(golden: Callable[[str, str], None]) -> None:
     reading = summed_up(story())
-    text = one_call(account(reading, 3), 3)
+    text = said(account(reading, 3), 3)
     assert all(sentence in text for sentence in told(reading).words)
     golden("explain-compaction.txt", text)
-    assert "became" not in one_call(account(reading, 2), 2)
-    assert "became" not in one_call(account(reading), 3)
+    assert "became" not in said(account(reading, 2), 2)
+    assert "became" not in said(account(reading), 3)
 
 
 # ------------------------------------------------------------------------ whatever is replayed

@@ -122,13 +122,6 @@ def charged(finding: Finding, priced: bool = True) -> Iterator[Charged]:
 
     What had been there before stands in front of what is new, and what lives longer in front of
     what does not; so the classes of the recorded usage fall to the charges from the front on.
-
-    Parameters
-    ----------
-    finding
-        The call.
-    priced
-        Whether the prices of its model are known; otherwise there are no dollars.
     """
     usage = finding.forecast.exchange.usage
     rates = _rates(finding) if priced else None
@@ -164,18 +157,7 @@ _LEAST = 0.01
 
 
 def headline(entries: Sequence[Entry]) -> list[str]:
-    """Say what the input of some sessions cost, and for what.
-
-    Parameters
-    ----------
-    entries
-        The sessions, one at least.
-
-    Returns
-    -------
-    list
-        Sentences; the first stands by itself.
-    """
+    """Say what the input of some sessions cost, and for what."""
     found = by_cause(shares(entries))
     priced = [entry for entry in entries if entry.audited.recorded.cost is not None]
     return list(_in_dollars(priced, found) if priced else _in_tokens(entries, found))

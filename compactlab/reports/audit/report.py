@@ -254,7 +254,7 @@ def _course(ledger: Ledger) -> Chart:
     )
     keys = (Key("sky", "pale", "prompt"), Key("blue", "", "recorded"))
     title = f"The session that is furthest off: {name(off.name)}"
-    expected = Key("vermillion", "line", "expected")
+    expected = Key("vermillion", "line", "expected.")
     return Chart(title, course(off, "course"), caption, "course", (*keys, expected))
 
 

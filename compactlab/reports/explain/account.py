@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from io import StringIO
@@ -108,15 +107,7 @@ class Account:
 
 
 def account(reading: Reading, call: int | None = None) -> Account:
-    """Give an account of a replay.
-
-    Parameters
-    ----------
-    reading
-        The replay, in the open loop.
-    call
-        The number of the call whose prompt is laid beside the one before; None for none.
-    """
+    """Give an account of a replay."""
     steps = reading.trace.steps
     paybacks = {each.call: each for each in reading.paybacks}
     owners = {step.place.number: index for index, step in enumerate(steps)}
@@ -183,10 +174,10 @@ def entries_as_csv(account: Account, call: int | None = None) -> str:
     return out.getvalue()
 
 
-def account_as_json(account: Account, call: int | None = None) -> str:
-    """The account as strict JSON in ASCII; what has no value is null."""
+def data(account: Account, call: int | None = None) -> dict[str, Any]:
+    """All of an account, or of one call: what its JSON holds."""
     header = account.header
-    data = {
+    return {
         "conversation": header.conversation,
         "digest": header.digest,
         "strategy": header.strategy,
@@ -198,7 +189,6 @@ def account_as_json(account: Account, call: int | None = None) -> str:
         "requests": [*map(_plain, _of(account, call))],
         "view": _view(account),
     }
-    return json.dumps(data, indent=2, allow_nan=False)
 
 
 def _view(account: Account) -> dict[str, Any] | None:

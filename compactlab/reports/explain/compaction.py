@@ -346,20 +346,7 @@ def _from(each: Sum) -> str:
 
 
 def view_of(rows: Rows, said: Said) -> View | None:
-    """Make a view of rows of the table of views.
-
-    Parameters
-    ----------
-    rows
-        Those of one compaction.
-    said
-        What the messages say that stand in the table of messages.
-
-    Returns
-    -------
-    View or None
-        None if there are no rows.
-    """
+    """Make a view of rows of the table of views."""
     if not len(rows):
         return None
     told = rows_of(rows)
@@ -415,18 +402,7 @@ _LINES = 12
 
 
 def in_lines(view: View) -> Iterator[str]:
-    """Tell a compaction line by line: what it comes to, and what became of the messages.
-
-    Parameters
-    ----------
-    view
-        The compaction.
-
-    Yields
-    ------
-    str
-        Lines without line breaks, and without anything that moves a terminal's cursor.
-    """
+    """Tell a compaction line by line: what it comes to, and what became of the messages."""
     for sentence in view.words:
         yield from _wrapped(sentence, 2, _WIDTH)
     yield ""

@@ -3,46 +3,62 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from itertools import groupby
 
-from compactlab.reports.explain.account import CALL, Account, Entry
+from compactlab.reports.explain.account import CALL, Account, Entry, data
 from compactlab.reports.explain.compaction import in_lines, view_of
-from compactlab.reports.render.text import NONE, clean, counted, dollars, show
+from compactlab.reports.render.document import (
+    Column,
+    Document,
+    Sentence,
+    Sentences,
+    Table,
+    name,
+    rows,
+    sentences,
+)
+from compactlab.reports.render.text import NONE, counted, dollars, show
 from compactlab.sim.cache.causes import CAUSES
 from compactlab.sim.experiment.tables import VIEWS
 from compactlab.sim.metrics import METRICS
 
 MOST = 60
 _HEADS = ("call", "after", "prompt", "read", "written", "plain", "USD", "total")
-_WIDTHS = (7, 6, 7, 7, 7, 6, 8, 8)
-_BETWEEN = "  "
-_INDENT = sum(_WIDTHS) + len(_BETWEEN) * len(_WIDTHS)
+_COLUMNS = (
+    *map(Column, _HEADS),
+    Column("why tokens were fresh; what was done", words=True),
+)
+_OF_CAUSES = (Column("cause", words=True), Column("tokens"), Column("meaning", words=True))
 _WIDTH = 116
 _SECONDS = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 
 
-def explanation(account: Account, *, everything: bool = False) -> str:
-    """Set an account as a table in plain text.
+def explanation(account: Account, *, everything: bool = False) -> Document:
+    """An account as a table, with what it comes to.
 
-    Parameters
-    ----------
-    account
-        Of a replay.
-    everything
-        Whether all requests are shown: else only those where anything but appending happened, at
-        most :data:`MOST` of them, the dearest ones.
+    Shown are all requests, or only those where anything but appending happened, and of these at
+    most :data:`MOST`, the dearest ones.
     """
     entries = account.entries
     shown = set(range(len(entries))) if everything else _chosen(entries)
-    lines = [*_about(account), "", _line(_HEADS, "why tokens were fresh; what was done")]
+    lines: list[Sequence[str]] = []
     for here, group in groupby(range(len(entries)), shown.__contains__):
         numbers = list(group)
         if here or len(numbers) == 1:
             lines += (_row(entries[number]) for number in numbers)
         else:
             lines.append(_folded([entries[number] for number in numbers]))
-    return "\n".join([*lines, "", *_totals(account)])
+    causes = sentences(["fresh tokens by cause, side calls among them:"], bullets=False)
+    blocks = (
+        sentences(_about(account), bullets=False),
+        Table(_COLUMNS, rows(lines)),
+        sentences(_totals(account)),
+        causes,
+        Table(_OF_CAUSES, rows(_causes(account))),
+    )
+    return Document(blocks, data=partial(data, account), width=_WIDTH)
 
 
 def _chosen(entries: Sequence[Entry]) -> set[int]:
@@ -58,29 +74,20 @@ def _about(account: Account) -> list[str]:
     used = ", ".join(dict.fromkeys(entry.model for entry in account.entries))
     model = f"recorded: {used}" if header.model == "recorded" else header.model
     asked = any(entry.kind != CALL for entry in account.entries)
-    written = f"; simulated summaries by {header.summarizer}" if asked else ""
+    written = f"; simulated summaries by {name(header.summarizer)}" if asked else ""
     return [
-        clean(f"{header.conversation} under {header.strategy}"),
-        clean(f"model {model}{window}{written}"),
+        f"{name(header.conversation)} under {name(header.strategy)}",
+        f"model {name(model)}{window}{written}",
     ]
 
 
-def _line(cells: Sequence[str], told: str) -> str:
-    import textwrap
-
-    set_ = (cell.rjust(width) for cell, width in zip(cells, _WIDTHS, strict=True))
-    wrapped = textwrap.wrap(told, _WIDTH - _INDENT) or [""]
-    below = "".join(f"\n{'':<{_INDENT}}{line}" for line in wrapped[1:])
-    return f"{_BETWEEN.join(set_)}{_BETWEEN}{wrapped[0]}{below}"
-
-
-def _row(entry: Entry) -> str:
+def _row(entry: Entry) -> Sequence[str]:
     usage = entry.usage
     tokens = (usage.prompt, usage.cache_read, usage.cache_write, usage.uncached)
-    name = f"{entry.call:,}" if entry.kind == CALL else clean(entry.kind)
-    cells = [name, _ago(entry.gap), *map(_tokens, tokens)]
+    what = f"{entry.call:,}" if entry.kind == CALL else name(entry.kind)
     told = "; ".join([*_deeds(entry), *([_why(entry)] if entry.causes else [])])
-    return _line([*cells, dollars(entry.cost), dollars(entry.total)], told)
+    dear = (dollars(entry.cost), dollars(entry.total))
+    return [what, _ago(entry.gap), *map(_tokens, tokens), *dear, told]
 
 
 def _tokens(tokens: int) -> str:
@@ -120,8 +127,8 @@ def _ago(seconds: float | None) -> str:
     return f"{seconds / size:.0f} {unit}"
 
 
-def _folded(entries: Sequence[Entry]) -> str:
-    """A line for requests that are not shown."""
+def _folded(entries: Sequence[Entry]) -> Sequence[str]:
+    """A row for requests that are not shown."""
     calls = [entry for entry in entries if entry.kind == CALL]
     told = [counted(len(calls), "call")]
     if not any(entry.eventful for entry in entries):
@@ -132,12 +139,11 @@ def _folded(entries: Sequence[Entry]) -> str:
     }
     told += (counted(number, kind) for kind, number in kinds.items() if number)
     spent = dollars(math.fsum(entry.cost for entry in entries))
-    cells = ["...", *[""] * 5, spent, dollars(entries[-1].total)]
-    return _line(cells, ", ".join(told))
+    return ["...", *[""] * 5, spent, dollars(entries[-1].total), ", ".join(told)]
 
 
 def _totals(account: Account) -> Iterator[str]:
-    """The figures of the run, and what each cause made fresh and cost above reading."""
+    """The figures of the run, in sentences."""
     figures = account.figures
 
     def of(name: str) -> str:
@@ -168,32 +174,31 @@ def _totals(account: Account) -> Iterator[str]:
         f"prefill, a proxy for the first token: {of('ttft_proxy_p50')} s for half of the calls, "
         f"{of('ttft_proxy_p95')} s for 19 of 20"
     )
-    yield from _causes(account)
 
 
-def _causes(account: Account) -> Iterator[str]:
-    yield "fresh tokens by cause, side calls among them:"
+def _causes(account: Account) -> Iterator[Sequence[str]]:
     for cause, meaning in CAUSES.items():
         if figure := account.figures[f"fresh_{cause}"]:
-            yield f"  {cause:<16} {show(figure, 'tokens'):>7}  {meaning}"
+            yield cause, show(figure, "tokens"), meaning
 
 
-def one_call(account: Account, call: int) -> str:
+def one_call(account: Account, call: int) -> Document:
     """Everything about one call and its side calls; of a compaction, what became of messages."""
     entries = [entry for entry in account.entries if entry.call == call]
-    blocks = ["\n".join(_block(entry)) for entry in entries]
+    parts: list[Iterable[str]] = [_about(account), *map(_block, entries)]
     view = view_of(VIEWS.filled(account.view), account.written)
     if view is not None and view.call == call:
-        blocks.append("\n".join(in_lines(view)))
-    return "\n\n".join(["\n".join(_about(account)), *blocks])
+        parts.append(in_lines(view))
+    blocks = (Sentences(tuple(map(Sentence, part)), bullets=False) for part in parts)
+    return Document(tuple(blocks), data=partial(data, account, call))
 
 
 def _block(entry: Entry) -> Iterator[str]:
     usage = entry.usage
-    name = f"call {entry.call:,}" if entry.kind == CALL else clean(entry.kind)
-    answered = f", answered by {clean(entry.answer)}" if entry.answer else ""
+    what = f"call {entry.call:,}" if entry.kind == CALL else name(entry.kind)
+    answered = f", answered by {name(entry.answer)}" if entry.answer else ""
     after = f", {_ago(entry.gap)} after the call before" if _ago(entry.gap) else ""
-    yield f"{name}, {clean(entry.model)}{answered}{after}"
+    yield f"{what}, {name(entry.model)}{answered}{after}"
     yield _told(
         "prompt",
         f"{usage.prompt:,} tokens: {usage.cache_read:,} read, {usage.cache_write_5m:,} written for "

@@ -189,16 +189,6 @@ def junit(verdict: Verdict) -> bytes:
 
     What regressed is a failure; what cannot be judged, or is inconclusive, is an error. So is
     each obstacle, with a case of its own. Characters that XML cannot hold are replaced.
-
-    Parameters
-    ----------
-    verdict
-        What it found.
-
-    Returns
-    -------
-    bytes
-        XML in UTF-8.
     """
     from junitparser import Error, JUnitXml, TestCase, TestSuite
 
@@ -251,11 +241,6 @@ def commands(verdict: Verdict) -> list[str]:
     """Workflow commands, a line each: an error for each obstacle and for each rule that fails.
 
     Of rules that only fail for what is told anyway, there is one that says how many.
-
-    Parameters
-    ----------
-    verdict
-        What a gate found.
     """
     told = [
         (f"gate: {title}", message)
@@ -283,13 +268,6 @@ def _failures(verdict: Verdict) -> Iterator[tuple[str, str]]:
 
 def command(kind: str, title: str, message: str) -> str:
     r"""A workflow command, in which nothing of its texts can begin another one.
-
-    Parameters
-    ----------
-    kind
-        ``error``, ``warning`` or ``notice``.
-    title, message
-        Texts; line breaks of the message are kept.
 
     Examples
     --------

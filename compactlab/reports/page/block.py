@@ -68,21 +68,7 @@ def block(
     chief: Collection[str],
     budget: int = BUDGET,
 ) -> Block:
-    """Write down the conversations of a comparison, in their order, as far as there is room.
-
-    Parameters
-    ----------
-    results
-        Where they come from.
-    listing
-        The conversations, one at least; the first is there in any case.
-    colours
-        Name of the colour by spec.
-    chief
-        Specs of the strategies that are drawn at first.
-    budget
-        Characters that there is room for.
-    """
+    """Write down the conversations of a comparison, in their order, as far as there is room."""
     specs = _specs(listing)
     texts: list[str] = []
     for each in listing:
@@ -155,11 +141,6 @@ def written(data: Any) -> str:
 
 def series(values: Sequence[float]) -> tuple[float, str]:
     """A scale, and the values as shares of it.
-
-    Parameters
-    ----------
-    values
-        Not negative, in any unit.
 
     Examples
     --------

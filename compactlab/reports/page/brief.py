@@ -100,15 +100,7 @@ def _tone(row: Row, role: str) -> Tone:
 
 
 def picks(advice: Advice, steps: int = _STEPS) -> list[tuple[Row, str]]:
-    """The strategies that decide, each with what it is; the cheapest first.
-
-    Parameters
-    ----------
-    advice
-        Of the comparison.
-    steps
-        How many steps of the front are among them at most.
-    """
+    """The strategies that decide, each with what it is; the cheapest first."""
     comparison = advice.comparison
     roles: dict[str, list[str]] = {}
     advised = "within the margin"

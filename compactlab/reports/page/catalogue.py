@@ -80,18 +80,6 @@ FORMATS = tuple(_REPORTS)
 def render(results: Results, format: str) -> str:
     """Show results.
 
-    Parameters
-    ----------
-    results
-        What to show.
-    format
-        One of :data:`FORMATS`.
-
-    Returns
-    -------
-    str
-        The report; CSV and HTML, which are files, end with a line break.
-
     Raises
     ------
     UsageError

@@ -19,7 +19,8 @@ from compactlab.reports.analysis.comparison import (
     window_told,
     windows_of,
 )
-from compactlab.reports.page.grid import Cell, Line, best_of, cell_of, head_of, line_of
+from compactlab.reports.page.grid import Line, best_of, cell_of, head_of, line_of
+from compactlab.reports.render.document import Cell
 from compactlab.reports.render.text import NONE, clean, counted, listed, show
 from compactlab.sim.core.errors import UsageError, unknown
 from compactlab.sim.experiment.results import Results

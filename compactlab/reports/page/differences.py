@@ -14,7 +14,8 @@ from compactlab.reports.analysis.contrast import (
     contrasts,
     reference_of,
 )
-from compactlab.reports.page.grid import Cell, Grid, Head, Line, line_of
+from compactlab.reports.page.grid import Grid, Line, line_of
+from compactlab.reports.render.document import Cell, Column
 from compactlab.reports.render.text import NONE, exact, plain, show
 from compactlab.sim.metrics import METRICS
 
@@ -30,18 +31,7 @@ _TITLES = {"cost_usd": "Cost", "amnesia_need": "Needs forgotten"}
 
 @dataclass(frozen=True)
 class Differences:
-    """What chance leaves of the differences to the reference.
-
-    Parameters
-    ----------
-    reference
-        The label of the strategy that the others are held against.
-    declared
-        A table for each of the metrics that were declared beforehand, with its title: cost, and
-        needs forgotten.
-    explored
-        All other metrics that the tables show, which nobody had declared beforehand.
-    """
+    """What chance leaves of the differences to the reference, of declared metrics and of others."""
 
     reference: str
     declared: tuple[tuple[str, Grid], ...]
@@ -49,15 +39,7 @@ class Differences:
 
 
 def differences(comparison: Comparison, colours: Mapping[str, str]) -> Differences | None:
-    """Set the differences; None where there are no two strategies.
-
-    Parameters
-    ----------
-    comparison
-        Whose rows are held against its reference.
-    colours
-        Name of the colour by spec.
-    """
+    """Set the differences to the reference; None where there are no two strategies."""
     reference = reference_of(comparison)
     if reference is None or len(comparison.rows) < 2:
         return None
@@ -69,7 +51,7 @@ def differences(comparison: Comparison, colours: Mapping[str, str]) -> Differenc
     declared = [name for name in _TITLES if _known(comparison, name)]
     found = contrasts(comparison, reference, [*declared, *explored])
     rows = [row for row in comparison.rows if row is not reference]
-    others = [Head(_title(name), name, METRICS[name].better) for name in explored]
+    others = [_head(_title(name), name, METRICS[name].better) for name in explored]
     beside = [_line(row, colours, found, explored, _brief) for row in rows]
     grids = []
     for name in declared:
@@ -98,16 +80,20 @@ def _line(
     return line_of(row, colours, cells)
 
 
-def _heads(metric: str, bounds: bool) -> Iterator[Head]:
+def _head(title: str, key: str, better: str = "lower") -> Column:
+    return Column(title, key=key, better=better)
+
+
+def _heads(metric: str, bounds: bool) -> Iterator[Column]:
     margin = f"{100 * MARGINS[metric]:.0f}"
     within = f"{margin}%" if metric == "cost_usd" else f"{margin} points"
     unit = "%" if metric == "cost_usd" else "points"
-    yield Head(f"difference, {unit}{' (95% interval)' if bounds else ''}", metric)
-    yield Head("p (Holm)", f"{metric}: adjusted p")
-    yield Head("conversations better / same / worse", f"{metric}: conversations", "higher")
-    yield Head("finding", f"{metric}: finding")
-    yield Head(f"{_WORDS[metric][2]}, within {within}", f"{metric}: non-inferiority", "higher")
-    yield Head(f"could have been seen, {unit}", f"{metric}: smallest detectable difference")
+    yield _head(f"difference, {unit}{' (95% interval)' if bounds else ''}", metric)
+    yield _head("p (Holm)", f"{metric}: adjusted p")
+    yield _head("conversations better / same / worse", f"{metric}: conversations", "higher")
+    yield _head("finding", f"{metric}: finding")
+    yield _head(f"{_WORDS[metric][2]}, within {within}", f"{metric}: non-inferiority", "higher")
+    yield _head(f"could have been seen, {unit}", f"{metric}: smallest detectable difference")
 
 
 def _cells(contrast: Contrast) -> Iterator[Cell]:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from compactlab.reports.analysis.columns import Column, marks
 from compactlab.reports.analysis.comparison import Comparison, Row
+from compactlab.reports.render.document import Cell
+from compactlab.reports.render.document import Column as Head
 from compactlab.reports.render.text import clean, exact, plain
 
 _NO_BREAK, _MINUS = "\N{NO-BREAK SPACE}", "\N{MINUS SIGN}"
@@ -15,49 +17,6 @@ _UNRANKED = frozenset({"write_spike"})
 # A column stays if this share of the strategies has a figure in it; cost and memory always do.
 _MOST = 0.5
 _ALWAYS = frozenset({"cost_usd", "amnesia_need"})
-
-
-@dataclass(frozen=True)
-class Head:
-    """What stands above a column.
-
-    Parameters
-    ----------
-    title, key
-        In words, and the name under which its meaning is found.
-    better
-        ``lower``, ``higher`` or ``neither``: what comes first when a reader sorts.
-    meaning
-        What the column shows, in a line; "" if the title says it.
-    """
-
-    title: str
-    key: str
-    better: str = "lower"
-    meaning: str = ""
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A figure.
-
-    Parameters
-    ----------
-    text, exact
-        As it is shown, and in full.
-    value
-        What rows are sorted by; None where there is none, which comes last.
-    best
-        Whether no usable strategy has a better one, as far as one reads it.
-    aside
-        What stands behind it in small print.
-    """
-
-    text: str
-    exact: str = ""
-    value: int | float | None = None
-    best: bool = False
-    aside: str = ""
 
 
 @dataclass(frozen=True)
@@ -78,17 +37,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Grid:
-    """A table.
-
-    Parameters
-    ----------
-    heads, lines
-        Its columns and its rows.
-    ordered
-        By which column, and in which direction, its rows come; "" for another order.
-    left_out
-        Titles of columns that say nothing of most strategies.
-    """
+    """A table, with the column by which it is ordered, and titles of those that say too little."""
 
     heads: tuple[Head, ...]
     lines: tuple[Line, ...]
@@ -106,7 +55,7 @@ def head_of(column: Column, meaning: str = "") -> Head:
     title = column.heading
     for arrow in "↓↑":
         title = title.replace(f" {arrow}", f"{_NO_BREAK}{arrow}")
-    return Head(title, column.key, column.better, meaning)
+    return Head(title, key=column.key, better=column.better, meaning=meaning)
 
 
 def line_of(
@@ -125,20 +74,10 @@ def figures(
     meanings: Mapping[str, str],
     roles: Mapping[str, Sequence[str]],
 ) -> Grid:
-    """Set the figures of the strategies of a comparison.
+    """Set the figures of the strategies of a comparison, in its order: the cheapest first.
 
-    Parameters
-    ----------
-    comparison
-        Whose rows are set, in their order: the cheapest first.
-    colours
-        Name of the colour by spec.
-    shown
-        The columns, of which those are left out that say nothing of most strategies.
-    meanings
-        What they show, by key.
-    roles
-        What strategies are to the comparison, by spec.
+    Columns that say nothing of most strategies are left out; meanings are by key, colours and
+    roles by spec.
     """
     choices = [row for row in comparison.rows if row.choice]
     left_out = tuple(each.title for each in shown if not _telling(each, comparison.rows))

@@ -78,19 +78,6 @@ def policy() -> str:
 def page(results: Results, conversation: str | None = None) -> str:
     """Set the page.
 
-    Parameters
-    ----------
-    results
-        What to show.
-    conversation
-        The id of the conversation that is shown at first and on paper; None for the largest.
-
-    Returns
-    -------
-    str
-        HTML that refers to nothing outside itself and runs one script, its own; the same results
-        give the same bytes.
-
     Raises
     ------
     UsageError
@@ -101,15 +88,7 @@ def page(results: Results, conversation: str | None = None) -> str:
 
 
 def write(results: Results, path: Path) -> None:
-    """Write the page to a file, which is whole or not there.
-
-    Parameters
-    ----------
-    results
-        What to show.
-    path
-        The file; replaced if it is there.
-    """
+    """Write the page to a file, which is whole or not there."""
     replace_file(path, page(results).encode())
 
 

@@ -22,6 +22,7 @@ from compactlab.reports.page.verdict import verdict
 from compactlab.reports.page.views import BUDGET as ROOM
 from compactlab.reports.page.views import Chosen as Views
 from compactlab.reports.page.views import views
+from compactlab.reports.render.document import Chart as Drawing
 from compactlab.reports.render.text import capitalised, clean, show
 from compactlab.sim.cache.causes import CAUSES
 from compactlab.sim.experiment.results import Results
@@ -44,16 +45,6 @@ class CauseLine:
     colour: str
     pattern: str
     tokens: str
-
-
-@dataclass(frozen=True)
-class Drawing:
-    """A chart as it stands on the page."""
-
-    kind: str
-    title: str
-    caption: str
-    markup: str
 
 
 @dataclass(frozen=True)
@@ -115,23 +106,7 @@ def section(
     wanted: str | None = None,
     budget: int = BUDGET,
 ) -> Section:
-    """Everything about one comparison.
-
-    Parameters
-    ----------
-    results
-        Where it comes from.
-    comparison
-        What is set.
-    colours
-        Name of the colour by spec.
-    name
-        Unique in the page: ids begin with it.
-    wanted
-        The id of the conversation that is shown at first; None for the largest.
-    budget
-        Characters of data that there is room for.
-    """
+    """Everything about one comparison."""
     listing = conversations(results, comparison, wanted)
     advice = Advice(comparison)
     drawn_first, roles = chief(advice), _roles(advice)
@@ -198,7 +173,7 @@ def place(kind: str) -> str:
 
 def drawing(chart: Chart) -> Drawing:
     """Set a chart."""
-    return Drawing(chart.kind, chart.title, chart.caption, chart.markup())
+    return Drawing(chart.title, chart.markup(), chart.caption, chart.kind)
 
 
 def _broken(comparison: Comparison) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:

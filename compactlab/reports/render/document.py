@@ -99,6 +99,11 @@ class Column:
     better: str = "lower"
     meaning: str = ""
 
+    @property
+    def heading(self) -> str:
+        """The title with what it belongs to, in a line."""
+        return " ".join(f"{self.group} {self.title}".split())
+
 
 @dataclass(frozen=True)
 class Cell:

@@ -49,7 +49,7 @@ def _lines(block: Block) -> Iterator[str]:
         case Code():
             yield from ("```", *block.lines, "```")
         case Folded():
-            yield from ("<details>", f"<summary>{block.title}</summary>", "")
+            yield from ("<details>", f"<summary>{with_names(block.title, code)}</summary>", "")
             yield from (*_blocks(block.blocks), "", "</details>")
 
 
@@ -67,7 +67,7 @@ def _items(block: Items) -> Iterator[str]:
 
 
 def _table(table: Table) -> Iterator[str]:
-    yield _row(column.title.replace("\n", " ") for column in table.columns)
+    yield _row(with_names(column.heading, code) for column in table.columns)
     yield _row(":--" if column.words else "--:" for column in table.columns)
     for row in table.rows:
         yield _row(_cell(cell) for cell in row.cells)

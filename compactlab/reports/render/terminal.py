@@ -183,14 +183,13 @@ def _shown(cell: Cell | str) -> str:
 
 
 def _title(column: Column) -> str:
-    words = f"{column.group} {column.title}".split()
-    return " ".join(word for word in words if word not in _ARROWS)
+    return " ".join(word for word in column.heading.split() if word not in _ARROWS)
 
 
 def _heading(table: Table, number: int) -> list[str]:
     """A heading in lines; of a stacked table in short ones, an arrow with the word before it."""
     column = table.columns[number]
-    lines = column.title.split(" " if table.stacked and not column.words else "\n")
+    lines = with_names(column.title).split(" " if table.stacked and not column.words else "\n")
     if len(lines) > 1 and lines[-1] in _ARROWS:
         lines[-2:] = [" ".join(lines[-2:])]
     return [column.group, *lines] if column.group else lines

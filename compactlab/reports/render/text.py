@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 
 # Foreign text made harmless: ids come from strangers' file names, errors quote their lines.
 
@@ -132,11 +132,6 @@ def code(text: str) -> str:
     """
     held = clean(text).replace("`", "\N{MODIFIER LETTER GRAVE ACCENT}").replace("|", "\\|")
     return f"`{held}`" if held.strip() else ""
-
-
-def line(cells: Iterable[str]) -> str:
-    """A line of a table."""
-    return f"| {' | '.join(cells)} |"
 
 
 # How numbers are written for people: by their unit, as short as one can still compare them.
