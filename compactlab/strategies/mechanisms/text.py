@@ -58,7 +58,7 @@ def as_json(value: object) -> str:
     Examples
     --------
     >>> print(as_json(["a\ud83d", 1]))
-    ["a\\ud83d",1]
+    ["a\ud83d",1]
     """
     text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
     return LONE.sub(lambda half: f"\\u{ord(half[0]):04x}", text)

@@ -7,18 +7,18 @@ from typing import Any
 from compactlab.sim.core.message import Message
 from compactlab.sim.core.messages import Messages
 from compactlab.strategies.agent_framework import (
-    TOLD,
+    SUMMARY,
     Group,
     context_window,
     groups_of,
     in_order,
     leave_out_tool_groups,
-    one,
     serialised,
     slide_groups,
-    tell_tool_groups,
+    summarise_tool_groups,
     truncate,
 )
+from compactlab.strategies.mechanisms.parts import one
 from tests.conformance.answers import Answer, Excluded
 from tests.conformance.busy import under
 from tests.conformance.peers import chat
@@ -49,7 +49,7 @@ def made(groups: list[Group], strategy: str, params: dict[str, Any]) -> list[Gro
     if strategy == "SelectiveToolCallCompactionStrategy":
         return leave_out_tool_groups(groups, keep)
     if strategy == "ToolResultCompactionStrategy":
-        return tell_tool_groups(groups, keep)
+        return summarise_tool_groups(groups, keep)
     budget = params.pop("max_context_window_tokens") - params.pop("max_output_tokens")
     shares = [params.pop(name, share) for name, share in SHARES.items()]
     return context_window(groups, budget, *shares, keep, **params)
@@ -59,7 +59,7 @@ SHARES = {"tool_eviction_threshold": 0.5, "truncation_threshold": 0.8}
 
 
 def written(message: Message) -> dict[str, Any]:
-    told = message.origin == TOLD
+    told = message.origin == SUMMARY
     text = "".join(part.text for part in message.parts if part.type == "text")
     role = "system" if message.origin == "system" else message.role
     return {"id": None if told else message.id, "role": role, "text": text}
@@ -69,7 +69,7 @@ ANSWERS = [
     Answer(
         FUNCTION,
         compaction,
-        (truncate, tell_tool_groups, context_window, groups_of, serialised),
+        (truncate, summarise_tool_groups, context_window, groups_of, serialised),
         under("tool_groups"),
     )
 ]
