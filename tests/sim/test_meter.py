@@ -119,6 +119,21 @@ def test_time_never_runs_back(times: list[float]) -> None:
         assert bill == send(other, TOY, view, max(as_passed, 0.0), "append")
 
 
+@pytest.mark.parametrize(
+    ("new", "causes"),
+    [(4, {"append": 40}), (5, {"lookback_miss": 500, "append": 50}),
+     (6, {"lookback_miss": 500, "append": 60})],
+)  # fmt: skip
+def test_an_entry_just_out_of_reach_is_missed_for_its_distance(
+    new: int, causes: dict[str, int]
+) -> None:
+    model = model_under(Anthropic(minimum=0, lookback=5, marks=("last",)))
+    meter, ids = Meter(), [f"m{number}" for number in range(new)]
+    send(meter, model, SYSTEM, 0, "cold_start")
+    view = SYSTEM.append(*(sized(id, 10) for id in ids))
+    assert send(meter, model, view, 1, f"append {' '.join(ids)}").causes == causes
+
+
 def test_requests_find_nothing_as_often_as_a_policy_says() -> None:
     model = model_under(Xai(grid=1, loss=0.3))
 
