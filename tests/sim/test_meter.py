@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from compactlab.sim.cache import Anthropic, CachePolicy, NoCache
 from compactlab.sim.cache.causes import CAUSES
+from compactlab.sim.cache.xai import Xai
 from compactlab.sim.core.errors import ModelError
+from compactlab.sim.core.stream import stream
 from compactlab.sim.core.view import View
 from compactlab.sim.models.model import Model, find_model
 from compactlab.sim.replay.bill import Bill
@@ -115,6 +117,32 @@ def test_time_never_runs_back(times: list[float]) -> None:
     for as_recorded, as_passed in zip(times, late, strict=True):
         bill = send(one, TOY, view, as_recorded, "append")
         assert bill == send(other, TOY, view, max(as_passed, 0.0), "append")
+
+
+@pytest.mark.parametrize(
+    ("new", "causes"),
+    [(4, {"append": 40}), (5, {"lookback_miss": 500, "append": 50}),
+     (6, {"lookback_miss": 500, "append": 60})],
+)  # fmt: skip
+def test_an_entry_just_out_of_reach_is_missed_for_its_distance(
+    new: int, causes: dict[str, int]
+) -> None:
+    model = model_under(Anthropic(minimum=0, lookback=5, marks=("last",)))
+    meter, ids = Meter(), [f"m{number}" for number in range(new)]
+    send(meter, model, SYSTEM, 0, "cold_start")
+    view = SYSTEM.append(*(sized(id, 10) for id in ids))
+    assert send(meter, model, view, 1, f"append {' '.join(ids)}").causes == causes
+
+
+def test_requests_find_nothing_as_often_as_a_policy_says() -> None:
+    model = model_under(Xai(grid=1, loss=0.3))
+
+    def lost(meter: Meter) -> int:
+        bills = [send(meter, model, SYSTEM, float(at), "append") for at in range(200)]
+        return sum(not bill.usage.cache_read for bill in bills[1:])
+
+    assert 40 <= lost(Meter(rng=lambda name: stream(0, "session", name))) <= 80
+    assert lost(Meter()) == 0  # without a stream nothing is left to chance
 
 
 # Measuring is not sending

@@ -155,3 +155,21 @@ def test_a_turns_projection_is_over_once_the_session_has_another_system_prompt(k
     trace = kit.replayed(two_turns(kit), Pipeline((rules, newest)))
     assert kit.prompts_of(trace) == ["u1", "u1 a1 r1", "u2", "u1 a1 r1 a2 u2 a3 r2"]
     assert [step.system for step in trace.steps] == [(), (), (), (rule,)]
+
+
+def test_a_turns_projection_that_is_too_large_is_what_is_asked_about(kit: Any, story: Any) -> None:
+    """And not the session's view, of which the projection had already left out the most."""
+    witness = kit.Witness(
+        lambda view, host: kit.ids_of(view.messages),
+        lifetime=Lifetime.TURN,
+        phases=[Phase.ON_OVERFLOW],
+    )
+    newest = kit.act(
+        lambda view, host: view.with_messages(view.messages[-2:]),
+        lifetime=Lifetime.TURN,
+        phases=[Phase.BEFORE_TURN],
+    )
+    script = story.user(kit.prose(20)).answer("ok").user(kit.prose(20)).answer(kit.prose(60))
+    script = script.user(kit.prose(60)).answer("ok").script()
+    kit.replayed(script, Pipeline((newest, witness.strategy)), window=100)
+    assert witness.seen[-1] == "a2 u3"
