@@ -24,12 +24,12 @@ from compactlab.naming import (
     summarizers_of,
     tables_of,
 )
-from compactlab.reports.explain.account import Account, account
+from compactlab.reports.explain.explanation import Account, account
 from compactlab.reports.render.text import printed_by
 from compactlab.reports.score.attribution import attributed, declared
 from compactlab.reports.score.score import Score, spoken
 from compactlab.scenarios.catalogue import DEFAULT, Seeded, find_conversation, sources
-from compactlab.scenarios.readers.facts_file import read_facts
+from compactlab.scenarios.readers.native import read_facts
 from compactlab.scenarios.readers.transcript import read, read_compacted
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError, ModelError, UsageError, unknown

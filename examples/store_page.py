@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from compactlab.sim.experiment.parquet import Column
 from compactlab.sim.experiment.run import HEAD
-from compactlab.sim.experiment.table import Column
 from compactlab.sim.experiment.tables import COUNTED, TABLES, USUAL
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "store.md"

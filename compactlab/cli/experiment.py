@@ -13,9 +13,7 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, Field
 
-from compactlab.cli.fields import adapter, wording
-from compactlab.cli.grid import EMPTY, Choice, Fixed, Grid, Pipe, Point, read_apart, read_grid
-from compactlab.cli.tables import (
+from compactlab.cli.fields import (
     AnyStrategy,
     AnySummarizer,
     FilesTable,
@@ -25,10 +23,13 @@ from compactlab.cli.tables import (
     SummarizerTable,
     Table,
     Text,
+    adapter,
     list_in_file,
     names,
     scenarios,
+    wording,
 )
+from compactlab.cli.grid import EMPTY, Choice, Fixed, Grid, Pipe, Point, read_apart, read_grid
 from compactlab.cli.toml_file import Faults, Place, each_of, parsed, quoted
 from compactlab.naming import (
     churn_of,

@@ -69,8 +69,7 @@ def explain(
     were lost with it; in JSON that is the `view`.
     """
     from compactlab import api
-    from compactlab.reports.explain.account import entries_as_csv
-    from compactlab.reports.explain.explanation import explanation, one_call
+    from compactlab.reports.explain.explanation import entries_as_csv, explanation, one_call
     from compactlab.reports.render.write import WRITERS
     from compactlab.scenarios.catalogue import find_conversation
 

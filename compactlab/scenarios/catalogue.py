@@ -15,15 +15,17 @@ from compactlab.scenarios.adversarial import Adversarial
 from compactlab.scenarios.coding_agent import CodingAgent
 from compactlab.scenarios.engine.domain import Domain
 from compactlab.scenarios.engine.profile import file_of
-from compactlab.scenarios.half_thoughts import HalfThoughts
-from compactlab.scenarios.personal_assistant import PersonalAssistant
+from compactlab.scenarios.plain import (
+    HalfThoughts,
+    PersonalAssistant,
+    ResearchAssistant,
+    RevisedDecisions,
+    SupportChat,
+)
 from compactlab.scenarios.readers import transcript
 from compactlab.scenarios.readers.transcript import find, read_as
 from compactlab.scenarios.repetitions import Repetitions
-from compactlab.scenarios.research_assistant import ResearchAssistant
-from compactlab.scenarios.revised_decisions import RevisedDecisions
 from compactlab.scenarios.rewinds import Rewinds
-from compactlab.scenarios.support_chat import SupportChat
 from compactlab.scenarios.tool_flood import ToolFlood
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import UsageError, unknown

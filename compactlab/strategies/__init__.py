@@ -14,21 +14,19 @@ from compactlab.strategies.complexity_trap import TurnCheckpoints
 from compactlab.strategies.controls import AsRecorded, KeepAll, KeepNone, Oracle, RandomKeep
 from compactlab.strategies.described_results import DescribedResults
 from compactlab.strategies.gemini_cli import FractionSplit, GeminiCli
-from compactlab.strategies.langchain_summarization import RollingSummary
-from compactlab.strategies.langchain_trimming import TrimMessages
-from compactlab.strategies.masking import ObservationMasking
+from compactlab.strategies.langchain import RollingSummary, TrimMessages
 from compactlab.strategies.openclaw.flush import MemoryFlush
 from compactlab.strategies.openclaw.kept import PreserveTurns, RecencyBuffer
 from compactlab.strategies.openclaw.openclaw import Openclaw, TurnSlice
 from compactlab.strategies.openclaw.outputs import OffloadOutputs
 from compactlab.strategies.openclaw.pairs import PairRepair
 from compactlab.strategies.openclaw.planner import TokenBudget
+from compactlab.strategies.openclaw.pruning import TtlPrune
 from compactlab.strategies.openclaw.recall import MemoryRecall
 from compactlab.strategies.openclaw.recovery import ContextRecovery
 from compactlab.strategies.openclaw.sidecar import SummarySidecar
-from compactlab.strategies.openclaw.ttl_prune import TtlPrune
 from compactlab.strategies.opencode import Opencode, PruneThenSummarize
-from compactlab.strategies.openhands import AmortizedForgetting, RecentEvents
+from compactlab.strategies.openhands import AmortizedForgetting, ObservationMasking, RecentEvents
 from compactlab.strategies.pi.compaction import AutoCompact, Pi
 from compactlab.strategies.providers import ClearToolResults, ServerCompaction
 from compactlab.strategies.windows import PairSafeWindow, SlidingWindow

@@ -14,7 +14,7 @@ from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Strategy
-from compactlab.strategies.mechanisms.parts import holds, one, plain
+from compactlab.strategies.mechanisms.text import holds, one, plain
 
 Kind = Literal["system", "user", "assistant_text", "tool_call"]
 SYSTEM = "system"

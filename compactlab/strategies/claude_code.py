@@ -14,8 +14,7 @@ from compactlab.sim.core.limits import at_least
 from compactlab.sim.core.message import Message, Part, Source, frame
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host
-from compactlab.sim.replay.strategy import Strategy
-from compactlab.strategies.mechanisms.agent import Agent
+from compactlab.sim.replay.strategy import Agent, Strategy
 from compactlab.strategies.mechanisms.estimate import at_most, known_tokens
 from compactlab.strategies.mechanisms.handover import (
     INSTRUCTIONS,

@@ -12,8 +12,7 @@ from compactlab.sim.core.message import Message, Part
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host
-from compactlab.sim.replay.strategy import Strategy
-from compactlab.strategies.mechanisms.agent import Agent
+from compactlab.sim.replay.strategy import Agent, Strategy
 from compactlab.strategies.mechanisms.estimate import at_most, is_little, known_tokens
 from compactlab.strategies.mechanisms.handover import (
     INSTRUCTIONS,

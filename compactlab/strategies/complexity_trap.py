@@ -21,8 +21,7 @@ from compactlab.strategies.mechanisms.handover import (
     split_previous,
     summary_message,
 )
-from compactlab.strategies.mechanisms.parts import holds
-from compactlab.strategies.mechanisms.text import transcript
+from compactlab.strategies.mechanisms.text import holds, transcript
 
 # The original sets no limit; a model has its own.
 _MAX_TOKENS = 4096

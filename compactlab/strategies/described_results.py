@@ -17,7 +17,6 @@ from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Strategy
 from compactlab.strategies.mechanisms.cut import after_results, exchanges
-from compactlab.strategies.mechanisms.parts import arguments_of, changed_to, with_parts
 from compactlab.strategies.mechanisms.stub import (
     Result,
     is_stub,
@@ -25,6 +24,7 @@ from compactlab.strategies.mechanisms.stub import (
     sources_of,
     with_stubs,
 )
+from compactlab.strategies.mechanisms.text import arguments_of, changed_to, with_parts
 
 # Characters (code points): a result that is repeated, a result, arguments, a text in arguments.
 REPEATED, RESULT, ARGUMENTS, VALUE = 200, 200, 500, 200

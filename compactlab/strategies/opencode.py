@@ -13,9 +13,8 @@ from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.tokens import utf16_length
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host
-from compactlab.sim.replay.strategy import Strategy
+from compactlab.sim.replay.strategy import Agent, Strategy
 from compactlab.sim.replay.summarize import SummaryRequest
-from compactlab.strategies.mechanisms.agent import Agent
 from compactlab.strategies.mechanisms.cut import after_results, current_turn, parted
 from compactlab.strategies.mechanisms.estimate import at_most, is_little, reported_tokens
 from compactlab.strategies.mechanisms.handover import (
@@ -24,9 +23,8 @@ from compactlab.strategies.mechanisms.handover import (
     split_previous,
     summary_message,
 )
-from compactlab.strategies.mechanisms.parts import plain
 from compactlab.strategies.mechanisms.stub import output_tokens, prunable, with_erased
-from compactlab.strategies.mechanisms.text import transcript
+from compactlab.strategies.mechanisms.text import plain, transcript
 from compactlab.strategies.openclaw.flush import MemoryFlush
 
 # Tokens of the tail: a quarter of what is usable, within these (31e22f6).

@@ -1,17 +1,31 @@
-"""OpenHands: a pinned head with recent events, and amortised forgetting of the middle."""
+"""OpenHands: recent events, amortised forgetting, and masked observations, also SWE-agent's."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
-from typing import Annotated
+from typing import Annotated, Literal
+
+import msgspec
 
 from compactlab.sim.core.limits import at_least
+from compactlab.sim.core.message import Message, Part, Weight
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Lifetime, Strategy
+from compactlab.strategies.mechanisms.cut import starts_turn
+from compactlab.strategies.mechanisms.stub import (
+    Result,
+    results_of,
+    sources_of,
+    unstubbed,
+    with_stubs,
+)
+
+# OpenHands: a pinned head with recent events, and amortised forgetting of the middle.
 
 
 def recent(
@@ -135,3 +149,189 @@ class AmortizedForgetting(Strategy):
         if not gone.start:
             return view.with_messages(messages[gone.stop :])
         return view.with_messages(messages.branch(gone.start, messages[gone.stop :]))
+
+
+# Masking what tools said a while ago: SWE-agent's last observations, OpenHands' window.
+
+OBSERVATION = "observation"
+"""The origin of a user message in which an agent's environment speaks."""
+
+MASKED = "<MASKED>"
+
+Tags = Callable[[Message], Collection[str]]
+
+
+def tools_of(message: Message) -> Collection[str]:
+    """The names of the tools whose results a message holds."""
+    return {result[0].name for result in results_of(message)}
+
+
+@dataclass(frozen=True)
+class Masking:
+    """Which observations are masked."""
+
+    n: int = 5  # how many of the newest observations stay
+    # By how many observations the mask moves at a time, so that ``n`` to ``n + polling - 1`` stay.
+    polling: int = 1
+    # always_keep_output_for_tags, always_remove_output_for_tags: tags of observations that stay,
+    # however old, or go, however new; going wins
+    always_keep_output_for_tags: Collection[str] = ("keep_output",)
+    always_remove_output_for_tags: Collection[str] = ("remove_output",)
+    tags: Tags = tools_of  # the tags of a message
+
+    def maskable(self, message: Message) -> int:
+        """Weigh a message by whether it may be masked once it is old."""
+        if message.role == "assistant" or not is_open(message):
+            return 0
+        exempt = self.always_keep_output_for_tags
+        return int(not (exempt and _meet(self.tags(message), exempt)))
+
+    def unwanted(self, message: Message) -> int:
+        """Weigh a message by whether it is masked at any age."""
+        gone = self.always_remove_output_for_tags
+        return int(is_open(message) and _meet(self.tags(message), gone))
+
+
+def _meet(some: Collection[str], others: Collection[str]) -> bool:
+    return not set(some).isdisjoint(others)
+
+
+def observes(message: Message) -> int:
+    """Weigh a message by whether it is an observation."""
+    return int(message.role == "tool" or message.origin == OBSERVATION)
+
+
+def is_open(message: Message) -> bool:
+    """Whether a message is an observation that is not masked yet."""
+    if message.role == "tool":
+        return unstubbed(message) > 0
+    return message.origin == OBSERVATION and message.parts[0].kind != "stub"
+
+
+def mask_last_n(messages: Messages, rule: Masking, task: int = 0) -> Messages:
+    """Mask all observations but the first and the newest, as SWE-agent's ``LastNObservations``.
+
+    ``task`` is 1 if the first observation, which is never masked, is not among those that
+    :func:`observes` finds: SWE-agent tells the task as an observation.
+    """
+    seen = messages.total(observes) + task
+    last = max(0, seen // rule.polling * rule.polling - rule.n)
+    start, stop = (
+        _after(messages, 1 - task, seen - task),
+        _after(messages, last - task, seen - task),
+    )
+    marks = {n: _omit(messages[n]) for n in _weighty(messages[:stop], rule.maskable, start)}
+    if rule.always_remove_output_for_tags:
+        marks |= {n: _omit(messages[n]) for n in _weighty(messages, rule.unwanted, 0)}
+    return messages.replace(marks)
+
+
+def mask_window(messages: Messages, window: int) -> Messages:
+    """Mask the observations before the newest messages, as OpenHands' attention window."""
+    old = messages[: max(len(messages) - window, 0)]
+    return messages.replace({n: _mask(messages[n]) for n in _weighty(old, unstubbed, 0)})
+
+
+def _after(messages: Messages, count: int, total: int) -> int:
+    """Index right behind the so-manieth observation."""
+    if count <= 0:
+        return 0
+    following = messages.last_holding(observes, total - count + 1)
+    return len(messages) if following is None else following + 1
+
+
+def _weighty(messages: Messages, weight: Weight, start: int) -> Iterator[int]:
+    """Indices of the messages from an index on that weigh something."""
+    rest = messages[start:]
+    left = rest.total(weight)
+    first = rest.last_holding(weight, left) if left else None
+    while first is not None and left:
+        weighs = weight(rest[first])
+        if weighs:
+            yield start + first
+        first, left = first + 1, left - weighs
+
+
+def _omit(message: Message) -> Message:
+    if message.role == "tool":
+        return with_stubs(message, lambda _, result: omitted(result))
+    return _with_text(message, omitted(message.parts))
+
+
+def _mask(message: Message) -> Message:
+    return with_stubs(message, lambda *_: MASKED)
+
+
+def _with_text(message: Message, text: str) -> Message:
+    """An observation that is told as a user's message, with another text."""
+    part = Part("text", text, "stub", sources_of(message.parts))
+    return msgspec.structs.replace(message, parts=(part,))
+
+
+def omitted(result: Result) -> str:
+    """What SWE-agent says in the place of an observation: how many lines it had, and images."""
+    lines = sum(len(part.text.splitlines()) for part in result)
+    images = sum(part.type == "image" for part in result)
+    text = f"Old environment output: ({lines} lines omitted)"
+    return f"{text} ({images} images omitted)" if images else text
+
+
+@dataclass(frozen=True)
+class ObservationMasking(Strategy):
+    """Put a line in the place of all but the newest observations; calls and words stay.
+
+    ``system="swe-agent"`` is ``LastNObservations`` (SWE-agent at 3ea751c), which the paper The
+    Complexity Trap (2508.21433) found to be as good as summaries at half the cost. The original
+    makes the history anew for every query. Its mask only ever moves forward, so the mask is kept
+    in the session's view: what is sent is the same, exactly. An observation is a tool's message;
+    the task, which SWE-agent tells as its first observation, counts as one and is never masked.
+    What the user says later is no observation (SWE-agent has no later turns).
+
+    ``system="openhands"`` is ``ObservationMaskingCondenser`` (openhands-ai 0.62.0): the window
+    counts all messages, calls and words among them, and the text is ``<MASKED>``. An event is a
+    message here; where a message holds several calls OpenHands has several events. What its
+    conversation memory makes of the masked event afterwards (a message of the user, and the call
+    is left out) is not followed: here the call keeps its result.
+
+    A line that takes the place of a very short output is longer than that: so in the originals.
+
+    Parameters
+    ----------
+    n
+        How many of the newest observations stay; of the newest messages, under OpenHands.
+    polling
+        By how many observations the mask moves at a time: between two moves the prompt only grows,
+        so the cache holds. SWE-agent's alone.
+    keep_tools, remove_tools
+        Tools whose outputs are never masked, or always; the tags ``keep_output`` and
+        ``remove_output`` of SWE-agent, which has a processor that tags by the tool's name.
+    system
+        Which system is followed.
+    """
+
+    n: Annotated[int, at_least(0)] = 5
+    polling: Annotated[int, at_least(1)] = 1
+    keep_tools: tuple[str, ...] = ()
+    remove_tools: tuple[str, ...] = ()
+    system: Literal["swe-agent", "openhands"] = "swe-agent"
+
+    breaks = MappingProxyType({"size": "the line may be longer than a tiny output; both systems"})
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.system == "swe-agent" and self.n < 1:
+            raise ValueError(f"n must be at least 1, not {self.n}")
+        if self.system == "openhands" and (self.polling > 1 or self.keep_tools + self.remove_tools):
+            raise ValueError("polling, keep_tools and remove_tools are SWE-agent's alone")
+
+    def compact(self, view: View, host: Host) -> View:
+        """Mask what has become old."""
+        messages = view.messages
+        if self.system == "openhands":
+            return view.with_messages(mask_window(messages, self.n))
+        task = int(messages.total(starts_turn) > 0)
+        return view.with_messages(mask_last_n(messages, self._rule, task))
+
+    @cached_property
+    def _rule(self) -> Masking:
+        return Masking(self.n, self.polling, self.keep_tools, self.remove_tools)

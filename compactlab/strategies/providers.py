@@ -18,12 +18,7 @@ from compactlab.sim.core.view import View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Lifetime, Strategy
 from compactlab.strategies.mechanisms.estimate import approximate
-from compactlab.strategies.mechanisms.handover import (
-    INSTRUCTIONS,
-    live_request,
-    summary_message,
-)
-from compactlab.strategies.mechanisms.parts import changed_to
+from compactlab.strategies.mechanisms.handover import INSTRUCTIONS, live_request, summary_message
 from compactlab.strategies.mechanisms.stub import (
     Edits,
     is_stub,
@@ -32,6 +27,7 @@ from compactlab.strategies.mechanisms.stub import (
     unstubbed,
     with_stubs,
 )
+from compactlab.strategies.mechanisms.text import changed_to
 
 Gate = Literal["api", "langchain"]
 

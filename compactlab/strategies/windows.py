@@ -16,7 +16,7 @@ from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Strategy
 from compactlab.strategies.mechanisms.cut import tail
-from compactlab.strategies.mechanisms.parts import changed_to, holds, with_parts
+from compactlab.strategies.mechanisms.text import changed_to, holds, with_parts
 
 
 @dataclass(frozen=True)

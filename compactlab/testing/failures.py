@@ -10,9 +10,9 @@ from typing import NamedTuple
 from compactlab.reports.analysis.aggregate import figures_of
 from compactlab.reports.gate.baseline import Baseline
 from compactlab.reports.gate.gate import gate
+from compactlab.reports.gate.outputs import Words, number
 from compactlab.reports.gate.rules import Demand, Outcome, Rule
 from compactlab.reports.gate.verdict import Finding, Verdict
-from compactlab.reports.gate.words import Words, number
 from compactlab.reports.render.text import clean, counted, shorten
 from compactlab.sim.core.conversation import Conversation, Fact
 from compactlab.sim.experiment.disclosure import Disclosure

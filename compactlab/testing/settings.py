@@ -11,12 +11,7 @@ from typing import Any, Protocol
 import pytest
 
 from compactlab.api import Plan
-from compactlab.naming import (
-    relative_conversation,
-    relative_path,
-    relative_strategy,
-    strategy_of,
-)
+from compactlab.naming import relative_conversation, relative_path, relative_strategy, strategy_of
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import UsageError, unknown
 from compactlab.sim.experiment.sweep import Experiment

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from compactlab.sim.experiment.table import Rows
+from compactlab.sim.experiment.parquet import Rows
 
 FRESH = ("uncached", "cache_write_5m", "cache_write_1h")
 

@@ -19,9 +19,9 @@ from compactlab.scenarios.coding_agent import CodingAgent
 from compactlab.scenarios.engine.domain import Domain
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.experiment.conditions import Setting
+from compactlab.sim.experiment.parquet import Rows
 from compactlab.sim.experiment.run import Run
 from compactlab.sim.experiment.shard import run_one
-from compactlab.sim.experiment.table import Rows
 from compactlab.sim.experiment.tables import CALLS
 from compactlab.sim.metrics import FAMILIES, METRICS, Reading, figures
 from compactlab.sim.replay.options import Options

@@ -18,8 +18,8 @@ from compactlab.sim.experiment.conditions import Setting
 from compactlab.sim.experiment.run import Run
 from compactlab.sim.experiment.shard import run_one
 from compactlab.sim.replay.recording import Unseen
+from compactlab.sim.replay.strategy import Agent
 from compactlab.strategies.catalogue import LINE_UP, find_strategy, strategies
-from compactlab.strategies.mechanisms.agent import Agent
 from tests.benchmarks.counters import counters
 
 # What asks for summaries or extra turns is as fast as whoever writes them.

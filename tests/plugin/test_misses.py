@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from compactlab.sim.experiment.parquet import Rows
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.run import Run
 from compactlab.sim.experiment.sweep import Experiment
-from compactlab.sim.experiment.table import Rows
 from compactlab.testing.failures import misses
 
 FACTS = {

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from compactlab.sim.experiment.parquet import Rows
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.run import Run
-from compactlab.sim.experiment.table import Rows
 from compactlab.sim.experiment.tables import CALLS
 
 GOLDEN = Path(__file__).parent / "golden"

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from compactlab.reports.audit.audit import Audited, audit
 from compactlab.reports.audit.causes import GROUNDS, WORDS, charged, headline, read_cost, shares
 from compactlab.reports.audit.charts import course, furthest_off
+from compactlab.reports.audit.data import worst
 from compactlab.reports.audit.ledger import Entry, Ledger, together
 from compactlab.reports.audit.report import moment, page, report, signed
 from compactlab.reports.audit.tally import input_costs
-from compactlab.reports.audit.worst import worst
 from compactlab.reports.charts.drawing import COLOURS
 from compactlab.reports.render import html, terminal
 from compactlab.reports.render.text import NONE

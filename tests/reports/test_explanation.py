@@ -12,9 +12,8 @@ from itertools import accumulate
 import pytest
 
 from compactlab.reports.explain import explanation as explain
-from compactlab.reports.explain.account import CALL, Account, Entry, entries_as_csv
-from compactlab.reports.explain.account import data as data_of
-from compactlab.reports.explain.explanation import MOST
+from compactlab.reports.explain.explanation import CALL, MOST, Account, Entry, entries_as_csv
+from compactlab.reports.explain.explanation import data as data_of
 from compactlab.reports.render import json as as_json
 from compactlab.reports.render import terminal
 from compactlab.reports.render.document import Document

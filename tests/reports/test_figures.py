@@ -8,7 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlab.reports.render.text import NONE, clean, counted, exact, listed, plain, shorten, show
+from compactlab.reports.render.text import (
+    NONE,
+    clean,
+    counted,
+    exact,
+    listed,
+    plain,
+    shorten,
+    show,
+)
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,8 @@
 
 from collections.abc import Callable
 
-from compactlab.reports.analysis.columns import columns
-from compactlab.reports.analysis.comparison import comparisons
-from compactlab.reports.page.provenance import provenance
+from compactlab.reports.analysis.comparison import columns, comparisons
+from compactlab.reports.page.page import origin
 from compactlab.reports.page.table import table
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.run import Run
@@ -51,4 +50,4 @@ def test_whatever_a_user_heard_is_said(make: Make, store: Store) -> None:
 def test_what_was_written_is_simulated_and_the_report_says_so(make: Make, store: Store) -> None:
     assert "what agents put into their memory" in summaries(flushing(make, store, 1.0))
     assert "memory" not in summaries(store(make("keep_all()")))
-    assert "flushes" not in dict(provenance(flushing(make, store, 1.0)))
+    assert "flushes" not in dict(origin(flushing(make, store, 1.0)))

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from compactlab.reports.page.catalogue import render
-from compactlab.reports.page.provenance import command
+from compactlab.reports.page.page import command
 from compactlab.reports.render.text import clean, code, harmless
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.run import Run

@@ -14,15 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compactlab.reports.analysis.advice import Advice
-from compactlab.reports.analysis.columns import columns
-from compactlab.reports.analysis.comparison import comparisons
+from compactlab.reports.analysis.comparison import columns, comparisons
 from compactlab.reports.charts.drawing import COLOURS, strategy_colours
-from compactlab.reports.page.block import block, flags, series, written
-from compactlab.reports.page.conversations import conversations
+from compactlab.reports.page.conversations import block, conversations, flags, series, written
 from compactlab.reports.page.differences import differences
 from compactlab.reports.page.grid import Grid, Line, figures
-from compactlab.reports.page.page import page, write
-from compactlab.reports.page.provenance import command
+from compactlab.reports.page.page import command, page, write
 from compactlab.reports.page.sections import chief, section
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.experiment.results import Results

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compactlab.reports.explain import explanation
-from compactlab.reports.explain.account import Account, account
 from compactlab.reports.explain.compaction import View, in_lines, view_of
+from compactlab.reports.explain.explanation import Account, account
 from compactlab.reports.page.views import Chosen, size_of, views
 from compactlab.reports.render import terminal
 from compactlab.reports.render.html import set_page
@@ -21,8 +21,8 @@ from compactlab.reports.render.text import clean
 from compactlab.sim.core.conversation import Conversation, Fact, Need
 from compactlab.sim.core.message import Message, Part, Source
 from compactlab.sim.experiment.compaction_diff import STILL
+from compactlab.sim.experiment.parquet import NO_ROWS, Rows
 from compactlab.sim.experiment.results import Results
-from compactlab.sim.experiment.table import NO_ROWS, Rows
 from compactlab.sim.experiment.tables import TABLES, VIEWS
 from compactlab.sim.metrics import Reading
 from tests.reports.test_hostile import HOSTILE

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from compactlab.scenarios.readers.facts_file import read_facts
+from compactlab.scenarios.readers.native import read_facts
 from compactlab.sim.core.conversation import Conversation, Fact, Need
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, Message, Source, verbatim

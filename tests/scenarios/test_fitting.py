@@ -25,7 +25,7 @@ from compactlab.scenarios.fitting import (
     spread,
     worst,
 )
-from compactlab.scenarios.research_assistant import ResearchAssistant
+from compactlab.scenarios.plain import ResearchAssistant
 from compactlab.sim.core.conversation import Conversation, Event, Rewind
 from compactlab.sim.core.message import Call, Message, Part, Role, verbatim
 from compactlab.sim.core.stream import stream

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compactlab.scenarios.readers import transcript as transcripts
-from compactlab.scenarios.readers.transcript import Format
+from compactlab.scenarios.readers.script import Format
 from compactlab.sim.core.errors import InputError
 
 NOON = "2026-01-01T12:00:00.000Z"

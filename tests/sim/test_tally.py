@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import compactlab
-from compactlab.scenarios.support_chat import SupportChat
+from compactlab.scenarios.plain import SupportChat
 from compactlab.sim.core import tokens
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.message import Message, Part, Source

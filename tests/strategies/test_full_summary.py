@@ -12,6 +12,7 @@ from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.core.message import Call, Message, Usage, verbatim
 from compactlab.sim.core.view import Phase
+from compactlab.sim.replay.host import Services
 from compactlab.strategies import FullSummary
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.strategies.summarizers.catalogue import find_summarizer
@@ -41,7 +42,7 @@ def test_it_is_the_effective_window_less_the_buffer_that_counts(moment):
     """200,000, less 20,000 for a summary, less 13,000."""
     for used, fires in ((166_000, False), (166_900, True)):
         now = moment("uau", reported=Usage(uncached=used, output=99))
-        now.host._summarize = lambda view, request: ()
+        now.host._services = Services(summarize=lambda host, view, request: ())
         FullSummary().compact(now.view, now.host)
         assert bool(now.host.notes) is fires
 
@@ -86,7 +87,7 @@ def test_old_outputs_can_be_cleared_first(story, sent, play):
 def test_outputs_are_only_cleared_where_that_makes_room(size, moment):
     """A stub is larger than the output of a tool that has said next to nothing."""
     now = moment("ucrcrcra", size=size, reported=Usage(uncached=190_000, output=9))
-    now.host._summarize = lambda view, request: ()
+    now.host._services = Services(summarize=lambda host, view, request: ())
     after = FullSummary(clear_first=True, keep_outputs=0).compact(now.view, now.host)
     assert (after is now.view) == (size == 2)
     assert now.host.count(after) <= now.host.count(now.view)

@@ -8,7 +8,7 @@ from compactlab.sim.core.errors import UsageError
 from compactlab.sim.core.messages import Messages
 from compactlab.strategies import ObservationMasking
 from compactlab.strategies.catalogue import find_strategy
-from compactlab.strategies.masking import Masking, mask_last_n, mask_window
+from compactlab.strategies.openhands import Masking, mask_last_n, mask_window
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import pytest
 
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.core.message import Usage
+from compactlab.sim.replay.host import Services
 from compactlab.strategies import RollingSummary
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.strategies.summarizers.catalogue import find_summarizer
@@ -43,7 +44,7 @@ def test_a_late_result_goes_with_its_call(tell, sent):
 def test_tokens_are_those_of_langchain(moment, ids):
     """19 characters and those of the role, 3.3 to a token of Claude, and 3 for each message."""
     now = moment("ua" * 6, size=19)
-    now.host._summarize = lambda view, request: ()
+    now.host._services = Services(summarize=lambda host, view, request: ())
     for keep, kept in ((55, "u9 a10 u11 a12"), (56, "a8 u9 a10 u11 a12")):
         after = RollingSummary(("tokens", 1), ("tokens", keep)).compact(now.view, now.host)
         assert ids(after.messages[1:]) == kept
@@ -51,7 +52,7 @@ def test_tokens_are_those_of_langchain(moment, ids):
 
 def test_several_sizes_may_have_to_be_reached_together(moment):
     now = moment("ua" * 5, reported=Usage(uncached=900, output=100))
-    now.host._summarize = lambda view, request: ()
+    now.host._services = Services(summarize=lambda host, view, request: ())
 
     def acts(*trigger):
         strategy = RollingSummary(trigger, keep=("messages", 2))
@@ -74,7 +75,7 @@ def test_the_next_summary_takes_the_last_one_in(tell, play):
 def test_the_summariser_is_given_the_newest_from_a_users_message_on(moment):
     now = moment("ua" * 6, size=400)
     given = []
-    now.host._summarize = lambda view, request: given.append(request) or ()
+    now.host._services = Services(summarize=lambda host, view, request: given.append(request) or ())
     RollingSummary(("messages", 5), ("messages", 2), summary_input=450).compact(now.view, now.host)
     (request,) = given
     assert [message.id for message in request.messages] == ["u9", "a10"]

@@ -147,7 +147,7 @@ class TestHardened:
         at.host.phase = next(phase for phase in SHOWN.phases if phase == "before_turn")
         at.host.state.view = glued.compact(at.view, at.host)
         grown = at.host.session.append(*moment("uuua").messages[3:], *moment("uuuuu").messages[4:])
-        at.host.session, at.host.files = grown, {}
+        at.host.state.view, at.host.files = grown, {}
         (part,) = SHOWN.compact(grown, at.host).system
         assert [said(line) for line in part.text.splitlines()[2:]] == ["u1", "a2", "a4"]
 

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compactlab.sim.core.errors import UsageError
+from compactlab.sim.replay.host import Services
 from compactlab.strategies import TurnCheckpoints
 from compactlab.strategies.catalogue import find_strategy
 
@@ -42,7 +43,7 @@ def test_a_checkpoint_is_written_from_the_one_before_and_is_the_agents(tell, pla
 def test_the_first_request_holds_the_task_and_the_turns_alone(moment):
     now = moment("u" + "cr" * 5, size=40)
     given = []
-    now.host._summarize = lambda view, request: given.append(request) or ()
+    now.host._services = Services(summarize=lambda host, view, request: given.append(request) or ())
     SMALL.compact(now.view, now.host)
     (request,) = given
     assert [message.id for message in request.messages] == ["c2", "r3", "c4", "r5", "c6", "r7"]

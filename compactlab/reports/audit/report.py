@@ -7,19 +7,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 
-from compactlab.reports.audit.causes import (
-    GROUNDS,
-    Share,
-    headline,
-    read_cost,
-    remarks,
-    shares,
-)
+from compactlab.reports.audit.causes import GROUNDS, Share, headline, read_cost, remarks, shares
 from compactlab.reports.audit.charts import BARS, READ, bars, course, furthest_off, look
-from compactlab.reports.audit.data import data
+from compactlab.reports.audit.data import Miss, data, worst
 from compactlab.reports.audit.ledger import Entry, Ledger, client_name, together
 from compactlab.reports.audit.tally import Pair, Tally
-from compactlab.reports.audit.worst import Miss, worst
 from compactlab.reports.render.document import (
     Block,
     Chart,

@@ -28,7 +28,7 @@ from compactlab.reports.charts.kit import (
     write_beside,
 )
 from compactlab.reports.render.text import dollars, percent
-from compactlab.sim.experiment.table import NO_ROWS
+from compactlab.sim.experiment.parquet import NO_ROWS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

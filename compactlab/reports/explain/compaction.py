@@ -9,8 +9,8 @@ from itertools import groupby
 
 from compactlab.reports.render.text import clean, counted, listed, shorten, show
 from compactlab.sim.experiment.compaction_diff import STILL, ends
+from compactlab.sim.experiment.parquet import NO_ROWS, Rows
 from compactlab.sim.experiment.run import Run
-from compactlab.sim.experiment.table import NO_ROWS, Rows
 
 # A message of a compaction as it is shown, or several that were put together.
 

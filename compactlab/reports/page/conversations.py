@@ -1,14 +1,18 @@
-"""The conversations of a comparison, of which a reader chooses one."""
+"""The conversations of a comparison, of which a reader chooses one, and their data."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
-from compactlab.reports.analysis.aggregate import models
-from compactlab.reports.analysis.columns import COLUMNS
+import numpy as np
+
+from compactlab.reports.analysis.aggregate import bills, binned, column, fresh, models, sizes
 from compactlab.reports.analysis.comparison import (
+    COLUMNS,
     Case,
     Comparison,
     case_of,
@@ -25,6 +29,8 @@ from compactlab.reports.render.text import NONE, clean, counted, listed, show
 from compactlab.sim.core.errors import UsageError, unknown
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.run import Run
+
+# The conversations of a comparison, of which a reader chooses one.
 
 # Of one conversation, what was run is a row like the others.
 _COLUMNS = tuple(column for column in COLUMNS if column.key != "of_as_recorded")
@@ -148,3 +154,142 @@ def must_be_there(results: Results, wanted: str | None) -> None:
         raise UsageError(f"no run of the conversation {clean(wanted)!r} went well")
     like = [name for name in names if wanted in name] or names
     raise UsageError(unknown("conversation", clean(wanted), map(clean, like[:_NAMED])))
+
+
+# The data that the page's script draws from: many conversations in little room.
+
+BINS = 80
+# Characters of all blocks of a page together: it shall stay under 5 MB with its charts.
+BUDGET = 2_500_000
+
+_DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+_MOST = 4_095
+_PAIRS = np.array([a + b for a in _DIGITS for b in _DIGITS], dtype="S2")
+# What could end the script element, begin another, or is a line break in JavaScript alone.
+_ESCAPED = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
+
+
+@dataclass(frozen=True)
+class Block:
+    """Data of a comparison.
+
+    Parameters
+    ----------
+    text
+        JSON that can stand in a script element.
+    shown, left_out
+        How many conversations are in it, and how many had no room.
+    """
+
+    text: str
+    shown: int
+    left_out: int
+
+
+def block(
+    results: Results,
+    listing: Sequence[Conversation],
+    colours: Mapping[str, str],
+    chief: Collection[str],
+    budget: int = BUDGET,
+) -> Block:
+    """Write down the conversations of a comparison, in their order, as far as there is room."""
+    specs = _specs(listing)
+    texts: list[str] = []
+    for each in listing:
+        text = written(_conversation(results, each, colours, specs))
+        budget -= len(text)
+        if texts and budget < 0:
+            break
+        texts.append(text)
+    strategies = [
+        {"label": label(results, spec), "colour": colours[spec], "chief": spec in chief}
+        for spec in specs
+    ]
+    heads = [[head.title, head.key, head.better] for head in HEADS]
+    head = f'{{"strategies":{written(strategies)},"heads":{written(heads)},"conversations":['
+    return Block(f"{head}{','.join(texts)}]}}", len(texts), len(listing) - len(texts))
+
+
+def _specs(listing: Sequence[Conversation]) -> dict[str, int]:
+    """A number for every strategy: as the comparison has them, then those that it leaves out."""
+    compared = [row.spec for row in listing[0].comparison.rows]
+    run = [run.strategy for each in listing for run in each.runs]
+    return {spec: number for number, spec in enumerate(dict.fromkeys([*compared, *run]))}
+
+
+def _conversation(
+    results: Results, each: Conversation, colours: Mapping[str, str], specs: Mapping[str, int]
+) -> dict[str, Any]:
+    runs = [
+        [specs[run.strategy], line.marks, int(line.quiet), *_run(run), *_cells(line)]
+        for run, line in lines_of(results, each, colours)
+    ]
+    return {"title": each.title, "told": each.told, "windows": each.windows, "runs": runs}
+
+
+def _run(run: Run) -> list[Any]:
+    drawn: list[list[Any]] = [sizes(run), fresh(run), bills(run)]
+    hits = [column(run, name) for name in ("compaction", "overflow")]
+    return [
+        sum(map(bool, hits[0])),
+        len(run.calls),
+        -(-len(run.calls) // BINS) or 1,
+        *(part for values in drawn for part in series(binned(values, BINS))),
+        *(flags(binned(each, BINS)) for each in hits),
+    ]
+
+
+def _cells(line: Line) -> list[list[Any]]:
+    """Text and value of each cell, and 1 behind those of the best."""
+    return [
+        [cell.text, None if cell.value is None else _short(cell.value), *([1] if cell.best else [])]
+        for cell in line.cells
+    ]
+
+
+def _short(value: float) -> float:
+    """A value as exact as sorting needs it."""
+    return int(value) if float(value).is_integer() else float(f"{value:.7g}")
+
+
+def written(data: Any) -> str:
+    r"""Write JSON that an HTML parser takes for nothing else.
+
+    Examples
+    --------
+    >>> written(["</script>", "\u2028"])
+    '["\\u003c/script\\u003e","\\u2028"]'
+    """
+    return json.dumps(data, separators=(",", ":"), allow_nan=False).translate(_ESCAPED)
+
+
+def series(values: Sequence[float]) -> tuple[float, str]:
+    """A scale, and the values as shares of it.
+
+    Examples
+    --------
+    >>> series([0, 1, 4095])
+    (4095, 'AAAB__')
+    """
+    most = max(values, default=0)
+    whole = all(float(value).is_integer() for value in values)
+    scale = max(most, _MOST) if whole else float(f"{most:.7g}")
+    if not scale:
+        return 0, "AA" * len(values)
+    levels = np.floor(np.asarray(values, np.float64) / scale * _MOST + 0.5).astype(np.int64)
+    return scale, _PAIRS[np.clip(levels, 0, _MOST)].tobytes().decode()
+
+
+def flags(hits: Sequence[Any]) -> str:
+    """True and false, six a digit; "" if all are false.
+
+    Examples
+    --------
+    >>> flags([True, False, False, False, False, False, True]), flags([False])
+    ('BB', '')
+    """
+    if not any(hits):
+        return ""
+    sixes = (hits[at : at + 6] for at in range(0, len(hits), 6))
+    return "".join(_DIGITS[sum(bool(hit) << n for n, hit in enumerate(six))] for six in sixes)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from compactlab.reports.analysis.columns import COLUMNS, MEMORY
-from compactlab.reports.analysis.comparison import Comparison, Row
+from compactlab.reports.analysis.comparison import COLUMNS, MEMORY, Comparison, Row
 from compactlab.reports.analysis.contrast import (
     MARGINS,
     PRIMARY,

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from compactlab.reports.analysis.columns import Column, marks
-from compactlab.reports.analysis.comparison import Comparison, Row
+from compactlab.reports.analysis.comparison import Column, Comparison, Row, marks
 from compactlab.reports.render.document import Cell
 from compactlab.reports.render.document import Column as Head
 from compactlab.reports.render.text import clean, exact, plain

@@ -7,14 +7,20 @@ from dataclasses import dataclass
 
 from compactlab.reports.analysis.advice import Advice
 from compactlab.reports.analysis.aggregate import causes_of, together
-from compactlab.reports.analysis.columns import MEMORY, columns
-from compactlab.reports.analysis.comparison import Comparison, Row, scope
+from compactlab.reports.analysis.comparison import MEMORY, Comparison, Row, columns, scope
 from compactlab.reports.charts.chart import Chart
 from compactlab.reports.charts.drawing import cause_colours
 from compactlab.reports.charts.gallery import gallery
 from compactlab.reports.charts.stacked import ordered
-from compactlab.reports.page.block import BUDGET, Block, block
-from compactlab.reports.page.conversations import HEADS, Conversation, conversations, lines_of
+from compactlab.reports.page.conversations import (
+    BUDGET,
+    HEADS,
+    Block,
+    Conversation,
+    block,
+    conversations,
+    lines_of,
+)
 from compactlab.reports.page.differences import Differences, differences
 from compactlab.reports.page.grid import Grid, figures
 from compactlab.reports.page.notes import notes

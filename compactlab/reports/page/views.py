@@ -9,9 +9,9 @@ from html import escape
 from compactlab.reports.analysis.comparison import Case, case_of, case_title, label
 from compactlab.reports.explain.compaction import Piece, View, said_in, view_of
 from compactlab.reports.render.text import clean
+from compactlab.sim.experiment.parquet import NO_ROWS
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.run import Run
-from compactlab.sim.experiment.table import NO_ROWS
 
 # Characters of all views of a page together: it shall stay under 5 MB.
 BUDGET = 1_000_000

@@ -18,9 +18,9 @@ from compactlab.privacy import Redactor
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.core.message import encoded
+from compactlab.sim.experiment.parquet import Rows
 from compactlab.sim.experiment.run import HEAD, Run
 from compactlab.sim.experiment.sources import Source
-from compactlab.sim.experiment.table import Rows
 from compactlab.sim.experiment.tables import TABLES
 
 if (

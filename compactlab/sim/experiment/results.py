@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from compactlab.sim.core.errors import InputError, UsageError
-from compactlab.sim.experiment.parquet import array, numbers
+from compactlab.sim.experiment.parquet import NO_ROWS, Column, Rows, array, numbers
 from compactlab.sim.experiment.run import HEAD, IDENTITY, Run, parcel
 from compactlab.sim.experiment.store import ROWS, SAVED, Store
-from compactlab.sim.experiment.table import NO_ROWS, Column, Rows
 from compactlab.sim.experiment.tables import COUNTED, RUNS, TABLES
 from compactlab.sim.metrics import METRICS
 from compactlab.sim.models.model import Catalogue

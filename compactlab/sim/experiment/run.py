@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from compactlab.sim.experiment.parquet import packed
-from compactlab.sim.experiment.table import NO_ROWS, Column, Rows, joined
+from compactlab.sim.experiment.parquet import NO_ROWS, Column, Rows, joined, packed
 from compactlab.sim.experiment.tables import COUNTED, RUNS, TABLES
 from compactlab.sim.metrics import METRICS
 

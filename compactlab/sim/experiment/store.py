@@ -20,8 +20,7 @@ from compactlab.sim.experiment.manifest import (
     read_manifest,
     write_manifest,
 )
-from compactlab.sim.experiment.parquet import ROWS_PER_BYTE, array, read
-from compactlab.sim.experiment.table import Column
+from compactlab.sim.experiment.parquet import ROWS_PER_BYTE, Column, array, read
 from compactlab.sim.experiment.tables import COUNTED, RUNS, TABLES
 
 if TYPE_CHECKING:

@@ -19,11 +19,7 @@ from compactlab.sim.experiment.compaction_diff import (
     losses,
     most_forgetful,
 )
-from compactlab.sim.experiment.table import (
-    Column,
-    Columns,
-    Table,
-)
+from compactlab.sim.experiment.parquet import Column, Columns, Table
 from compactlab.sim.facts import STATES
 from compactlab.sim.facts.ledger import numbers
 from compactlab.sim.metrics import Reading

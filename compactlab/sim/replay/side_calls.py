@@ -17,7 +17,13 @@ from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.meter import Meter
 from compactlab.sim.replay.session import Session
 from compactlab.sim.replay.strategy import Strategy
-from compactlab.sim.replay.summarize import Summarizer, SummaryRequest, TurnRequest, Written, faults
+from compactlab.sim.replay.summarize import (
+    Summarizer,
+    SummaryRequest,
+    TurnRequest,
+    Written,
+    faults,
+)
 from compactlab.sim.replay.trace import NOWHERE, Outside, SideCall
 
 # An extra turn of the agent, put into messages that are born in the replay.

@@ -1,4 +1,4 @@
-"""The contract of a strategy, and how several are composed."""
+"""The contract of a strategy, how several are composed, and whole agents."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from types import MappingProxyType
 from typing import ClassVar
 
@@ -14,6 +15,8 @@ from compactlab.sim.core.limits import check_fields
 from compactlab.sim.core.spec import label_of, spec_of
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host
+
+# The contract of a strategy, and how several are composed.
 
 
 class Lifetime(StrEnum):
@@ -177,3 +180,35 @@ class Pipeline(Strategy):
         for part in self.parts:
             view = part.compact(view, host)
         return view
+
+
+# What a whole agent is: a pipeline under a name of its own.
+
+
+class Agent(Strategy):
+    """A composition of strategies that people run, with the version that it follows.
+
+    The loop asks its parts, as it does with a pipeline; its own fields choose them.
+    """
+
+    def __post_init__(self) -> None:
+        """Build the parts at once, so that what they refuse is refused here."""
+        _ = self.parts
+
+    @abstractmethod
+    def steps(self) -> tuple[Strategy, ...]:
+        """The strategies, in the order in which they are asked."""
+
+    @cached_property
+    def parts(self) -> tuple[Strategy, ...]:
+        """The parts, those of nested compositions among them."""
+        return Pipeline(self.steps()).parts
+
+    @property
+    def breaks(self) -> Mapping[str, str]:  # type: ignore[override]
+        """What its parts break."""
+        return Pipeline(self.parts).breaks
+
+    def compact(self, view: View, host: Host) -> View:
+        """Ask all parts in turn, as if all were asked at this moment."""
+        return Pipeline(self.parts).compact(view, host)

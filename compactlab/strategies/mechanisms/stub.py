@@ -15,7 +15,7 @@ from compactlab.sim.core.tokens import utf16_length
 from compactlab.sim.replay.host import Host
 from compactlab.strategies.mechanisms.cut import starts_turn
 from compactlab.strategies.mechanisms.handover import is_summary
-from compactlab.strategies.mechanisms.parts import changed_to, with_parts
+from compactlab.strategies.mechanisms.text import changed_to, with_parts
 
 Result = tuple[Part, ...]
 """What answers one call: the tool's text, and whatever else it sent with it."""

@@ -1,14 +1,78 @@
-"""Texts as the originals see, cut and write them."""
+"""Texts and parts as the originals see, cut and write them."""
 
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeGuard
 
-from compactlab.sim.core.message import FRAME, Message, Part, Source
+import msgspec
+
+from compactlab.sim.core.message import FRAME, Kind, Message, Part, Source
 from compactlab.sim.core.tokens import utf16_length
-from compactlab.strategies.mechanisms.parts import changed_to
+
+# Numbers as JavaScript has them: of any kind in a configuration, and not always numbers.
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Whether a value is a number, NaN and infinity among them."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def is_finite(value: object) -> TypeGuard[float]:
+    """Whether a value is a number, and neither NaN nor infinite."""
+    return is_number(value) and math.isfinite(value)
+
+
+def floored(number: float | None, least: float) -> float:
+    """``Math.max(least, Math.floor(number))``: null counts as 0, and NaN wins."""
+    value = 0.0 if number is None else number
+    whole = math.floor(value) if math.isfinite(value) else value
+    return whole if math.isnan(whole) or whole > least else least
+
+
+# Small questions to the parts of a message, and small things done to them.
+
+
+def plain(text: str) -> Part:
+    """Text of the client's own, which stands for nothing that was said."""
+    return Part("text", text, "synthetic", ())
+
+
+def holds(message: Message, type: str) -> bool:
+    """Whether a message has a part of a type."""
+    return any(part.type == type for part in message.parts)
+
+
+def one(message: Message) -> int:
+    """Weigh a message by that it is one."""
+    return 1
+
+
+def with_parts(message: Message, parts: Sequence[Part]) -> Message:
+    """A message with other parts; itself, if they are the very same."""
+    own = message.parts
+    if len(parts) == len(own) and all(a is b for a, b in zip(parts, own, strict=True)):
+        return message
+    return msgspec.structs.replace(message, parts=tuple(parts))
+
+
+def changed_to(kind: Kind, part: Part) -> Kind:
+    """The kind of a part that is changed; what stands for nothing goes on doing so."""
+    return kind if part.sources else part.kind
+
+
+def arguments_of(call: Part) -> Any:
+    """The arguments of a call, read as JSON; None if they are none."""
+    try:
+        return json.loads(call.text)
+    except (ValueError, RecursionError):
+        return None
+
+
+# Texts as the originals see, cut and write them.
 
 # What JavaScript takes for white space; Python's own list is another one.
 BLANKS = "\t\n\v\f\r \xa0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(

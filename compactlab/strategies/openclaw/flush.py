@@ -16,8 +16,7 @@ from compactlab.sim.replay.host import Compacted, Host
 from compactlab.sim.replay.strategy import Strategy
 from compactlab.sim.replay.summarize import TurnRequest
 from compactlab.strategies.mechanisms.estimate import estimate
-from compactlab.strategies.mechanisms.numbers import floored, is_finite, is_number
-from compactlab.strategies.mechanisms.text import BLANKS
+from compactlab.strategies.mechanisms.text import BLANKS, floored, is_finite, is_number
 
 # Silent replies: an agent's answer of which the user is to hear nothing, after OpenClaw.
 #

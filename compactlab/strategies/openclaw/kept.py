@@ -17,8 +17,7 @@ from compactlab.sim.core.view import View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Strategy
 from compactlab.strategies.mechanisms.estimate import estimate, role_of
-from compactlab.strategies.mechanisms.parts import plain
-from compactlab.strategies.mechanisms.text import BLANKS, head
+from compactlab.strategies.mechanisms.text import BLANKS, head, plain
 from compactlab.strategies.openclaw.pairs import answers, repair
 from compactlab.strategies.openclaw.safeguard import (
     MARGIN,

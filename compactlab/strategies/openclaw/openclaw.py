@@ -11,8 +11,7 @@ from typing import Annotated, Literal
 from compactlab.sim.core.limits import at_least, between
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host
-from compactlab.sim.replay.strategy import Lifetime, Strategy
-from compactlab.strategies.mechanisms.agent import Agent
+from compactlab.sim.replay.strategy import Agent, Lifetime, Strategy
 from compactlab.strategies.mechanisms.cut import current_turn, last_turns
 from compactlab.strategies.mechanisms.stub import PerReplay
 from compactlab.strategies.openclaw.flush import MemoryFlush
@@ -20,9 +19,9 @@ from compactlab.strategies.openclaw.kept import PreserveTurns, RecencyBuffer
 from compactlab.strategies.openclaw.outputs import OffloadOutputs
 from compactlab.strategies.openclaw.pairs import BREAKS, Mender, PairRepair
 from compactlab.strategies.openclaw.planner import TokenBudget
+from compactlab.strategies.openclaw.pruning import TtlPrune
 from compactlab.strategies.openclaw.recovery import ContextRecovery
 from compactlab.strategies.openclaw.sidecar import SummarySidecar
-from compactlab.strategies.openclaw.ttl_prune import TtlPrune
 from compactlab.strategies.pi.compaction import AutoCompact
 
 

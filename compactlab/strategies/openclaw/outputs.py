@@ -21,9 +21,7 @@ from compactlab.sim.core.tokens import utf16_length
 from compactlab.sim.core.view import View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Strategy
-from compactlab.strategies.mechanisms.numbers import is_finite
-from compactlab.strategies.mechanisms.parts import plain
-from compactlab.strategies.mechanisms.text import head, whole
+from compactlab.strategies.mechanisms.text import head, is_finite, plain, whole
 
 FOLDER = "tool-output"
 NOTICE_CHARS = 400  # room for the path, the hash and the words around them

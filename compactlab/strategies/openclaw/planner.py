@@ -18,9 +18,8 @@ from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Lifetime, Strategy
 from compactlab.strategies.mechanisms.cut import current_turn, last_turns, starts_turn
 from compactlab.strategies.mechanisms.estimate import estimate, role_of
-from compactlab.strategies.mechanisms.numbers import floored
 from compactlab.strategies.mechanisms.stub import PerReplay
-from compactlab.strategies.mechanisms.text import BLANKS
+from compactlab.strategies.mechanisms.text import BLANKS, floored
 from compactlab.strategies.openclaw.pairs import BREAKS, Mender
 
 # What the planner leaves of a budget aside, because its token counts are estimates.

@@ -11,17 +11,9 @@ from typing import Any
 from compactlab.sim.core.message import Message, Part, Source
 from compactlab.sim.core.tokens import utf16_length
 from compactlab.strategies.mechanisms.estimate import estimate
-from compactlab.strategies.mechanisms.numbers import is_finite
-from compactlab.strategies.mechanisms.parts import plain
-from compactlab.strategies.mechanisms.text import BLANKS, head
+from compactlab.strategies.mechanisms.text import BLANKS, head, is_finite, plain
 from compactlab.strategies.pi.preparation import Preparation
-from compactlab.strategies.pi.summary import (
-    MERGE,
-    NO_HISTORY,
-    SPLIT_TURN,
-    TURN_PREFIX,
-    Scribe,
-)
+from compactlab.strategies.pi.summary import MERGE, NO_HISTORY, SPLIT_TURN, TURN_PREFIX, Scribe
 
 BASE_RATIO = 0.4
 LEAST_RATIO = 0.15

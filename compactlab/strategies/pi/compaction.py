@@ -13,8 +13,7 @@ from compactlab.sim.core.message import FAILED, Message, Part, compacted
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host
-from compactlab.sim.replay.strategy import Strategy
-from compactlab.strategies.mechanisms.agent import Agent
+from compactlab.sim.replay.strategy import Agent, Strategy
 from compactlab.strategies.mechanisms.cut import tail
 from compactlab.strategies.mechanisms.estimate import last_usage
 from compactlab.strategies.pi.preparation import (

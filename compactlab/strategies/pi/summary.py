@@ -15,8 +15,7 @@ from compactlab.sim.core.tokens import utf16_length
 from compactlab.sim.core.view import View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.summarize import SummaryRequest
-from compactlab.strategies.mechanisms.parts import plain
-from compactlab.strategies.mechanisms.text import as_json, head
+from compactlab.strategies.mechanisms.text import as_json, head, plain
 from compactlab.strategies.pi.preparation import Preparation, is_at_least
 
 # What a model is told when it is asked for a summary.

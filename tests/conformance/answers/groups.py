@@ -18,7 +18,7 @@ from compactlab.strategies.agent_framework import (
     summarise_tool_groups,
     truncate,
 )
-from compactlab.strategies.mechanisms.parts import one
+from compactlab.strategies.mechanisms.text import one
 from tests.conformance.answers import Answer, Excluded
 from tests.conformance.busy import under
 from tests.conformance.peers import chat

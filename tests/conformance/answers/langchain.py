@@ -9,13 +9,7 @@ from compactlab.sim.core.view import View
 from compactlab.sim.models.model import find_model
 from compactlab.sim.replay.host import Host, Services, State
 from compactlab.sim.replay.summarize import SummaryRequest
-from compactlab.strategies.langchain_summarization import (
-    RollingSummary,
-    clauses,
-    cutoff,
-    reached,
-    with_call,
-)
+from compactlab.strategies.langchain import RollingSummary, clauses, cutoff, reached, with_call
 from compactlab.strategies.mechanisms.estimate import approximate
 from tests.conformance.answers import Answer
 from tests.conformance.busy import session

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from compactlab.sim.core.messages import Messages
-from compactlab.strategies.masking import Masking, ObservationMasking, mask_last_n, mask_window
+from compactlab.strategies.openhands import Masking, ObservationMasking, mask_last_n, mask_window
 from tests.conformance.answers import Answer
 from tests.conformance.busy import under
 from tests.conformance.peers import Original, changed, entries, events, unentries, unevents

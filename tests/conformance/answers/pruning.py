@@ -6,7 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 from compactlab.sim.core.messages import Messages
-from compactlab.strategies.openclaw.pruning import Pruning, effective_settings, prune, prune_expired
+from compactlab.strategies.openclaw.pruning import (
+    Pruning,
+    effective_settings,
+    prune,
+    prune_expired,
+)
 from tests.conformance.answers import Answer
 from tests.conformance.busy import under
 from tests.conformance.pi import messages

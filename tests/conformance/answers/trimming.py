@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from compactlab.sim.core.message import Message
-from compactlab.strategies.langchain_trimming import Trim, trimmed
+from compactlab.strategies.langchain import Trim, trimmed
 from compactlab.strategies.mechanisms.estimate import approximate
-from compactlab.strategies.mechanisms.parts import one
+from compactlab.strategies.mechanisms.text import one
 from tests.conformance.answers import Answer
 from tests.conformance.busy import under
 from tests.conformance.peers import chats, unchats

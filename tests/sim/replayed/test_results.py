@@ -15,10 +15,10 @@ import pytest
 
 from compactlab.sim.core.errors import InputError, UsageError
 from compactlab.sim.experiment.manifest import FORMAT
+from compactlab.sim.experiment.parquet import Rows
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.run import Run, parcel
 from compactlab.sim.experiment.store import Store
-from compactlab.sim.experiment.table import Rows
 from compactlab.sim.experiment.tables import TABLES, USUAL
 from compactlab.sim.metrics import METRICS
 

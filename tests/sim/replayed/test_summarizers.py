@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from compactlab import api
-from compactlab.reports.page.provenance import command
+from compactlab.reports.page.page import command
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.experiment.merge import merge
 from compactlab.sim.experiment.results import Results

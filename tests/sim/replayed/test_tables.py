@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from compactlab.scenarios.catalogue import find_scenario
 from compactlab.sim.cache.causes import CAUSES
 from compactlab.sim.core.message import Message
-from compactlab.sim.experiment.table import Rows
+from compactlab.sim.experiment.parquet import Rows
 from compactlab.sim.experiment.tables import TABLES
 from compactlab.sim.facts import STATES
 from compactlab.sim.metrics import METRICS, Reading

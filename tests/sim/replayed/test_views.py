@@ -32,7 +32,7 @@ from compactlab.sim.experiment.compaction_diff import (
     paired,
     prompt_of,
 )
-from compactlab.sim.experiment.table import Rows
+from compactlab.sim.experiment.parquet import Rows
 from compactlab.sim.experiment.tables import HEAD, SYSTEM, TABLES, TAIL, columns_of
 from compactlab.sim.metrics import Reading
 from compactlab.sim.replay.meter import Meter

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compactlab.sim.core.message import Part, Source
-from compactlab.strategies.mechanisms.parts import plain
+from compactlab.sim.replay.host import Services
+from compactlab.strategies.mechanisms.text import plain
 from compactlab.strategies.openclaw.safeguard import (
     Stages,
     chunk_ratio,
@@ -30,11 +31,11 @@ def stages(moment):
     now = moment("ua" * 4, size=400)
     requests = []
 
-    def answer(view, request):
+    def answer(host, view, request):
         requests.append(request)
         return (Part("text", f"summary {len(requests)}", "summary", (Source("u1"),)),)
 
-    now.host._summarize = answer
+    now.host._services = Services(summarize=answer)
     scribe = Scribe(now.view, now.host, 1000, "0.49.3")
     return SimpleNamespace(scribe=scribe, requests=requests, messages=list(now.messages))
 

@@ -5,6 +5,8 @@ from types import SimpleNamespace
 import pytest
 
 from compactlab.sim.core.message import Part, Source
+from compactlab.sim.replay.host import Services
+from compactlab.strategies.mechanisms.text import plain
 from compactlab.strategies.pi.preparation import Files, Preparation
 from compactlab.strategies.pi.summary import (
     FIRST,
@@ -14,7 +16,6 @@ from compactlab.strategies.pi.summary import (
     UPDATE,
     Scribe,
     pi_summary,
-    plain,
     result_chars,
     text_of,
 )
@@ -30,11 +31,11 @@ def asking(moment):
         now = moment(script, **more)
         requests = []
 
-        def answer(view, request):
+        def answer(host, view, request):
             requests.append(request)
             return (Part("text", f"summary {len(requests)}", "summary", (Source("u1"),)),)
 
-        now.host._summarize = answer
+        now.host._services = Services(summarize=answer)
         scribe = Scribe(now.view, now.host, 1000, version, rides)
         return SimpleNamespace(scribe=scribe, requests=requests, messages=list(now.messages))
 
@@ -93,7 +94,7 @@ def test_focus_stands_at_the_end(asking):
 
 def test_lines_of_a_summary_stand_one_under_the_other(asking):
     now = asking()
-    now.scribe.host._summarize = lambda view, request: (NOTES, NOTES)
+    now.scribe.host._services = Services(summarize=lambda host, view, request: (NOTES, NOTES))
     assert text_of(now.scribe.history(now.messages)) == "so far\nso far"
 
 
