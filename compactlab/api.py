@@ -44,12 +44,12 @@ from compactlab.sim.experiment.sources import Source
 from compactlab.sim.experiment.store import Store
 from compactlab.sim.experiment.sweep import Done, Experiment
 from compactlab.sim.experiment.workers import Workers
-from compactlab.sim.metrics import Reading
+from compactlab.sim.metrics import RunData
 from compactlab.sim.models.model import Catalogue, Model
 from compactlab.sim.replay import replay as engine
 from compactlab.sim.replay.client import Churn
 from compactlab.sim.replay.options import RECORDED, Options
-from compactlab.sim.replay.recovery import Closed
+from compactlab.sim.replay.recovery import ClosedLoop
 from compactlab.sim.replay.strategy import Strategy
 from compactlab.sim.replay.summarize import Summarizer
 from compactlab.sim.replay.trace import Step
@@ -79,7 +79,7 @@ def replay(
     window: int | None = None,
     seed: int = 0,
     models_file: str | Path | None = None,
-    loop: Closed | str = "open",
+    loop: ClosedLoop | str = "open",
 ) -> Iterator[Step]:
     """Take a conversation through a strategy, call by call.
 
@@ -140,7 +140,7 @@ def run(
     lenient: bool = False,
     models_file: str | Path | None = None,
     churn: Churn | str | Path | None = None,
-    loop: Closed | str = "open",
+    loop: ClosedLoop | str = "open",
     metrics: Iterable[str] = (),
     tables: Iterable[str] = (),
     redact: bool = False,
@@ -285,7 +285,7 @@ def explain(
 
     def told() -> Account:
         trace = engine.record(conversation, loaded(planned), options)
-        return account(Reading(trace, conversation), call)
+        return account(RunData(trace, conversation), call)
 
     if not any(isinstance(part, Foreign) for part in planned.parts):
         return told()
@@ -310,7 +310,7 @@ class Plan:
     lenient: bool = False
     models_file: str | Path | None = None
     churn: Churn | str | Path | None = None
-    loop: Closed | str = "open"
+    loop: ClosedLoop | str = "open"
     metrics: Iterable[str] = ()
     tables: Iterable[str] = ()
     redact: bool = False

@@ -19,7 +19,7 @@ from compactlab.sim.models.model import Catalogue, built_in
 from compactlab.sim.models.pricing import prices_of
 from compactlab.sim.replay.client import Churn, read_churn
 from compactlab.sim.replay.options import RECORDED
-from compactlab.sim.replay.recovery import Closed
+from compactlab.sim.replay.recovery import ClosedLoop
 from compactlab.sim.replay.strategy import Strategy
 from compactlab.sim.replay.summarize import Summarizer
 from compactlab.strategies.catalogue import find_strategy, known_strategy
@@ -114,13 +114,13 @@ def churn_of(churn: Churn | str | Path | None) -> Churn | None:
     return read_churn(Path(churn)) if isinstance(churn, str | Path) else churn
 
 
-def loop_of(loop: Closed | str | None) -> Closed | None:
+def loop_of(loop: ClosedLoop | str | None) -> ClosedLoop | None:
     """The closed loop by its spec, ``closed`` or ``closed(unbound=1)``; None for ``open``.
 
     Examples
     --------
     >>> loop_of("closed(unbound=1)")
-    Closed(misuse=1.0, unbound=1)
+    ClosedLoop(misuse=1.0, unbound=1)
     >>> loop_of("open") is None
     True
     """
@@ -131,7 +131,7 @@ def loop_of(loop: Closed | str | None) -> Closed | None:
         return None
     if name != "closed":
         raise UsageError(f"a loop is 'open' or 'closed', not {loop!r}")
-    return build(Closed, arguments)
+    return build(ClosedLoop, arguments)
 
 
 def metrics_of(names: Iterable[str]) -> tuple[str, ...]:

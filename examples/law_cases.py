@@ -14,9 +14,9 @@ import msgspec
 from compactlab import Conversation, find_strategy
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.shard import DEFAULT_MODEL
-from compactlab.sim.metrics import FAMILIES, Reading, figures
+from compactlab.sim.metrics import FAMILIES, RunData, figures
 from compactlab.sim.replay.options import Options
-from compactlab.sim.replay.recovery import Closed
+from compactlab.sim.replay.recovery import ClosedLoop
 from compactlab.sim.replay.replay import record
 
 WINDOW = 8_000
@@ -34,20 +34,20 @@ class Case:
     """
 
     conversation: Conversation
-    known: dict[tuple[str, Closed | None], Reading] = field(default_factory=dict)
+    known: dict[tuple[str, ClosedLoop | None], RunData] = field(default_factory=dict)
 
-    def under(self, strategy: str, loop: Closed | None = None) -> Reading:
+    def under(self, strategy: str, loop: ClosedLoop | None = None) -> RunData:
         """What becomes of it; replayed once."""
         if (strategy, loop) not in self.known:
             self.known[strategy, loop] = self.again(strategy, loop)
         return self.known[strategy, loop]
 
-    def again(self, strategy: str, loop: Closed | None = None) -> Reading:
+    def again(self, strategy: str, loop: ClosedLoop | None = None) -> RunData:
         """What becomes of it, replayed anew."""
         seed = self.conversation.seed
         options = Options(DEFAULT_MODEL, window=WINDOW, seed=seed, loop=loop)
         trace = record(self.conversation, find_strategy(strategy), options)
-        return Reading(trace, self.conversation)
+        return RunData(trace, self.conversation)
 
 
 @dataclass
@@ -75,7 +75,7 @@ class Docket:
             self.broken.setdefault(law, []).append(where)
 
 
-def written(reading: Reading) -> bytes:
+def written(reading: RunData) -> bytes:
     """A trace and its figures as bytes."""
     encode = msgspec.json.Encoder(enc_hook=list, order="deterministic").encode
     return encode((reading.trace.steps, figures(reading, MEMORY)))

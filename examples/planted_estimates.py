@@ -13,8 +13,8 @@ from typing import NamedTuple
 from planted_session import GROUPS, Group, Planted, Rates
 
 from compactlab.sim.facts.ledger import numbers
-from compactlab.sim.metrics import Reading, figures
-from compactlab.sim.metrics.fact_timeline import course
+from compactlab.sim.metrics import RunData, figures
+from compactlab.sim.metrics.fact_timeline import fact_timeline
 from compactlab.sim.metrics.survival import Curve, curves_by_rounds, lives, survival_at
 
 LIMIT = 5  # rounds: as survival_5
@@ -101,9 +101,9 @@ def estimate(truth: float, hits: int, of: int) -> Estimate | None:
     return Estimate(truth, hits / of, *wilson(hits, of), of) if of else None
 
 
-def tallies(reading: Reading) -> dict[Group, Tally]:
+def tallies(reading: RunData) -> dict[Group, Tally]:
     """Count the fates of facts in a trace."""
-    found = course(reading)
+    found = fact_timeline(reading)
     facts = found.ledger.facts
     told = {group: Tally() for group in GROUPS}
     of = {(g.kind, g.polarity): tally for g, tally in told.items()}
@@ -121,9 +121,9 @@ def tallies(reading: Reading) -> dict[Group, Tally]:
     return told
 
 
-def _ends(reading: Reading) -> Iterator[tuple[int, bool, str]]:
+def _ends(reading: RunData) -> Iterator[tuple[int, bool, str]]:
     """Of each fact when it is no longer kept: if this was its first summary, and its state."""
-    found = course(reading)
+    found = fact_timeline(reading)
     seen = alive = before = 0
     for due, states in zip(found.due, found.states, strict=True):
         alive |= due & ~seen
@@ -155,7 +155,7 @@ def survived(rates: Rates) -> float:
     return 1 + rates.first * sum(rates.later**n for n in range(LIMIT - 1))
 
 
-def mean_survival(reading: Reading, rates: Planted) -> Estimate:
+def mean_survival(reading: RunData, rates: Planted) -> Estimate:
     """The metric ``survival_5``, with an interval."""
     curves = curves_by_rounds(reading)
     truth = fmean(
@@ -167,9 +167,9 @@ def mean_survival(reading: Reading, rates: Planted) -> Estimate:
     return Estimate(truth, found, found - Z * error, found + Z * error)
 
 
-def needs_met(reading: Reading, rates: Planted) -> Estimate | None:
+def needs_met(reading: RunData, rates: Planted) -> Estimate | None:
     """One less the metric ``amnesia_need``: the last call needs everything."""
-    found = course(reading)
+    found = fact_timeline(reading)
     of = {(group.kind, group.polarity): rates[group] for group in GROUPS}
     chances, seen, rounds = [], 0, 0
     stated: dict[int, int] = {}

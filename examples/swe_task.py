@@ -153,7 +153,7 @@ class Measured(Summarizer):
 
 
 @dataclass(frozen=True)
-class Course:
+class FactTimeline:
     """What each call of a task takes: tokens and dollars of its prompt, dollars of it all."""
 
     prompts: list[int]
@@ -190,9 +190,9 @@ class Replays:
     observed: float
     tokens: int
     longest: int
-    known: dict[int, Course] = field(default_factory=dict, repr=False)
+    known: dict[int, FactTimeline] = field(default_factory=dict, repr=False)
 
-    def course(self, turns: int) -> Course:
+    def course(self, turns: int) -> FactTimeline:
         """The replay of which a task of so many turns is the beginning."""
         shape, group = self.shape, self.shape.group(turns)
         if group not in self.known:
@@ -235,10 +235,10 @@ class Replays:
         return True
 
 
-def _course(task: Conversation, spec: str, model: str, tokens: int) -> Course:
+def _course(task: Conversation, spec: str, model: str, tokens: int) -> FactTimeline:
     """Replay a strategy, and say of each call what it takes."""
     prices = prices_of(known_models(MODELS).find(model))
-    found = Course([], [], [])
+    found = FactTimeline([], [], [])
     for step in replay(task, spec, model, summarizer=Measured(tokens), models_file=MODELS):
         usage, rates = step.usage, prices.rates(step.time, step.usage.prompt)
         side = sum(prices.rates(c.time, c.usage.prompt).cost(c.usage) for c in step.side)

@@ -48,11 +48,11 @@ from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.shard import DEFAULT_MODEL
 from compactlab.sim.facts.evidence import Wording
 from compactlab.sim.facts.ledger import numbers
-from compactlab.sim.metrics import Reading, figures
+from compactlab.sim.metrics import RunData, figures
 from compactlab.sim.metrics.decoys import decoys_said
-from compactlab.sim.metrics.fact_timeline import course
+from compactlab.sim.metrics.fact_timeline import fact_timeline
 from compactlab.sim.models.model import built_in
-from compactlab.sim.replay.recovery import Closed
+from compactlab.sim.replay.recovery import ClosedLoop
 
 TOKENS, SEEDS = 20_000, 3
 ERRORS = ("stale", "conflict", "cascade", "mutation", "severity")
@@ -70,7 +70,7 @@ ORDERED = ("keep_none", "random_keep", "sliding_window(keep=10)")
 
 def keep_all(case: Case, docket: Docket) -> None:
     """Keep-all forgets nothing, and so the closed loop is the open one."""
-    where, loop = case.conversation.id, Closed()
+    where, loop = case.conversation.id, ClosedLoop()
     best, worst = case.under("keep_all", loop.best), case.under("keep_all", loop)
     reading = dataclasses.replace(case.under("keep_all"), best=best, worst=worst)
     found = figures(reading, (*MEMORY, *REWORK, *COSTS, "cost_usd"))
@@ -85,7 +85,7 @@ def keep_all(case: Case, docket: Docket) -> None:
             law = "keep_all: the closed loop costs what the open one does"
             docket.hold(law, found[name] == found["cost_usd"], f"{where}: {name} is {found[name]}")
     docket.told["figures with a value"] += sum(found[name] is not None for name in MEMORY)
-    docket.told["needs"] += sum(map(int.bit_count, course(reading).needed))
+    docket.told["needs"] += sum(map(int.bit_count, fact_timeline(reading).needed))
     made = sum(bool(step.rework) for each in (best, worst) for step in each.trace.steps)
     docket.hold("keep_all: no call is rework", not made, f"{where}: {made} calls")
 
@@ -93,7 +93,7 @@ def keep_all(case: Case, docket: Docket) -> None:
 def keep_none(case: Case, docket: Docket) -> None:
     """Keep-none knows of what was said before the current turn as much as chance does."""
     reading = case.under("keep_none")
-    found, ledger = course(reading), reading.ledger
+    found, ledger = fact_timeline(reading), reading.ledger
     pairs = kept = 0
     for due, held, now in zip(found.due, found.kept, found.turns.within(1), strict=True):
         older = due & ~now
@@ -110,9 +110,9 @@ def keep_none(case: Case, docket: Docket) -> None:
     _by_words(reading, docket)
 
 
-def _by_words(reading: Reading, docket: Docket) -> None:
+def _by_words(reading: RunData, docket: Docket) -> None:
     """How often the words of a prompt say what was said before it, or never."""
-    found, ledger = course(reading), reading.ledger
+    found, ledger = fact_timeline(reading), reading.ledger
     prompts = reading.trace.prompts()
     for due, now, prompt in zip(found.due, found.turns.within(1), prompts, strict=True):
         text = Wording("\n".join(part.text for message in prompt for part in message.parts))
@@ -127,7 +127,7 @@ def more_is_never_less(case: Case, docket: Docket) -> None:
         few, many = case.under(less), case.under(more)
         law = f"{more} forgets nothing that {less} knows"
         both = zip(_contexts(few), _contexts(many), strict=True)
-        states = zip(course(few).due, few.states, many.states, strict=True)
+        states = zip(fact_timeline(few).due, few.states, many.states, strict=True)
         for call, ((small, large), (due, poor, rich)) in enumerate(zip(both, states, strict=True)):
             if small <= large:
                 lacking = due & poor.kept & ~rich.kept
@@ -136,7 +136,7 @@ def more_is_never_less(case: Case, docket: Docket) -> None:
                 docket.told[f"not more: {law}"] += 1
 
 
-def _contexts(reading: Reading) -> list[set[str]]:
+def _contexts(reading: RunData) -> list[set[str]]:
     return [{message.id for message in prompt} for prompt in reading.trace.prompts()]
 
 

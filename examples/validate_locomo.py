@@ -57,7 +57,7 @@ from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.memory import ranked
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.facts import Ledger, States, Tracker, ledger_of, numbers
-from compactlab.sim.metrics import Reading
+from compactlab.sim.metrics import RunData
 from compactlab.sim.models.model import Catalogue
 from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.replay import record
@@ -197,7 +197,7 @@ def tail(conversation: Conversation, tokens: int) -> States:
     """What is stated in the last tokens."""
     strategy = find_strategy(f"trim_messages(max_tokens={tokens}, token_counter='model')")
     trace = record(conversation, strategy, Options("cl100k", catalogue=MODELS))
-    return Reading(trace, conversation).states[-1]
+    return RunData(trace, conversation).states[-1]
 
 
 class Retriever:

@@ -54,7 +54,7 @@ from planted_session import GROUPS, TURNS, Group, Planted, fates_of, planted, se
 from verdict import Verdict
 
 from compactlab import Conversation, find_strategy
-from compactlab.sim.metrics import Reading, figures
+from compactlab.sim.metrics import RunData, figures
 from compactlab.sim.models.model import Catalogue
 from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.replay import record
@@ -136,7 +136,7 @@ class Study:
             self.apart += not _agrees(reading, told)
 
 
-def _agrees(reading: Reading, told: dict[Group, Tally]) -> bool:
+def _agrees(reading: RunData, told: dict[Group, Tally]) -> bool:
     tried = sum(tally.tried[1] for tally in told.values())
     lost = tried - sum(tally.kept[1] for tally in told.values())
     return figures(reading, ["immediate_amnesia_5"])["immediate_amnesia_5"] == lost / tried
@@ -152,7 +152,7 @@ def forgetful(conversation: Conversation, rates: Planted, alike: bool) -> Summar
 
 def replayed(
     conversation: Conversation, strategy: str, window: int | None, summarizer: Summarizer
-) -> Reading:
+) -> RunData:
     """A session under a strategy."""
     trace = record(
         conversation,
@@ -161,7 +161,7 @@ def replayed(
             "plain", summarizer=summarizer, window=window, seed=conversation.seed, catalogue=MODELS
         ),
     )
-    return Reading(trace, conversation)
+    return RunData(trace, conversation)
 
 
 def judge(study: Study, verdict: Verdict) -> None:

@@ -45,7 +45,7 @@ from verdict import Verdict
 from compactlab import CompactlabError, Conversation, Message, Part, find_strategy, read
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.facts.needs import forward_needs, used, words
-from compactlab.sim.metrics import Reading, figures
+from compactlab.sim.metrics import RunData, figures
 from compactlab.sim.models.model import Catalogue
 from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.replay import record
@@ -98,7 +98,7 @@ def last(conversation: Conversation, keep: int) -> Trace:
 
 def by_metric(conversation: Conversation, trace: Trace) -> Share:
     """What the metric says, with what it is a share of, so that shares can be pooled."""
-    covered = figures(Reading(trace, conversation), ["forward_need_1"])["forward_need_1"]
+    covered = figures(RunData(trace, conversation), ["forward_need_1"])["forward_need_1"]
     total = sum(uses.bit_count() for uses in forward_needs(conversation).wanted[1].values())
     return Share(round((covered or 0.0) * total), total)
 

@@ -16,7 +16,7 @@ from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import UsageError, unknown
 from compactlab.sim.experiment.sweep import Experiment
 from compactlab.sim.replay.client import Churn
-from compactlab.sim.replay.recovery import Closed
+from compactlab.sim.replay.recovery import ClosedLoop
 from compactlab.sim.replay.strategy import Strategy
 from compactlab.sim.replay.summarize import Summarizer
 
@@ -65,7 +65,7 @@ KINDS: dict[str, tuple[tuple[type, ...], str]] = {
     "window": ((int,), "a number of tokens"),
     "summarizer": ((str, Summarizer), "one summariser or its spec"),
     "seeds": ((int,), "a number"),
-    "loop": ((str, Closed), "'open' or 'closed'"),
+    "loop": ((str, ClosedLoop), "'open' or 'closed'"),
     "churn": ((str, Path, Churn), "a file that compactlab audit has written"),
     "models_file": ((str, Path), "a file"),
     "lenient": ((bool,), "True or False"),

@@ -23,7 +23,7 @@ from compactlab.sim.experiment.parquet import Rows
 from compactlab.sim.experiment.run import Run
 from compactlab.sim.experiment.shard import run_one
 from compactlab.sim.experiment.tables import CALLS
-from compactlab.sim.metrics import FAMILIES, METRICS, Reading, figures
+from compactlab.sim.metrics import FAMILIES, METRICS, RunData, figures
 from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.recording import Unseen
 from compactlab.sim.replay.replay import record
@@ -95,11 +95,11 @@ def test_memory_of_a_replay_that_was_made(benchmark: BenchmarkFixture, spec: str
     trace = record(
         session(), find_strategy(spec), Options(MODEL, summarizer=lexrank, window=WINDOW)
     )
-    reading = Reading(trace, session())
+    reading = RunData(trace, session())
     figures(reading, MEMORY)
     measured(
         benchmark,
         f"{spec}, alone",
-        lambda: figures(Reading(trace, session()), MEMORY),
+        lambda: figures(RunData(trace, session()), MEMORY),
         CALLS.rows(reading),
     )

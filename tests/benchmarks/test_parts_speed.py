@@ -28,7 +28,7 @@ from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.experiment.run import Run, parcel
 from compactlab.sim.experiment.tables import CALLS
 from compactlab.sim.facts.needs import ForwardNeeds
-from compactlab.sim.metrics import FAMILIES, Reading, figures
+from compactlab.sim.metrics import FAMILIES, RunData, figures
 from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.recording import Unseen
 from compactlab.sim.replay.replay import record
@@ -59,14 +59,14 @@ def transcript() -> Path:
 
 
 @cache
-def reading(spec: str = "keep_all") -> Reading:
+def reading(spec: str = "keep_all") -> RunData:
     trace = record(session(), find_strategy(spec), Options(MODEL, overhead=Unseen()))
-    return Reading(trace, session())
+    return RunData(trace, session())
 
 
-def fresh() -> Reading:
+def fresh() -> RunData:
     """The same, of which nothing has been computed yet."""
-    return Reading(reading().trace, session())
+    return RunData(reading().trace, session())
 
 
 @cache

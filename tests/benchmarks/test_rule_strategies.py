@@ -21,7 +21,7 @@ from compactlab.sim.experiment.run import Run
 from compactlab.sim.experiment.shard import run_one
 from compactlab.sim.experiment.tables import CALLS
 from compactlab.sim.metrics import FAMILIES
-from compactlab.sim.metrics.run_data import Reading
+from compactlab.sim.metrics.run_data import RunData
 from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.recording import Unseen
 from compactlab.sim.replay.replay import record
@@ -94,7 +94,7 @@ def test_replay_alone(benchmark: BenchmarkFixture, spec: str) -> None:
     """Strategy, prompt, cache and bill: what a strategy costs before anything is made of it."""
     conversation = session(500)
     trace = replay_alone(conversation, spec)
-    benchmark.extra_info["counters"] = counters([CALLS.rows(Reading(trace, conversation))])
+    benchmark.extra_info["counters"] = counters([CALLS.rows(RunData(trace, conversation))])
     benchmark.pedantic(replay_alone, (conversation, spec), rounds=15)
     tell(benchmark, f"{spec} alone", len(trace.steps))
 

@@ -64,7 +64,7 @@ def test_who_forgets_is_no_keep_all(laws: ModuleType) -> None:
 
 
 def test_rework_is_noticed(laws: ModuleType) -> None:
-    case, closed = laws.Case(made(laws, "revised_decisions")), laws.Closed()
+    case, closed = laws.Case(made(laws, "revised_decisions")), laws.ClosedLoop()
     for loop in (closed, closed.best):
         case.known["keep_all", loop] = case.again("keep_none", loop)
     found = asked(laws, "keep_all", case).broken

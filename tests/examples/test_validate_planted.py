@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from compactlab.sim.metrics import Reading
+from compactlab.sim.metrics import RunData
 from compactlab.sim.metrics.survival import Life, kaplan_meier
 
 RUNS = 60
@@ -41,12 +41,12 @@ def study(planted: ModuleType) -> Any:
     return found
 
 
-def reading(planted: ModuleType, seed: int) -> Reading:
+def reading(planted: ModuleType, seed: int) -> RunData:
     strategy, window, quiet = planted.SETTINGS[seed // 2 % 2]
     script = planted.session(seed, (2, 1, 1, 1), quiet)
     alike = seed % 2 == 0
     forgetful = planted.forgetful(script, planted.planted(seed, alike), alike)
-    found: Reading = planted.replayed(script, strategy, window, forgetful)
+    found: RunData = planted.replayed(script, strategy, window, forgetful)
     return found
 
 
@@ -114,7 +114,7 @@ def test_counts_are_those_of_whoever_reads_the_prompts(
         assert tally.outdated == ends[1, "stale"]
 
 
-def recounted(found: Reading, group: Any) -> dict[str, Any]:
+def recounted(found: RunData, group: Any) -> dict[str, Any]:
     """By the lines of summaries alone, as a person would read them."""
     facts = found.conversation.facts
     gone = {id for fact in facts for id in fact.supersedes}

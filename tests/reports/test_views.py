@@ -24,7 +24,7 @@ from compactlab.sim.experiment.compaction_diff import STILL
 from compactlab.sim.experiment.parquet import NO_ROWS, Rows
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.tables import TABLES, VIEWS
-from compactlab.sim.metrics import Reading
+from compactlab.sim.metrics import RunData
 from tests.reports.test_hostile import HOSTILE
 from tests.sim.replayed.conftest import Kit
 from tests.sim.replayed.rewritten import replays
@@ -33,7 +33,7 @@ Make = Callable[..., Any]
 SUMMARY = "So far: the color thing is color-7x7.\n\nIt was asked for by the user."
 
 
-def told(reading: Reading) -> View:
+def told(reading: RunData) -> View:
     """The view of a reading, as of a store that holds its rows."""
     messages = TABLES["messages"].rows(reading)
     view = view_of(
@@ -56,14 +56,14 @@ def story(needs: tuple[Need, ...] = (Need("size", "a4"),), text: str = "") -> Co
     return script.script(facts=facts, needs=needs)
 
 
-def summed_up(script: Conversation, text: str = SUMMARY) -> Reading:
+def summed_up(script: Conversation, text: str = SUMMARY) -> RunData:
     def tell(view: Any, host: Any) -> Any:
         if sum(message.role == "assistant" for message in host.log) != 2:
             return view
         part = Part("text", text, "summary", tuple(Source(m.id) for m in view.messages[:-1]))
         return view.with_messages([Message("made", "user", (part,), meta=True), view.messages[-1]])
 
-    return Reading(Kit.replayed(script, Kit.act(tell)), script)
+    return RunData(Kit.replayed(script, Kit.act(tell)), script)
 
 
 def test_the_view_says_what_was_lost_and_who_needed_it() -> None:
@@ -150,7 +150,7 @@ def test_the_terminal_says_the_same(golden: Callable[[str, str], None]) -> None:
 @settings(max_examples=15)
 def test_what_is_shown_adds_up_to_the_rows(data: st.DataObject) -> None:
     script, trace = data.draw(replays(Kit))
-    reading = Reading(trace, script)
+    reading = RunData(trace, script)
     rows = VIEWS.rows(reading)
     if not len(rows):
         return

@@ -13,7 +13,7 @@ from compactlab.sim.core.conversation import Conversation, Fact, Rewind
 from compactlab.sim.core.message import Message
 from compactlab.sim.core.stream import stream
 from compactlab.sim.facts.ledger import ledger_of, numbers
-from compactlab.sim.metrics import Reading, figures
+from compactlab.sim.metrics import RunData, figures
 from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.replay import record
 from compactlab.strategies.controls import KeepAll
@@ -116,7 +116,7 @@ def test_who_keeps_all_forgets_nothing_on_any_branch() -> None:
     way = {message.id: before for message, before in ways(session)}
     for step, prompt in zip(trace.steps, trace.prompts(), strict=True):
         assert tuple(message.id for message in prompt) == way[step.answer]
-    found = figures(Reading(trace, session), ["amnesia", "amnesia_need"])
+    found = figures(RunData(trace, session), ["amnesia", "amnesia_need"])
     assert found == {"amnesia": 0, "amnesia_need": 0}
 
 

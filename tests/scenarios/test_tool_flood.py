@@ -6,7 +6,7 @@ import pytest
 
 from compactlab.scenarios.tool_flood import LONGEST, ToolFlood
 from compactlab.sim.core.conversation import Conversation
-from compactlab.sim.metrics import Reading, figures
+from compactlab.sim.metrics import RunData, figures
 from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.replay import record
 from compactlab.strategies.catalogue import find_strategy
@@ -55,7 +55,7 @@ def test_offloading_acts_and_what_it_hides_can_be_fetched() -> None:
     model = "claude-sonnet-4-5"
     hidden, whole = (
         figures(
-            Reading(record(session, find_strategy(spec), Options(model)), session),
+            RunData(record(session, find_strategy(spec), Options(model)), session),
             ["amnesia_need", "amnesia_effective", "prompt_tokens_peak"],
         )
         for spec in ("offload_outputs", "keep_all")

@@ -18,7 +18,7 @@ from compactlab.sim.experiment.sources import Source
 from compactlab.sim.experiment.sweep import Experiment
 from compactlab.sim.models.model import Catalogue
 from compactlab.sim.replay.client import Churn, Rate
-from compactlab.sim.replay.recovery import Closed
+from compactlab.sim.replay.recovery import ClosedLoop
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.strategies.controls import KeepAll
 from compactlab.strategies.summarizers.catalogue import find_summarizer
@@ -33,8 +33,8 @@ SETTINGS: dict[str, Setting] = {
     "window": Setting(window=64_000),
     "another window": Setting(window=64_001),
     "models": Setting(catalogue=Catalogue.of(OWN)),
-    "loop": Setting(loop=Closed()),
-    "another loop": Setting(loop=Closed(unbound=1)),
+    "loop": Setting(loop=ClosedLoop()),
+    "another loop": Setting(loop=ClosedLoop(unbound=1)),
     "metrics": Setting(metrics=("cost_usd",)),
     "tables": Setting(tables=("calls",)),
     "churn": Setting(churn=Churn("pi", 3, Rate(100, 5), Rate(100, 6))),

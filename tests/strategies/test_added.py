@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from compactlab.sim.metrics import Reading
+from compactlab.sim.metrics import RunData
 from compactlab.sim.metrics.behaviour import tokens_added
 from compactlab.strategies.catalogue import LINE_UP, find_strategy
 from compactlab.strategies.openclaw.sidecar import HEADER
@@ -27,7 +27,7 @@ def added(play):
             blocks = [part for part in step.system if part.kind != "opaque"]
             parts = [*blocks, *(part for message in prompt for part in message.parts)]
             recount += sum(count(part) for part in parts if id(part) not in said)
-        return tokens_added(Reading(trace, story)), recount
+        return tokens_added(RunData(trace, story)), recount
 
     return both
 

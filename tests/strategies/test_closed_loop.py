@@ -8,9 +8,9 @@ import pytest
 
 from compactlab.scenarios.catalogue import find_scenario
 from compactlab.sim.core.conversation import Conversation
-from compactlab.sim.metrics import Reading, figures
+from compactlab.sim.metrics import RunData, figures
 from compactlab.sim.replay.options import Options
-from compactlab.sim.replay.recovery import Closed
+from compactlab.sim.replay.recovery import ClosedLoop
 from compactlab.sim.replay.replay import record
 from compactlab.strategies.catalogue import LINE_UP, find_strategy
 from compactlab.strategies.summarizers.catalogue import find_summarizer
@@ -35,12 +35,12 @@ def go_through(spec: str, scenario: str) -> None:
                 "claude-sonnet-4-5",
                 window=24_000,
                 summarizer=find_summarizer(summarizer),
-                loop=Closed(),
+                loop=ClosedLoop(),
             ),
         )
         answers = [step.answer for step in trace.steps if not step.rework]
         assert answers == [message.id for message in script.calls]
-        assert figures(Reading(trace, script), ("amnesia_need", "rejected_calls", "calls"))
+        assert figures(RunData(trace, script), ("amnesia_need", "rejected_calls", "calls"))
 
 
 @pytest.mark.parametrize("scenario", FAST)

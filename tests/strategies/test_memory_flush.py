@@ -8,7 +8,7 @@ from compactlab.sim.core.errors import UsageError
 from compactlab.sim.core.memory import Remembered
 from compactlab.sim.core.message import Source
 from compactlab.sim.core.view import Phase
-from compactlab.sim.metrics import Reading, figures
+from compactlab.sim.metrics import RunData, figures
 from compactlab.sim.replay.strategy import Pipeline, Strategy
 from compactlab.sim.replay.summarize import Written
 from compactlab.strategies import MemoryFlush
@@ -189,7 +189,7 @@ def test_a_larger_reserve_of_the_compactor_makes_it_miss(flushed, tell, play):
     trace = flushed("ua" * 20, find_strategy(spec % compacts))
     assert trace.steps[-1].cycle > 0
     assert when(trace) == []
-    assert figures(Reading(trace, tell("ua" * 20, size=400)))["flushed_compactions"] == 0
+    assert figures(RunData(trace, tell("ua" * 20, size=400)))["flushed_compactions"] == 0
 
 
 @pytest.mark.parametrize("profile", ["hook", "internal"])

@@ -11,7 +11,7 @@ from compactlab.sim.core.conversation import Conversation, Fact, Need
 from compactlab.sim.core.errors import ContractError
 from compactlab.sim.core.message import Call, Message, Source, verbatim
 from compactlab.sim.metrics.continuity import forward_need
-from compactlab.sim.metrics.run_data import Reading
+from compactlab.sim.metrics.run_data import RunData
 from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.replay import record
 from compactlab.strategies import KeepAll, Oracle
@@ -72,7 +72,7 @@ def test_an_exchange_stays_as_long_as_a_later_action_uses_what_it_says():
 
 def test_nothing_that_is_needed_is_ever_missing():
     trace = record(STORY, Oracle(), Options(MODEL))
-    assert forward_need(Reading(trace, STORY)) == 1.0
+    assert forward_need(RunData(trace, STORY)) == 1.0
 
 
 def test_of_a_word_that_stands_in_two_places_the_newest_is_kept():

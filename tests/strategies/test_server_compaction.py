@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from compactlab.sim.core.errors import UsageError
-from compactlab.sim.metrics.run_data import Reading
+from compactlab.sim.metrics.run_data import RunData
 from compactlab.sim.metrics.structure import structural_validity
 from compactlab.strategies import ServerCompaction
 from compactlab.strategies.catalogue import find_strategy
@@ -39,7 +39,7 @@ def test_the_block_is_the_agents(story, play):
 def test_a_prompt_may_begin_with_it(story, play):
     """The provider drops what was before the block on its own."""
     told = story("ua" * 4)
-    assert structural_validity(Reading(play(told, SMALL), told)) == 1.0
+    assert structural_validity(RunData(play(told, SMALL), told)) == 1.0
 
 
 def test_the_pass_is_billed_by_itself_and_reads_the_cache(story, play):

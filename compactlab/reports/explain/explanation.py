@@ -28,7 +28,7 @@ from compactlab.sim.core.message import Usage
 from compactlab.sim.experiment.compaction_diff import diff_of
 from compactlab.sim.experiment.parquet import Columns
 from compactlab.sim.experiment.tables import VIEWS, columns_of, written_in
-from compactlab.sim.metrics import METRICS, Reading, figures
+from compactlab.sim.metrics import METRICS, RunData, figures
 from compactlab.sim.metrics.run_data import Payback
 from compactlab.sim.replay.trace import Header, SideCall, Step
 
@@ -122,7 +122,7 @@ class Account:
     written: Mapping[str, str] = field(default_factory=dict)
 
 
-def account(reading: Reading, call: int | None = None) -> Account:
+def account(reading: RunData, call: int | None = None) -> Account:
     """Give an account of a replay."""
     steps = reading.trace.steps
     paybacks = {each.call: each for each in reading.paybacks}
@@ -159,7 +159,7 @@ def account(reading: Reading, call: int | None = None) -> Account:
     return Account(reading.trace.header, tuple(entries), figures(reading), view, written)
 
 
-def _compared(reading: Reading, index: int) -> tuple[Columns, Mapping[str, str]]:
+def _compared(reading: RunData, index: int) -> tuple[Columns, Mapping[str, str]]:
     """What became of the messages at a call, if it was a compaction."""
     if index not in {payback.call for payback in reading.paybacks}:
         return {}, {}

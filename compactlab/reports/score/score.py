@@ -34,7 +34,7 @@ from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import View
 from compactlab.sim.facts import STATES, Ledger, inferred
 from compactlab.sim.facts.evidence import Evidence, Witness
-from compactlab.sim.metrics import METRICS, Reading
+from compactlab.sim.metrics import METRICS, RunData
 from compactlab.sim.models.model import Catalogue, Model
 from compactlab.sim.replay.summarize import FAULTS, SummaryRequest, faults
 from compactlab.sim.replay.trace import Header, Step, Trace
@@ -127,7 +127,7 @@ class Score:
         return Counter(need.fact for need in self._labels[1] if bool(need.at) != self.later)
 
     @cached_property
-    def reading(self) -> Reading:
+    def reading(self) -> RunData:
         """A single call, which is sent the context when all has been said."""
         facts, needs = self._labels
         closing = "closing"
@@ -146,7 +146,7 @@ class Score:
             rewrite=True, compaction=True,
         )  # fmt: skip
         header = Header(told.id, told.digest, "score", "", model, 0, 0)
-        return Reading(Trace(header, [step], self.catalogue), told)
+        return RunData(Trace(header, [step], self.catalogue), told)
 
     @cached_property
     def found(self) -> tuple[Found, ...]:

@@ -28,24 +28,25 @@ def snake_case(name: str) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
 
 
-def spec_of(obj: Any) -> str:
-    """Write the spec of a frozen dataclass: its name and all its fields.
+def spec_of(obj: Any, name: str = "") -> str:
+    """Write the spec of a frozen dataclass: its name, or that of its class, and all its fields.
 
     Fields marked ``field(repr=False)`` are left out.
     """
     fields = [f for f in dataclasses.fields(obj) if f.repr and f.init]
-    return _write(obj, [f.name for f in fields], always=True)
+    return _write(obj, name, [f.name for f in fields], always=True)
 
 
 def label_of(obj: Any) -> str:
     """Write a spec without the fields that stand at their defaults."""
     fields = [f for f in dataclasses.fields(obj) if f.repr and f.init]
-    return _write(obj, [f.name for f in fields if getattr(obj, f.name) != f.default], always=False)
+    named = [f.name for f in fields if getattr(obj, f.name) != f.default]
+    return _write(obj, "", named, always=False)
 
 
-def _write(obj: Any, names: list[str], *, always: bool) -> str:
-    inside = ", ".join(f"{name}={getattr(obj, name)!r}" for name in names)
-    name = snake_case(type(obj).__name__)
+def _write(obj: Any, name: str, fields: list[str], *, always: bool) -> str:
+    inside = ", ".join(f"{field}={getattr(obj, field)!r}" for field in fields)
+    name = name or snake_case(type(obj).__name__)
     return f"{name}({inside})" if inside or always else name
 
 

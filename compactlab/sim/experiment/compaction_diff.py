@@ -21,7 +21,7 @@ from compactlab.sim.core.blocks import Blocks, blocks_of
 from compactlab.sim.core.conversation import Fact
 from compactlab.sim.core.message import Message, Part
 from compactlab.sim.facts.ledger import numbers
-from compactlab.sim.metrics import Reading
+from compactlab.sim.metrics import RunData
 from compactlab.sim.models.model import Model
 from compactlab.sim.replay.trace import Step
 
@@ -187,17 +187,17 @@ class Loss(NamedTuple):
     missed: dict[int, int]
 
 
-def losses(reading: Reading) -> dict[int, Loss]:
+def losses(data: RunData) -> dict[int, Loss]:
     """What prompts have lost.
 
     A fact is lost at a call if it is due there, the prompt surely does not hold it, and the prompt
     before held it, or may have, or it was stated since.
     """
-    moments = reading.ledger.moments
+    moments = data.ledger.moments
     by_fact: dict[int, Loss] = {}
     last: dict[int, dict[int, int]] = {}  # of each fact, who missed what was lost with it
     held = seen = 0
-    for call, (step, states) in enumerate(zip(reading.trace.steps, reading.states, strict=True)):
+    for call, (step, states) in enumerate(zip(data.trace.steps, data.states, strict=True)):
         moment = moments[step.answer]
         due = moment.due
         now = states.verbatim | states.intact | states.unknown
@@ -472,27 +472,27 @@ class Diff:
     script: Mapping[str, Message]
 
 
-def most_forgetful(reading: Reading, found: Mapping[int, Loss]) -> int | None:
+def most_forgetful(data: RunData, found: Mapping[int, Loss]) -> int | None:
     """The index of the compaction by which most was forgotten that was needed later.
 
     Of several, the one that made the prompt smaller by most tokens, then the first. None where
     nothing was compacted.
     """
     missed = {call: len(loss.missed) for call, loss in found.items()}
-    calls = [(missed.get(each.call, 0), each.removed, -each.call) for each in reading.paybacks]
+    calls = [(missed.get(each.call, 0), each.removed, -each.call) for each in data.paybacks]
     return -max(calls)[2] if calls else None
 
 
-def diff_of(reading: Reading, index: int, found: Mapping[int, Loss] | None = None) -> Diff:
+def diff_of(data: RunData, index: int, found: Mapping[int, Loss] | None = None) -> Diff:
     """Lay the two sides of a call beside each other."""
-    found = losses(reading) if found is None else found
-    steps = reading.trace.steps
-    both, model = sides(steps, index), reading.model(steps[index].model)
-    script = {message.id: message for message in reading.conversation.messages}
+    found = losses(data) if found is None else found
+    steps = data.trace.steps
+    both, model = sides(steps, index), data.model(steps[index].model)
+    script = {message.id: message for message in data.conversation.messages}
     system = _system(steps[index - 1], steps[index], blocks_of(model.tokenizer))
     lines = [*system, *lines_of(both, model, script)]
     if lines and index in found:
-        _forget(lines, reading, index, found[index])
+        _forget(lines, data, index, found[index])
     size = len(system)
     return Diff(index + 1, (*lines[:size], *_folded(lines[size:])), script)
 
@@ -508,9 +508,9 @@ def _system(last: Step, step: Step, blocks: Blocks) -> list[Line]:
     return [Line(remade(before, after), system=True, shown=come, before=before, after=after)]
 
 
-def _forget(lines: list[Line], reading: Reading, index: int, loss: Loss) -> None:
+def _forget(lines: list[Line], data: RunData, index: int, loss: Loss) -> None:
     """Write each fact that was lost to the line with which it went."""
-    facts, states = reading.ledger.facts, reading.states[index]
+    facts, states = data.ledger.facts, data.states[index]
     with_line: dict[int, list[int]] = {}
     for number in numbers(loss.facts):
         with_line.setdefault(blamed(lines, facts[number]), []).append(number)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from compactlab.sim.metrics import Reading
+from compactlab.sim.metrics import RunData
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -76,11 +76,11 @@ class Table:
     name: str
     meaning: str
     columns: Mapping[str, Column]
-    of: Callable[[Reading], Columns]
+    of: Callable[[RunData], Columns]
 
-    def rows(self, reading: Reading) -> Rows:
+    def rows(self, data: RunData) -> Rows:
         """Its rows for a reading."""
-        return self.filled(self.of(reading))
+        return self.filled(self.of(data))
 
     def filled(self, columns: Columns) -> Rows:
         """Rows of columns, as arrays."""

@@ -33,12 +33,12 @@ from compactlab.sim.experiment.foreign import loaded
 from compactlab.sim.experiment.run import Run
 from compactlab.sim.experiment.sources import Source
 from compactlab.sim.experiment.tables import TABLES
-from compactlab.sim.metrics import Reading, figures
+from compactlab.sim.metrics import RunData, figures
 from compactlab.sim.models.model import built_in
 from compactlab.sim.models.pricing import prices_of
 from compactlab.sim.replay.options import RECORDED
 from compactlab.sim.replay.recording import unseen
-from compactlab.sim.replay.recovery import Closed
+from compactlab.sim.replay.recovery import ClosedLoop
 from compactlab.sim.replay.replay import header_of, replay
 from compactlab.sim.replay.strategy import Strategy
 from compactlab.sim.replay.summarize import Remembering
@@ -140,7 +140,7 @@ def run_one(
     """Replay and measure once; whatever goes wrong fails this run alone."""
     try:
         with uncollected(), deadline(timeout):
-            strategy, readings = loaded(strategy), list[Reading]()
+            strategy, readings = loaded(strategy), list[RunData]()
             for loop, differs in _loops(setting.loop):
                 if readings and not differs(readings[-1]):
                     readings.append(readings[-1])
@@ -148,11 +148,11 @@ def run_one(
                 options = replace(setting, loop=loop)
                 steps = list(replay(conversation, strategy, options))
                 trace = Trace(header_of(conversation, strategy, options), steps, setting.catalogue)
-                readings.append(Reading(trace, conversation))
-            reading = readings[0].beside(*readings[1:]) if setting.loop else readings[0]
-            rows = {name: TABLES[name].rows(reading) for name in setting.tables}
+                readings.append(RunData(trace, conversation))
+            data = readings[0].beside(*readings[1:]) if setting.loop else readings[0]
+            rows = {name: TABLES[name].rows(data) for name in setting.tables}
             rows = {name: filled for name, filled in rows.items() if len(filled)}
-            return replace(run, metrics=figures(reading, setting.metrics), rows=rows)
+            return replace(run, metrics=figures(data, setting.metrics), rows=rows)
     except CompactlabError as error:
         return replace(run, status="failed", error=str(error))
     except OutOfTime:
@@ -164,7 +164,7 @@ def run_one(
         return replace(run, status="failed", error=told(error))
 
 
-def _loops(loop: Closed | None) -> list[tuple[Closed | None, Callable[[Reading], bool]]]:
+def _loops(loop: ClosedLoop | None) -> list[tuple[ClosedLoop | None, Callable[[RunData], bool]]]:
     """The loops of a run, each with whether it differs from the one before it."""
     if loop is None:
         return [(None, _misses)]
@@ -180,16 +180,16 @@ def run_apart(run: Run, work: Callable[[], Run], timeout: float | None = None) -
     return replace(done, printed=outcome.printed)
 
 
-def _misses(reading: Reading) -> bool:
+def _misses(data: RunData) -> bool:
     """Whether a call needs a fact and does not find it; if none does, the loop never closes."""
-    moments = reading.ledger.moments
+    moments = data.ledger.moments
     return any(
         moments[step.answer].needed & ~(states.kept | states.unknown)
-        for step, states in zip(reading.trace.steps, reading.states, strict=True)
+        for step, states in zip(data.trace.steps, data.states, strict=True)
     )
 
 
-def _misleads(closed: Reading) -> bool:
+def _misleads(closed: RunData) -> bool:
     """Whether a call needs a fact of which its prompt, before all rework, holds a wrong value."""
     first = None
     for step, states in zip(closed.trace.steps, closed.states, strict=True):

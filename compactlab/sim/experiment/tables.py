@@ -22,7 +22,7 @@ from compactlab.sim.experiment.compaction_diff import (
 from compactlab.sim.experiment.parquet import Column, Columns, Table
 from compactlab.sim.facts import STATES
 from compactlab.sim.facts.ledger import numbers
-from compactlab.sim.metrics import Reading
+from compactlab.sim.metrics import RunData
 from compactlab.sim.metrics.run_data import BASE_CALLS
 
 # The table of calls: one row a call of the script, in the open loop.
@@ -50,8 +50,8 @@ _COLUMNS = {
 }
 
 
-def _calls_of(reading: Reading) -> Columns:
-    steps = reading.trace.steps
+def _calls_of(data: RunData) -> Columns:
+    steps = data.trace.steps
     usages = [step.usage for step in steps]
     columns: dict[str, Any] = {
         "call": range(1, len(steps) + 1),
@@ -62,37 +62,37 @@ def _calls_of(reading: Reading) -> Columns:
         "cache_write_5m": [usage.cache_write_5m for usage in usages],
         "cache_write_1h": [usage.cache_write_1h for usage in usages],
         "output": [usage.output for usage in usages],
-        "cost_usd": reading.costs,
+        "cost_usd": data.costs,
         "rewrite": [step.rewrite for step in steps],
         "compaction": [step.compaction for step in steps],
         "overflow": [step.overflow for step in steps],
     }
-    return columns | _side(reading) | _waste(reading) | _causes(reading)
+    return columns | _side(data) | _waste(data) | _causes(data)
 
 
-def _side(reading: Reading) -> dict[str, list[Any]]:
-    if not reading.side_calls:
+def _side(data: RunData) -> dict[str, list[Any]]:
+    if not data.side_calls:
         return {}
-    sides = [step.side for step in reading.trace.steps]
+    sides = [step.side for step in data.trace.steps]
     return {
         "side_calls": list(map(len, sides)),
         "side_tokens": [sum(c.usage.prompt + c.usage.output for c in side) for side in sides],
-        "side_cost_usd": [math.fsum(map(reading.cost, side)) for side in sides],
+        "side_cost_usd": [math.fsum(map(data.cost, side)) for side in sides],
     }
 
 
-def _waste(reading: Reading) -> dict[str, list[Any]]:
+def _waste(data: RunData) -> dict[str, list[Any]]:
     """What a call and its side calls wasted."""
-    premiums, dead = reading.premiums, reading.dead
-    if not reading.side_calls:  # the requests are the calls
+    premiums, dead = data.premiums, data.dead
+    if not data.side_calls:  # the requests are the calls
         return {"premium_usd": premiums, "dead_writes": dead}
     beside = zip(premiums, dead, strict=True)
     waste = {
-        request.place.number: each for request, each in zip(reading.requests, beside, strict=True)
+        request.place.number: each for request, each in zip(data.requests, beside, strict=True)
     }
     of = [
         [waste[number] for number in (step.place.number, *(c.place.number for c in step.side))]
-        for step in reading.trace.steps
+        for step in data.trace.steps
     ]
     return {
         "premium_usd": [math.fsum(dollars for dollars, _ in each) for each in of],
@@ -100,9 +100,9 @@ def _waste(reading: Reading) -> dict[str, list[Any]]:
     }
 
 
-def _causes(reading: Reading) -> dict[str, list[int]]:
+def _causes(data: RunData) -> dict[str, list[int]]:
     """A column a cause that occurs: fresh tokens of the call and its side calls."""
-    steps = reading.trace.steps
+    steps = data.trace.steps
     columns: dict[str, list[int]] = {}
     for place, step in enumerate(steps):
         for causes in (step.causes, *(call.causes for call in step.side)):
@@ -153,10 +153,10 @@ class _Duration:
         self._mask = mask
 
 
-def _facts_of(reading: Reading) -> Columns:
-    ledger, facts = reading.ledger, reading.ledger.facts
-    moments = [ledger.moments[step.answer] for step in reading.trace.steps]
-    states = reading.states
+def _facts_of(data: RunData) -> Columns:
+    ledger, facts = data.ledger, data.ledger.facts
+    moments = [ledger.moments[step.answer] for step in data.trace.steps]
+    states = data.states
     counted: dict[str, Any] = {
         f"calls_{name}": _Duration(len(facts)).follow(
             moment.due & state[place] for moment, state in zip(moments, states, strict=True)
@@ -217,9 +217,9 @@ FACTS = Table(
 # The table of messages: those that do not stand in the script, by what they say.
 
 
-def script_of(reading: Reading) -> dict[str, Message]:
+def script_of(data: RunData) -> dict[str, Message]:
     """The messages of the script by their ids."""
-    return {message.id: message for message in reading.conversation.messages}
+    return {message.id: message for message in data.conversation.messages}
 
 
 def written(message: Message, script: Mapping[str, Message]) -> bool:
@@ -238,19 +238,19 @@ def name_of(message: Message, script: Mapping[str, Message]) -> str:
     return f"#{hashlib.blake2b(content, digest_size=8).hexdigest()}"
 
 
-def loops(reading: Reading) -> Iterator[tuple[str, Reading]]:
+def loops(data: RunData) -> Iterator[tuple[str, RunData]]:
     """The replays of a run, each once: open, at best, at worst."""
-    traces = [reading.trace]
-    yield "open", reading
-    for name, replay in (("best", reading.best), ("worst", reading.worst)):
+    traces = [data.trace]
+    yield "open", data
+    for name, replay in (("best", data.best), ("worst", data.worst)):
         if replay is not None and not any(replay.trace is trace for trace in traces):
             traces.append(replay.trace)
             yield name, replay
 
 
-def _messages_of(reading: Reading) -> Columns:
-    script = script_of(reading)
-    steps = (step for _, replay in loops(reading) for step in replay.trace.steps)
+def _messages_of(data: RunData) -> Columns:
+    script = script_of(data)
+    steps = (step for _, replay in loops(data) for step in replay.trace.steps)
     unique = {id(m): m for step in steps for m in step.added if written(m, script)}
     named = {name_of(message, script): message for message in unique.values()}
     messages = list(named.values())
@@ -288,19 +288,19 @@ MESSAGES = Table(
 # The table of compactions: what each took away, what it cost and what it saved.
 
 
-def _compactions_of(reading: Reading) -> Columns:
-    paybacks, prompts = reading.paybacks, reading.prompts
+def _compactions_of(data: RunData) -> Columns:
+    paybacks, prompts = data.paybacks, data.prompts
     if not paybacks:
         return {}
-    script = script_of(reading)
-    changes = [reading.changes[each.call] for each in paybacks]
+    script = script_of(data)
+    changes = [data.changes[each.call] for each in paybacks]
     return {
         "call": [each.call + 1 for each in paybacks],
         "tokens_before": [prompts[each.call - 1] for each in paybacks],
         "tokens_after": [prompts[each.call] for each in paybacks],
         "tokens_removed": [each.removed for each in paybacks],
-        "fresh": [fresh for fresh, _ in reading.spikes],
-        "fresh_before": [base for _, base in reading.spikes],
+        "fresh": [fresh for fresh, _ in data.spikes],
+        "fresh_before": [base for _, base in data.spikes],
         "messages_gone": [len(change.gone) for change in changes],
         "messages_come": [len(change.come) for change in changes],
         "written": [
@@ -340,9 +340,9 @@ COMPACTIONS = Table(
 # The table of prompts: the trace, by which every prompt of a run can be put together again.
 
 
-def _prompts_of(reading: Reading) -> Columns:
-    script = script_of(reading)
-    made = [(loop, n, s) for loop, r in loops(reading) for n, s in enumerate(r.trace.steps, 1)]
+def _prompts_of(data: RunData) -> Columns:
+    script = script_of(data)
+    made = [(loop, n, s) for loop, r in loops(data) for n, s in enumerate(r.trace.steps, 1)]
     return {
         "loop": [loop for loop, _, _ in made],
         "request": [number for _, number, _ in made],
@@ -386,12 +386,12 @@ SYSTEM = 4_000
 _NAMED = ("tool_call", "tool_result")
 
 
-def _views_of(reading: Reading) -> Columns:
-    if not reading.paybacks:
+def _views_of(data: RunData) -> Columns:
+    if not data.paybacks:
         return {}
-    lost = losses(reading)
-    index = most_forgetful(reading, lost)
-    return {} if index is None else columns_of(diff_of(reading, index, lost))
+    lost = losses(data)
+    index = most_forgetful(data, lost)
+    return {} if index is None else columns_of(diff_of(data, index, lost))
 
 
 def columns_of(diff: Diff) -> Columns:

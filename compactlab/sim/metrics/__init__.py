@@ -24,10 +24,10 @@ from compactlab.sim.metrics import (
     survival,
 )
 from compactlab.sim.metrics.metric import Family, Metric
-from compactlab.sim.metrics.run_data import Reading
+from compactlab.sim.metrics.run_data import RunData
 from compactlab.sim.replay.trace import Trace
 
-__all__ = ["FAMILIES", "METRICS", "Family", "Metric", "Reading", "figures", "measure"]
+__all__ = ["FAMILIES", "METRICS", "Family", "Metric", "RunData", "figures", "measure"]
 
 FAMILIES = (
     Family("money", "Money, and the tokens that it is paid for", cost.COST + cost.WASTE),
@@ -83,10 +83,10 @@ def measure(
     dict
         Value by metric; None where it has none.
     """
-    return figures(Reading(trace, conversation), names)
+    return figures(RunData(trace, conversation), names)
 
 
-def figures(reading: Reading, names: Iterable[str] | None = None) -> dict[str, float | None]:
+def figures(data: RunData, names: Iterable[str] | None = None) -> dict[str, float | None]:
     """Compute the figures of a run from a reading that one has.
 
     Parameters
@@ -106,4 +106,4 @@ def figures(reading: Reading, names: Iterable[str] | None = None) -> dict[str, f
     KeyError
         If there is no metric of a name.
     """
-    return {name: METRICS[name].compute(reading) for name in (METRICS if names is None else names)}
+    return {name: METRICS[name].compute(data) for name in (METRICS if names is None else names)}

@@ -7,44 +7,44 @@ from collections.abc import Iterable
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.message import Message, Part
 from compactlab.sim.metrics.metric import OVER_CALLS, OWN, Metric
-from compactlab.sim.metrics.run_data import Reading
+from compactlab.sim.metrics.run_data import RunData
 from compactlab.sim.replay.recording import BEFORE_THE_LOG
 
 
-def calls(reading: Reading) -> int:
+def calls(data: RunData) -> int:
     """Calls of the replay, side calls not among them."""
-    return len(reading.trace.steps)
+    return len(data.trace.steps)
 
 
-def rewrites(reading: Reading) -> int:
+def rewrites(data: RunData) -> int:
     """Calls whose prompt is not the last one plus what is new, because of the strategy.
 
     Going back in a script is none.
     """
-    return sum(step.rewrite for step in reading.trace.steps)
+    return sum(step.rewrite for step in data.trace.steps)
 
 
-def compactions(reading: Reading) -> int:
+def compactions(data: RunData) -> int:
     """Calls whose prompt lacks content that had been sent.
 
     A *compaction* is a rewrite after which content of a message that had been sent is gone or
     shortened. Going back in a script is none.
     """
-    return sum(step.compaction for step in reading.trace.steps)
+    return sum(step.compaction for step in data.trace.steps)
 
 
-def overflows(reading: Reading) -> int:
+def overflows(data: RunData) -> int:
     """Calls whose prompt is larger than the window."""
-    return sum(step.overflow for step in reading.trace.steps)
+    return sum(step.overflow for step in data.trace.steps)
 
 
-def over_window(reading: Reading) -> float | None:
+def over_window(data: RunData) -> float | None:
     """Share of the calls whose prompt is larger than the window."""
-    total = len(reading.trace.steps)
-    return overflows(reading) / total if total else None
+    total = len(data.trace.steps)
+    return overflows(data) / total if total else None
 
 
-def tokens_added(reading: Reading) -> int:
+def tokens_added(data: RunData) -> int:
     """Prompt tokens of what nobody in the script said: summaries, place-holders, blocks, notes.
 
     Over all calls, the tokens of the parts of prompts that nobody in the script said: summaries,
@@ -52,11 +52,11 @@ def tokens_added(reading: Reading) -> int:
     drops. It is here that a strategy can be seen to feed on itself: the first version of OpenClaw's
     sidecar adds blocks that quote its blocks.
     """
-    script = reading.conversation
+    script = data.conversation
     messages, texts = _said(script)
 
     def added(parts: Iterable[Part], model: str) -> int:
-        count = reading.model(model).tokenizer.part
+        count = data.model(model).tokenizer.part
         return sum(count(part) for part in parts if id(part) not in texts)
 
     # Each is counted once, as the model counts that it came to: another model's counts must not
@@ -71,7 +71,7 @@ def tokens_added(reading: Reading) -> int:
         return sum(weights[id(message)] for message in made)
 
     total = inside = 0
-    for change in reading.changes:
+    for change in data.changes:
         step = change.step
         inside += of(change.come, step.model) - of(change.gone, step.model)
         blocks = [part for part in step.system if part.kind != "opaque"]

@@ -8,63 +8,63 @@ from statistics import median
 
 from compactlab.sim.cache.causes import CAUSES
 from compactlab.sim.metrics.metric import OVER_CALLS, OVER_REQUESTS, OWN, Better, Metric
-from compactlab.sim.metrics.run_data import ORDINARY, Reading
+from compactlab.sim.metrics.run_data import ORDINARY, RunData
 from compactlab.sim.models.rates import PRESETS
 
 # What of a prompt the cache gives back, and what rewriting adds to be sent anew.
 
 
-def prefix_reuse(reading: Reading) -> float | None:
+def prefix_reuse(data: RunData) -> float | None:
     """Share of all prompt tokens that were read from the cache.
 
     1 less the sum of fresh tokens over the sum of prompt tokens. An upper bound is what a client
     that never edits its history and never pauses would reach.
     """
-    total = sum(reading.prompts)
-    return 1 - sum(reading.fresh) / total if total else None
+    total = sum(data.prompts)
+    return 1 - sum(data.fresh) / total if total else None
 
 
-def tokens_rewritten(reading: Reading) -> int:
+def tokens_rewritten(data: RunData) -> int:
     """Fresh tokens that the prompt before had held already.
 
     At each call but the first: the prompt before, less what was read now, not below 0 and not above
     what was fresh now. Tokens whose stored prefix expired count, as they had been paid for before.
     """
-    pairs = zip(reading.prompts, reading.trace.steps[1:], reading.fresh[1:], strict=False)
+    pairs = zip(data.prompts, data.trace.steps[1:], data.fresh[1:], strict=False)
     return sum(min(max(before - s.usage.cache_read, 0), fresh) for before, s, fresh in pairs)
 
 
-def spikes(reading: Reading) -> list[tuple[int, float]]:
+def spikes(data: RunData) -> list[tuple[int, float]]:
     """For each compaction: fresh tokens of its call, and the median of the five calls before."""
-    return reading.spikes
+    return data.spikes
 
 
-def write_spike(reading: Reading) -> float | None:
+def write_spike(data: RunData) -> float | None:
     """Median of the spikes.
 
     At each compaction: the fresh tokens of its call, less the median of the fresh tokens of the
     five calls before (fewer at the start). A spike can be negative: a strategy that cuts at every
     call has no calm calls to compare with.
     """
-    return _median([peak - base for peak, base in spikes(reading)])
+    return _median([peak - base for peak, base in spikes(data)])
 
 
-def write_spike_max(reading: Reading) -> float | None:
+def write_spike_max(data: RunData) -> float | None:
     """Largest of the spikes."""
-    return max((peak - base for peak, base in spikes(reading)), default=None)
+    return max((peak - base for peak, base in spikes(data)), default=None)
 
 
-def write_spike_ratio(reading: Reading) -> float | None:
+def write_spike_ratio(data: RunData) -> float | None:
     """Median of the spike ratios.
 
     The same over that median, instead of less it; left out where the median is 0.
     """
-    return _median([peak / base for peak, base in spikes(reading) if base])
+    return _median([peak / base for peak, base in spikes(data) if base])
 
 
-def write_spike_ratio_max(reading: Reading) -> float | None:
+def write_spike_ratio_max(data: RunData) -> float | None:
     """Largest of the spike ratios."""
-    return max((peak / base for peak, base in spikes(reading) if base), default=None)
+    return max((peak / base for peak, base in spikes(data) if base), default=None)
 
 
 def _median(values: list[float]) -> float | None:
@@ -99,9 +99,9 @@ ABOUT_FRESH = (
 )
 
 
-def _of_cause(cause: str) -> Callable[[Reading], int]:
-    def fresh(reading: Reading) -> int:
-        return reading.causes[cause]
+def _of_cause(cause: str) -> Callable[[RunData], int]:
+    def fresh(data: RunData) -> int:
+        return data.causes[cause]
 
     fresh.__name__ = f"fresh_{cause}"
     fresh.__doc__ = f"Fresh: {CAUSES[cause]}."
@@ -131,7 +131,7 @@ ABOUT_LATENCY = (
 _SERVERS = PRESETS["70b"]
 
 
-def ttft_proxy_p50(reading: Reading) -> float | None:
+def ttft_proxy_p50(data: RunData) -> float | None:
     """Seconds of prefill that half of the calls stay within.
 
     A stand-in for the time to the first token, simulated: (2 N T + 4 L d (C T + T²/2)) operations
@@ -139,18 +139,18 @@ def ttft_proxy_p50(reading: Reading) -> float | None:
     billion, L = 80, d = 8192. What is read costs nothing but to be looked back on. Side calls that
     a user waits for are not in it.
     """
-    return _percentile(reading, 0.50)
+    return _percentile(data, 0.50)
 
 
-def ttft_proxy_p95(reading: Reading) -> float | None:
+def ttft_proxy_p95(data: RunData) -> float | None:
     """Seconds of prefill that 19 of 20 calls stay within."""
-    return _percentile(reading, 0.95)
+    return _percentile(data, 0.95)
 
 
-def _percentile(reading: Reading, share: float) -> float | None:
+def _percentile(data: RunData, share: float) -> float | None:
     """The least of the figures that so many do not exceed."""
-    reads = (step.usage.cache_read for step in reading.trace.steps)
-    seconds = sorted(map(_SERVERS.prefill_seconds, reading.fresh, reads))
+    reads = (step.usage.cache_read for step in data.trace.steps)
+    seconds = sorted(map(_SERVERS.prefill_seconds, data.fresh, reads))
     return seconds[math.ceil(share * len(seconds)) - 1] if seconds else None
 
 

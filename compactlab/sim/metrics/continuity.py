@@ -16,7 +16,7 @@ from compactlab.sim.facts.needs import AHEAD, bits, forward_needs
 from compactlab.sim.facts.tracker import Counts
 from compactlab.sim.metrics.metric import OVER_CALLS, OWN, Metric
 from compactlab.sim.metrics.recency import kept_tail, moments
-from compactlab.sim.metrics.run_data import RECENT, Reading, shared
+from compactlab.sim.metrics.run_data import RECENT, RunData, shared
 from compactlab.sim.metrics.structure import structural_validity
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 # Whether what the next recorded actions need is still in context: FNC@k, without labels.
 
 
-def forward_need(reading: Reading) -> float | None:
+def forward_need(data: RunData) -> float | None:
     """Share of the words that the next five actions use, and that had appeared, in context.
 
     For each call of the script: the *words* (see below) that the next five recorded actions (this
@@ -35,12 +35,12 @@ def forward_need(reading: Reading) -> float | None:
     was used. It needs no labels. A word that stands in a prompt by chance counts, so compare it
     with ``random_keep`` and ``keep_none``.
     """
-    return _covered(reading)[5]
+    return _covered(data)[5]
 
 
-def _ahead(actions: int) -> Callable[[Reading], float | None]:
-    def forward(reading: Reading) -> float | None:
-        return _covered(reading)[actions]
+def _ahead(actions: int) -> Callable[[RunData], float | None]:
+    def forward(data: RunData) -> float | None:
+        return _covered(data)[actions]
 
     forward.__name__ = forward.__qualname__ = f"forward_need_{actions}"
     forward.__doc__ = f"The same share, looking {actions} recorded actions ahead (FNC@{actions})."
@@ -52,14 +52,14 @@ forward_need_20 = _ahead(20)
 
 
 @shared
-def _covered(reading: Reading) -> dict[int, float | None]:
+def _covered(data: RunData) -> dict[int, float | None]:
     """By how many actions are looked ahead, the share in context."""
-    needs = forward_needs(reading.conversation)
+    needs = forward_needs(data.conversation)
     answers, lacking = [], dict.fromkeys(AHEAD, 0)
     furthest = needs.wanted[max(AHEAD)]
     held = Counts()
     system: tuple[Part, ...] = ()
-    for step, gone, come, *_ in reading.changes:
+    for step, gone, come, *_ in data.changes:
         for message in gone:
             held.take(needs.bits_in(message))
         for message in come:
@@ -98,24 +98,24 @@ FORWARD = (
 _STANDS = frozenset({"verbatim", "truncated", "recovered"})
 
 
-def request_missing(reading: Reading) -> int:
+def request_missing(data: RunData) -> int:
     """Calls whose prompt lacks the newest message that a person typed: a hard failure.
 
     Of the calls of the script. It is there if any part of the prompt that is verbatim, truncated
     or put back comes from it. A summary of it does not count, as it may have left out what was
     asked.
     """
-    return _missing(reading).requests
+    return _missing(data).requests
 
 
-def pending_missing(reading: Reading) -> int:
+def pending_missing(data: RunData) -> int:
     """Calls whose prompt lacks something that the model waits for: it cannot go on from there.
 
     Of the calls of the script. Waited for are the results that came since the model last spoke,
     and its last message, if a call in it has no result and no person has spoken since. Each is
     there if any of its parts is, verbatim, truncated or put back.
     """
-    return _missing(reading).pending
+    return _missing(data).pending
 
 
 class _Missing(NamedTuple):
@@ -126,12 +126,12 @@ class _Missing(NamedTuple):
 
 
 @shared
-def _missing(reading: Reading) -> _Missing:
+def _missing(data: RunData) -> _Missing:
     requests = pending = 0
-    due = _due_in(reading.conversation)
-    original = set(map(id, reading.conversation.messages))
+    due = _due_in(data.conversation)
+    original = set(map(id, data.conversation.messages))
     standing: dict[str, int] = {}
-    for step, gone, come, *_ in reading.changes:
+    for step, gone, come, *_ in data.changes:
         for message in gone:
             for source in (message.id,) if id(message) in original else _left_of(message):
                 standing[source] -= 1
@@ -220,7 +220,7 @@ _SURVIVES = frozenset({"verbatim", "truncated", "stub", "recovered"})
 
 
 @shared
-def order_fidelity(reading: Reading) -> float | None:
+def order_fidelity(data: RunData) -> float | None:
     """Kendall's tau between the log's order and the prompt's, of what survives in the prompt.
 
     At a compaction, of the parts that are verbatim, truncated, a place-holder or put back, each at
@@ -231,7 +231,7 @@ def order_fidelity(reading: Reading) -> float | None:
     over the run; those with fewer than two survivors do not count.
     """
     places = _Places()
-    taus = [kendall(places.of(prompt, step.log)) for step, _, _, prompt in moments(reading)]
+    taus = [kendall(places.of(prompt, step.log)) for step, _, _, prompt in moments(data)]
     known = [tau for tau in taus if tau is not None]
     return fmean(known) if known else None
 
@@ -296,7 +296,7 @@ ORDER = (
 
 
 @shared
-def reference_closure(reading: Reading) -> float | None:
+def reference_closure(data: RunData) -> float | None:
     """Share of the identifiers in the kept tail whose introduction is still in context.
 
     At a compaction the *kept tail* is what the prompt ends with as the log does, unchanged and in
@@ -307,12 +307,12 @@ def reference_closure(reading: Reading) -> float | None:
     spread over the run; those whose tail refers to nothing do not count. No pronouns: nobody has
     labelled what they stand for.
     """
-    looked_at = moments(reading)
+    looked_at = moments(data)
     if not looked_at:
         return None
     from compactlab.sim.metrics.drift import Context, terms_of
 
-    names = terms_of(reading.conversation).names
+    names = terms_of(data.conversation).names
     introduced, context = _Introduced(names), Context(names)
     shares = []
     for step, _, _, prompt in looked_at:
@@ -354,13 +354,13 @@ REFERENCES = (
 _FIGURES = (structural_validity, reference_closure, forward_need, order_fidelity)
 
 
-def continuity_minimum(reading: Reading) -> float | None:
+def continuity_minimum(data: RunData) -> float | None:
     """The least of structural validity, reference closure, forward need and order fidelity.
 
     Of those that have a value; an order fidelity below 0 counts as 0. No mean: a prompt that is
     sound and in order, and lacks what the next action needs, is not good by two thirds.
     """
-    values = [value for compute in _FIGURES if (value := compute(reading)) is not None]
+    values = [value for compute in _FIGURES if (value := compute(data)) is not None]
     return max(0.0, min(values)) if values else None
 
 

@@ -6,74 +6,74 @@ import math
 from statistics import fmean, median
 
 from compactlab.sim.metrics.metric import OVER_CALLS, OVER_REQUESTS, OWN, Metric
-from compactlab.sim.metrics.run_data import Reading, above_input
+from compactlab.sim.metrics.run_data import RunData, above_input
 from compactlab.sim.replay.trace import SideCall
 
 # What a replay costs: money, and tokens by billing class.
 
 
-def cost_usd(reading: Reading) -> float:
+def cost_usd(data: RunData) -> float:
     """Dollars of all calls and side calls.
 
     Tokens by billing class times the price of that class, at the date of the call and for the size
     of its whole prompt, from genai-prices. A call without a time is priced at the list's newest
     prices.
     """
-    return math.fsum(reading.costs) + side_cost_usd(reading)
+    return math.fsum(data.costs) + side_cost_usd(data)
 
 
-def side_cost_usd(reading: Reading) -> float:
+def side_cost_usd(data: RunData) -> float:
     """Dollars of the side calls."""
-    return math.fsum(map(reading.cost, reading.side_calls))
+    return math.fsum(map(data.cost, data.side_calls))
 
 
-def cost_input_usd(reading: Reading) -> float:
+def cost_input_usd(data: RunData) -> float:
     """Dollars of what calls sent at the plain input price, without side calls.
 
     With ``cost_read_usd``, ``cost_write_usd``, ``cost_output_usd`` and ``side_cost_usd`` it is
     ``cost_usd``. On servers of one's own, prefill is shared out among the tokens that were fresh.
     """
-    return reading.bill.input
+    return data.bill.input
 
 
-def cost_read_usd(reading: Reading) -> float:
+def cost_read_usd(data: RunData) -> float:
     """Dollars of what calls read from the cache, without side calls."""
-    return reading.bill.read
+    return data.bill.read
 
 
-def cost_write_usd(reading: Reading) -> float:
+def cost_write_usd(data: RunData) -> float:
     """Dollars of what calls wrote to the cache, and of storing it, without side calls."""
-    return reading.bill.write
+    return data.bill.write
 
 
-def cost_output_usd(reading: Reading) -> float:
+def cost_output_usd(data: RunData) -> float:
     """Dollars of what the model answered, without side calls."""
-    return reading.bill.output
+    return data.bill.output
 
 
-def tokens_uncached(reading: Reading) -> int:
+def tokens_uncached(data: RunData) -> int:
     """Prompt tokens at the plain input price."""
-    return reading.usage.uncached
+    return data.usage.uncached
 
 
-def tokens_cache_read(reading: Reading) -> int:
+def tokens_cache_read(data: RunData) -> int:
     """Prompt tokens read from the cache."""
-    return reading.usage.cache_read
+    return data.usage.cache_read
 
 
-def tokens_cache_write(reading: Reading) -> int:
+def tokens_cache_write(data: RunData) -> int:
     """Prompt tokens written to the cache."""
-    return reading.usage.cache_write
+    return data.usage.cache_write
 
 
-def tokens_output(reading: Reading) -> int:
+def tokens_output(data: RunData) -> int:
     """Tokens that the model wrote."""
-    return reading.usage.output
+    return data.usage.output
 
 
-def prompt_tokens_peak(reading: Reading) -> int | None:
+def prompt_tokens_peak(data: RunData) -> int | None:
     """Tokens of the largest prompt."""
-    return max(reading.prompts, default=None)
+    return max(data.prompts, default=None)
 
 
 _ANTHROPIC = "usage fields as Anthropic bills them, 2026-08-21"
@@ -106,7 +106,7 @@ COST = (
 # What of the bill goes beyond reading and appending, and whether compactions earn it back.
 
 
-def premium_usd(reading: Reading) -> float:
+def premium_usd(data: RunData) -> float:
     """Dollars for fresh tokens, those that had to come once not among them, above reading them.
 
     The fresh tokens of all causes but ``cold_start`` and ``append``, in calls and side calls: what
@@ -116,28 +116,28 @@ def premium_usd(reading: Reading) -> float:
     would have been saved if nothing had ever expired or moved, and nothing been asked for beside
     the script. 0 where nothing is stored, as nothing could have been read there.
     """
-    return math.fsum(reading.premiums)
+    return math.fsum(data.premiums)
 
 
-def summary_cost_usd(reading: Reading) -> float:
+def summary_cost_usd(data: RunData) -> float:
     """Dollars of the requests that make summaries.
 
     The side calls of purpose ``summary`` alone: prompts and answers. Extra turns, such as flushes
     of memory, are in ``side_cost_usd`` beside them.
     """
-    return math.fsum(map(reading.cost, _summaries(reading)))
+    return math.fsum(map(data.cost, _summaries(data)))
 
 
-def tokens_summary(reading: Reading) -> int:
+def tokens_summary(data: RunData) -> int:
     """Prompt and answer of the requests that make summaries."""
-    return sum(call.usage.prompt + call.usage.output for call in _summaries(reading))
+    return sum(call.usage.prompt + call.usage.output for call in _summaries(data))
 
 
-def _summaries(reading: Reading) -> list[SideCall]:
-    return [call for call in reading.side_calls if call.purpose == "summary"]
+def _summaries(data: RunData) -> list[SideCall]:
+    return [call for call in data.side_calls if call.purpose == "summary"]
 
 
-def tokens_dead_writes(reading: Reading) -> int:
+def tokens_dead_writes(data: RunData) -> int:
     """Tokens that were written to the cache and that no later request has read.
 
     Of what a call *k* wrote, that is live which any later request *j*, a side call or not, has
@@ -147,29 +147,29 @@ def tokens_dead_writes(reading: Reading) -> int:
     to life. What expired unread, was written again and then read counts as read: it is the same
     text, and its second price stands under ``ttl_expired``.
     """
-    return sum(reading.dead)
+    return sum(data.dead)
 
 
-def dead_writes_usd(reading: Reading) -> float:
+def dead_writes_usd(data: RunData) -> float:
     """Dollars that writing them cost above sending them.
 
     Above the plain input price, that is, for they would have been sent in any case.
     """
-    both = zip(reading.requests, reading.dead, strict=True)
-    return math.fsum(above_input(reading, request, dead) for request, dead in both)
+    both = zip(data.requests, data.dead, strict=True)
+    return math.fsum(above_input(data, request, dead) for request, dead in both)
 
 
-def spike_premium_usd(reading: Reading) -> float:
+def spike_premium_usd(data: RunData) -> float:
     """Dollars that compactions' calls paid above reading for what the strategy made fresh.
 
     At each compaction's call, the part of ``premium_usd`` whose cause lies in the prompt's change
     (``compaction``, ``history_edit``, ``system_changed``): the summary, and all that moved. What
     had expired by then in any case is not the compaction's to pay.
     """
-    return math.fsum(each.premium for each in reading.paybacks)
+    return math.fsum(each.premium for each in data.paybacks)
 
 
-def break_even_calls(reading: Reading) -> float | None:
+def break_even_calls(data: RunData) -> float | None:
     """Median of the calls after which a compaction has paid for itself.
 
     For each compaction: its spike premium and the summaries that were asked for since the
@@ -181,16 +181,16 @@ def break_even_calls(reading: Reading) -> float | None:
     early; thinking of earlier turns that the model itself drops at that call counts as removed,
     though it would have gone in any case. Infinite if nothing is saved (null in JSON and CSV).
     """
-    return median(each.break_even for each in reading.paybacks) if reading.paybacks else None
+    return median(each.break_even for each in data.paybacks) if data.paybacks else None
 
 
-def paid_back(reading: Reading) -> float | None:
+def paid_back(data: RunData) -> float | None:
     """Share of the compactions that have paid for themselves before the next one.
 
     A compaction has *paid back* if as many calls followed, its own among them, as it breaks even
     after. Strategies that cut at every call never do: each cut is judged by one call alone.
     """
-    return fmean(each.paid for each in reading.paybacks) if reading.paybacks else None
+    return fmean(each.paid for each in data.paybacks) if data.paybacks else None
 
 
 _LOST = "premium of a rebuild, as several tools reckon it, on fresh tokens"

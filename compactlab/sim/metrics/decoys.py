@@ -9,29 +9,29 @@ from compactlab.sim.core.message import Message, Part
 from compactlab.sim.facts.evidence import Wording, normal
 from compactlab.sim.facts.ledger import Ledger, numbers
 from compactlab.sim.facts.tracker import Counts
-from compactlab.sim.metrics.fact_timeline import course, share
+from compactlab.sim.metrics.fact_timeline import fact_timeline, share
 from compactlab.sim.metrics.memory import amnesia
 from compactlab.sim.metrics.metric import Metric
-from compactlab.sim.metrics.run_data import Reading, shared
+from compactlab.sim.metrics.run_data import RunData, shared
 
 # Facts that were never stated, and are found all the same: what chance alone would keep.
 
 
 @shared
-def decoys_said(reading: Reading) -> list[int]:
+def decoys_said(data: RunData) -> list[int]:
     """Of each step, the decoys that its prompt says, as bits.
 
     A decoy has no origin, so any part may say it. Only parts that are not verbatim are asked: a
     fact whose words stand there as they were said is found by where they come from, and chance has
     no hand in it; other words make a fact intact, and these may do so by chance.
     """
-    ledger = reading.ledger
+    ledger = data.ledger
     if not ledger.decoys:
-        return [0] * len(reading.trace.steps)
+        return [0] * len(data.trace.steps)
     ear, counts = _Ear(ledger), Counts()
     system: tuple[Part, ...] = ()
     states = []
-    for change in reading.changes:
+    for change in data.changes:
         for message in change.gone:
             counts.take(ear.message(message))
         for message in change.come:
@@ -99,37 +99,37 @@ def _names(fact: Fact) -> list[str]:
 CORRECTED, INVALID = 0.005, 0.05
 
 
-def decoys_found(reading: Reading) -> float | None:
+def decoys_found(data: RunData) -> float | None:
     """Share of the decoys that are found intact, all calls of the script together.
 
     A decoy is made as the facts are and never stated. It counts as found if any part of the prompt
     that is not verbatim says it as an intact fact is said. Verbatim parts are not asked: what
     stands there as it was said is known by where it comes from, not by its words.
     """
-    decoys, calls = reading.ledger.decoys, len(course(reading).steps)
+    decoys, calls = data.ledger.decoys, len(fact_timeline(data).steps)
     matches = (
         facts
-        for facts, step in zip(decoys_said(reading), reading.trace.steps, strict=True)
+        for facts, step in zip(decoys_said(data), data.trace.steps, strict=True)
         if not step.rework
     )
     return share(matches, [decoys] * calls)
 
 
-def amnesia_corrected(reading: Reading) -> float | None:
+def amnesia_corrected(data: RunData) -> float | None:
     """Amnesia less what chance keeps: ``amnesia / (1 - decoys_found)``, at most 1.
 
     That is 1 - R* with R* = (R - c) / (1 - c), where R is 1 - ``amnesia`` and c ``decoys_found``.
     It has a value where c is above 0.5 %; below, there is nothing to correct.
     """
-    chance, forgotten = decoys_found(reading), amnesia(reading)
+    chance, forgotten = decoys_found(data), amnesia(data)
     if chance is None or forgotten is None or not CORRECTED < chance < 1:
         return None
     return min(1.0, forgotten / (1 - chance))
 
 
-def guessable(reading: Reading) -> float | None:
+def guessable(data: RunData) -> float | None:
     """1 if more than 5 % of the decoys are found, else 0: then the run says nothing of memory."""
-    chance = decoys_found(reading)
+    chance = decoys_found(data)
     return None if chance is None else float(chance > INVALID)
 
 

@@ -19,12 +19,12 @@ from compactlab.sim.core.messages import without
 from compactlab.sim.facts.needs import identifiers
 from compactlab.sim.metrics.metric import Metric
 from compactlab.sim.metrics.recency import moments
-from compactlab.sim.metrics.run_data import Reading, shared
+from compactlab.sim.metrics.run_data import RunData, shared
 
 # How far a compaction moves the context: descriptive, as dropping anything at all moves it.
 
 
-def drift_words(reading: Reading) -> float | None:
+def drift_words(data: RunData) -> float | None:
     """One less the cosine between the words of the context before a compaction and after it.
 
     *Before* is the prompt before with all that came to the log since; *after* is the prompt of the
@@ -35,22 +35,22 @@ def drift_words(reading: Reading) -> float | None:
     that is dropped, so no direction of it is good. Looked at are 50 compactions at most, evenly
     spread over the run.
     """
-    return _mean(drift.words for drift in _drifts(reading))
+    return _mean(drift.words for drift in _drifts(data))
 
 
-def drift_identifiers(reading: Reading) -> float | None:
+def drift_identifiers(data: RunData) -> float | None:
     """Jensen-Shannon divergence between the identifiers before a compaction and after it.
 
     Of the distributions of *identifiers* (see below), each weighing the parts that hold it, over
     the same contexts as ``drift_words``; to the base 2. 0 if they are equal, 1 if they share
     nothing.
     """
-    return _mean(drift.names for drift in _drifts(reading))
+    return _mean(drift.names for drift in _drifts(data))
 
 
-def drift_tools(reading: Reading) -> float | None:
+def drift_tools(data: RunData) -> float | None:
     """The same divergence between the names of the tools that are called in them."""
-    return _mean(drift.tools for drift in _drifts(reading))
+    return _mean(drift.tools for drift in _drifts(data))
 
 
 class _Drift(NamedTuple):
@@ -62,12 +62,12 @@ class _Drift(NamedTuple):
 
 
 @shared
-def _drifts(reading: Reading) -> list[_Drift]:
-    looked_at = moments(reading)
+def _drifts(data: RunData) -> list[_Drift]:
+    looked_at = moments(data)
     if not looked_at:
         return []
 
-    terms = terms_of(reading.conversation)
+    terms = terms_of(data.conversation)
     terms.weights()  # numbers all words of the script, so that only summaries bring new ones
     context = Context(terms.words, terms.names, terms.tools)
     drifts = []

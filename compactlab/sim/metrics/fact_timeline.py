@@ -17,7 +17,7 @@ from compactlab.sim.core.tokens import Tokenizer
 from compactlab.sim.facts import States
 from compactlab.sim.facts.ledger import Ledger, Moment, numbers
 from compactlab.sim.facts.tracker import Counts
-from compactlab.sim.metrics.run_data import Reading, shared
+from compactlab.sim.metrics.run_data import RunData, shared
 from compactlab.sim.replay.trace import Step
 
 # How long ago facts were stated, at each call of a script, by any clock.
@@ -204,7 +204,7 @@ ROUNDS = (1, 2, 3, 4, 5, 6)
 
 
 @dataclass(frozen=True)
-class Course:
+class FactTimeline:
     """The calls of the script and the states of facts in their prompts; sets of facts are bits.
 
     What an agent does beside the script, to get back what it has forgotten, is not among them.
@@ -312,9 +312,9 @@ class Course:
 
 
 @shared
-def course(reading: Reading) -> Course:
+def fact_timeline(data: RunData) -> FactTimeline:
     """What became of the facts in a replay."""
-    steps, known_states = reading.trace.steps, []
+    steps, known_states = data.trace.steps, []
     rounds_made, waiting = [], 0
     for place, step in enumerate(steps):
         waiting += step.compaction
@@ -322,13 +322,13 @@ def course(reading: Reading) -> Course:
             known_states.append(place)
             rounds_made.append(waiting)
             waiting = 0
-    return Course(
-        reading.ledger,
+    return FactTimeline(
+        data.ledger,
         [steps[place] for place in known_states],
-        [reading.states[place] for place in known_states],
-        [reading.memory[place] for place in known_states],
+        [data.states[place] for place in known_states],
+        [data.memory[place] for place in known_states],
         rounds_made,
-        reading.model(steps[0].model).tokenizer if steps else Tokenizer(),
+        data.model(steps[0].model).tokenizer if steps else Tokenizer(),
     )
 
 

@@ -6,15 +6,15 @@ from collections.abc import Callable
 from statistics import fmean, median
 
 from compactlab.sim.core.conversation import FactType
-from compactlab.sim.metrics.fact_timeline import course, share
+from compactlab.sim.metrics.fact_timeline import fact_timeline, share
 from compactlab.sim.metrics.metric import Metric
-from compactlab.sim.metrics.run_data import Reading, shared
+from compactlab.sim.metrics.run_data import RunData, shared
 from compactlab.sim.replay.trace import SideCall
 
 # Whether memory was written down before each compaction, how near to it, and who heard of it.
 
 
-def flushed_compactions(reading: Reading) -> float | None:
+def flushed_compactions(data: RunData) -> float | None:
     """Share of the session's compactions before which there was a flush in the same cycle.
 
     A *flush* is an extra turn before a compaction, in which the agent writes its memory down; the
@@ -25,12 +25,12 @@ def flushed_compactions(reading: Reading) -> float | None:
     is a promise of one that is never kept (0), and of a mechanism that cannot be seen from outside
     nothing is said.
     """
-    margins = _margins(reading)
-    asked = reading.trace.header.flushes or _flushes(reading)
+    margins = _margins(data)
+    asked = data.trace.header.flushes or _flushes(data)
     return fmean(margin is not None for margin in margins) if margins and asked else None
 
 
-def flush_margin(reading: Reading) -> float | None:
+def flush_margin(data: RunData) -> float | None:
     """Median over flushed compactions of the tokens that came between flush and compaction.
 
     For each compaction with a flush before it: the largest prompt from the flush on, the flush's
@@ -39,11 +39,11 @@ def flush_margin(reading: Reading) -> float | None:
     adds, and a margin of a few hundred tokens says that it came in the last moment. None without a
     flush.
     """
-    margins = [margin for margin in _margins(reading) if margin is not None]
+    margins = [margin for margin in _margins(data) if margin is not None]
     return median(margins) if margins else None
 
 
-def flush_heard(reading: Reading) -> int | None:
+def flush_heard(data: RunData) -> int | None:
     """Tokens of what flushes answered that the user was shown.
 
     A flush must be invisible to the user, so this must be 0. It is what is left of the agent's
@@ -51,15 +51,15 @@ def flush_heard(reading: Reading) -> int | None:
     scripted agent answers with the token alone; another summariser may say more. None without a
     flush.
     """
-    flushes = _flushes(reading)
+    flushes = _flushes(data)
     return sum(call.heard for call in flushes) if flushes else None
 
 
-def _flushes(reading: Reading) -> list[SideCall]:
-    return [call for call in reading.side_calls if call.purpose == "flush"]
+def _flushes(data: RunData) -> list[SideCall]:
+    return [call for call in data.side_calls if call.purpose == "flush"]
 
 
-def _margins(reading: Reading) -> list[int | None]:
+def _margins(data: RunData) -> list[int | None]:
     """For each compaction: by how much the prompt grew from the flush on; None without a flush.
 
     What happened between two compactions has the same cycle number; going back in the script may
@@ -69,7 +69,7 @@ def _margins(reading: Reading) -> list[int | None]:
     first: dict[int, int] = {}
     largest: dict[int, int] = {}
     cycle = 0
-    for step in reading.trace.steps:
+    for step in data.trace.steps:
         for call in step.side:
             if call.purpose == "flush":
                 first.setdefault(call.cycle, call.usage.prompt)
@@ -109,7 +109,7 @@ TOPICS: dict[str, tuple[str, tuple[FactType, ...]]] = {
 
 
 @shared
-def _flushed(reading: Reading) -> list[bool]:
+def _flushed(data: RunData) -> list[bool]:
     """Of each call of the script, whether a compaction with a flush in its cycle came before it.
 
     What happens between two compactions has the same cycle number, and a step that has a higher
@@ -118,7 +118,7 @@ def _flushed(reading: Reading) -> list[bool]:
     flushed: set[int] = set()
     cycle, waiting = 0, False
     flushes = []
-    for step in reading.trace.steps:
+    for step in data.trace.steps:
         flushed.update(call.cycle for call in step.side if call.purpose == "flush")
         waiting = waiting or any(ended in flushed for ended in range(cycle, step.cycle))
         cycle = step.cycle
@@ -128,17 +128,17 @@ def _flushed(reading: Reading) -> list[bool]:
     return flushes
 
 
-def _reached(topic: str) -> Callable[[Reading], float | None]:
+def _reached(topic: str) -> Callable[[RunData], float | None]:
     words, kinds = TOPICS[topic]
 
-    def reached(reading: Reading) -> float | None:
-        timeline = course(reading)
+    def reached(data: RunData) -> float | None:
+        timeline = fact_timeline(data)
         facts = 0
         for kind in kinds:
             facts |= timeline.ledger.of_kind.get(kind, 0)
         due = [
             moment & facts if flushed else 0
-            for moment, flushed in zip(timeline.due, _flushed(reading), strict=True)
+            for moment, flushed in zip(timeline.due, _flushed(data), strict=True)
         ]
         return share(timeline.memory, due)
 

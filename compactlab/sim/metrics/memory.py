@@ -11,43 +11,50 @@ from typing import Literal, get_args
 from compactlab.sim.core.conversation import FactType
 from compactlab.sim.facts import STATES
 from compactlab.sim.facts.ledger import Ledger, numbers
-from compactlab.sim.metrics.fact_timeline import ROUNDS, TOKENS, Course, course, lack, share
+from compactlab.sim.metrics.fact_timeline import (
+    ROUNDS,
+    TOKENS,
+    FactTimeline,
+    fact_timeline,
+    lack,
+    share,
+)
 from compactlab.sim.metrics.metric import Metric
-from compactlab.sim.metrics.run_data import Reading
+from compactlab.sim.metrics.run_data import RunData
 
 # Amnesia: how much of what should be known at a call stands in its prompt no more.
 
 TYPES: tuple[FactType, ...] = get_args(FactType)
 
 
-def amnesia_need(reading: Reading) -> float | None:
+def amnesia_need(data: RunData) -> float | None:
     """Share of the needs that the prompt does not meet: the headline, as it weighs what is used.
 
     A need is a fact and a call of the script that uses it, while the fact is due. It is met if the
     fact is verbatim or intact in that call's prompt; if its state is unknown, the need is left
     out. Where a conversation has no labels, needs are what its actions show (see below).
     """
-    timeline = course(reading)
+    timeline = fact_timeline(data)
     return lack(timeline.kept, timeline.needed)
 
 
-def amnesia_need_effective(reading: Reading) -> float | None:
+def amnesia_need_effective(data: RunData) -> float | None:
     """Share of the needs that the prompt neither meets nor tells how to: the rest is retrievable.
 
     As ``amnesia_need``, with what is retrievable counted as kept. It says nothing about whether an
     agent would fetch it, so it is never to be shown alone.
     """
-    timeline = course(reading)
+    timeline = fact_timeline(data)
     return lack(timeline.within_reach, timeline.needed)
 
 
-def need_retrievable(reading: Reading) -> float | None:
+def need_retrievable(data: RunData) -> float | None:
     """Share of the needs whose fact the prompt does not hold, but tells how to fetch."""
-    timeline = course(reading)
+    timeline = fact_timeline(data)
     return share((states.retrievable for states in timeline.states), timeline.needed)
 
 
-def amnesia(reading: Reading) -> float | None:
+def amnesia(data: RunData) -> float | None:
     """Mean over types of the share of due facts that are neither verbatim nor intact.
 
     For each type apart: all pairs of a call of the script and a fact of that type that is due at
@@ -55,19 +62,19 @@ def amnesia(reading: Reading) -> float | None:
     or intact. Types of which there are no such pairs are left out. The mean is over types, so that
     a type with many facts does not outshout the others.
     """
-    timeline = course(reading)
+    timeline = fact_timeline(data)
     return timeline.amnesia(timeline.kept, timeline.known)
 
 
-def amnesia_effective(reading: Reading) -> float | None:
+def amnesia_effective(data: RunData) -> float | None:
     """The same mean, with what is retrievable counted as kept; never to be shown alone."""
-    timeline = course(reading)
+    timeline = fact_timeline(data)
     return timeline.amnesia(timeline.within_reach, timeline.known)
 
 
-def _of_type(kind: FactType) -> Callable[[Reading], float | None]:
-    def of_type(reading: Reading) -> float | None:
-        timeline = course(reading)
+def _of_type(kind: FactType) -> Callable[[RunData], float | None]:
+    def of_type(data: RunData) -> float | None:
+        timeline = fact_timeline(data)
         facts = timeline.ledger.of_kind.get(kind, 0)
         return lack(timeline.kept, [due & facts for due in timeline.known])
 
@@ -114,9 +121,9 @@ _MEASURED = {
 
 def _aged(
     name: str, words: str, clock: Clock, low: int, high: int | None
-) -> Callable[[Reading], float | None]:
-    def aged(reading: Reading) -> float | None:
-        timeline: Course = course(reading)
+) -> Callable[[RunData], float | None]:
+    def aged(data: RunData) -> float | None:
+        timeline: FactTimeline = fact_timeline(data)
         among = getattr(timeline, clock).between(low, high)
         return timeline.amnesia(timeline.kept, [*map(and_, timeline.known, among)])
 
@@ -167,9 +174,9 @@ BY_AGE = (
 LAST = (1, 2, 5, 10)  # turns of the user: project's notes on metrics, section 4, IA@k
 
 
-def _in_turns(count: int) -> Callable[[Reading], float | None]:
-    def immediate(reading: Reading) -> float | None:
-        timeline = course(reading)
+def _in_turns(count: int) -> Callable[[RunData], float | None]:
+    def immediate(data: RunData) -> float | None:
+        timeline = fact_timeline(data)
         due = [
             facts if compacted else 0
             for facts, compacted in zip(timeline.known, timeline.rounds_made, strict=True)
@@ -206,9 +213,9 @@ IMMEDIATE = tuple(
 # In which states due facts are: the whole picture, of which amnesia is one side.
 
 
-def _in_state(state: str) -> Callable[[Reading], float | None]:
-    def occupancy(reading: Reading) -> float | None:
-        timeline = course(reading)
+def _in_state(state: str) -> Callable[[RunData], float | None]:
+    def occupancy(data: RunData) -> float | None:
+        timeline = fact_timeline(data)
         return share(map(attrgetter(state), timeline.states), timeline.due)
 
     occupancy.__name__ = occupancy.__qualname__ = f"occupancy_{state}"
@@ -234,30 +241,30 @@ OCCUPANCY = tuple(
 MUTATED, LOST = 1.5, 1.0
 
 
-def stale(reading: Reading) -> float | None:
+def stale(data: RunData) -> float | None:
     """Share of revised facts of which the prompt holds only an older value.
 
     A revised fact is one that is due and supersedes others, at each call of the script; those
     whose state is unknown are left out.
     """
-    timeline = course(reading)
+    timeline = fact_timeline(data)
     revised = timeline.ledger.revised
     due = [facts & revised for facts in timeline.known]
     return share((states.stale for states in timeline.states), due)
 
 
-def conflict(reading: Reading) -> float | None:
+def conflict(data: RunData) -> float | None:
     """Share of revised facts whose new and old value are both said, and no word tells the newer.
 
     Only in words that are not the log's own: what stands there as it was said stands in its order.
     """
-    timeline = course(reading)
+    timeline = fact_timeline(data)
     revised = timeline.ledger.revised
     due = [facts & revised for facts in timeline.known]
     return share((states.conflict for states in timeline.states), due)
 
 
-def cascade(reading: Reading) -> float | None:
+def cascade(data: RunData) -> float | None:
     """Share of what follows from a changed fact that is held as it was, without the change.
 
     A dependent is a fact that is due and follows, directly or through others, from a fact that has
@@ -267,7 +274,7 @@ def cascade(reading: Reading) -> float | None:
     can. A dependent that has been superseded itself is no longer due, and its successor may be
     stale. All dependents at all calls of the script, without those whose state is unknown.
     """
-    timeline = course(reading)
+    timeline = fact_timeline(data)
     chains = _Chains(timeline.ledger)
     count = wrong = 0
     for moment, known, retained in zip(
@@ -316,7 +323,7 @@ def _premises(ledger: Ledger, number: int) -> set[int]:
     return seen - {number}
 
 
-def deletion_leak(reading: Reading) -> float | None:
+def deletion_leak(data: RunData) -> float | None:
     """Share of deleted facts that are still verbatim or intact.
 
     All pairs of a call of the script and a fact that had been taken back before it, without those
@@ -324,29 +331,29 @@ def deletion_leak(reading: Reading) -> float | None:
     keeps everything has a leak of 1: the figure is about what must be gone, not about what an agent
     would believe.
     """
-    timeline = course(reading)
+    timeline = fact_timeline(data)
     both = zip(timeline.moments, timeline.states, strict=True)
     return share(timeline.kept, [moment.deleted & ~states.unknown for moment, states in both])
 
 
-def mutation(reading: Reading) -> float | None:
+def mutation(data: RunData) -> float | None:
     """Share of due facts that are mutated: the key is there, the value or the polarity is not.
 
     All pairs of a call of the script and a due fact, without those whose state is unknown.
     """
-    timeline = course(reading)
+    timeline = fact_timeline(data)
     return share((states.mutated for states in timeline.states), timeline.known)
 
 
-def severity(reading: Reading) -> float | None:
+def severity(data: RunData) -> float | None:
     """Mutated facts times 1.5 and lost ones times 1.0, over due facts.
 
     All pairs of a call of the script and a due fact, without those whose state is unknown. What is
     stale, in conflict or retrievable has no weight; a damaged rule weighs more than a missing one,
     as agents followed it less. The weights are a choice, and no result.
     """
-    mutated = mutation(reading)
-    timeline = course(reading)
+    mutated = mutation(data)
+    timeline = fact_timeline(data)
     lost = share((states.lost for states in timeline.states), timeline.known)
     return None if mutated is None or lost is None else MUTATED * mutated + LOST * lost
 
@@ -375,22 +382,22 @@ CORRUPTION = (
 # What is still to be done and to be kept to: open loops and standing instructions.
 
 
-def open_loops(reading: Reading) -> float | None:
+def open_loops(data: RunData) -> float | None:
     """Share of open loops that are verbatim or intact.
 
     All pairs of a call of the script and an open loop that has not been closed, without those
     whose state is unknown.
     """
-    timeline = course(reading)
+    timeline = fact_timeline(data)
     loops = timeline.ledger.of_kind.get("open_loop", 0)
     return share(timeline.kept, [due & loops for due in timeline.known])
 
 
 def _instruction(
     polarity: Literal["must", "must_not"], words: str
-) -> Callable[[Reading], float | None]:
-    def instruction(reading: Reading) -> float | None:
-        timeline = course(reading)
+) -> Callable[[RunData], float | None]:
+    def instruction(data: RunData) -> float | None:
+        timeline = fact_timeline(data)
         asked = timeline.ledger.mask(
             number
             for number, fact in enumerate(timeline.ledger.facts)

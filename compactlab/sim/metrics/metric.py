@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from inspect import cleandoc
 from typing import Literal
 
-from compactlab.sim.metrics.run_data import Reading
+from compactlab.sim.metrics.run_data import RunData
 
 Better = Literal["lower", "higher", "neither"]
 
@@ -42,7 +42,7 @@ class Metric:
     meaning: str
     of_run: str
     source: str
-    compute: Callable[[Reading], float | None]
+    compute: Callable[[RunData], float | None]
 
     @property
     def name(self) -> str:

@@ -11,7 +11,7 @@ from compactlab.sim.core.blocks import blocks_of
 from compactlab.sim.core.message import Message, Part, Weight
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.metrics.metric import OWN, Metric
-from compactlab.sim.metrics.run_data import RECENT, Reading, shared
+from compactlab.sim.metrics.run_data import RECENT, RunData, shared
 from compactlab.sim.replay.trace import Step
 
 # Compactions to look at closely: contexts as they were before and after.
@@ -48,13 +48,13 @@ class Moment(NamedTuple):
 
 
 @shared
-def moments(reading: Reading) -> list[Moment]:
+def moments(data: RunData) -> list[Moment]:
     """All compactions of a run, or :data:`MOMENTS` of them, evenly spread."""
-    steps = reading.trace.steps
+    steps = data.trace.steps
     chosen = set(spread([n for n, step in enumerate(steps) if step.compaction], MOMENTS))
     compactions: list[Moment] = []
     before, log, system = Messages(), Messages(), steps[0].system if steps else ()
-    for number, prompt in enumerate(reading.trace.prompts() if chosen else ()):
+    for number, prompt in enumerate(data.trace.prompts() if chosen else ()):
         step = steps[number]
         if number in chosen:
             spoken = log.shared(step.log)
@@ -84,18 +84,18 @@ def spread(places: Sequence[int], most: int) -> list[int]:
 _AGES = {"11_20": (10, 20), "21_50": (20, 50), "51_100": (50, 100)}
 
 
-def verbatim_recency(reading: Reading) -> float | None:
+def verbatim_recency(data: RunData) -> float | None:
     """Mean over compactions of the share of the last ten messages that the prompt ends with.
 
     At each compaction: of the tokens of the ten newest messages of the log, the share of those
     that the prompt ends with, unchanged and in order. None without compactions.
     """
-    return _recency(reading, RECENT)
+    return _recency(data, RECENT)
 
 
-def _newest(count: int) -> Callable[[Reading], float | None]:
-    def recency(reading: Reading) -> float | None:
-        return _recency(reading, count)
+def _newest(count: int) -> Callable[[RunData], float | None]:
+    def recency(data: RunData) -> float | None:
+        return _recency(data, count)
 
     which = "newest message" if count == 1 else f"{count} newest messages"
     recency.__name__ = recency.__qualname__ = f"verbatim_recency_{count}"
@@ -108,8 +108,8 @@ verbatim_recency_2 = _newest(2)
 verbatim_recency_5 = _newest(5)
 
 
-def _recency(reading: Reading, count: int) -> float | None:
-    shares = [tail.share(count) for tail in _tails(reading)]
+def _recency(data: RunData, count: int) -> float | None:
+    shares = [tail.share(count) for tail in _tails(data)]
     return fmean(shares) if shares else None
 
 
@@ -131,11 +131,11 @@ class _Tail(NamedTuple):
 
 
 @shared
-def _tails(reading: Reading) -> list[_Tail]:
+def _tails(data: RunData) -> list[_Tail]:
     """Of each compaction, what of the newest messages the prompt ends with."""
     return [
-        _Tail(recent, kept_tail(recent, tail), _tokens(reading, step.model))
-        for step, *_, tail in reading.changes
+        _Tail(recent, kept_tail(recent, tail), _tokens(data, step.model))
+        for step, *_, tail in data.changes
         if step.compaction
         for recent in (step.log[-RECENT:],)
     ]
@@ -151,36 +151,36 @@ def kept_tail(log: Sequence[Message], prompt: Sequence[Message]) -> int:
     return length
 
 
-def verbatim_tail_messages(reading: Reading) -> float | None:
+def verbatim_tail_messages(data: RunData) -> float | None:
     """Median over compactions of the messages that the prompt ends with as the log does.
 
     The longest run, counted from the newest message back, of messages that stand at the end of the
     prompt unchanged and in order. Looked at are 50 compactions at most, evenly spread over the
     run. None without compactions.
     """
-    lengths = [len(tail) for tail, _ in _kept(reading)]
+    lengths = [len(tail) for tail, _ in _kept(data)]
     return median(lengths) if lengths else None
 
 
-def verbatim_tail_tokens(reading: Reading) -> float | None:
+def verbatim_tail_tokens(data: RunData) -> float | None:
     """Median over compactions of the tokens of that run, as the run's model counts them."""
-    sizes = [tail.total(tokens) for tail, tokens in _kept(reading)]
+    sizes = [tail.total(tokens) for tail, tokens in _kept(data)]
     return median(sizes) if sizes else None
 
 
 @shared
-def _kept(reading: Reading) -> list[tuple[Messages, Weight]]:
+def _kept(data: RunData) -> list[tuple[Messages, Weight]]:
     """Of some compactions, the longest verbatim tail, and what weighs it."""
     tails = []
-    for step, _, _, prompt in moments(reading):
+    for step, _, _, prompt in moments(data):
         length = kept_tail(step.log, prompt)
-        tails.append((step.log[len(step.log) - length :], _tokens(reading, step.model)))
+        tails.append((step.log[len(step.log) - length :], _tokens(data, step.model)))
     return tails
 
 
-def _behind(age: str) -> Callable[[Reading], float | None]:
-    def verbatim(reading: Reading) -> float | None:
-        shares = _by_age(reading)[age]
+def _behind(age: str) -> Callable[[RunData], float | None]:
+    def verbatim(data: RunData) -> float | None:
+        shares = _by_age(data)[age]
         return fmean(shares) if shares else None
 
     first, last = age.split("_")
@@ -198,11 +198,11 @@ verbatim_11_20, verbatim_21_50, verbatim_51_100 = map(_behind, _AGES)
 
 
 @shared
-def _by_age(reading: Reading) -> dict[str, list[float]]:
+def _by_age(data: RunData) -> dict[str, list[float]]:
     """Of some compactions, by age the share of tokens that stand in the prompt unchanged."""
     shares: dict[str, list[float]] = {age: [] for age in _AGES}
-    for moment in moments(reading):
-        tokens = _tokens(reading, moment.step.model)
+    for moment in moments(data):
+        tokens = _tokens(data, moment.step.model)
         stands = _standing(moment)
         log = moment.step.log
         for age, (newer, older) in _AGES.items():
@@ -223,8 +223,8 @@ def _standing(moment: Moment) -> Callable[[Message], bool]:
     return lambda message: id(message) in same or message in equal.get(message.id, ())
 
 
-def _tokens(reading: Reading, model: str) -> Weight:
-    return blocks_of(reading.model(model).tokenizer).weight
+def _tokens(data: RunData, model: str) -> Weight:
+    return blocks_of(data.model(model).tokenizer).weight
 
 
 _OF_COMPACTIONS = "mean over compactions"

@@ -8,7 +8,7 @@ from statistics import median
 
 from compactlab.sim.core.blocks import blocks_of
 from compactlab.sim.metrics.metric import OVER_REQUESTS, Metric
-from compactlab.sim.metrics.run_data import Reading
+from compactlab.sim.metrics.run_data import RunData
 
 ABOUT = (
     "They come from replays of the same script in which what is missing is fetched, asked for or "
@@ -20,33 +20,33 @@ _FETCHED = frozenset({"fetch", "recall"})
 _BEFORE, _AGAIN = 20, 5
 
 
-def rereads_per_100_calls(reading: Reading) -> float | None:
+def rereads_per_100_calls(data: RunData) -> float | None:
     """Calls that fetched something again or searched memory, per 100 calls of the script.
 
     In the best case, in which the agent notices what is stale or mutated.
     """
-    return _per_100(reading.best, _FETCHED)
+    return _per_100(data.best, _FETCHED)
 
 
-def questions_per_100_calls(reading: Reading) -> float | None:
+def questions_per_100_calls(data: RunData) -> float | None:
     """Calls that asked the user for what had been said before, per 100 calls of the script.
 
     In the best case. A constraint that is lost and not asked for is in ``unmet_needs``.
     """
-    return _per_100(reading.best, frozenset({"ask"}))
+    return _per_100(data.best, frozenset({"ask"}))
 
 
-def misuses_per_100_calls(reading: Reading) -> float | None:
+def misuses_per_100_calls(data: RunData) -> float | None:
     """Stale and mutated values that were used as they stood, per 100 calls of the script.
 
     In the worst case, in which each one is. It costs the wrong call, the user's correction and a
     call that undoes it.
     """
-    calls = _per_100(reading.worst, frozenset({"misuse"}))
+    calls = _per_100(data.worst, frozenset({"misuse"}))
     return None if calls is None else calls / 2
 
 
-def _per_100(closed: Reading | None, what: frozenset[str]) -> float | None:
+def _per_100(closed: RunData | None, what: frozenset[str]) -> float | None:
     if closed is None:
         return None
     made = sum(step.rework in what for step in closed.trace.steps)
@@ -54,12 +54,12 @@ def _per_100(closed: Reading | None, what: frozenset[str]) -> float | None:
     return 100 * made / asked if asked else None
 
 
-def reread_tokens(reading: Reading) -> int | None:
+def reread_tokens(data: RunData) -> int | None:
     """Tokens that came back from fetching again and from searching memory, once each.
 
     In the best case. They are billed again with each prompt that holds them.
     """
-    closed = reading.best
+    closed = data.best
     if closed is None:
         return None
     count = 0
@@ -69,46 +69,46 @@ def reread_tokens(reading: Reading) -> int | None:
     return count
 
 
-def unmet_needs(reading: Reading) -> float | None:
+def unmet_needs(data: RunData) -> float | None:
     """Share of the needs that stayed unmet when all had been done that can be done.
 
     In the best case: what was lost and could neither be fetched nor asked for, a rule that the
     agent went on without, and what came back without the words that were needed.
     """
-    closed = reading.best
+    closed = data.best
     wanted = closed and _needs(closed)
     return 1 - _met(closed) / wanted if closed and wanted else None
 
 
-def cost_with_rework_usd(reading: Reading) -> float | None:
+def cost_with_rework_usd(data: RunData) -> float | None:
     """Dollars for all requests in the closed loop, in the best case.
 
     What is fetched, asked and put right is in it, and what that does to the cache and to later
     compactions. ``cost_usd`` is the same without consequences.
     """
-    return _cost(reading.best)
+    return _cost(data.best)
 
 
-def cost_with_rework_worst_usd(reading: Reading) -> float | None:
+def cost_with_rework_worst_usd(data: RunData) -> float | None:
     """Dollars for all requests in the closed loop, in the worst case."""
-    return _cost(reading.worst)
+    return _cost(data.worst)
 
 
-def _cost(closed: Reading | None) -> float | None:
+def _cost(closed: RunData | None) -> float | None:
     return None if closed is None else fsum(map(closed.cost, closed.requests))
 
 
-def cost_per_kept_need_usd(reading: Reading) -> float | None:
+def cost_per_kept_need_usd(data: RunData) -> float | None:
     """``cost_with_rework_usd`` over the needs that were met in the end.
 
     None where nothing is needed, or nothing was met.
     """
-    closed = reading.best
+    closed = data.best
     met = _met(closed) if closed else 0
     return fsum(map(closed.cost, closed.requests)) / met if closed and met else None
 
 
-def calls_to_recover(reading: Reading) -> float | None:
+def calls_to_recover(data: RunData) -> float | None:
     """Calls after a compaction until the share of needs that are met at once is back.
 
     Which share was met at once (before anything was fetched) in the 20 calls before the
@@ -116,7 +116,7 @@ def calls_to_recover(reading: Reading) -> float | None:
     of them, or up to the next compaction where it does not come to that. Median over compactions
     before and after which something was needed. In the best case.
     """
-    closed = reading.best
+    closed = data.best
     if closed is None:
         return None
     met = _met_at_once(closed)
@@ -146,7 +146,7 @@ def _share(needs: list[_Need]) -> float:
     return sum(each[1] for each in needs) / sum(each[0] for each in needs)
 
 
-def _met_at_once(closed: Reading) -> list[_Need]:
+def _met_at_once(closed: RunData) -> list[_Need]:
     """Of each call of the script: its needs, those met at once, whether it compacted.
 
     The prompt that is looked at is the first one that was sent for it.
@@ -163,14 +163,14 @@ def _met_at_once(closed: Reading) -> list[_Need]:
     return needs
 
 
-def _needs(closed: Reading) -> int:
+def _needs(closed: RunData) -> int:
     moments = closed.ledger.moments
     return sum(
         moments[step.answer].needed.bit_count() for step in closed.trace.steps if not step.rework
     )
 
 
-def _met(closed: Reading) -> int:
+def _met(closed: RunData) -> int:
     return _needs(closed) - sum(len(step.unmet) for step in closed.trace.steps)
 
 

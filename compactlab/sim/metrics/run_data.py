@@ -333,7 +333,7 @@ class Change(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Reading:
+class RunData:
     """What a metric is computed from.
 
     Parameters
@@ -349,10 +349,10 @@ class Reading:
 
     trace: Trace
     conversation: Conversation
-    best: Reading | None = None
-    worst: Reading | None = None
+    best: RunData | None = None
+    worst: RunData | None = None
 
-    def beside(self, best: Reading, worst: Reading) -> Reading:
+    def beside(self, best: RunData, worst: RunData) -> RunData:
         """The same with its replays in the closed loop; what was computed of it is kept."""
         joined = replace(self, best=best, worst=worst)
         vars(joined).update({**vars(self), **vars(joined)})
@@ -533,15 +533,15 @@ class Reading:
 _Made = TypeVar("_Made")
 
 
-def shared(make: Callable[[Reading], _Made]) -> Callable[[Reading], _Made]:
+def shared(make: Callable[[RunData], _Made]) -> Callable[[RunData], _Made]:
     """A function of a reading whose result the reading keeps."""
     key = f"{make.__module__}.{make.__qualname__}"
 
     @wraps(make)
-    def once(reading: Reading) -> _Made:
-        known = vars(reading)
+    def once(data: RunData) -> _Made:
+        known = vars(data)
         if key not in known:
-            known[key] = make(reading)
+            known[key] = make(data)
         made: _Made = known[key]
         return made
 

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from compactlab.sim.core.message import Message
 from compactlab.sim.metrics.metric import OVER_CALLS, OWN, Metric
-from compactlab.sim.metrics.run_data import Reading, shared
+from compactlab.sim.metrics.run_data import RunData, shared
 
 
-def structural_validity(reading: Reading) -> float | None:
+def structural_validity(data: RunData) -> float | None:
     """One less the faults per message, over all prompts.
 
     Faults are: a tool result without its call before it, a call without its result, two messages
@@ -24,20 +24,20 @@ def structural_validity(reading: Reading) -> float | None:
     sends what it attaches beside what the user typed. Recordings have faults of their own (an
     aborted call); ``keep_all`` shows how many.
     """
-    soundness = _soundness(reading)
+    soundness = _soundness(data)
     if not soundness.messages:
         return None
     return max(0.0, 1 - soundness.faults / soundness.messages)
 
 
-def rejected_calls(reading: Reading) -> int:
+def rejected_calls(data: RunData) -> int:
     """Calls whose prompt no provider would take.
 
     It has a tool result without its call before it, or a call without its result, or no message
     at all. Which of the other faults are refused, providers differ in. What the recording itself
     broke counts too: ``keep_all`` shows how much.
     """
-    return _soundness(reading).rejected
+    return _soundness(data).rejected
 
 
 class _Soundness(NamedTuple):
@@ -55,10 +55,10 @@ _PAIR = ("tool_call", "tool_result")
 
 
 @shared
-def _soundness(reading: Reading) -> _Soundness:
+def _soundness(data: RunData) -> _Soundness:
     faults = _Faults()
     count = messages = rejected = 0
-    for step, gone, come, moved, placed, length, first, _ in reading.changes:
+    for step, gone, come, moved, placed, length, first, _ in data.changes:
         # In the order of the prompts: whether a result is early depends on what stands before it.
         # Of what was only moved, that can change where its calls or results have gone or come.
         ids = {id for message in chain(gone, come) for id in _paired(message)} if moved else set()

@@ -8,13 +8,13 @@ from collections.abc import Iterable, Iterator
 from compactlab.sim.core.message import Message, Part
 from compactlab.sim.facts.needs import identifiers, words
 from compactlab.sim.metrics.metric import OWN, Metric
-from compactlab.sim.metrics.run_data import Reading
+from compactlab.sim.metrics.run_data import RunData
 from compactlab.sim.replay.trace import SideCall
 
 _WORD = re.compile(r"\w")
 
 
-def novelty(reading: Reading) -> float | None:
+def novelty(data: RunData) -> float | None:
     """Share of the identifiers and numbers in summaries that stand nowhere in their sources.
 
     Of each summary part that came into a prompt, once: its *identifiers* (see below) and its
@@ -25,8 +25,8 @@ def novelty(reading: Reading) -> float | None:
     in the middle. None without summaries, or if they name nothing.
     """
     novel = total = 0
-    originals = {message.id: message for message in reading.conversation.messages}
-    for part, log in _summaries(reading):
+    originals = {message.id: message for message in data.conversation.messages}
+    for part, log in _summaries(data):
         names = identifiers(part.text) | {word for word in words(part.text) if word.isdigit()}
         if names:
             total += len(names)
@@ -34,7 +34,7 @@ def novelty(reading: Reading) -> float | None:
     return novel / total if total else None
 
 
-def summaries_failed(reading: Reading) -> int:
+def summaries_failed(data: RunData) -> int:
     """Summaries that are none, by their looks.
 
     Side calls of purpose ``summary`` in which any fault was found: the summary is empty, names
@@ -43,25 +43,25 @@ def summaries_failed(reading: Reading) -> int:
     run in which there are any is worth looking at; what failed stays in the prompt, and in the
     figures.
     """
-    return sum(bool(call.faults) for call in _asked(reading))
+    return sum(bool(call.faults) for call in _asked(data))
 
 
-def summaries_failed_share(reading: Reading) -> float | None:
+def summaries_failed_share(data: RunData) -> float | None:
     """Share of the summaries that are none, by their looks; None where none was asked for."""
-    asked = _asked(reading)
-    return summaries_failed(reading) / len(asked) if asked else None
+    asked = _asked(data)
+    return summaries_failed(data) / len(asked) if asked else None
 
 
-def _asked(reading: Reading) -> list[SideCall]:
-    return [call for call in reading.side_calls if call.purpose == "summary"]
+def _asked(data: RunData) -> list[SideCall]:
+    return [call for call in data.side_calls if call.purpose == "summary"]
 
 
-def _summaries(reading: Reading) -> Iterator[tuple[Part, Iterable[Message]]]:
+def _summaries(data: RunData) -> Iterator[tuple[Part, Iterable[Message]]]:
     """Each summary part that came into a prompt, with the log at that time."""
-    script = set(map(id, reading.conversation.messages))
+    script = set(map(id, data.conversation.messages))
     seen: dict[int, Part] = {}
     system: tuple[Part, ...] = ()
-    for step, _, come, *_ in reading.changes:
+    for step, _, come, *_ in data.changes:
         made = [part for m in come if id(m) not in script for part in m.parts]
         if step.system is not system:
             system = step.system

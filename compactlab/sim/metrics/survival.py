@@ -12,9 +12,9 @@ from typing import Literal, NamedTuple
 from compactlab.sim.core.conversation import FactType
 from compactlab.sim.facts import STATES
 from compactlab.sim.facts.ledger import numbers
-from compactlab.sim.metrics.fact_timeline import ROUNDS, Age, Course, course, share
+from compactlab.sim.metrics.fact_timeline import ROUNDS, Age, FactTimeline, fact_timeline, share
 from compactlab.sim.metrics.metric import Metric
-from compactlab.sim.metrics.run_data import Reading, shared
+from compactlab.sim.metrics.run_data import RunData, shared
 
 # Survival curves: the share that is still alive, though not all have been followed to the end.
 
@@ -135,25 +135,25 @@ Clock = Literal["rounds", "tokens"]
 
 
 @shared
-def curves_by_rounds(reading: Reading) -> dict[FactType, Curve]:
+def curves_by_rounds(data: RunData) -> dict[FactType, Curve]:
     """The survival of each type of facts, in compactions since they were stated."""
-    return _curves(course(reading), "rounds")
+    return _curves(fact_timeline(data), "rounds")
 
 
 @shared
-def curves_by_tokens(reading: Reading) -> dict[FactType, Curve]:
+def curves_by_tokens(data: RunData) -> dict[FactType, Curve]:
     """The survival of each type of facts, in tokens of the log since they were stated."""
-    return _curves(course(reading), "tokens")
+    return _curves(fact_timeline(data), "tokens")
 
 
-def _curves(found: Course, clock: Clock) -> dict[FactType, Curve]:
+def _curves(found: FactTimeline, clock: Clock) -> dict[FactType, Curve]:
     lived: dict[FactType, list[Life]] = defaultdict(list)
     for number, life in lives(found, clock):
         lived[found.ledger.facts[number].kind].append(life)
     return {kind: kaplan_meier(each) for kind, each in lived.items()}
 
 
-def lives(found: Course, clock: Clock) -> list[tuple[int, Life]]:
+def lives(found: FactTimeline, clock: Clock) -> list[tuple[int, Life]]:
     """Of each fact that was due at a call of the script: its number and its life.
 
     It begins when the fact is stated first; what is said again while it lives goes on living. It
@@ -185,12 +185,12 @@ def _life(born: int, seen: int, *, died: bool) -> Life:
 
 
 @shared
-def occupancy_by_round(reading: Reading) -> list[dict[str, float | None]]:
+def occupancy_by_round(data: RunData) -> list[dict[str, float | None]]:
     """Of facts stated 0, 1, 2, ... compactions ago: which share is in which state, up to five.
 
     What is recovered comes back to life, which survival cannot show, and this can.
     """
-    timeline = course(reading)
+    timeline = fact_timeline(data)
     rows = []
     for low, high in zip((0, *ROUNDS), ROUNDS, strict=False):
         aged = zip(timeline.due, timeline.rounds.between(low, high), strict=True)
@@ -205,7 +205,7 @@ LIMIT_ROUNDS, LIMIT_TOKENS = 5, 64_000  # project's notes on metrics, section 4,
 ROUNDING = 1e-9  # 2/3 of 3/4 is a half
 
 
-def survival_5(reading: Reading) -> float | None:
+def survival_5(data: RunData) -> float | None:
     """Mean number of compactions that facts survive, of the first five.
 
     A fact's life begins when it is stated, and ends at the first call of the script at which it is
@@ -217,37 +217,37 @@ def survival_5(reading: Reading) -> float | None:
     the mean over types: 5 if nothing was lost before the fifth compaction, 1 if all was at the
     first.
     """
-    return _mean(curves_by_rounds(reading).values(), LIMIT_ROUNDS)
+    return _mean(curves_by_rounds(data).values(), LIMIT_ROUNDS)
 
 
-def survival_64k(reading: Reading) -> float | None:
+def survival_64k(data: RunData) -> float | None:
     """Share of the first 64,000 tokens of the log behind it that a fact survives.
 
     As ``survival_5``, with time in tokens of the log behind the message that stated the fact, as
     the model of the first call counts them: the area below the curve from 0 to 64,000, over
     64,000, the mean over types.
     """
-    mean = _mean(curves_by_tokens(reading).values(), LIMIT_TOKENS)
+    mean = _mean(curves_by_tokens(data).values(), LIMIT_TOKENS)
     return None if mean is None else mean / LIMIT_TOKENS
 
 
-def survival_half_life(reading: Reading) -> int | None:
+def survival_half_life(data: RunData) -> int | None:
     """Compactions after which no more than half of the facts are left; none if more are left.
 
     Of the mean of the types' curves, see ``survival_5``: the first compaction at which it stands
     at 0.5 or below.
     """
-    curve = _mean_curve(curves_by_rounds(reading).values())
+    curve = _mean_curve(curves_by_rounds(data).values())
     return next((rounds for rounds, alive in curve if alive <= 0.5 + ROUNDING), None)
 
 
-def survival_cliff(reading: Reading) -> float | None:
+def survival_cliff(data: RunData) -> float | None:
     """Largest share of the facts that is lost with one more compaction.
 
     The largest fall of the mean of the types' curves, see ``survival_5``, from one number of
     compactions to the next.
     """
-    curve = _mean_curve(curves_by_rounds(reading).values())
+    curve = _mean_curve(curves_by_rounds(data).values())
     falls = (before - after for (_, before), (_, after) in pairwise(curve))
     return max(falls, default=0.0) if curve else None
 

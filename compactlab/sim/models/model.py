@@ -241,7 +241,7 @@ def _multipliers(row: Section) -> dict[str, float]:
 
 
 @dataclass(frozen=True)
-class Arm:
+class Degradation:
     """What a provider's cache falls short of its documentation.
 
     Parameters
@@ -260,8 +260,8 @@ class Arm:
     latency: float = 0.0
 
 
-NEUTRAL = Arm()
-ARMS = {"neutral": NEUTRAL, "pessimistic": Arm(0.8, 20, 5.0)}
+NEUTRAL = Degradation()
+ARMS = {"neutral": NEUTRAL, "pessimistic": Degradation(0.8, 20, 5.0)}
 
 
 # Models by name: window, tokenizer, cache policy and where the prices stand.
@@ -321,7 +321,7 @@ class Model:
     storage: tuple[StorageRate, ...] = ()
     multipliers: Mapping[str, float] = field(default_factory=dict, hash=False)
     chosen: tuple[str, ...] = ()
-    arm: Arm = NEUTRAL
+    arm: Degradation = NEUTRAL
     strips_thinking: bool = False
     source: str = ""
     asof: str = ""

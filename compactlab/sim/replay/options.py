@@ -9,7 +9,7 @@ from compactlab.sim.cache import Cache
 from compactlab.sim.models.model import Catalogue, built_in
 from compactlab.sim.replay.client import Churn
 from compactlab.sim.replay.recording import Unseen
-from compactlab.sim.replay.recovery import Closed
+from compactlab.sim.replay.recovery import ClosedLoop
 from compactlab.sim.replay.summarize import Summarizer
 
 RECORDED = "recorded"
@@ -52,7 +52,7 @@ class Options:
     seed: int = 0
     catalogue: Catalogue = field(default_factory=built_in)
     churn: Churn | None = None
-    loop: Closed | None = None
+    loop: ClosedLoop | None = None
     overhead: Unseen | None = None
     files: MutableMapping[str, str] | None = None
     caches: MutableMapping[str, Cache] | None = None

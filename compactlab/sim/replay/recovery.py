@@ -43,7 +43,7 @@ _ANSWER = Call()
 
 
 @dataclass(frozen=True)
-class Closed:
+class ClosedLoop:
     """The closed loop.
 
     Parameters
@@ -71,14 +71,14 @@ class Closed:
                 raise ValueError(f"{name} must be from 0 to 1, not {getattr(self, name)}")
 
     @property
-    def best(self) -> Closed:
+    def best(self) -> ClosedLoop:
         """The same, where everything that is wrong is noticed."""
-        return Closed(0.0, self.unbound)
+        return ClosedLoop(0.0, self.unbound)
 
     @property
     def spec(self) -> str:
         """Its name with its parameters."""
-        return spec_of(self)
+        return spec_of(self, "closed")
 
 
 class Act(NamedTuple):
@@ -116,7 +116,7 @@ class Actor:
     """
 
     def __init__(
-        self, loop: Closed, ledger: Ledger, chance: Callable[[str], random.Random]
+        self, loop: ClosedLoop, ledger: Ledger, chance: Callable[[str], random.Random]
     ) -> None:
         self.loop, self.ledger, self.chance = loop, ledger, chance
         self.stored: dict[str, str] = {}

@@ -14,7 +14,7 @@ from typing import Any
 from compactlab.sim.core.conversation import Conversation, Fact, Rewind
 from compactlab.sim.core.message import Message
 from compactlab.sim.facts.evidence import Wording
-from compactlab.sim.metrics import Reading
+from compactlab.sim.metrics import RunData
 from compactlab.sim.models.model import find_model
 from compactlab.sim.replay.trace import Step
 
@@ -56,7 +56,7 @@ class Recount:
 
     def __init__(self, trace: Any, script: Conversation) -> None:
         self.trace, self.script = trace, script
-        reading = Reading(trace, script)
+        reading = RunData(trace, script)
         self.facts = {fact.id: fact for fact in script.facts}
         self.uses = {(need.fact, need.at) for need in script.needs}
         self.compacted = {step.answer: step.compaction for step in trace.steps}

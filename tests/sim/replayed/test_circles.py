@@ -9,7 +9,7 @@ import pytest
 from compactlab.scenarios.coding_agent import CodingAgent
 from compactlab.sim.metrics import measure
 from compactlab.sim.replay.options import Options
-from compactlab.sim.replay.recovery import Closed
+from compactlab.sim.replay.recovery import ClosedLoop
 from compactlab.sim.replay.replay import record
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.strategies.summarizers.catalogue import find_summarizer
@@ -21,7 +21,7 @@ def replayed(spec: str) -> None:
     writer = find_summarizer("lexrank")
     strategy, model = find_strategy(spec), "claude-sonnet-4-5"
     trace = record(
-        SESSION, strategy, Options(model, summarizer=writer, window=9_000, loop=Closed())
+        SESSION, strategy, Options(model, summarizer=writer, window=9_000, loop=ClosedLoop())
     )
     measure(trace, SESSION)
 

@@ -8,7 +8,7 @@ import pytest
 
 from compactlab.sim.core.conversation import Conversation, Fact, Need
 from compactlab.sim.core.message import Message, Part, Source
-from compactlab.sim.metrics import METRICS, Reading
+from compactlab.sim.metrics import METRICS, RunData
 from compactlab.sim.metrics.survival import curves_by_rounds, occupancy_by_round
 from compactlab.sim.replay.strategy import Lifetime
 
@@ -24,7 +24,7 @@ def says(id: str) -> str:
 
 
 def figure(name: str, kit: Any, script: Conversation, strategy: Any) -> float | None:
-    return METRICS[name].compute(Reading(kit.replayed(script, strategy), script))
+    return METRICS[name].compute(RunData(kit.replayed(script, strategy), script))
 
 
 def cut(kit: Any, **drops: str) -> Any:
@@ -132,7 +132,7 @@ def test_rounds_are_compactions_since(kit: Any, talk: Any) -> None:
     forgets = cut(kit, a2="u1", a3="a1")
     found = [figure(f"amnesia_round_{n}", kit, script, forgets) for n in range(4)]
     assert found == [0, 1, 1, None]
-    rows = occupancy_by_round(Reading(kit.replayed(script, forgets), script))
+    rows = occupancy_by_round(RunData(kit.replayed(script, forgets), script))
     assert [row["lost"] for row in rows] == [0, 1, 1, None, None, None]
 
 
@@ -242,7 +242,7 @@ def test_facts_that_go_one_after_the_other(kit: Any, talk: Any) -> None:
     script = talk.script(facts=facts)
     forgets = cut(kit, a2="u1", a3="a1")
     # Color is gone after its first compaction; size has survived two when the session ends.
-    (curve,) = curves_by_rounds(Reading(kit.replayed(script, forgets), script)).values()
+    (curve,) = curves_by_rounds(RunData(kit.replayed(script, forgets), script)).values()
     assert [point[:4] for point in curve] == [(1, 2, 1, 0.5)]
     assert figure("survival_5", kit, script, forgets) == 1 + 4 * 0.5
     assert figure("survival_half_life", kit, script, forgets) == 1

@@ -13,7 +13,7 @@ from compactlab.sim.core.conversation import Conversation, Fact
 from compactlab.sim.core.message import Message
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.tokens import Tokenizer
-from compactlab.sim.metrics import FAMILIES, Reading, figures
+from compactlab.sim.metrics import FAMILIES, RunData, figures
 from compactlab.sim.replay.strategy import Lifetime
 from compactlab.sim.replay.trace import NOWHERE, Trace
 from compactlab.strategies.catalogue import find_strategy
@@ -36,7 +36,7 @@ Figures = dict[str, float | None]
 
 
 def measured(kit: Any, script: Conversation, strategy: Any, **more: Any) -> Figures:
-    return figures(Reading(kit.replayed(script, strategy, **more), script), NAMES)
+    return figures(RunData(kit.replayed(script, strategy, **more), script), NAMES)
 
 
 @settings(max_examples=40)
@@ -147,7 +147,7 @@ def test_what_is_done_beside_the_script_does_not_count(kit: Any, data: st.DataOb
     script = data.draw(remembered(kit))
     trace = kit.replayed(script, forgetting(kit, script), seed=data.draw(st.integers(0, 99)))
     more = Trace(trace.header, [each for step in trace.steps for each in twice(step)])
-    assert figures(Reading(more, script), NAMES) == figures(Reading(trace, script), NAMES)
+    assert figures(RunData(more, script), NAMES) == figures(RunData(trace, script), NAMES)
 
 
 def twice(step: Any) -> list[Any]:
@@ -164,7 +164,7 @@ def test_a_script_without_facts_has_no_figures(kit: Any, story: Any) -> None:
     script = story.user("Hello").answer("Good day").script()
     found = measured(kit, script, kit.keep)
     assert set(found.values()) == {None}
-    assert set(figures(Reading(kit.trace_of(), script), NAMES).values()) == {None}
+    assert set(figures(RunData(kit.trace_of(), script), NAMES).values()) == {None}
 
 
 def test_a_script_without_labels_is_measured_by_what_it_goes_on_to_use(

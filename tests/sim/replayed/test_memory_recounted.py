@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compactlab.sim.facts import STATES
-from compactlab.sim.metrics import FAMILIES, METRICS, Reading
+from compactlab.sim.metrics import FAMILIES, METRICS, RunData
 from compactlab.sim.metrics.survival import occupancy_by_round
 from tests.sim.replayed.recount import KEPT, REACHED, Recount, Seen
 from tests.sim.replayed.remembered import KINDS, forgetting, remembered
@@ -27,7 +27,7 @@ class Case:
 
     def __init__(self, trace: Any, script: Any) -> None:
         self.recount = Recount(trace, script)
-        self.reading = Reading(trace, script)
+        self.reading = RunData(trace, script)
         self.checked: set[str] = set()
 
     def check(self, name: str, expected: float | None) -> None:

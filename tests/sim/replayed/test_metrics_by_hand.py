@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from compactlab.sim.core.message import Message, Part, Source, verbatim
-from compactlab.sim.metrics import METRICS, Reading
+from compactlab.sim.metrics import METRICS, RunData
 from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.replay import record
 from compactlab.sim.replay.trace import SideCall
@@ -26,7 +26,7 @@ def cut(kit: Any) -> Any:
                 view.with_messages(change(list(view.messages))) if len(host.log) == at else view
             )
         )
-        reading = Reading(kit.replayed(script, strategy), script)
+        reading = RunData(kit.replayed(script, strategy), script)
         found = [METRICS[name].compute(reading) for name in names]
         return found[0] if len(found) == 1 else found
 
@@ -176,7 +176,7 @@ def test_a_quotation_makes_nothing_up() -> None:
             find_strategy(spec),
             Options("claude-sonnet-4-5", summarizer=find_summarizer("lexrank"), window=18_000),
         )
-        assert METRICS["novelty"].compute(Reading(trace, script)) == 0, spec
+        assert METRICS["novelty"].compute(RunData(trace, script)) == 0, spec
 
 
 @pytest.mark.parametrize(
@@ -189,7 +189,7 @@ def test_summaries_that_are_none_are_counted(faults: Any, failed: Any, kit: Any)
         SideCall(purpose, kit.model, 0.0, kit.usage(), {}, faults=each)
         for purpose, each in purposes
     )
-    reading = Reading(kit.trace_of(kit.usage(), side=[side]), None)  # type: ignore[arg-type]
+    reading = RunData(kit.trace_of(kit.usage(), side=[side]), None)  # type: ignore[arg-type]
     names = ("summaries_failed", "summaries_failed_share")
     assert tuple(METRICS[name].compute(reading) for name in names) == failed
 

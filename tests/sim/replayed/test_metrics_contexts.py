@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compactlab.sim.metrics import METRICS, Reading
+from compactlab.sim.metrics import METRICS, RunData
 from compactlab.sim.metrics.continuity import kendall
 from compactlab.sim.metrics.drift import divergence
 from compactlab.sim.metrics.recency import MOMENTS, moments, spread
@@ -26,7 +26,7 @@ def same(one: float | None, other: float | None) -> bool:
 @given(data=st.data())
 def test_all_is_as_in_a_naive_recount(kit: Any, data: st.DataObject) -> None:
     script, trace = data.draw(replays(kit))
-    naive, reading = Naive(trace, script), Reading(trace, script)
+    naive, reading = Naive(trace, script), RunData(trace, script)
     assert len(naive.compactions) <= MOMENTS
     messages, tokens = naive.tails()
     requests, pending = naive.missing()
@@ -75,7 +75,7 @@ def test_of_many_compactions_some_are_looked_at(kit: Any, story: Any) -> None:
         story.acts().result("ok")
     script = story.answer("done").script()
     window = kit.act(lambda view, host: view.with_messages(view.messages[-1:]))
-    reading = Reading(kit.replayed(script, window), script)
+    reading = RunData(kit.replayed(script, window), script)
     looked_at = moments(reading)
     assert METRICS["compactions"].compute(reading) == 80
     assert len(looked_at) == MOMENTS
@@ -112,7 +112,7 @@ def sound(kit: Any, errands: int = 12) -> Any:
 
 def test_who_keeps_everything_has_everything(kit: Any) -> None:
     script = sound(kit)
-    reading = Reading(kit.replayed(script, kit.keep), script)
+    reading = RunData(kit.replayed(script, kit.keep), script)
     assert all(METRICS[name].compute(reading) == 1 for name in (*SHARES, "continuity_minimum"))
     assert all(METRICS[name].compute(reading) is None for name in (*OF_COMPACTIONS, *DRIFTS))
     assert all(METRICS[name].compute(reading) == 0 for name in COUNTS)
@@ -122,7 +122,7 @@ def test_who_keeps_everything_has_everything(kit: Any) -> None:
 @given(data=st.data())
 def test_who_keeps_everything_misses_nothing_on_any_script(kit: Any, data: st.DataObject) -> None:
     script = data.draw(kit.stories())
-    reading = Reading(kit.replayed(script, kit.keep), script)
+    reading = RunData(kit.replayed(script, kit.keep), script)
     assert METRICS["request_missing"].compute(reading) == 0
     assert METRICS["pending_missing"].compute(reading) == 0
     assert METRICS["continuity_minimum"].compute(reading) == pytest.approx(
@@ -135,7 +135,7 @@ def test_who_keeps_everything_misses_nothing_on_any_script(kit: Any, data: st.Da
 def test_a_longer_tail_never_says_less(kit: Any, fewer: int, more: int, at: int) -> None:
     script = sound(kit)
     small, large = (
-        Reading(kit.replayed(script, cut(kit, at, lambda m, n=n: m[-n:])), script)  # type: ignore[misc]
+        RunData(kit.replayed(script, cut(kit, at, lambda m, n=n: m[-n:])), script)  # type: ignore[misc]
         for n in (fewer, fewer + more)
     )
     for name, metric in METRICS.items():
@@ -152,9 +152,9 @@ def test_what_holds_more_never_closes_less(kit: Any, data: st.DataObject) -> Non
     some = data.draw(st.sets(st.integers(0, 36)))
     others = data.draw(st.sets(st.integers(0, 36)))
 
-    def keeping(wanted: set[int]) -> Reading:
+    def keeping(wanted: set[int]) -> RunData:
         strategy = cut(kit, 47, lambda m: [*(m[n] for n in sorted(wanted)), *m[-10:]])
-        return Reading(kit.replayed(script, strategy), script)
+        return RunData(kit.replayed(script, strategy), script)
 
     small, large = keeping(some), keeping(some | others)
     assert METRICS["reference_closure"].compute(small) is not None

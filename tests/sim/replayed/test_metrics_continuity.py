@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from compactlab.sim.core.message import Message, Part, Source, verbatim
-from compactlab.sim.metrics import METRICS, Reading
+from compactlab.sim.metrics import METRICS, RunData
 from compactlab.sim.replay.strategy import Lifetime
 
 
 def figure(name: str, trace: Any, script: Any) -> float | None:
-    return METRICS[name].compute(Reading(trace, script))
+    return METRICS[name].compute(RunData(trace, script))
 
 
 def keeping(kit: Any, count: int, lifetime: Lifetime = Lifetime.SESSION) -> Any:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compactlab.sim.core.message import Usage
-from compactlab.sim.metrics import METRICS, Reading, measure
+from compactlab.sim.metrics import METRICS, RunData, measure
 from compactlab.sim.metrics.cache import spikes
 from compactlab.sim.replay.trace import SideCall
 
@@ -19,7 +19,7 @@ SONNET = {"uncached": 3e-6, "read": 0.3e-6, "write_5m": 3.75e-6, "write_1h": 6e-
 
 
 def figure(name: str, trace: Any, script: Any = None) -> float | None:
-    return METRICS[name].compute(Reading(trace, script))
+    return METRICS[name].compute(RunData(trace, script))
 
 
 def side(model: str, usage: Usage) -> tuple[SideCall, ...]:
@@ -126,7 +126,7 @@ def fresh_calls(kit: Any, *tokens: int, compactions: tuple[int, ...]) -> Any:
 
 def test_a_spike_stands_on_the_median_of_the_five_calls_before(kit: Any) -> None:
     trace = fresh_calls(kit, 9000, 1, 5, 3, 2, 4, 103, compactions=(6,))
-    assert spikes(Reading(trace, None)) == [(103, 3)]
+    assert spikes(RunData(trace, None)) == [(103, 3)]
     assert figure("write_spike", trace) == figure("write_spike_max", trace) == 100
     assert figure("write_spike_ratio", trace) == pytest.approx(103 / 3)
 

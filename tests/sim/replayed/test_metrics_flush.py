@@ -11,7 +11,7 @@ from compactlab.sim.core.message import Usage
 from compactlab.sim.experiment.conditions import Setting
 from compactlab.sim.experiment.sources import Source
 from compactlab.sim.experiment.sweep import Experiment
-from compactlab.sim.metrics import METRICS, Reading
+from compactlab.sim.metrics import METRICS, RunData
 from compactlab.sim.replay.strategy import Pipeline
 from compactlab.sim.replay.trace import SideCall
 from compactlab.strategies.catalogue import find_strategy
@@ -31,7 +31,7 @@ def figures(kit: Any, *steps: tuple[int, int, tuple[SideCall, ...]], promised: b
     trace = kit.trace_of(*(Usage(uncached=n) for n in sizes), cycle=cycles, side=sides)
     trace.header = replace(trace.header, flushes=promised)
     names = ("flushed_compactions", "flush_margin", "flush_heard")
-    return tuple(METRICS[name].compute(Reading(trace, None)) for name in names)  # type: ignore[arg-type]
+    return tuple(METRICS[name].compute(RunData(trace, None)) for name in names)  # type: ignore[arg-type]
 
 
 def test_a_flush_counts_for_the_compaction_after_it(kit: Any) -> None:

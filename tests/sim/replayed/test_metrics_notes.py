@@ -11,7 +11,7 @@ import pytest
 from compactlab.sim.core.conversation import Conversation, Fact
 from compactlab.sim.core.memory import Remembered
 from compactlab.sim.core.message import Message, Part, Source
-from compactlab.sim.metrics import METRICS, Reading
+from compactlab.sim.metrics import METRICS, RunData
 from compactlab.sim.metrics.flush import TOPICS
 from compactlab.sim.replay.summarize import Summarizer, SummaryRequest, TurnRequest, Written
 
@@ -69,7 +69,7 @@ def figures(
         return view.with_messages(view.messages[-1:]) if answered == cut - 1 else view
 
     trace = kit.replayed(script, kit.act(act), summarizer=Diary(kinds))
-    reading = Reading(trace, script)
+    reading = RunData(trace, script)
     return [METRICS[f"flush_{topic}"].compute(reading) for topic in TOPICS]
 
 

@@ -10,14 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compactlab.sim.facts.needs import used, words
-from compactlab.sim.metrics import METRICS, Reading
+from compactlab.sim.metrics import METRICS, RunData
 from compactlab.sim.models.model import find_model
 from compactlab.sim.replay.strategy import Lifetime
 from tests.sim.replayed.rewritten import replays
 
 
 def figure(name: str, trace: Any, script: Any) -> float | None:
-    return METRICS[name].compute(Reading(trace, script))
+    return METRICS[name].compute(RunData(trace, script))
 
 
 def keeping(kit: Any, count: int, lifetime: Lifetime = Lifetime.SESSION) -> Any:

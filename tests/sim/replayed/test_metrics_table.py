@@ -15,7 +15,7 @@ from compactlab.sim import metrics
 from compactlab.sim.experiment.conditions import Setting
 from compactlab.sim.experiment.sweep import Experiment
 from compactlab.sim.experiment.workers import Workers
-from compactlab.sim.metrics import FAMILIES, METRICS, Metric, Reading, figures, measure
+from compactlab.sim.metrics import FAMILIES, METRICS, Metric, RunData, figures, measure
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.strategies.summarizers.catalogue import find_summarizer
 
@@ -38,7 +38,7 @@ def test_a_metric_says_what_it_is(metric: Metric) -> None:
 
 
 FILES = [import_module(f"{metrics.__name__}.{m.name}") for m in iter_modules(metrics.__path__)]
-FIGURE = {"reading": Reading, "return": float | None}
+FIGURE = {"data": RunData, "return": float | None}
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.__name__.split(".")[-1])
@@ -62,7 +62,7 @@ def test_every_metric_of_a_file_is_in_the_table_once() -> None:
 
 def test_only_what_is_asked_for_is_computed(kit: Any, story: Any) -> None:
     script = story.user("1").answer("1").script()
-    reading = Reading(kit.replayed(script, kit.keep), script)
+    reading = RunData(kit.replayed(script, kit.keep), script)
     assert figures(reading, ("calls", "overflows")) == {"calls": 1, "overflows": 0}
     assert "changes" not in vars(reading)  # what the dear ones need was not made
 

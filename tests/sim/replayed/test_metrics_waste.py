@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from compactlab.sim.cache.place import Place
 from compactlab.sim.core.message import Usage
 from compactlab.sim.core.view import Phase
-from compactlab.sim.metrics import METRICS, Reading, measure
+from compactlab.sim.metrics import METRICS, RunData, measure
 from compactlab.sim.metrics.run_data import ORDINARY, read_instead
 from compactlab.sim.models.rates import PRESETS
 from compactlab.sim.replay.strategy import Lifetime
@@ -26,7 +26,7 @@ MILLION = 1e-6
 
 
 def figure(name: str, trace: Any) -> float | None:
-    return METRICS[name].compute(Reading(trace, None))  # type: ignore[arg-type]
+    return METRICS[name].compute(RunData(trace, None))  # type: ignore[arg-type]
 
 
 def told(kit: Any, *calls: tuple[Usage, dict[str, int]], model: str = SONNET, **more: Any) -> Any:
@@ -153,8 +153,8 @@ def test_what_is_removed_is_what_keeping_everything_would_have_sent_more(
         lambda view, host: view.with_messages(view.messages[-kept:]) if len(host.log) == 7 else view
     )
     trace, full = kit.replayed(script, cut), kit.replayed(script, kit.keep)
-    (only,) = Reading(trace, script).paybacks
-    prompts = [Reading(each, script).prompts for each in (trace, full)]
+    (only,) = RunData(trace, script).paybacks
+    prompts = [RunData(each, script).prompts for each in (trace, full)]
     assert only.removed == prompts[1][only.call] - prompts[0][only.call]
     assert only.calls == 2
 
@@ -198,7 +198,7 @@ def test_laws_of_any_replay(kit: Any, data: st.DataObject, lifetime: Any) -> Non
     script, seed = data.draw(kit.stories()), data.draw(st.integers(0, 99))
     how = {"seed": seed, "summarizer": kit.Echo(), "model": SONNET}
     trace = kit.replayed(script, restless(kit, lifetime), **how)
-    reading = Reading(trace, script)
+    reading = RunData(trace, script)
     assert [each.place.number for each in reading.requests] == list(range(len(reading.requests)))
     for request, dead in zip(reading.requests, reading.dead, strict=True):
         usage = request.usage

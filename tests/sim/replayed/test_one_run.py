@@ -12,17 +12,17 @@ from compactlab.sim.experiment import shard
 from compactlab.sim.experiment.conditions import Setting
 from compactlab.sim.experiment.run import Run
 from compactlab.sim.experiment.shard import run_one
-from compactlab.sim.metrics import METRICS, Reading, figures
+from compactlab.sim.metrics import METRICS, RunData, figures
 from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.recording import Unseen
-from compactlab.sim.replay.recovery import Closed
+from compactlab.sim.replay.recovery import ClosedLoop
 from compactlab.sim.replay.replay import record, replay
 from compactlab.sim.replay.strategy import Strategy
 from compactlab.sim.replay.trace import Step
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.strategies.summarizers.catalogue import find_summarizer
 
-MODEL, WINDOW, LOOP = "claude-sonnet-4-5", 24_000, Closed()
+MODEL, WINDOW, LOOP = "claude-sonnet-4-5", 24_000, ClosedLoop()
 SPECS = ("keep_all", "keep_none", "sliding_window(keep=40)", "auto_compact", "recency_buffer")
 
 
@@ -31,10 +31,10 @@ def script() -> Conversation:
     return find_scenario("revised_decisions(tokens=20000)").conversation(seed=0)
 
 
-def replayed(script: Conversation, strategy: Strategy, loop: Closed | None) -> Reading:
+def replayed(script: Conversation, strategy: Strategy, loop: ClosedLoop | None) -> RunData:
     summarizer, hidden = find_summarizer("lexrank"), Unseen()
     given = {"summarizer": summarizer, "window": WINDOW, "overhead": hidden, "loop": loop}
-    return Reading(record(script, strategy, Options(MODEL, **given)), script)  # type: ignore[arg-type]
+    return RunData(record(script, strategy, Options(MODEL, **given)), script)  # type: ignore[arg-type]
 
 
 def measured(script: Conversation, strategy: Strategy) -> Run:
@@ -51,14 +51,14 @@ def measured(script: Conversation, strategy: Strategy) -> Run:
 def test_the_figures_are_those_of_all_three_replays(script: Conversation, spec: str) -> None:
     strategy = find_strategy(spec)
     opened, best, worst = (replayed(script, strategy, loop) for loop in (None, LOOP.best, LOOP))
-    whole = Reading(opened.trace, script, best, worst)
+    whole = RunData(opened.trace, script, best, worst)
     assert measured(script, strategy).metrics == figures(whole, METRICS)
 
 
 def test_who_misses_nothing_is_replayed_once(
     script: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    loops: list[Closed | None] = []
+    loops: list[ClosedLoop | None] = []
 
     def counted(conversation: Conversation, strategy: Strategy, options: Options) -> Iterator[Step]:
         loops.append(options.loop)

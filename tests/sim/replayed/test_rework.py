@@ -15,15 +15,15 @@ from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.memory import Remembered
 from compactlab.sim.core.message import Message, Part, Source
 from compactlab.sim.core.view import Phase
-from compactlab.sim.metrics import Reading, figures
+from compactlab.sim.metrics import RunData, figures
 from compactlab.sim.replay.options import Options
-from compactlab.sim.replay.recovery import Closed
+from compactlab.sim.replay.recovery import ClosedLoop
 from compactlab.sim.replay.replay import record
 from compactlab.sim.replay.strategy import Pipeline
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.strategies.summarizers.catalogue import find_summarizer
 
-BEST, WORST = Closed(misuse=0), Closed(misuse=1)
+BEST, WORST = ClosedLoop(misuse=0), ClosedLoop(misuse=1)
 CODE = Fact("code", "tool_detail", "door code", "k3-99471", (Source("r1", 0),), handle="r1")
 RULE = Fact("rule", "prohibition", "deploy day", "Friday", (Source("u1", 0),), polarity="must_not")
 
@@ -67,7 +67,7 @@ def test_a_lost_fact_is_fetched_by_the_call_that_gave_it(kit: Any) -> None:
 
 def test_it_is_fetched_once_a_call_and_missed_if_it_is_cut_off_again(kit: Any) -> None:
     newest = kit.act(lambda view, host: view.with_messages(view.messages[-1:]))
-    trace = kit.replayed(errand(kit, CODE, RULE), newest, loop=Closed(misuse=0, unbound=0))
+    trace = kit.replayed(errand(kit, CODE, RULE), newest, loop=ClosedLoop(misuse=0, unbound=0))
     # The answer about the day pushes the code out, for which nothing more is done at this call.
     assert told(trace)[2:5] == ["fetch", "ask", "a3"]
     assert trace.steps[4].unmet == ("code",)
@@ -86,7 +86,7 @@ def test_what_cannot_be_fetched_is_asked_for_and_the_user_says_it_again(kit: Any
 def test_rework_starts_no_turn(kit: Any) -> None:
     """Else whoever cuts at turns would have one more to cut at, for having forgotten."""
     last = kit.act(lambda view, host: view.with_messages(view.messages[-1:]))
-    asked = (errand(kit, RULE), last, Closed(unbound=0))
+    asked = (errand(kit, RULE), last, ClosedLoop(unbound=0))
     for script, forgetful, loop in (asked, (revised(kit), kit.act(first_and_last), WORST)):
         turns = kit.Witness(lambda view, host: len(host.log), phases={Phase.BEFORE_TURN})
         ends = kit.Witness(lambda view, host: len(host.log), phases={Phase.AFTER_TURN})
@@ -100,16 +100,16 @@ def test_rework_starts_no_turn(kit: Any) -> None:
 
 def test_a_rule_may_be_forgotten_without_anybody_asking(kit: Any) -> None:
     script = errand(kit, RULE)
-    without = kit.replayed(script, turn_only(kit), loop=Closed(unbound=1))
+    without = kit.replayed(script, turn_only(kit), loop=ClosedLoop(unbound=1))
     assert told(without) == ["a1", "a2", "a3", "a4"]
     assert without.steps[2].unmet == ("rule",)
-    asks = kit.replayed(script, turn_only(kit), loop=Closed(unbound=0))
+    asks = kit.replayed(script, turn_only(kit), loop=ClosedLoop(unbound=0))
     assert told(asks) == ["a1", "a2", "ask", "a3", "a4"]
     assert asks.steps[3].unmet == ()
 
 
 def test_it_is_forgotten_as_often_as_its_share_says(kit: Any) -> None:
-    script, loop = errand(kit, RULE), Closed(unbound=0.3)
+    script, loop = errand(kit, RULE), ClosedLoop(unbound=0.3)
     traces = [kit.replayed(script, turn_only(kit), loop=loop, seed=seed) for seed in range(60)]
     asked = sum("ask" in told(trace) for trace in traces)
     assert 32 <= asked <= 52  # 42 of 60, and three standard deviations
@@ -164,7 +164,7 @@ def test_memory_is_searched_where_it_holds_the_fact(kit: Any) -> None:
         return view.with_messages(view.messages[-1:])
 
     strategy = kit.act(notes, phases={Phase.BEFORE_CALL})
-    trace = kit.replayed(errand(kit, RULE), strategy, loop=Closed(unbound=0))
+    trace = kit.replayed(errand(kit, RULE), strategy, loop=ClosedLoop(unbound=0))
     assert told(trace) == ["a1", "a2", "recall", "a3", "a4"]
     assert trace.steps[3].unmet == ()
     assert trace.steps[0].outside.notes[0].text == "Deploy day: never on a Friday."
@@ -202,14 +202,14 @@ def test_where_needs_are_only_inferred_nobody_is_asked(kit: Any) -> None:
 
 def test_a_probability_is_one() -> None:
     with pytest.raises(ValueError, match="misuse must be from 0 to 1, not 2"):
-        Closed(misuse=2)
+        ClosedLoop(misuse=2)
     assert WORST.best == BEST
-    assert Closed(unbound=1.0).spec == "closed(misuse=1.0, unbound=1.0)"
+    assert ClosedLoop(unbound=1.0).spec == "closed(misuse=1.0, unbound=1.0)"
 
 
 def closed_figures(kit: Any, script: Conversation, strategy: Any) -> dict[str, float | None]:
-    best, worst = (Reading(kit.replayed(script, strategy, loop=x), script) for x in (BEST, WORST))
-    return figures(Reading(kit.replayed(script, strategy), script, best, worst))
+    best, worst = (RunData(kit.replayed(script, strategy, loop=x), script) for x in (BEST, WORST))
+    return figures(RunData(kit.replayed(script, strategy), script, best, worst))
 
 
 def test_the_figures_of_the_closed_loop_stand_beside_those_of_the_open_one(kit: Any) -> None:
@@ -226,7 +226,7 @@ def test_the_figures_of_the_closed_loop_stand_beside_those_of_the_open_one(kit: 
 
 def test_without_the_closed_loop_they_have_no_value(kit: Any) -> None:
     script = errand(kit, CODE)
-    found = figures(Reading(kit.replayed(script, turn_only(kit)), script))
+    found = figures(RunData(kit.replayed(script, turn_only(kit)), script))
     assert found["cost_with_rework_usd"] is found["rereads_per_100_calls"] is None
 
 
@@ -272,7 +272,7 @@ def test_whatever_happens_the_script_is_answered_call_by_call(kit: Any, data: An
     script = data.draw(labelled(kit))
     specs = ["keep_none", "sliding_window(keep=2)", "keep_all", "random_keep"]
     strategy = find_strategy(data.draw(st.sampled_from(specs)))
-    loop = Closed(data.draw(st.sampled_from([0, 0.5, 1])), data.draw(st.sampled_from([0, 1])))
+    loop = ClosedLoop(data.draw(st.sampled_from([0, 0.5, 1])), data.draw(st.sampled_from([0, 1])))
     trace = kit.replayed(script, strategy, loop=loop)
     answers = [step.answer for step in trace.steps if not step.rework]
     assert answers == [message.id for message in script.calls]

@@ -17,9 +17,9 @@ from compactlab.sim.core.message import Message
 from compactlab.sim.experiment.parquet import Rows
 from compactlab.sim.experiment.tables import TABLES
 from compactlab.sim.facts import STATES
-from compactlab.sim.metrics import METRICS, Reading
+from compactlab.sim.metrics import METRICS, RunData
 from compactlab.sim.replay.options import Options
-from compactlab.sim.replay.recovery import Closed
+from compactlab.sim.replay.recovery import ClosedLoop
 from compactlab.sim.replay.replay import record
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.strategies.summarizers.catalogue import find_summarizer
@@ -35,14 +35,14 @@ SPECS = (
     "server_compaction(trigger=50000, opaque=True)",
     "sliding_window(keep=40)",
 )
-WINDOW, LOOP = 40_000, Closed()
+WINDOW, LOOP = 40_000, ClosedLoop()
 
 
 @dataclass(frozen=True)
 class Replayed:
     """A reading with its closed loops, and its tables."""
 
-    reading: Reading
+    reading: RunData
 
     def __getitem__(self, name: str) -> Rows:
         return TABLES[name].rows(self.reading)
@@ -51,7 +51,7 @@ class Replayed:
         return METRICS[name].compute(self.reading)
 
     @property
-    def loops(self) -> dict[str, Reading]:
+    def loops(self) -> dict[str, RunData]:
         best, worst = self.reading.best, self.reading.worst
         assert best is not None
         assert worst is not None
@@ -65,7 +65,7 @@ def replayed(request: pytest.FixtureRequest) -> Replayed:
     given: dict[str, Any] = {"summarizer": find_summarizer("lexrank"), "window": WINDOW}
     strategy = find_strategy(request.param)
     opened, best, worst = (
-        Reading(record(script, strategy, Options("claude-sonnet-4-5", loop=loop, **given)), script)
+        RunData(record(script, strategy, Options("claude-sonnet-4-5", loop=loop, **given)), script)
         for loop in (None, LOOP.best, LOOP)
     )
     return Replayed(opened.beside(best, worst))
@@ -217,7 +217,7 @@ def told(message: Message) -> tuple[str, str]:
     return message.role, text.encode("utf-8", "replace").decode()
 
 
-def check_prompts(found: Replayed, loops: dict[str, Reading]) -> None:
+def check_prompts(found: Replayed, loops: dict[str, RunData]) -> None:
     again, seen = put_together(found), []
     for loop, reading in loops.items():
         if any(reading.trace is other for other in seen):
@@ -259,13 +259,13 @@ def test_messages_say_what_they_are(spec: str, kind: str) -> None:
     script = find_scenario("revised_decisions(tokens=60000)").conversation(seed=0)
     given: dict[str, Any] = {"summarizer": find_summarizer("lexrank"), "window": WINDOW}
     trace = record(script, find_strategy(spec), Options("claude-sonnet-4-5", **given))
-    rows = TABLES["messages"].rows(Reading(trace, script))
+    rows = TABLES["messages"].rows(RunData(trace, script))
     assert kind in {each for kinds in rows["kinds"] for each in kinds}
 
 
 def test_loops_that_are_the_open_one_are_left_out(kit: Any) -> None:
     script = kit.Story().user("one").answer("two").user("three").answer("four").script()
-    reading = Reading(kit.replayed(script, kit.keep), script)
+    reading = RunData(kit.replayed(script, kit.keep), script)
     rows = TABLES["prompts"].rows(reading.beside(reading, reading))
     assert rows["loop"] == TABLES["prompts"].rows(reading)["loop"] == ["open", "open"]
     assert rows["added"] == [["u1"], ["a1", "u2"]]
@@ -276,7 +276,7 @@ def test_loops_that_are_the_open_one_are_left_out(kit: Any) -> None:
 @pytest.mark.parametrize("table", sorted(TABLES))
 def test_where_there_is_nothing_there_are_no_rows(table: str, kit: Any) -> None:
     script = kit.Story().user("one").script()
-    reading = Reading(kit.replayed(script, kit.keep), script)
+    reading = RunData(kit.replayed(script, kit.keep), script)
     rows = TABLES[table].rows(reading)
     assert len(rows) == 0
     assert set(rows.columns) == set(TABLES[table].columns)
@@ -291,7 +291,7 @@ def test_so_it_is_under_strategies_that_do_anything(data: st.DataObject) -> None
     from tests.sim.replayed.conftest import Kit
 
     script, trace = data.draw(replays(Kit))
-    found = Replayed(Reading(trace, script))
+    found = Replayed(RunData(trace, script))
     for check in (check_calls, check_sums, check_facts, check_compactions):
         check(found)
     check_prompts(found, {"open": found.reading})

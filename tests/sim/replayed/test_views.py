@@ -34,7 +34,7 @@ from compactlab.sim.experiment.compaction_diff import (
 )
 from compactlab.sim.experiment.parquet import Rows
 from compactlab.sim.experiment.tables import HEAD, SYSTEM, TABLES, TAIL, columns_of
-from compactlab.sim.metrics import Reading
+from compactlab.sim.metrics import RunData
 from compactlab.sim.replay.meter import Meter
 from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.replay import record
@@ -51,7 +51,7 @@ SPECS = (
 )
 
 
-def rows_of(reading: Reading) -> Rows:
+def rows_of(reading: RunData) -> Rows:
     return TABLES["views"].rows(reading)
 
 
@@ -91,7 +91,7 @@ def talk(story: Any) -> Conversation:
 def test_a_fact_that_the_summary_forgets_is_told_where_it_stood(kit: Any, talk: Any) -> None:
     """The summary says one of two, and what it does not say is missed by the call after."""
     strategy = summed_up(kit, "So far: the color thing is color-7x7.", at=3)
-    rows = rows_of(Reading(kit.replayed(talk, strategy), talk))
+    rows = rows_of(RunData(kit.replayed(talk, strategy), talk))
     told = zip(*(rows[n] for n in ("fate", "message", "became", "role", "count")), strict=True)
     summary = rows["became"][4]
     assert list(told) == [
@@ -117,7 +117,7 @@ def test_a_fact_that_the_summary_forgets_is_told_where_it_stood(kit: Any, talk: 
 
 def test_what_is_forgotten_and_never_needed_is_not_missed(kit: Any, talk: Any) -> None:
     strategy = summed_up(kit, "So far: the size thing is size-7x7.", at=3)
-    rows = rows_of(Reading(kit.replayed(talk, strategy), talk))
+    rows = rows_of(RunData(kit.replayed(talk, strategy), talk))
     assert rows["facts_lost"] == [1, 0, 0, 0, 0, 0]
     assert sum(rows["facts_missed"]) == 0
     assert (rows["facts"][0], rows["missed_at"][0]) == (["color"], [""])
@@ -131,7 +131,7 @@ def test_what_was_never_sent_is_lost_with_its_message(kit: Any, talk: Any) -> No
         asked = sum(message.role == "assistant" for message in host.log)
         return view.with_messages([Message("made", "user", (part,))]) if asked == 2 else view
 
-    reading = Reading(kit.replayed(talk, kit.act(tell)), talk)
+    reading = RunData(kit.replayed(talk, kit.act(tell)), talk)
     rows = rows_of(reading)
     assert rows["fate"] == ["gone"] * 5 + ["written"]
     assert rows["facts"] == [["color"], [], ["size"], [], ["port"], []]
@@ -145,7 +145,7 @@ def test_the_compaction_that_cost_most_is_shown(kit: Any, talk: Any) -> None:
         gone = {1: {"u1", "a1"}, 3: {"u2"}}.get(asked, set())
         return view.with_messages([m for m in view.messages if m.id not in gone])
 
-    reading = Reading(kit.replayed(talk, kit.act(cut)), talk)
+    reading = RunData(kit.replayed(talk, kit.act(cut)), talk)
     assert [each.call for each in reading.paybacks] == [1, 3]
     assert {call: loss.facts for call, loss in losses(reading).items()} == {1: 1, 3: 2}
     assert set(rows_of(reading)["call"]) == {4}
@@ -171,7 +171,7 @@ def test_a_need_is_put_down_to_the_last_that_lost_it(kit: Any, talk: Any) -> Non
         gone = "u2" if asked in (1, 3) else ""
         return view.with_messages([m for m in host.log if m.id != gone])
 
-    found = losses(Reading(kit.replayed(talk, kit.act(cut)), talk))
+    found = losses(RunData(kit.replayed(talk, kit.act(cut)), talk))
     assert {call: loss.missed for call, loss in found.items()} == {1: {}, 3: {1: 3}}
 
 
@@ -187,7 +187,7 @@ def test_what_is_cut_is_shortened_and_what_returns_is_back(kit: Any, story: Any)
             messages = [r1 if m.id == "r1" else m for m in messages]
         return view.with_messages(messages)
 
-    reading = Reading(kit.replayed(script, kit.act(cut)), script)
+    reading = RunData(kit.replayed(script, kit.act(cut)), script)
     rows = rows_of(reading)
     assert set(rows["call"]) == {3}
     assert rows["fate"] == ["back", "kept", "shortened", "new", "new"]
@@ -201,7 +201,7 @@ def test_what_is_cut_is_shortened_and_what_returns_is_back(kit: Any, story: Any)
 # ------------------------------------------------------------------------- against a naive account
 
 
-def check(reading: Reading, index: int) -> None:
+def check(reading: RunData, index: int) -> None:
     """Every law that the lines of a compaction keep."""
     diff = diff_of(reading, index)
     check_sides(reading, diff, index)
@@ -212,7 +212,7 @@ def check(reading: Reading, index: int) -> None:
     assert all(len(text) <= SYSTEM + len(GAP) for text in rows["text"])
 
 
-def check_sides(reading: Reading, diff: Diff, index: int) -> None:
+def check_sides(reading: RunData, diff: Diff, index: int) -> None:
     """What stands before is the last prompt with what came since; what stands after was sent."""
     steps, prompts = reading.trace.steps, [list(each) for each in reading.trace.prompts()]
     last, step = steps[index - 1], steps[index]
@@ -237,13 +237,13 @@ def check_sides(reading: Reading, diff: Diff, index: int) -> None:
     assert all(line.before > line.after for line in lines if line.fate == "shortened")
 
 
-def tokens_of(reading: Reading, index: int, messages: list[Message], step: Step) -> int:
+def tokens_of(reading: RunData, index: int, messages: list[Message], step: Step) -> int:
     """Tokens of a prompt with the system blocks of a step, as a meter counts it."""
     model = reading.model(reading.trace.steps[index].model)
     return Meter().tokens(model, View(step.system, Messages(messages)))
 
 
-def check_facts(reading: Reading, diff: Diff, index: int) -> None:
+def check_facts(reading: RunData, diff: Diff, index: int) -> None:
     """What was lost is what was due, held before or new, and is not held after."""
     ledger, steps = reading.ledger, reading.trace.steps
     due = [ledger.moments[step.answer].due for step in steps]
@@ -280,7 +280,7 @@ def lost_at(due: list[int], held: list[int], index: int, number: int) -> bool:
 def test_every_compaction_of_a_strategy_adds_up(spec: str) -> None:
     script = find_scenario("coding_agent(tokens=40000, calls=40)").conversation(seed=0)
     given: dict[str, Any] = {"summarizer": find_summarizer("lexrank"), "window": 40_000}
-    reading = Reading(
+    reading = RunData(
         record(script, find_strategy(spec), Options("claude-sonnet-4-5", **given)), script
     )
     found = losses(reading)
@@ -300,7 +300,7 @@ def test_so_it_is_under_strategies_that_do_anything(data: st.DataObject) -> None
     from tests.sim.replayed.conftest import Kit
 
     script, trace = data.draw(replays(Kit))
-    reading = Reading(trace, script)
+    reading = RunData(trace, script)
     for index in range(1, len(trace.steps)):
         check(reading, index)
     rows_of(reading)
@@ -360,7 +360,7 @@ def test_hostile_words_are_stored_as_text(text: str, kit: Any, talk: Any) -> Non
     )  # fmt: skip
     script = Conversation("c", "story", events, facts=facts)
     strategy = summed_up(kit, text, at=3)
-    rows = rows_of(Reading(kit.replayed(script, strategy), script))
+    rows = rows_of(RunData(kit.replayed(script, strategy), script))
     for name in ("text", "message"):
         assert all(told.encode() is not None for told in rows[name])
     assert all(
