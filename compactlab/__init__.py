@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from compactlab.strategies.catalogue import find_strategy
     from compactlab.testing.contract import check_strategy
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "CompactlabError",
