@@ -54,13 +54,7 @@ class Auditor:
         self.misnamed = False
 
     def ledger(self, paths: Iterable[str]) -> Ledger:
-        """Audit everything below some paths.
-
-        Raises
-        ------
-        UsageError
-            If nothing of it can be audited; the text says why.
-        """
+        """Audit everything below some paths."""
         from compactlab.cli.progress import Bar
         from compactlab.reports.audit.ledger import Ledger
 

@@ -167,13 +167,7 @@ def gate(
 
 
 def _check_apart(files: dict[str, Path], read: dict[str, str | None]) -> None:
-    """See that nothing is written over what is read, or over what else is written.
-
-    Raises
-    ------
-    UsageError
-        If something would be.
-    """
+    """See that nothing is written over what is read, or over what else is written."""
     taken = {Path(name).absolute(): option for option, name in read.items() if name}
     for form, path in files.items():
         other = taken.setdefault(path.absolute(), f"--{form}")
@@ -201,11 +195,6 @@ def _publish(verdict: Verdict, files: dict[str, Path], *, github: bool) -> None:
 
     Where one cannot be written, the others are: none that an earlier gate has left is to be taken
     for this one's.
-
-    Raises
-    ------
-    UsageError
-        If something could not be written, after everything else was.
     """
     from compactlab.reports.gate.outputs import junit, report
     from compactlab.reports.render.write import WRITERS

@@ -39,19 +39,7 @@ class _Tried:
 
 
 def rehearse(planned: Experiment, store: Store, jobs: int, timeout: float | None = None) -> None:
-    """Tell what an experiment would do; a few of its runs are tried, and nothing is written.
-
-    Parameters
-    ----------
-    planned
-        The experiment.
-    store
-        Where it would go; what is there already is left out.
-    jobs
-        How many workers it would have.
-    timeout
-        Seconds that a run may take.
-    """
+    """Tell what an experiment would do; a few of its runs are tried, and nothing is written."""
     _what(planned, str(store.folder))
     todo = planned.missing(store)
     cells = sum(len(shard.cells) for shard in todo)

@@ -74,11 +74,6 @@ class Seeded:
 def find_scenario(text: str) -> Scenario:
     """Build the scenario that a spec names.
 
-    Raises
-    ------
-    UsageError
-        If the name is unknown, or an argument does not fit.
-
     Examples
     --------
     >>> find_scenario("coding_agent(turns=3)").turns

@@ -177,15 +177,7 @@ class Flip:
 
 
 def flips(compared: Sequence[Comparison], metric: str) -> list[Flip]:
-    """Pairs of usable strategies whose order by a metric turns round between comparisons.
-
-    Parameters
-    ----------
-    compared
-        At least two comparisons; strategies that are in all of them are looked at.
-    metric
-        Of the figures that are put in order.
-    """
+    """Pairs of usable strategies whose order by a metric turns round between comparisons."""
     found = []
     places = [{row.spec: row for row in each.rows if row.choice} for each in compared]
     shared = (

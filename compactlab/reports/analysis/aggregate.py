@@ -98,15 +98,7 @@ def binned(values: list[Any], bins: int) -> list[Any]:
 
 
 def acted(run: Run, kept: Run | None) -> bool:
-    """Whether a run sent anything else than keeping everything does, or asked for something.
-
-    Parameters
-    ----------
-    run
-        The run.
-    kept
-        That of ``keep_all`` over the same case; None where it was not replayed.
-    """
+    """Whether a run sent anything else than keeping everything does, or asked for something."""
     if any(map(run.metrics.get, ("rewrites", "side_cost_usd", "tokens_added"))):
         return True
     return kept is not None and not same_sizes(run, kept)

@@ -51,21 +51,6 @@ def interval_ends(
     conversations on, those that correct for bias and skewness are taken, BCa (Efron 1987, Journal
     of the ASA 82:171). Resamples of few conversations lie too close together, so the percentiles
     are those of :func:`widened`. A resample without a value counts as the figure itself.
-
-    Parameters
-    ----------
-    statistic
-        The figures, each over at least :data:`FEWEST` conversations.
-    known
-        Which conversations have a value; strategies by conversations.
-    tails
-        The shares that are to lie below each end, instead of the widened ones; strategies by two.
-
-    Returns
-    -------
-    tuple
-        The lower ends, the upper ends, and the methods: percentile also where a single conversation
-        outweighs all others so much that there is nothing to correct by.
     """
     values, draws = statistic.value, statistic.resampled()
     np.copyto(draws, values[:, None], where=~np.isfinite(draws))
@@ -88,16 +73,6 @@ def widened(conversations: Floats) -> Floats:
     The expanded percentile interval of Hesterberg (2015, The American Statistician 69:371): as far
     out as Student's t is with n - 1 degrees of freedom, and by sqrt(n / (n - 1)) more, as resamples
     spread less than samples. With weights, n is the effective number of conversations.
-
-    Parameters
-    ----------
-    conversations
-        How many there are, or are worth, by strategy.
-
-    Returns
-    -------
-    numpy.ndarray
-        Strategies by two.
 
     Examples
     --------
@@ -217,20 +192,6 @@ def smallest_difference(influence: Floats, conversations: NDArray[np.intp], size
     and s the standard deviation of the differences (Cohen 1988, Statistical Power Analysis,
     chapter 2). No correction for many comparisons is in it.
 
-    Parameters
-    ----------
-    influence
-        How far each conversation pulls the figure, around 0; 0 where one has no value.
-    conversations
-        How many have a value, by strategy.
-    size
-        What the figure is reckoned from, by strategy: what is smaller by 1e-9 is rounding.
-
-    Returns
-    -------
-    numpy.ndarray
-        In the figure's unit; NaN with fewer than 6 conversations, and where nothing differs.
-
     Examples
     --------
     >>> pull = np.array([[-1.0, 1.0] * 8])
@@ -254,19 +215,6 @@ def smallest_share(pairs: float, discordance: float) -> float | None:
     """The smallest difference of two shares that so many pairs of yes and no could have shown.
 
     The n of McNemar's test by Connor (1987, Biometrics 43:207), solved for the difference.
-
-    Parameters
-    ----------
-    pairs
-        How many independent ones: see :func:`effective`.
-    discordance
-        The share of pairs of which one is yes and the other no.
-
-    Returns
-    -------
-    float or None
-        The difference at 80 % power and 5 % two-sided; None where there is no discordant pair, or
-        too few even if all were on one side.
 
     Examples
     --------
@@ -328,13 +276,6 @@ class Estimation:
 def settled(value: float, size: float) -> float | None:
     """Round to nine digits of what a value was reckoned from; None for what is not finite.
 
-    Parameters
-    ----------
-    value
-        Any figure.
-    size
-        The largest number that it is a sum or difference of.
-
     Examples
     --------
     >>> settled(0.1 + 0.2 - 0.3, 0.3), settled(1_234.567_890_123, 1_234.0)
@@ -353,13 +294,6 @@ def assessed(kind: Kind, statistic: Statistic, pairs: Pairs, sizes: Floats) -> l
 
     Where the two are the same in every conversation, the figure is exactly 0, or 1 of a ratio, and
     so are the ends of its interval.
-
-    Parameters
-    ----------
-    kind, statistic, pairs
-        What is reckoned, and from what; every row has a value somewhere.
-    sizes
-        The largest value of each row.
     """
     counts = pairs.both.sum(axis=1)
     same = 1.0 if kind == "ratio" else 0.0
@@ -407,14 +341,6 @@ class Interval:
 def interval_of(values: Sequence[float | None], how: Rule) -> Interval:
     """The 95 % interval of a figure that is put together from values of conversations.
 
-    Parameters
-    ----------
-    values
-        One a conversation; None where it has none. Their order does not matter.
-    how
-        How they are put together. A sum is of as many conversations as there are, so its interval
-        is that of the mean times their number; a maximum has none.
-
     Examples
     --------
     >>> interval_of([0.5] * 12, "mean")
@@ -440,15 +366,7 @@ def interval_of(values: Sequence[float | None], how: Rule) -> Interval:
 
 
 def row_interval(row: Row, metric: str) -> Interval:
-    """The 95 % interval of a figure of a row, put together as the row's own is.
-
-    Parameters
-    ----------
-    row
-        A strategy.
-    metric
-        Any metric; pooled shares are resampled above and below together.
-    """
+    """The 95 % interval of a figure of a row, put together as the row's own is."""
     sample = Sample([row], [metric])
     if metric not in POOLED:
         return interval_of(sample.values(metric)[0].tolist(), rule_of(metric))

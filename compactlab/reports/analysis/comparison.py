@@ -26,25 +26,13 @@ _MOST_TORN = 0.5
 
 
 def refused(own: Figures) -> float:
-    """The share of a strategy's calls that would be refused.
-
-    Parameters
-    ----------
-    own
-        Its figures by metric.
-    """
+    """The share of a strategy's calls that would be refused."""
     calls = own["calls"]
     return (own["rejected_calls"] or 0.0) / calls if calls else 0.0
 
 
 def usual(figures: Mapping[str, Figures]) -> float:
-    """How many are refused where nobody touches a prompt: keep_all's, else the least there are.
-
-    Parameters
-    ----------
-    figures
-        Figures by metric, by the names of the strategies.
-    """
+    """How many are refused where nobody touches a prompt: keep_all's, else the least there are."""
     shares = {name: refused(own) for name, own in figures.items()}
     return shares.get("keep_all", min(_MOST_TORN, *shares.values()))
 
@@ -355,17 +343,7 @@ def scope(comparison: Comparison, name: Name = str) -> str:
 
 
 def told_apart(comparison: Comparison, compared: Sequence[Comparison], name: Name = str) -> str:
-    """What tells a comparison from the others: its model, window or summariser.
-
-    Parameters
-    ----------
-    comparison
-        One of them.
-    compared
-        All of them.
-    name
-        Writes a name that comes from outside.
-    """
+    """What tells a comparison from the others: its model, window or summariser."""
     kinds = list(zip(*(each.kind for each in compared), strict=True))
     model, narrowed, writer = (len(set(values)) > 1 for values in kinds)
     told = []

@@ -47,14 +47,7 @@ def proportional(metric: str) -> bool:
 
 
 def estimations(metric: str, sample: Sample) -> tuple[list[Estimation], Pairs, Floats]:
-    """Estimate a metric of all rows of a sample against its first one.
-
-    Returns
-    -------
-    tuple
-        An estimation for each row but the first; their values by conversation; and what is flipped
-        to test them, rows by conversations.
-    """
+    """Estimate a metric of all rows of a sample against its first one."""
     if metric in POOLED:
         return _pooled(*sample.parts(metric))
     values = sample.values(metric)
@@ -294,14 +287,7 @@ class Contrast:
 
 
 def reference_of(comparison: Comparison) -> Row | None:
-    """What the others are compared with, if nobody says so.
-
-    Returns
-    -------
-    Row or None
-        ``keep_all``; without it ``as_recorded``; without that the first row that is no yardstick,
-        which is the cheapest; None if there are only yardsticks.
-    """
+    """What the others are compared with, if nobody says so."""
     for name in WHOLE:
         if (row := comparison.row(name)) is not None:
             return row
@@ -314,30 +300,7 @@ def contrasts(
     metrics: Sequence[str] = PRIMARY,
     margins: Mapping[str, float] = MARGINS,
 ) -> dict[tuple[str, str], Contrast]:
-    """Compare every strategy with a reference, conversation by conversation.
-
-    Parameters
-    ----------
-    comparison
-        The strategies.
-    reference
-        One of its rows, or a row of another comparison over the same conversations and seeds.
-    metrics
-        What to compare. Each of :data:`PRIMARY` is corrected for the number of strategies alone,
-        all others for the number of strategies times that of the other metrics asked for.
-    margins
-        By metric, by how much a strategy may be worse and still be no worse.
-
-    Returns
-    -------
-    dict
-        By spec and metric, in the order of rows and metrics.
-
-    Raises
-    ------
-    UsageError
-        If a metric is not known, or if the reference is not over the same conversations.
-    """
+    """Compare every strategy with a reference, conversation by conversation."""
     for metric in metrics:
         if metric not in METRICS:
             raise UsageError(unknown("metric", metric, METRICS))

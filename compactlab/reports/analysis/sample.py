@@ -157,18 +157,6 @@ _BLOCK = 20 * _WAYS
 def products(values: Floats, ways: NDArray[np.generic]) -> Iterator[tuple[slice, Floats]]:
     """Sum the values up in many ways.
 
-    Parameters
-    ----------
-    values
-        Strategies by conversations.
-    ways
-        How often, or with which sign, each conversation is in a sum; ways by conversations.
-
-    Yields
-    ------
-    tuple
-        Which ways these are, and the sums; strategies by ways.
-
     Examples
     --------
     >>> [(_, sums)] = products(np.array([[1.0, 2.0]]), np.array([[2, 0], [1, 1], [1, -1]]))
@@ -327,18 +315,7 @@ def resampled_sums(values: Floats) -> Floats:
 
 @lru_cache(maxsize=8)
 def resamples(conversations: int) -> NDArray[np.generic]:
-    """How often each conversation is in each resample, drawn with replacement.
-
-    Parameters
-    ----------
-    conversations
-        How many there are.
-
-    Returns
-    -------
-    numpy.ndarray
-        Resamples by conversations, in the smallest type that holds the counts.
-    """
+    """How often each conversation is in each resample, drawn with replacement."""
     # Raw draws are the same under every version of numpy; what Generator makes of them need not be.
     source = np.random.PCG64(stream(0, "resamples", conversations).getrandbits(128))
     parts = []

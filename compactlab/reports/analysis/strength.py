@@ -31,15 +31,7 @@ def times(share: float) -> str:
 
 
 def bill(contrast: Contrast | None, than: str) -> str:
-    """How a bill compares with another: "31% less than keep_all (24% to 37% less)".
-
-    Parameters
-    ----------
-    contrast
-        Of the two bills; None gives "".
-    than
-        What the other is called.
-    """
+    """How a bill compares with another: "31% less than keep_all (24% to 37% less)"."""
     if contrast is None or contrast.estimate is None:
         return ""
     if contrast.kind != "ratio":
@@ -64,15 +56,7 @@ def spread(contrast: Contrast) -> str:
 
 
 def forgets(contrast: Contrast | None, than: str) -> str:
-    """How much more one forgets than another: "4.0 points more than keep_all (2.1 to 6.0 more)".
-
-    Parameters
-    ----------
-    contrast
-        Of the two shares; None gives "".
-    than
-        What the other is called.
-    """
+    """How much more one forgets than another: "4.0 points more than keep_all (2.1 to 6.0 more)"."""
     if contrast is None or contrast.estimate is None:
         return ""
     told = f"as much as {than}"
@@ -101,15 +85,7 @@ def signed_points(contrast: Contrast) -> str:
 
 
 def least(contrast: Contrast, size: float) -> str:
-    """The size of a difference in the unit of a contrast, as of the smallest detectable one.
-
-    Parameters
-    ----------
-    contrast
-        Of two bills, or of two shares of forgotten needs.
-    size
-        Its size: a share of the bill for a ratio.
-    """
+    """The size of a difference in the unit of a contrast, as of the smallest detectable one."""
     if contrast.kind == "ratio":
         return f"{_tenths(100 * size)}% of the bill"
     if METRICS[contrast.metric].unit == "USD":
@@ -149,15 +125,7 @@ ENOUGH = 30
 
 
 def strength(advice: Advice, these: str) -> Iterator[str]:
-    """Say what the figures tell of other conversations.
-
-    Parameters
-    ----------
-    advice
-        Of the comparison.
-    these
-        What its conversations are called.
-    """
+    """Say what the figures tell of other conversations."""
     number = advice.comparison.conversations
     others = [row for row in advice.comparison.rows if row is not advice.reference]
     if advice.reference is None or not others or number == 1:

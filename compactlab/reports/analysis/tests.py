@@ -37,18 +37,6 @@ def two_sided(differences: Floats) -> Floats:
     flips are equally likely (Fisher 1935, The Design of Experiments, section 21). Sums are as good
     as means and as ratios of sums: each grows with the other, as what both spend stays the same.
 
-    Parameters
-    ----------
-    differences
-        Strategies by conversations; 0 where there is no difference or no value.
-
-    Returns
-    -------
-    numpy.ndarray
-        A p by strategy: exact up to 14 pairs that differ; of more, 9,999 flips are drawn and what
-        was seen counts as one more of them (Phipson and Smyth 2010, Statistical Applications in
-        Genetics and Molecular Biology 9:39).
-
     Examples
     --------
     >>> two_sided(np.array([[1.0, 2.0, 3.0], [1.0, -1.0, 0.0]])).tolist()
@@ -128,19 +116,6 @@ def conversations_needed(strategies: int, level: float = 0.05) -> int | None:
     With n conversations that all differ one way, the two-sided p is 2 / 2**n, and Holm's correction
     multiplies it by the number of strategies.
 
-    Parameters
-    ----------
-    strategies
-        How many are compared with the reference.
-    level
-        What the adjusted p has to stay below.
-
-    Returns
-    -------
-    int or None
-        None where so many strategies are compared that no number of conversations is enough, as p
-        is never told finer than one over all flips.
-
     Examples
     --------
     >>> [conversations_needed(strategies) for strategies in (1, 7, 30, 500)]
@@ -188,22 +163,6 @@ def no_worse(
     The worse end of its 95 % interval has to lie within the margin (Piaggio and others 2012, JAMA
     308:2594). With 6 to 9 conversations, where there is no interval, the differences less the
     margin are tested by all flips of their signs, one-sided at 2.5 %.
-
-    Parameters
-    ----------
-    better
-        Which direction of the metric is good.
-    margin
-        By how much it may be worse: in the metric's unit, or as a share of the reference for a
-        ratio.
-    estimations, pairs
-        Of the strategies.
-
-    Returns
-    -------
-    list
-        None where it cannot be said: with fewer than 6 conversations, whatever they show, and of
-        metrics without a good direction.
     """
     excess = _excess(better, margin, estimations, pairs)
     chances = one_sided(excess)
@@ -244,11 +203,6 @@ def rank_biserial(ranks: Floats) -> Floats:
     1 if all are positive, -1 if all are negative, 0 without any (Kerby 2014, Comprehensive
     Psychology 3:1, for matched pairs).
 
-    Parameters
-    ----------
-    ranks
-        Signed ranks, strategies by conversations.
-
     Examples
     --------
     >>> rank_biserial(np.array([[3.0, -1.0, 2.0, 0.0]])).round(3).tolist()
@@ -264,11 +218,6 @@ def mcnemar(only_ours: int, only_theirs: int) -> float:
 
     Pairs are taken for independent of each other, which facts of one conversation are not: a check
     beside the sign-flip, never instead of it (McNemar 1947, Psychometrika 12:153).
-
-    Parameters
-    ----------
-    only_ours, only_theirs
-        Pairs that are yes under the one strategy alone, and under the other alone.
 
     Examples
     --------
@@ -292,11 +241,6 @@ def holm(chances: Sequence[float | None]) -> list[float | None]:
 
     The smallest is multiplied by their number, the next by one less, and so on; none may come out
     smaller than one before it (Holm 1979, Scandinavian Journal of Statistics 6:65).
-
-    Parameters
-    ----------
-    chances
-        The p values of a family; None where nothing was tested, which counts for nothing.
 
     Examples
     --------
@@ -373,19 +317,7 @@ class Discordance:
 
 
 def discordance(subject: Row, reference: Row) -> Discordance | None:
-    """Compare two strategies fact by fact.
-
-    Parameters
-    ----------
-    subject, reference
-        Rows over the same cases, with their tables of facts.
-
-    Returns
-    -------
-    Discordance or None
-        None where no fact was needed in both, or no table of facts was stored. Of a conversation
-        with several seeds the first is taken.
-    """
+    """Compare two strategies fact by fact."""
     ours, theirs = (_first_of_each(row) for row in (subject, reference))
     differences = {}
     for conversation, run in ours.items():

@@ -78,24 +78,7 @@ def audit(
     find: Callable[[str], Model] = find_model,
     counted: Collection[Key] = (),
 ) -> Audited | None:
-    """Hold the model against one recording.
-
-    Parameters
-    ----------
-    conversation
-        The recording.
-    find
-        Finds a model by its recorded name.
-    counted
-        Calls that were counted already, by their keys: a session that was resumed may begin with
-        a copy of what it goes on from. They are played back with the others, and left out of all
-        figures.
-
-    Returns
-    -------
-    Audited or None
-        None, if no call of a known model has recorded usage, or all were counted already.
-    """
+    """Hold the model against one recording."""
     every = list(inquest(forecasts(conversation, "recorded", find)))
     known = {finding.forecast.exchange.answer.id for finding in every}
     found = [each for each in every if each.forecast.exchange.key not in counted]

@@ -44,15 +44,7 @@ class _Count:
 
 
 def churn_of(client: str, sessions: Sequence[Session]) -> Churn:
-    """Measure the churn of one client.
-
-    Parameters
-    ----------
-    client
-        The format of its logs.
-    sessions
-        What was found out about its sessions.
-    """
+    """Measure the churn of one client."""
     turn, call = (
         _rate(counts, *_interval(client, counts))
         for counts in ([_count(session, opening) for session in sessions] for opening in _KINDS)
@@ -173,14 +165,7 @@ def with_churn(churn: Churn, session: Session) -> Pair:
 
 
 def halvings(client: str, sessions: Sequence[Session]) -> list[float]:
-    """By how much the fresh tokens of one half are off with the churn measured on the other.
-
-    Returns
-    -------
-    list
-        For every balanced halving, and either way round, the error as a share; ascending. Of more
-        than :data:`HALVINGS`, so many are drawn.
-    """
+    """By how much the fresh tokens of one half are off with the churn measured on the other."""
     halves = [_half(session) for session in sessions]
     everyone = range(len(halves))
     errors = []

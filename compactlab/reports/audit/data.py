@@ -63,16 +63,7 @@ class Miss:
 
 
 def worst(entries: Iterable[Entry], most: int) -> list[Miss]:
-    """The calls that are furthest off, worst first.
-
-    Parameters
-    ----------
-    entries
-        The sessions.
-    most
-        How many calls at most. Those whose prices are known go by dollars and come first; the
-        others by tokens.
-    """
+    """The calls that are furthest off, worst first."""
     missed = (miss for miss in _misses(entries) if miss.tokens or miss.dollars)
     return nlargest(most, missed, key=_weight)
 

@@ -130,17 +130,7 @@ def forecasts(
     sizes: Sizes = "recorded",
     find: Callable[[str], Model] = find_model,
 ) -> Iterator[Forecast]:
-    """Forecast every counted call of a recording, in order.
-
-    Parameters
-    ----------
-    conversation
-        The recording.
-    sizes
-        Whether prompts are as large as recorded, or as the text of the log adds up to.
-    find
-        Finds a model by its recorded name. Calls of a model that it does not find are left out.
-    """
+    """Forecast every counted call of a recording, in order."""
     lines: dict[str, _Line] = {}
     clock = 0.0
     habits = Habits(conversation.format)

@@ -146,16 +146,7 @@ def _has_price(model: Model) -> bool:
 
 
 def together(name: str, tallies: Sequence[Tally]) -> Tally:
-    """What several sessions come to.
-
-    Parameters
-    ----------
-    name
-        What they are called together.
-    tallies
-        Of the sessions, one at least. Dollars are those of the sessions whose prices are known;
-        the error of prompt sizes is the median over the sessions.
-    """
+    """What several sessions come to."""
     clients = {each.client for each in tallies}
     calls = sum(each.calls for each in tallies)
     priced = [each.cost for each in tallies if each.cost is not None]

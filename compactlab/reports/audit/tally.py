@@ -142,13 +142,7 @@ def _cost(forecasts: Sequence[Forecast]) -> Pair | None:
 
 
 def input_costs(forecast: Forecast) -> tuple[float, float]:
-    """Dollars of a call's input, as expected and as recorded.
-
-    Raises
-    ------
-    ModelError
-        If a price is not known.
-    """
+    """Dollars of a call's input, as expected and as recorded."""
     usage, lookup = forecast.exchange.usage, forecast.lookup
     rates = prices_of(forecast.model).rates(forecast.exchange.time, usage.prompt)
     written = min(forecast.fresh, lookup.write_5m + lookup.write_1h)

@@ -50,11 +50,6 @@ class Pairing:
     def of(cls, before: Sequence[str], after: Sequence[str]) -> Pairing:
         """Pair strategies with themselves, and those whose parameters have changed by their names.
 
-        Parameters
-        ----------
-        before, after
-            Specs of the two stores.
-
         Examples
         --------
         >>> Pairing.of(["keep_all()", "cut(most=3)"], ["cut(most=5)", "keep_all()"]).pairs
@@ -104,20 +99,7 @@ class Match:
 
 
 def within(results: Results, names: Sequence[str]) -> list[Match]:
-    """Hold strategies of one store against the first of them.
-
-    Parameters
-    ----------
-    results
-        The store.
-    names
-        Labels, specs, names without fields, or patterns of them; the first is the reference.
-
-    Raises
-    ------
-    UsageError
-        If a name fits no strategy, or there are fewer than two.
-    """
+    """Hold strategies of one store against the first of them."""
     specs = list(dict.fromkeys(spec for name in names for spec in chosen(results, name)))
     if len(specs) < 2:
         raise UsageError(f"one strategy cannot be compared: {', '.join(names)} names no other")
@@ -139,30 +121,7 @@ def between(
     *,
     windows: bool = True,
 ) -> tuple[list[Match], list[str]]:
-    """Hold strategies of some stores against themselves in the first store.
-
-    Parameters
-    ----------
-    first
-        What the reference is called, and its results.
-    others
-        The others.
-    names
-        Which strategies; all if there are none. One whose parameters have changed is held against
-        the one of its name; where each store has one strategy alone, these are compared.
-    windows
-        Whether only what was under the same window is compared.
-
-    Returns
-    -------
-    tuple
-        The matches, and what could not be compared, a sentence each.
-
-    Raises
-    ------
-    UsageError
-        If they have nothing in common.
-    """
+    """Hold strategies of some stores against themselves in the first store."""
     found: list[Match] = []
     lonely: list[str] = []
     for other in others:
@@ -183,20 +142,7 @@ def _held(store: tuple[str, Results]) -> str:
 
 
 def chosen(results: Results, name: str) -> list[str]:
-    """The specs that a name stands for.
-
-    Parameters
-    ----------
-    results
-        Where they are looked up.
-    name
-        A spec, a label, the name without fields, or a pattern with ``*``.
-
-    Raises
-    ------
-    UsageError
-        If there is none.
-    """
+    """The specs that a name stands for."""
     specs = list(dict.fromkeys(run.strategy for run in results.runs if run.strategy))
     labels = {spec: label(results, spec) for spec in specs}
     ways = (
@@ -306,25 +252,7 @@ _SHOWN = 60
 def refuse_unlike(
     first: tuple[str, Results], other: tuple[str, Results], despite: Collection[str] = ()
 ) -> list[str]:
-    """Refuse stores whose figures do not measure the same thing, and say what differs.
-
-    Parameters
-    ----------
-    first, other
-        Two stores with what they are called.
-    despite
-        Entries of the manifest, see :data:`MUST_AGREE`, that may differ all the same.
-
-    Returns
-    -------
-    list of str
-        What differs and was let pass, a sentence each.
-
-    Raises
-    ------
-    UsageError
-        If they are unlike.
-    """
+    """Refuse stores whose figures do not measure the same thing, and say what differs."""
     for name in despite:
         if name not in MUST_AGREE:
             raise UsageError(unknown("entry of a manifest", name, list(MUST_AGREE)))

@@ -86,15 +86,7 @@ class Anatomy:
 
 
 def anatomy(conversation: Conversation, catalogue: Catalogue | None = None) -> Anatomy:
-    """Take the figures of a conversation.
-
-    Parameters
-    ----------
-    conversation
-        The conversation.
-    catalogue
-        The models that it may name; those that are built in by default.
-    """
+    """Take the figures of a conversation."""
     known = catalogue or built_in()
     models = Counter(answer.call.model for answer in conversation.calls if answer.call)
     usages = [answer.call.usage for answer in conversation.calls if answer.call]

@@ -129,15 +129,7 @@ class Baseline:
 
     @classmethod
     def of(cls, results: Results, metrics: Iterable[str] = GATED) -> Baseline:
-        """The figures of results as they are, whatever failed.
-
-        Parameters
-        ----------
-        results
-            The results.
-        metrics
-            What to hold; those that were not computed are left out.
-        """
+        """The figures of results as they are, whatever failed."""
         runs = [run for run in results.runs if run.status != "unreadable"]
         held = computed(results)
         asked = {each for name in metrics for each in (name, *_WITH.get(name, ()))}
@@ -189,11 +181,6 @@ def computed(results: Results) -> set[str]:
 def metrics_named(names: Iterable[str]) -> tuple[str, ...]:
     """Metrics by their names and by those of families, in the order of the table.
 
-    Raises
-    ------
-    UsageError
-        If there is neither metric nor family of a name.
-
     Examples
     --------
     >>> metrics_named(["time", "cost_usd"])
@@ -211,22 +198,7 @@ def metrics_named(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def fit_to_keep(results: Results, named: Sequence[str], *, allow_failed: bool) -> None:
-    """See that results are whole, so that a baseline of them is worth a review.
-
-    Parameters
-    ----------
-    results
-        The results.
-    named
-        The metrics that were asked for by name: they must have been computed.
-    allow_failed
-        Whether failed runs may be among them.
-
-    Raises
-    ------
-    UsageError
-        If anything is missing; it says what.
-    """
+    """See that results are whole, so that a baseline of them is worth a review."""
     if not results.runs:
         raise UsageError("no baseline was written: the store holds no runs")
     if results.missing:
@@ -298,19 +270,7 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def written(baseline: Baseline) -> str:
-    """A baseline as the text of its file: the same for the same figures, byte by byte.
-
-    Parameters
-    ----------
-    baseline
-        What to write.
-
-    Returns
-    -------
-    str
-        JSON in ASCII, keys sorted, a line a conversation and a line a run. What is seen in a diff
-        is what is there: nothing invisible and nothing that turns the direction of text.
-    """
+    """A baseline as the text of its file: the same for the same figures, byte by byte."""
     several = len(baseline.provenance.get("summarizers", ())) > 1
     subjects = baseline.records
     parts = {
@@ -379,18 +339,7 @@ def _separated(items: list[str]) -> Iterator[str]:
 
 
 def read(path: Path) -> Baseline:
-    """Read a baseline from its file.
-
-    Parameters
-    ----------
-    path
-        The file.
-
-    Raises
-    ------
-    InputError
-        If it is not there, or no baseline, or one of another version.
-    """
+    """Read a baseline from its file."""
     try:
         return parsed(path.read_bytes())
     except FileNotFoundError:
@@ -400,13 +349,7 @@ def read(path: Path) -> Baseline:
 
 
 def parsed(content: bytes) -> Baseline:
-    """A baseline from the content of its file.
-
-    Raises
-    ------
-    ValueError
-        If it is none.
-    """
+    """A baseline from the content of its file."""
     version = json.loads(content, object_pairs_hook=_once)
     version = version.get("baseline") if isinstance(version, dict) else None
     if version != _VERSION or isinstance(version, bool):

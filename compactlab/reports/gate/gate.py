@@ -40,15 +40,7 @@ class Successors:
 
     @classmethod
     def of(cls, before: Baseline, after: Baseline) -> Successors:
-        """Find them.
-
-        Parameters
-        ----------
-        before
-            What was.
-        after
-            What is.
-        """
+        """Find them."""
         gone = _kinds(subject for subject in before.records if subject not in after.records)
         new = _kinds(subject for subject in after.records if subject not in before.records)
         pairs, doubts = {}, []
@@ -113,17 +105,7 @@ def elsewhere(before: Baseline, after: Baseline) -> list[str]:
 def obstacles(
     results: Results, before: Baseline | None, after: Baseline, *, exact: bool
 ) -> Iterator[str]:
-    """Why something cannot be judged: what is missing, and what failed.
-
-    Parameters
-    ----------
-    results
-        What is.
-    before, after
-        The two sides.
-    exact
-        Whether nothing may differ: then what is new stands in the way, too.
-    """
+    """Why something cannot be judged: what is missing, and what failed."""
     if not results.runs:
         yield "the store holds no runs"
     if results.missing:
@@ -229,23 +211,6 @@ def gate(
 
     What the baseline knows under other fields is held against what it was, and that is said, see
     :mod:`compactlab.reports.gate.gate`.
-
-    Parameters
-    ----------
-    results
-        What is.
-    before
-        What was; None if there is none: then nothing passes, and rules on where a figure must
-        stand are judged all the same.
-    demands
-        The rules; None for none: every figure must be what it was.
-    absence
-        Why there is no baseline.
-
-    Returns
-    -------
-    Verdict
-        What came of each rule for each strategy, and of all together.
     """
     exact = demands is None
     metrics = {*(before.metrics if before else ()), *(d.rule.metric for d in demands or ())}

@@ -88,17 +88,7 @@ def value_of(records: Sequence[Record], metric: str, type: str) -> float | None:
 
 
 def span_of(rule: Rule, before: Iterable[Record], after: Iterable[Record], type: str = "") -> Span:
-    """The interval in which the figure that a rule is about lies now.
-
-    Parameters
-    ----------
-    rule
-        The rule.
-    before, after
-        The runs; those before are only looked at for a rule on a change.
-    type
-        The type of fact; "" for all.
-    """
+    """The interval in which the figure that a rule is about lies now."""
     was, is_ = _row("before", before, type), _row("after", after, type)
     return _of_change(rule.metric, was, is_) if rule.relative else _of_figure(rule.metric, is_)
 
@@ -180,23 +170,7 @@ _TOLD = 3
 def moved_most(
     rule: Rule, before: Iterable[Record], after: Iterable[Record], type: str = ""
 ) -> tuple[Move, ...]:
-    """The conversations that moved most, in the direction that a rule limits.
-
-    Parameters
-    ----------
-    rule
-        The rule.
-    before, after
-        The runs, as they were and as they are; of none before, or where none has moved, those
-        that now stand furthest out.
-    type
-        The type of fact; "" for all.
-
-    Returns
-    -------
-    tuple
-        At most three, the worst first.
-    """
+    """The conversations that moved most, in the direction that a rule limits."""
     was, is_ = by_conversation(before), by_conversation(after)
     every = [
         (

@@ -104,13 +104,7 @@ class Record:
         return (needs - met) / needs if needs else None
 
     def run(self, type: str = "") -> Run:
-        """The record as a run, so that figures are put together as reports do it.
-
-        Parameters
-        ----------
-        type
-            Of which type of fact need-weighted amnesia is to be; "" for all.
-        """
+        """The record as a run, so that figures are put together as reports do it."""
         figures = {NEED: self.value(NEED, type)} if type else dict(self.figures)
         rows = {}
         if REUSE in figures:
@@ -129,15 +123,7 @@ class Record:
 
 
 def record_of(run: Run, metrics: Iterable[str]) -> Record:
-    """What a gate keeps of a run.
-
-    Parameters
-    ----------
-    run
-        The run.
-    metrics
-        Names of the metrics to keep.
-    """
+    """What a gate keeps of a run."""
     if run.status != "ok":
         return Record(run.scenario, run.conversation, run.seed, failed=run.error or run.status)
     figures = {name: _figure(name, run.metrics.get(name)) for name in metrics}

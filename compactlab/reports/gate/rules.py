@@ -93,18 +93,6 @@ class Rule:
     def parse(cls, metric: str, text: str) -> Rule:
         """Read a rule.
 
-        Parameters
-        ----------
-        metric
-            Name of a metric, see ``compactlab list metrics``.
-        text
-            The rule.
-
-        Raises
-        ------
-        UsageError
-            If there is no such metric, or the text is no rule; it says what was probably meant.
-
         Examples
         --------
         >>> Rule.parse("cost_usd", "+2%").limit(10.0)
@@ -180,18 +168,7 @@ class Rule:
         return (self.sign, better) in (("-", "lower"), ("+", "higher"))
 
     def limit(self, before: float | None = None) -> float:
-        """Up to where, or down to where, a figure may go.
-
-        Parameters
-        ----------
-        before
-            What it was; only looked at by rules that limit a change.
-
-        Returns
-        -------
-        float
-            In the metric's unit.
-        """
+        """Up to where, or down to where, a figure may go."""
         if not self.relative:
             return self.amount
         assert before is not None, "a rule on a change needs what was before"
@@ -202,13 +179,6 @@ class Rule:
 
     def judge(self, before: float | None, after: float | None) -> Judgement:
         """Judge a figure that has no noise.
-
-        Parameters
-        ----------
-        before
-            What it was; None for no value.
-        after
-            What it is.
 
         Examples
         --------
@@ -224,21 +194,7 @@ class Rule:
         return Judgement(Outcome.HOLDS if within else Outcome.REGRESSED)
 
     def judge_between(self, before: float | None, low: float, high: float) -> Judgement:
-        """Judge a figure of which only an interval is known.
-
-        Parameters
-        ----------
-        before
-            What it was.
-        low, high
-            Between which it lies now.
-
-        Returns
-        -------
-        Judgement
-            It holds if the whole interval is within the rule, has regressed if nothing of it is,
-            and is inconclusive otherwise.
-        """
+        """Judge a figure of which only an interval is known."""
         if missing := self._valueless(before, high):
             return missing
         limit = self.limit(before)
@@ -434,15 +390,7 @@ def bare(spec: str) -> str:
 
 
 def unchanged(metrics: Collection[str], types: Iterable[str]) -> list[Demand]:
-    """What is asked without a file of rules: every figure is what it was.
-
-    Parameters
-    ----------
-    metrics
-        Names of the metrics of the baseline.
-    types
-        Types of fact, of each of which the needs are looked at, if the needs of all are.
-    """
+    """What is asked without a file of rules: every figure is what it was."""
     whole = [Demand(Rule(name, "exact")) for name in metrics]
     if NEED not in metrics:
         return whole

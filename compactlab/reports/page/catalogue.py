@@ -78,13 +78,7 @@ FORMATS = tuple(_REPORTS)
 
 
 def render(results: Results, format: str) -> str:
-    """Show results.
-
-    Raises
-    ------
-    UsageError
-        If there is no such format.
-    """
+    """Show results."""
     if format not in _REPORTS:
         raise UsageError(unknown("format", format, FORMATS))
     return _REPORTS[format](results)

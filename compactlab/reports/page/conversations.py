@@ -91,17 +91,7 @@ class Conversation:
 def conversations(
     results: Results, comparison: Comparison, wanted: str | None = None
 ) -> list[Conversation]:
-    """The conversations of which any run went well, the one that is wanted first, then by size.
-
-    Parameters
-    ----------
-    results
-        Where the comparison comes from: runs of conversations that it leaves out are told, too.
-    comparison
-        Which runs to look at.
-    wanted
-        The id of a conversation.
-    """
+    """The conversations of which any run went well, the one that is wanted first, then by size."""
     found: dict[Case, list[Run]] = {}
     for run in results.runs:
         if run.status != "unreadable" and kind_of(run) == comparison.kind:
@@ -140,13 +130,7 @@ def _by_cost(run: Run) -> tuple[bool, float, str]:
 
 
 def must_be_there(results: Results, wanted: str | None) -> None:
-    """Refuse the id of a conversation that was not replayed.
-
-    Raises
-    ------
-    UsageError
-        If there is none, or no run of it went well; it names those whose ids are like it.
-    """
+    """Refuse the id of a conversation that was not replayed."""
     names = list(dict.fromkeys(run.conversation for run in results.runs if run.status == "ok"))
     if wanted is None or wanted in names:
         return

@@ -208,13 +208,7 @@ def policy() -> str:
 
 
 def page(results: Results, conversation: str | None = None) -> str:
-    """Set the page.
-
-    Raises
-    ------
-    UsageError
-        If there is no such conversation.
-    """
+    """Set the page."""
     must_be_there(results, conversation)
     return set_page("report.html.j2", _content(results, conversation))
 

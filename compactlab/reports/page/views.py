@@ -67,24 +67,7 @@ class Chosen:
 def views(
     results: Results, runs: Iterable[Run], first: Case | None = None, budget: int = BUDGET
 ) -> Chosen:
-    """Choose the compactions that a page shows.
-
-    Parameters
-    ----------
-    results
-        Where the runs come from.
-    runs
-        Those that may be shown; strategies come in their order.
-    first
-        The conversation that is shown under all strategies; by default that of the first run.
-    budget
-        Characters of HTML that there is room for. The first view is there in any case.
-
-    Returns
-    -------
-    Chosen
-        No views, if the table of them was not written.
-    """
+    """Choose the compactions that a page shows."""
     done = [run for run in runs if run.status == "ok"]
     first = case_of(done[0]) if done and first is None else first
     held = [run for run in done if len(run.rows.get("views", NO_ROWS))]

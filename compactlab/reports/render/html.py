@@ -13,15 +13,7 @@ _PART = 2
 
 
 def write(document: Document, colours: Mapping[str, tuple[str, str]]) -> str:
-    """Write a report without any script; the same report gives the same bytes.
-
-    Parameters
-    ----------
-    document
-        What it says; its first block is its title.
-    colours
-        On light and on dark, by the names that its charts and keys use.
-    """
+    """Write a report without any script; the same report gives the same bytes."""
     title, *blocks = document.blocks
     parts: list[list[Any]] = [[]]
     for block in blocks:

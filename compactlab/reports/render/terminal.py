@@ -47,13 +47,7 @@ _ARROWS = ("↓", "↑")
 
 
 def write(document: Document) -> str:
-    """Write a report.
-
-    Returns
-    -------
-    str
-        Plain text; with colours, and fitted to the width, if standard output is a terminal.
-    """
+    """Write a report."""
     console = _console(document.width)
     # Without a width of its own a sentence is left whole, so that it can be searched for.
     whole = document.width is None and not console.is_terminal

@@ -145,13 +145,6 @@ _COUNTS = ("calls", "compactions", "summaries")
 def show(value: float | None, unit: str) -> str:
     """Write a figure.
 
-    Parameters
-    ----------
-    value
-        The figure; None and what is no number become a dash.
-    unit
-        As in the table of metrics.
-
     Examples
     --------
     >>> show(1234.5, "USD"), show(0.00123, "USD"), show(44_725, "tokens"), show(0.98106, "share")

@@ -84,20 +84,6 @@ def aligned(known: Sequence[str], asked: Sequence[str], least: int = LEAST) -> l
     Blanks and line breaks between words make no difference, everything else does. Of two runs of
     as many words, the one with more signs comes first, and then the one that stands first.
 
-    Parameters
-    ----------
-    known
-        The texts in which runs are looked for.
-    asked
-        The texts of which they are runs.
-    least
-        Words of the shortest run.
-
-    Returns
-    -------
-    list
-        Of each text that was asked about, its runs in the order in which they stand.
-
     Examples
     --------
     >>> aligned(["the port is 8123 now"], ["They say: the port is 8123, I think."], least=3)
@@ -214,17 +200,7 @@ class _Suffixes:
 
 
 def _covered(lengths: Sequence[int], words: Sequence[int], least: int) -> list[tuple[int, int]]:
-    """Cover a text by the longest runs first, which may be cut where a longer one stands.
-
-    Parameters
-    ----------
-    lengths
-        Of each token, how many from it on stand elsewhere in a row.
-    words
-        How many words stand before each token.
-    least
-        Words of the shortest run.
-    """
+    """Cover a text by the longest runs first, which may be cut where a longer one stands."""
     runs = [
         _weighed(place, place + length, words)
         for place, length in enumerate(lengths)
@@ -311,15 +287,6 @@ def attributed(original: Sequence[Message], system: tuple[Part, ...], context: V
     whole original as well. A tool's result that keeps nothing but the id of its call is a
     ``stub``. Messages that are none of the original are called ``compacted:1``, ``compacted:2``,
     ... after their places.
-
-    Parameters
-    ----------
-    original
-        The messages from which the context was made.
-    system
-        The system prompt that they had.
-    context
-        The context; what it says of provenance is not looked at.
     """
     return _Attribution(original, system).of(context)
 
@@ -506,26 +473,7 @@ _NOBODY = ("synthetic", "opaque")
 
 
 def declared(original: Sequence[Message], context: View) -> Attributed | None:
-    """Take a context at its word, if its parts name messages of the original.
-
-    Parameters
-    ----------
-    original
-        The messages from which the context was made.
-    context
-        The context.
-
-    Returns
-    -------
-    Attributed or None
-        None if it says nothing of provenance: all of its parts are verbatim, and stand for
-        messages that the original does not have.
-
-    Raises
-    ------
-    InputError
-        If it names a message that the original does not have.
-    """
+    """Take a context at its word, if its parts name messages of the original."""
     known = {message.id: message for message in original}
     parts = [part for message in context.messages for part in message.parts]
     parts += (part for part in context.system if part.kind != "verbatim")

@@ -317,16 +317,6 @@ WORDS = tuple(_LIST.split())
 def value(template: str, rng: random.Random, word: str) -> str:
     """Fill a template.
 
-    Parameters
-    ----------
-    template
-        At least one of ``{code}`` (48 bits), ``{hex}`` (40 bits, for names without hyphens) and
-        ``{chain}`` (40 bits, for what is told by people) must be in it; ``{word}`` may be.
-    rng
-        What is drawn from.
-    word
-        What stands for ``{word}``: it carries no bits, so that two values may look alike.
-
     Examples
     --------
     >>> value("v4.{word}.{code}", random.Random(7), "otter")

@@ -162,18 +162,6 @@ class Profile:
 def find_profile(name: str) -> Profile:
     """Give a profile by its name, or by its file.
 
-    Parameters
-    ----------
-    name
-        One of :data:`BUILT_IN`, or the path of a TOML file, which ends in ``.toml``.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, or is no profile.
-    UsageError
-        If there is no profile of that name.
-
     Examples
     --------
     >>> find_profile("coding").waits["user"].median

@@ -43,26 +43,7 @@ _JSON = re.compile(rb'\s*(?:\{\s*["}]|\[\s*[\[{"\]])')
 
 
 def read(path: str | Path, *, lenient: bool = False) -> Iterator[Conversation]:
-    """Yield the conversations of a file, whatever its format.
-
-    Parameters
-    ----------
-    path
-        The file.
-    lenient
-        Pass over what cannot be read, and count it in `Conversation.skipped`.
-
-    Returns
-    -------
-    Iterator[Conversation]
-        Their ids are the file's stem, with a suffix from the second on; files of equal stem give
-        equal ids. Native files carry their own.
-
-    Raises
-    ------
-    InputError
-        If the file is of no known format, or something in it cannot be read.
-    """
+    """Yield the conversations of a file, whatever its format."""
     path = Path(path)
     known = ", ".join(each.name for each in FORMATS)
     try:
