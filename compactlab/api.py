@@ -324,7 +324,7 @@ class Plan:
         names = models_of(several(self.models, (str,)), catalogue)
         given: list[Given] = several(self.conversations, (Conversation, Seeded, str, Path))
         named = [each for each in given if not isinstance(each, Conversation)]
-        found, skipped = sources(named, self.seeds, lenient=self.lenient)
+        inputs, skipped = sources(named, self.seeds, lenient=self.lenient)
         held = [
             Source(
                 each.id, partial(list, (each,)), seed, content=partial(attrgetter("digest"), each)
@@ -348,7 +348,7 @@ class Plan:
             redact=self.redact,
             isolate=self.isolate,
         )
-        each = {source.key: source for source in (*held, *found)}  # who is given twice runs once
+        each = {source.key: source for source in (*held, *inputs)}  # who is given twice runs once
         return Experiment(tuple(each.values()), strategies, names, setting, skipped, writers)
 
 
@@ -401,31 +401,33 @@ def score(
     if facts is not None:
         labels = read_facts(facts, original)
         original = replace(original, facts=labels[0], needs=labels[1])
-    said = spoken(original)
-    if not said:
+    messages = spoken(original)
+    if not messages:
         raise InputError("there is no message in the original", original.source)
     view = View(compacted.system, Messages(spoken(compacted)))
     try:
-        told = declared(said, view) if compacted.format == "native" else None
+        declaration = declared(messages, view) if compacted.format == "native" else None
     except InputError as error:
         raise InputError(error.message, compacted.source) from None
     catalogue = known_models(models_file)
-    found = told or attributed(said, original.system, view)
-    return Score(original, found, _model(model, catalogue), catalogue)
+    attribution = declaration or attributed(messages, original.system, view)
+    return Score(original, attribution, _model(model, catalogue), catalogue)
 
 
 def _context(path: Path, id: str) -> Conversation:
     """The context of a file, or the one of that id."""
-    found = read_compacted(path)
-    if len(found) == 1:
-        return found[0]
-    named = [each for each in found if id and each.id.endswith(id)]
+    conversations = read_compacted(path)
+    if len(conversations) == 1:
+        return conversations[0]
+    named = [each for each in conversations if id and each.id.endswith(id)]
     if len(named) == 1:
         return named[0]
-    ids = [each.id for each in found]
+    ids = [each.id for each in conversations]
     if id and not named:
         raise UsageError(unknown("conversation", id, ids))
-    raise UsageError(f"{len(found):,} conversations in {str(path)!r}; name one of both files")
+    raise UsageError(
+        f"{len(conversations):,} conversations in {str(path)!r}; name one of both files"
+    )
 
 
 def _model(name: str, catalogue: Catalogue) -> Model:

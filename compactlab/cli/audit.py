@@ -88,9 +88,9 @@ class Auditor:
             except (CompactlabError, OSError, ValueError) as fault:
                 self._failures.append(fault if isinstance(fault, CompactlabError) else str(fault))
                 self.misnamed = True
-        found, skipped = sources(good, lenient=self._lenient)
+        inputs, skipped = sources(good, lenient=self._lenient)
         self._passed.update({"no_known_format": skipped} if skipped else {})
-        return found
+        return inputs
 
     def _entries(self, source: Source) -> list[Entry]:
         """The audits of a file; what is wrong with it costs itself alone."""

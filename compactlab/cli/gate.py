@@ -62,23 +62,23 @@ def baseline(folder: str, out: str, metrics: tuple[str, ...], allow_failed: bool
     wanted = metrics_named(metrics) if metrics else GATED
     results = shown_results(Results.load(Path(folder)))
     fit_to_keep(results, [name for name in metrics if name in METRICS], allow_failed=allow_failed)
-    kept = Baseline.of(results, wanted)
-    lacking = [name for name in wanted if name not in kept.metrics]
-    if not kept.metrics:
+    snapshot = Baseline.of(results, wanted)
+    lacking = [name for name in wanted if name not in snapshot.metrics]
+    if not snapshot.metrics:
         raise UsageError("no baseline was written: the store has none of these metrics")
-    text = written(kept)
+    text = written(snapshot)
     if out == "-":
         click.echo(text, nl=False)
     else:
         write_file(Path(out), text)
-    told = f"{counted(kept.size, 'run')} of {_told(kept)}"
-    if kept.failed:
-        told += f"; {len(kept.failed):,} of them recorded as failed"
-    if kept.unreadable:
-        told += f"; {counted(len(kept.unreadable), 'source')} not readable"
+    summary = f"{counted(snapshot.size, 'run')} of {_told(snapshot)}"
+    if snapshot.failed:
+        summary += f"; {len(snapshot.failed):,} of them recorded as failed"
+    if snapshot.unreadable:
+        summary += f"; {counted(len(snapshot.unreadable), 'source')} not readable"
     if lacking:
-        told += f"; the store has no figures of {', '.join(lacking)}"
-    say(f"{'a baseline' if out == '-' else f'wrote {out}'}: {told}", err=out == "-")
+        summary += f"; the store has no figures of {', '.join(lacking)}"
+    say(f"{'a baseline' if out == '-' else f'wrote {out}'}: {summary}", err=out == "-")
 
 
 def _told(kept: Baseline) -> str:
@@ -147,7 +147,7 @@ def gate(
 
     named = {form: Path(file) for form, file in files.items() if file is not None}
     _check_apart(named, {"--baseline": baseline, "--rules": rules})
-    told = github if github is not None else os.environ.get("GITHUB_ACTIONS") == "true"
+    annotate = github if github is not None else os.environ.get("GITHUB_ACTIONS") == "true"
     try:
         verdict = _judged(Path(folder), Path(baseline), Path(rules) if rules else None)
     except CompactlabError as error:
@@ -155,14 +155,14 @@ def gate(
         from compactlab.reports.gate.verdict import Verdict
 
         try:
-            _publish(shown(Verdict(obstacles=(str(error),))), named, github=told)
+            _publish(shown(Verdict(obstacles=(str(error),))), named, github=annotate)
         except UsageError as other:
             raise UsageError(f"{error}; {other}") from None
         raise
     try:
         say(terminal.write(in_short(verdict)), styled=True)
     finally:  # nor where nobody can read this one's any more
-        _publish(verdict, named, github=told)
+        _publish(verdict, named, github=annotate)
     sys.exit(verdict.code)
 
 

@@ -50,8 +50,8 @@ def rehearse(planned: Experiment, store: Store, jobs: int, timeout: float | None
         say("nothing would run")
         return
     tried = _try(todo, timeout)
-    if told := _troubles(tried, planned):
-        say(f"\n{told}\n", styled=True)
+    if text := _troubles(tried, planned):
+        say(f"\n{text}\n", styled=True)
     say(_reckoned(tried, todo, jobs, planned.setting.tables))
 
 
@@ -80,12 +80,12 @@ def _reckoned(tried: _Tried, todo: Sequence[Shard], jobs: int, tables: Sequence[
     # The longest shard is done by one.
     seconds = tried.seconds * max(share / workers, todo[0].work / tried.work)
     at_least = "at least " if tried.broken_off else ""
-    told = (
+    estimate = (
         f"about {counted(calls, 'call')} in {counted(runs, 'run')}, {at_least}{lasting(seconds)} "
         f"on {counted(workers, 'worker')}, {_size(size)}: reckoned from "
         f"the {counted(tried.cells, 'cell')} tried"
     )
-    return f"{told}, {tried.broken_off} of them broken off" if tried.broken_off else told
+    return f"{estimate}, {tried.broken_off} of them broken off" if tried.broken_off else estimate
 
 
 def standing(held: int, every: int, others: int) -> Iterator[str]:

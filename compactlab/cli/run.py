@@ -161,8 +161,8 @@ def _planned(settings: Settings) -> Experiment:
     planned = Plan(**{**asked, "redact": redactor() is not None}).experiment()
     if not planned.sources:
         paths = [each if isinstance(each, str) else each.name for each in settings.conversations]
-        told = nothing_found(paths, planned.skipped)
-        raise UsageError(f"there is nothing to replay: {told}")
+        reason = nothing_found(paths, planned.skipped)
+        raise UsageError(f"there is nothing to replay: {reason}")
     return planned
 
 
@@ -249,8 +249,8 @@ def _finish(results: Results, store: Store) -> None:
     page = store.folder / _PAGE
     write(results, page)
     say(brief(results), styled=True)
-    if told := troubles(results):
-        say(f"\n{told}", styled=True)
+    if text := troubles(results):
+        say(f"\n{text}", styled=True)
     say(f"\nall strategies: compactlab report {store.folder}\nreport: {page}")
     failed = results.failed
     if failed:

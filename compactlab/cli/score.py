@@ -61,7 +61,7 @@ def score(
     from compactlab.reports.render.write import WRITERS
     from compactlab.reports.score.score import found_as_csv, report
 
-    found = scored_of(
+    result = scored_of(
         original,
         compacted,
         facts=facts,
@@ -69,10 +69,10 @@ def score(
         id=conversation,
         models_file=models_file,
     )
-    acquaint(found.original)
-    text = WRITERS[form](report(found))
+    acquaint(result.original)
+    text = WRITERS[form](report(result))
     if facts_out is not None:
-        write_file(Path(facts_out), found_as_csv(shown(found.found)))
+        write_file(Path(facts_out), found_as_csv(shown(result.found)))
     if form == "json":
         click.echo(shown_json(text))
     else:

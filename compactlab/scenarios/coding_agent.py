@@ -405,8 +405,8 @@ class _Coding(World):
         old = file.taken(start, self.draft.length("edit", left) // 2)
         new: list[str] = []
         for each in old:
-            kept = not each or "def " in each or self.rng.getrandbits(1)
-            new += [each] if kept else self._repository.statement()
+            retained = not each or "def " in each or self.rng.getrandbits(1)
+            new += [each] if retained else self._repository.statement()
         if line:
             new.append(line)
         file.lines[start : start + len(old)] = new

@@ -109,18 +109,18 @@ class Oracle(Strategy):
     def compact(self, view: View, host: Host) -> View:
         """Drop what will not be needed."""
         messages, needs = view.messages, host.needs
-        kept = _current(messages, overflow=host.phase is Phase.ON_OVERFLOW)
+        retained = _current(messages, overflow=host.phase is Phase.ON_OVERFLOW)
         covered = needs.held_by(view.system)
         for message in messages:
-            if id(message) in kept:
+            if id(message) in retained:
                 covered |= needs.held_in(message)
         for exchange in reversed(exchanges(messages)):
             held = reduce(or_, map(needs.held_in, exchange))
-            if held & ~covered or not kept.isdisjoint(map(id, exchange)):
-                kept.update(map(id, exchange))
+            if held & ~covered or not retained.isdisjoint(map(id, exchange)):
+                retained.update(map(id, exchange))
                 covered |= held
-        _begin_with_the_user(messages, kept)
-        return view.with_messages([message for message in messages if id(message) in kept])
+        _begin_with_the_user(messages, retained)
+        return view.with_messages([message for message in messages if id(message) in retained])
 
 
 def _current(messages: Messages, *, overflow: bool) -> set[int]:

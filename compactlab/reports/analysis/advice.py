@@ -77,16 +77,16 @@ class Advice:
     @cached_property
     def steps(self) -> list[Row]:
         """The front, without what is dearer and forgets as much, to a tenth of a point."""
-        found: dict[float, Row] = {}
+        by_share: dict[float, Row] = {}
         for row in self.comparison.front:
-            found.setdefault(round(row.value(FORGOTTEN), 3), row)
-        return list(found.values())
+            by_share.setdefault(round(row.value(FORGOTTEN), 3), row)
+        return list(by_share.values())
 
     @cached_property
     def _safe(self) -> list[Row]:
         """Choices that are shown to forget no more than the reference, within the margin."""
-        found = [row for row in self.choices if (c := self.forgotten(row)) and c.no_worse]
-        return [] if self.unheld else found
+        matches = [row for row in self.choices if (c := self.forgotten(row)) and c.no_worse]
+        return [] if self.unheld else matches
 
     @property
     def shown(self) -> bool:
@@ -114,9 +114,11 @@ class Advice:
 
         It has to be usable; where there is one, nothing need be done.
         """
-        best, kept = self.cheapest, self.comparison.row("keep_all")
-        rows = [*([kept] if kept else []), *self.comparison.rows]
-        still = (row for row in rows if row is kept or not (row.null or row.played or row.acted))
+        best, keep_all = self.cheapest, self.comparison.row("keep_all")
+        rows = [*([keep_all] if keep_all else []), *self.comparison.rows]
+        still = (
+            row for row in rows if row is keep_all or not (row.null or row.played or row.acted)
+        )
         sound = (row for row in still if row.usable)
         return next((r for r in sound if best and r.value(COST) <= best.value(COST)), None)
 
@@ -141,8 +143,8 @@ class Advice:
             return []
         beside = contrasts(self.comparison, best, (COST,))
         others = [row for row in self.choices if row is not best and self._as_sound(row)]
-        found = [(row, beside[row.spec, COST]) for row in others]
-        return [(row, contrast) for row, contrast in found if not contrast.determined]
+        pairs = [(row, beside[row.spec, COST]) for row in others]
+        return [(row, contrast) for row, contrast in pairs if not contrast.determined]
 
     def _as_sound(self, row: Row) -> bool:
         return row in self._safe if self.shown else self._within(row)
@@ -178,7 +180,7 @@ class Flip:
 
 def flips(compared: Sequence[Comparison], metric: str) -> list[Flip]:
     """Pairs of usable strategies whose order by a metric turns round between comparisons."""
-    found = []
+    reversals = []
     places = [{row.spec: row for row in each.rows if row.choice} for each in compared]
     shared = (
         [spec for spec in places[0] if all(spec in place for place in places)] if places else []
@@ -187,8 +189,8 @@ def flips(compared: Sequence[Comparison], metric: str) -> list[Flip]:
         signs = {_sign(place[one], place[other], metric) for place in places} - {0}
         if len(signs) > 1:
             first = places[0]
-            found.append(Flip(first[one].label, first[other].label, metric))
-    return found
+            reversals.append(Flip(first[one].label, first[other].label, metric))
+    return reversals
 
 
 def agreement(compared: Sequence[Comparison]) -> Iterator[str]:
@@ -248,8 +250,8 @@ def _advised(advices: Sequence[Advice], field: str) -> dict[str, list[str]]:
     advised: dict[str, list[str]] = {}
     for advice in advices:
         best = advice.advised
-        said = name(best.label) if best else _NONE
-        advised.setdefault(said, []).append(name(getattr(advice.comparison, field)))
+        label = name(best.label) if best else _NONE
+        advised.setdefault(label, []).append(name(getattr(advice.comparison, field)))
     return advised
 
 

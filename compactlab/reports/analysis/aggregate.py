@@ -33,14 +33,14 @@ def total(run: Run, *names: str) -> int:
 
 def fresh(run: Run) -> list[int]:
     """Prompt tokens of each call that were not read from the cache."""
-    found: list[int] = _sum(run, _FRESH).tolist()
-    return found
+    tokens: list[int] = _sum(run, _FRESH).tolist()
+    return tokens
 
 
 def sizes(run: Run) -> list[int]:
     """Prompt tokens of each call."""
-    found: list[int] = _sum(run, _ALL).tolist()
-    return found
+    tokens: list[int] = _sum(run, _ALL).tolist()
+    return tokens
 
 
 def bills(run: Run) -> list[float]:
@@ -48,8 +48,8 @@ def bills(run: Run) -> list[float]:
     if not len(run.calls):
         return []
     costs, sides = (run.calls.array(name) for name in ("cost_usd", "side_cost_usd"))
-    found: list[float] = np.cumsum(costs + sides).tolist()
-    return found
+    totals: list[float] = np.cumsum(costs + sides).tolist()
+    return totals
 
 
 def prompt_tokens(run: Run) -> int:
@@ -64,20 +64,20 @@ def same_sizes(run: Run, other: Run) -> bool:
 
 def _sum(run: Run, names: Iterable[str]) -> NDArray[np.int64]:
     """The sum of columns, call by call."""
-    found = np.zeros(len(run.calls), np.int64)
+    totals = np.zeros(len(run.calls), np.int64)
     for name in names if len(run.calls) else ():
-        found += run.calls.array(name)
-    return found
+        totals += run.calls.array(name)
+    return totals
 
 
 def causes(runs: Iterable[Run]) -> Counter[str]:
     """Fresh tokens of runs by cause, those of side calls among them."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for run in runs:
         for cause in CAUSES:
             if tokens := total(run, f"fresh_{cause}"):
-                found[cause] += tokens
-    return found
+                counts[cause] += tokens
+    return counts
 
 
 def models(runs: Iterable[Run]) -> Counter[str]:
@@ -145,10 +145,10 @@ def replays(runs: Iterable[Run]) -> list[list[Run]]:
 
     Only conversations are independent of each other, so replays of one are averaged first.
     """
-    found: dict[tuple[str, str], list[Run]] = {}
+    by_conversation: dict[tuple[str, str], list[Run]] = {}
     for run in runs:
-        found.setdefault((run.scenario, run.conversation), []).append(run)
-    return list(found.values())
+        by_conversation.setdefault((run.scenario, run.conversation), []).append(run)
+    return list(by_conversation.values())
 
 
 def figures_of(runs: Sequence[Run]) -> dict[str, float | None]:
@@ -176,20 +176,20 @@ def _together(runs: Iterable[Run], groups: Sequence[Sequence[Run]]) -> dict[str,
             continue
         rule = rule_of(metric)
         inner = max if rule == "maximum" else fmean
-        found = [[v for run in group if (v := run.metrics.get(metric)) is not None]
+        samples = [[v for run in group if (v := run.metrics.get(metric)) is not None]
                  for group in groups]  # fmt: skip
-        values = [float(inner(each)) for each in found if each]
+        values = [float(inner(each)) for each in samples if each]
         figures[metric] = _RULES[rule](values) if values else None
     return figures
 
 
 def causes_of(runs: Sequence[Run]) -> Counter[str]:
     """Fresh tokens of a strategy by cause, those of side calls among them."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for group in replays(runs):
         for cause, tokens in causes(group).items():
-            found[cause] += round(tokens / len(group))
-    return found
+            counts[cause] += round(tokens / len(group))
+    return counts
 
 
 def together(metric: str) -> str:

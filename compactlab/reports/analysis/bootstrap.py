@@ -63,8 +63,8 @@ def interval_ends(
         for row, speed in zip(chosen.tolist(), speeds, strict=True):
             if (shifted := _corrected(tails[row], draws[row], values[row], speed)) is not None:
                 tails[row], methods[row] = shifted, "BCa"
-    found = _quantiles(draws, tails)
-    return found[:, 0], found[:, 1], methods
+    ends = _quantiles(draws, tails)
+    return ends[:, 0], ends[:, 1], methods
 
 
 def widened(conversations: Floats) -> Floats:
@@ -101,10 +101,10 @@ def acceleration(left_out: Floats, known: Flags) -> Floats:
     spread = (pull**2).sum(axis=1)
     # Where only rounding differs, there is no spread.
     spread[np.abs(pull).max(axis=1) <= SAME * np.abs(middle)] = 0.0
-    found: Floats = np.divide(
+    speeds: Floats = np.divide(
         (pull**3).sum(axis=1), 6 * spread**1.5, out=np.zeros_like(middle), where=spread > 0
     )
-    return found
+    return speeds
 
 
 def _corrected(tails: Floats, draws: Floats, value: float, speed: float) -> Floats | None:
@@ -121,8 +121,8 @@ def _corrected(tails: Floats, draws: Floats, value: float, speed: float) -> Floa
     normal = bias + ndtri(tails)
     if (slowing := 1 - speed * normal).min() <= 0:
         return None
-    found: Floats = ndtr(bias + normal / slowing)
-    return found
+    shares: Floats = ndtr(bias + normal / slowing)
+    return shares
 
 
 def _quantiles(draws: Floats, shares: Floats) -> Floats:
@@ -131,8 +131,8 @@ def _quantiles(draws: Floats, shares: Floats) -> Floats:
     lower: NDArray[np.intp] = np.floor(place).astype(np.intp)
     upper = np.minimum(lower + 1, RESAMPLES - 1)
     left, right = (np.take_along_axis(draws, at, axis=1) for at in (lower, upper))
-    found: Floats = left + (right - left) * (place - lower)
-    return found
+    values: Floats = left + (right - left) * (place - lower)
+    return values
 
 
 # The median of paired differences, with an interval that needs no draws.
@@ -198,17 +198,17 @@ def smallest_difference(influence: Floats, conversations: NDArray[np.intp], size
     >>> smallest_difference(pull, np.array([16]), np.ones(1)).round(3).tolist()
     [0.774]
     """
-    found = np.full(len(influence), np.nan)
+    differences = np.full(len(influence), np.nan)
     spread = np.sqrt((influence**2).sum(axis=1) / np.maximum(conversations - 1, 1))
-    told = (conversations >= FEWEST_PAIRS) & (spread > SAME * size)
-    if not told.any():
-        return found  # Before anything is loaded: most runs are of a few conversations.
+    enough = (conversations >= FEWEST_PAIRS) & (spread > SAME * size)
+    if not enough.any():
+        return differences  # Before anything is loaded: most runs are of a few conversations.
     from scipy.special import stdtrit
 
-    free = conversations[told] - 1
+    free = conversations[enough] - 1
     quantiles = stdtrit(free, 1 - ALPHA / 2) + stdtrit(free, POWER)
-    found[told] = quantiles * spread[told] / np.sqrt(conversations[told])
-    return found
+    differences[enough] = quantiles * spread[enough] / np.sqrt(conversations[enough])
+    return differences
 
 
 def smallest_share(pairs: float, discordance: float) -> float | None:
@@ -308,14 +308,16 @@ def assessed(kind: Kind, statistic: Statistic, pairs: Pairs, sizes: Floats) -> l
             methods[row] = own
     values = np.where(differ, statistic.value, same)
     least = smallest_difference(statistic.influence(counts), counts, sizes)
-    found = []
+    estimates = []
     for row, (value, size) in enumerate(zip(values, sizes, strict=True)):
-        told = [settled(float(each), size) for each in (value, low[row], high[row], least[row])]
+        numbers = [settled(float(each), size) for each in (value, low[row], high[row], least[row])]
         if methods[row]:
-            found.append(Estimation(kind, told[0], told[1], told[2], methods[row], told[3]))
+            estimates.append(
+                Estimation(kind, numbers[0], numbers[1], numbers[2], methods[row], numbers[3])
+            )
         else:
-            found.append(Estimation(kind, told[0], detectable=told[3]))
-    return found
+            estimates.append(Estimation(kind, numbers[0], detectable=numbers[3]))
+    return estimates
 
 
 # The interval of one strategy's own figure, over the conversations that it was replayed on.

@@ -201,10 +201,10 @@ class Comparison:
     @property
     def recorded(self) -> bool:
         """Whether ``as_recorded`` says more than ``keep_all``."""
-        played, kept = self.row("as_recorded"), self.row("keep_all")
+        played, keep_all = self.row("as_recorded"), self.row("keep_all")
         if played is None:
             return False
-        same = kept is not None and kept.figures["cost_usd"] == played.figures["cost_usd"]
+        same = keep_all is not None and keep_all.figures["cost_usd"] == played.figures["cost_usd"]
         return self.model == "recorded" or not same
 
     @property
@@ -240,8 +240,8 @@ def compare(results: Results, kind: Kind, runs: Sequence[Run]) -> Comparison:
         if run.status == "ok":
             done[run.strategy].setdefault(case_of(run), run)
     # What failed under every strategy, for want of a price, say, tells nothing of any of them.
-    told = set().union(*done.values())
-    compared = [spec for spec in done if 2 * len(done[spec]) >= max(len(told), 1)]
+    done_cases = set().union(*done.values())
+    compared = [spec for spec in done if 2 * len(done[spec]) >= max(len(done_cases), 1)]
     common = _common(cases, done, compared)
     while compared and not common:
         compared.remove(min(compared, key=lambda spec: len(done[spec])))
@@ -249,9 +249,9 @@ def compare(results: Results, kind: Kind, runs: Sequence[Run]) -> Comparison:
     within = set(common)
     figures = {spec: figures_of([done[spec][case] for case in common]) for spec in compared}
     _relate(figures)
-    kept = next((done[spec] for spec in compared if _name(spec) == "keep_all"), {})
+    keep_all = next((done[spec] for spec in compared if _name(spec) == "keep_all"), {})
     rows = [
-        _row(results, spec, tuple(done[spec][c] for c in common), figures, kept)
+        _row(results, spec, tuple(done[spec][c] for c in common), figures, keep_all)
         for spec in compared
     ]
     model, window, summarizer = kind
@@ -314,8 +314,8 @@ def _row(
 
 def _relate(figures: dict[str, dict[str, float | None]]) -> None:
     for reference in WHOLE:
-        found = [f["cost_usd"] for spec, f in figures.items() if _name(spec) == reference]
-        cost = found[0] if found else None
+        costs = [f["cost_usd"] for spec, f in figures.items() if _name(spec) == reference]
+        cost = costs[0] if costs else None
         for own in figures.values():
             own[f"of_{reference}"] = (own["cost_usd"] or 0.0) / cost if cost else None
 
@@ -346,14 +346,14 @@ def told_apart(comparison: Comparison, compared: Sequence[Comparison], name: Nam
     """What tells a comparison from the others: its model, window or summariser."""
     kinds = list(zip(*(each.kind for each in compared), strict=True))
     model, narrowed, writer = (len(set(values)) > 1 for values in kinds)
-    told = []
+    parts = []
     if model:
-        told.append(f"Model {name(clean(comparison.model))}")
+        parts.append(f"Model {name(clean(comparison.model))}")
     if narrowed:
-        told.append(capitalised(window(comparison)))
+        parts.append(capitalised(window(comparison)))
     if writer:
-        told.append(f"Summaries by {name(comparison.written_by or clean(comparison.summarizer))}")
-    return "; ".join(told) or capitalised(scope(comparison, name))
+        parts.append(f"Summaries by {name(comparison.written_by or clean(comparison.summarizer))}")
+    return "; ".join(parts) or capitalised(scope(comparison, name))
 
 
 def model_names(comparison: Comparison, name: Name = str) -> str:
@@ -397,11 +397,11 @@ def windows_of(run: Run, catalogue: Catalogue) -> list[tuple[int, int]]:
     """From which call of a run on which window held, in tokens; 0 where it is not known."""
     called = column(run, "model")
     known = {model: window_of(model, run.window, catalogue) for model in dict.fromkeys(called)}
-    found: list[tuple[int, int]] = []
+    windows: list[tuple[int, int]] = []
     for number, model in enumerate(called, 1):
-        if not found or found[-1][1] != known[model]:
-            found.append((number, known[model]))
-    return found
+        if not windows or windows[-1][1] != known[model]:
+            windows.append((number, known[model]))
+    return windows
 
 
 def case_title(case: Case) -> str:
@@ -509,12 +509,12 @@ def columns(comparison: Comparison, choice: Sequence[Column] = COLUMNS) -> list[
         "of_keep_all": comparison.row("keep_all") is not None,
         "of_as_recorded": comparison.recorded,
     }
-    said = {
+    keys = {
         column.key
         for column in choice
         if any(row.figures[column.key] is not None for row in comparison.rows)
     }
-    return [each for each in choice if each.key in said and useful.get(each.key, True)]
+    return [each for each in choice if each.key in keys and useful.get(each.key, True)]
 
 
 def marks(row: Row) -> str:

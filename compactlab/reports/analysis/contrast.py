@@ -52,24 +52,24 @@ def estimations(metric: str, sample: Sample) -> tuple[list[Estimation], Pairs, F
         return _pooled(*sample.parts(metric))
     values = sample.values(metric)
     pairs = Pairs(values[1:], values[0])
-    found = [Estimation("difference")] * len(pairs.ours)
-    told = pairs.both.any(axis=1)
+    estimates = [Estimation("difference")] * len(pairs.ours)
+    paired = pairs.both.any(axis=1)
     flips = pairs.differences
     # What is infinite cannot be added up, but it can be ranked; and no sum tells of the largest.
     ranked = np.isinf(flips).any(axis=1) | (rule_of(metric) in ("median", "maximum"))
     flips[ranked] = signed_ranks(flips[ranked])
     if rule_of(metric) == "median":
-        _put(found, np.flatnonzero(told), _medians(pairs.rows(np.flatnonzero(told))))
+        _put(estimates, np.flatnonzero(paired), _medians(pairs.rows(np.flatnonzero(paired))))
     elif rule_of(metric) == "maximum":
-        _put(found, np.flatnonzero(told), _maxima(pairs.rows(np.flatnonzero(told))))
+        _put(estimates, np.flatnonzero(paired), _maxima(pairs.rows(np.flatnonzero(paired))))
     else:
-        plain = np.flatnonzero(told & ~ranked)
+        plain = np.flatnonzero(paired & ~ranked)
         by_ratio = plain[_has_ratio(pairs.rows(plain))] if proportional(metric) else plain[:0]
         money = METRICS[metric].unit == "USD"
-        _put(found, by_ratio, _ratios(pairs.rows(by_ratio), money))
+        _put(estimates, by_ratio, _ratios(pairs.rows(by_ratio), money))
         rest = np.setdiff1d(plain, by_ratio)
-        _put(found, rest, _differences(pairs.rows(rest)))
-    return found, pairs, flips
+        _put(estimates, rest, _differences(pairs.rows(rest)))
+    return estimates, pairs, flips
 
 
 def _put(found: list[Estimation], rows: Indices, own: list[Estimation]) -> None:
@@ -90,8 +90,8 @@ def _has_ratio(pairs: Pairs) -> Flags:
     if len(drawn):
         sums = Quotient(theirs[drawn], theirs[drawn]).below_resampled()
         sound[drawn] = np.broadcast_to((sums > 0).all(axis=1), len(drawn))
-    found: Flags = sound
-    return found
+    flags: Flags = sound
+    return flags
 
 
 def _ratios(pairs: Pairs, money: bool) -> list[Estimation]:
@@ -100,7 +100,7 @@ def _ratios(pairs: Pairs, money: bool) -> list[Estimation]:
     theirs = np.where(both, pairs.theirs, 0.0)
     ours = np.where(same, theirs, np.where(both, pairs.ours, 0.0))
     quotient = Quotient(ours, theirs)
-    found = assessed("ratio", quotient, pairs, quotient.value)
+    estimates = assessed("ratio", quotient, pairs, quotient.value)
     chosen = np.flatnonzero(money & ((ours > 0) & (theirs > 0) | ~both).all(axis=1))
     shares = np.divide(ours, theirs, out=np.ones_like(ours), where=~same & (theirs > 0))[chosen]
     logs = mean_of(np.log(shares), both[chosen])
@@ -110,8 +110,10 @@ def _ratios(pairs: Pairs, money: bool) -> list[Estimation]:
             None if end is None else settled(exp(end), exp(end))
             for end in (own.estimate, own.low, own.high)
         )
-        found[row] = replace(found[row], geometric=middle, geometric_low=low, geometric_high=high)
-    return found
+        estimates[row] = replace(
+            estimates[row], geometric=middle, geometric_low=low, geometric_high=high
+        )
+    return estimates
 
 
 def _differences(pairs: Pairs) -> list[Estimation]:
@@ -131,13 +133,13 @@ def _pooled(part: Floats, whole: Floats) -> tuple[list[Estimation], Pairs, Float
         Quotient(np.where(pairs.both, above, 0.0), np.where(pairs.both, below, 0.0))
         for above, below in ((part[1:], whole[1:]), (part[:1], whole[:1]))
     )
-    found = [Estimation("difference")] * len(pairs.ours)
-    told = np.flatnonzero(pairs.both.any(axis=1))
-    gap = Gap(ours.rows(told), theirs.rows(told))
+    estimates = [Estimation("difference")] * len(pairs.ours)
+    places = np.flatnonzero(pairs.both.any(axis=1))
+    gap = Gap(ours.rows(places), theirs.rows(places))
     flips = _pulls(ours, theirs)
-    chosen = pairs.rows(told)
-    _put(found, told, assessed("difference", gap, chosen, np.ones(len(told))))
-    return found, pairs, flips
+    chosen = pairs.rows(places)
+    _put(estimates, places, assessed("difference", gap, chosen, np.ones(len(places))))
+    return estimates, pairs, flips
 
 
 def _pulls(ours: Quotient, theirs: Quotient) -> Floats:
@@ -145,13 +147,13 @@ def _pulls(ours: Quotient, theirs: Quotient) -> Floats:
     both = Quotient(ours.above + theirs.above, ours.below + theirs.below)
     share = np.nan_to_num(both.value)[:, None]
     pull = (ours.above - share * ours.below) - (theirs.above - share * theirs.below)
-    found: Floats = np.where(np.abs(pull) <= SAME * both.below, 0.0, pull)
-    return found
+    pulls: Floats = np.where(np.abs(pull) <= SAME * both.below, 0.0, pull)
+    return pulls
 
 
 def _medians(pairs: Pairs) -> list[Estimation]:
     """Medians of the differences."""
-    found = []
+    estimates = []
     for own, both in zip(pairs.differences, pairs.both, strict=True):
         values = own[both]
         size = float(np.abs(values[np.isfinite(values)]).max(initial=0.0))
@@ -160,21 +162,21 @@ def _medians(pairs: Pairs) -> list[Estimation]:
             bootstrap.median_ends(values) if len(values) >= bootstrap.FEWEST else (np.nan, np.nan)
         )
         if middle is None or not (isfinite(low) and isfinite(high)):
-            found.append(Estimation("difference", middle))
+            estimates.append(Estimation("difference", middle))
         else:
             ends = settled(low, size), settled(high, size)
-            found.append(Estimation("difference", middle, *ends, bootstrap.MEDIAN_METHOD))
-    return found
+            estimates.append(Estimation("difference", middle, *ends, bootstrap.MEDIAN_METHOD))
+    return estimates
 
 
 def _maxima(pairs: Pairs) -> list[Estimation]:
     """Differences of the largest values: no resample holds one that is larger than those seen."""
-    found = []
+    estimates = []
     for ours, both in zip(pairs.ours, pairs.both, strict=True):
         own, other = float(ours[both].max()), float(pairs.theirs[both].max())
         gap = 0.0 if own == other else own - other
-        found.append(Estimation("difference", settled(gap, max(abs(own), abs(other)))))
-    return found
+        estimates.append(Estimation("difference", settled(gap, max(abs(own), abs(other)))))
+    return estimates
 
 
 # Contrasts: how strategies differ from a reference, and what of it may be chance.
@@ -308,17 +310,17 @@ def contrasts(
     if not rows:
         return {}
     sample = Sample([reference, *rows], metrics)
-    found = {metric: _contrasts(metric, sample, margins.get(metric)) for metric in metrics}
-    others = [own for metric, all_of_it in found.items() if metric not in PRIMARY
+    by_metric = {metric: _contrasts(metric, sample, margins.get(metric)) for metric in metrics}
+    others = [own for metric, all_of_it in by_metric.items() if metric not in PRIMARY
               for own in all_of_it]  # fmt: skip
     explored = iter(_adjusted(others, "BH"))
-    for metric, own in found.items():
+    for metric, own in by_metric.items():
         primary = metric in PRIMARY
-        found[metric] = _adjusted(own, "Holm") if primary else [next(explored) for _ in rows]
+        by_metric[metric] = _adjusted(own, "Holm") if primary else [next(explored) for _ in rows]
     return {
-        (row.spec, metric): found[metric][place]
+        (row.spec, metric): by_metric[metric][place]
         for place, row in enumerate(rows)
-        for metric in found
+        for metric in by_metric
     }
 
 
@@ -328,9 +330,9 @@ def _contrasts(metric: str, sample: Sample, margin: float | None) -> list[Contra
     better = METRICS[metric].better
     counts, chances = pairs.both.sum(axis=1), two_sided(flips)
     margins = [_margin(metric, own.kind, margin) for own in estimated]
-    told: list[bool | None] = [None] * len(rows)
+    verdicts: list[bool | None] = [None] * len(rows)
     if margin is not None:
-        told = no_worse(better, margin, estimated, pairs)
+        verdicts = no_worse(better, margin, estimated, pairs)
     gains = pairs.differences if better == "higher" else -pairs.differences
     wins, losses = (gains > 0).sum(axis=1), (gains < 0).sum(axis=1)
     effects = rank_biserial(signed_ranks(gains))
@@ -341,7 +343,7 @@ def _contrasts(metric: str, sample: Sample, margin: float | None) -> list[Contra
             float(chances[n]) if counts[n] else None, None, "",
             int(wins[n]), int(counts[n] - wins[n] - losses[n]), int(losses[n]),
             float(round(effects[n], 9)), own.detectable,
-            margins[n], told[n] if margins[n] is not None else None,
+            margins[n], verdicts[n] if margins[n] is not None else None,
             own.geometric, own.geometric_low, own.geometric_high,
         )
         for n, (row, own) in enumerate(zip(rows, estimated, strict=True))

@@ -45,8 +45,8 @@ class Pairs:
     @property
     def both(self) -> Flags:
         """Where both have a value; strategies by conversations."""
-        found: Flags = ~(np.isnan(self.ours) | np.isnan(self.theirs))
-        return found
+        known: Flags = ~(np.isnan(self.ours) | np.isnan(self.theirs))
+        return known
 
     @property
     def differences(self) -> Floats:
@@ -56,8 +56,8 @@ class Pairs:
             size = np.maximum(np.abs(self.ours), np.abs(self.theirs))
             # Two infinite values of one sign have no difference, and are the same.
             same = np.isnan(gap) | (np.abs(gap) <= np.where(np.isinf(size), 0.0, SAME * size))
-        found: Floats = np.where(same, 0.0, gap)
-        return found
+        gaps: Floats = np.where(same, 0.0, gap)
+        return gaps
 
     def rows(self, chosen: NDArray[np.intp]) -> Pairs:
         """Only some of the strategies."""
@@ -98,15 +98,15 @@ class Sample:
 
     def values(self, metric: str) -> Floats:
         """Rows by conversations; NaN where there is no value."""
-        found: Floats = self._values[:, :, self._place[metric]]
-        return found
+        numbers: Floats = self._values[:, :, self._place[metric]]
+        return numbers
 
     def parts(self, metric: str) -> tuple[Floats, Floats]:
         """What a pooled share is a share of what: two arrays, rows by conversations."""
         if metric == "prefix_reuse":
-            found = np.array([[read_and_fresh(g) for g in groups] for groups in self._groups])
-            read = found[:, :, 0]
-            return read, read + found[:, :, 1]
+            tokens = np.array([[read_and_fresh(g) for g in groups] for groups in self._groups])
+            read = tokens[:, :, 0]
+            return read, read + tokens[:, :, 1]
         return np.nan_to_num(self.values("overflows")), np.nan_to_num(self.values("calls"))
 
 
@@ -140,8 +140,8 @@ def _values(groups: Sequence[Sequence[Run]], metrics: Sequence[str]) -> Floats:
     largest = np.maximum.reduceat(np.where(known, raw, -np.inf), starts, axis=0)
     means = np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0)
     peaks = np.array([rule_of(name) == "maximum" for name in metrics])
-    found: Floats = np.where(peaks & (counts > 0), largest, means)
-    return found
+    values: Floats = np.where(peaks & (counts > 0), largest, means)
+    return values
 
 
 # Sums over many resamples at once: products of matrices, small enough for one core.
@@ -336,5 +336,5 @@ def mean_of(values: Floats, known: Flags) -> Quotient:
 
 def _divided(above: Floats, below: Floats) -> Floats:
     shape = np.broadcast_shapes(above.shape, below.shape)
-    found: Floats = np.divide(above, below, out=np.full(shape, np.nan), where=below != 0)
-    return found
+    quotients: Floats = np.divide(above, below, out=np.full(shape, np.nan), where=below != 0)
+    return quotients

@@ -39,11 +39,11 @@ def bill(contrast: Contrast | None, than: str) -> str:
             return f"{times(1.0)} {than}"
         more = "more" if contrast.estimate > 0 else "less"
         return f"{dollars(abs(contrast.estimate))} USD a conversation {more} than {than}"
-    told = f"{times(contrast.estimate)} {than}"
+    text = f"{times(contrast.estimate)} {than}"
     if (ends := _ends(contrast)) is None:
-        return told
+        return text
     near = len({f"{end:.0%}" for end in ends}) == 1
-    return f"{told} ({_span(ends, '{:.1%}' if near else '{:.0%}')})"
+    return f"{text} ({_span(ends, '{:.1%}' if near else '{:.0%}')})"
 
 
 def spread(contrast: Contrast) -> str:
@@ -59,11 +59,11 @@ def forgets(contrast: Contrast | None, than: str) -> str:
     """How much more one forgets than another: "4.0 points more than keep_all (2.1 to 6.0 more)"."""
     if contrast is None or contrast.estimate is None:
         return ""
-    told = f"as much as {than}"
+    text = f"as much as {than}"
     if abs(contrast.estimate) >= _SAME_POINTS:
         more = "more" if contrast.estimate > 0 else "less"
-        told = f"{100 * abs(contrast.estimate):.1f} points {more} than {than}"
-    return f"{told} ({span})" if (span := points(contrast)) else told
+        text = f"{100 * abs(contrast.estimate):.1f} points {more} than {than}"
+    return f"{text} ({span})" if (span := points(contrast)) else text
 
 
 def points(contrast: Contrast) -> str:
@@ -75,8 +75,8 @@ def signed(contrast: Contrast) -> str:
     """A bill beside another with its bounds, for a cell: "-31% (-37.0 to -24.1)"."""
     if contrast.estimate is None or contrast.kind != "ratio":
         return ""
-    told = f"{contrast.estimate - 1:+z.0%}"
-    return f"{told} ({_cell(ends)})" if (ends := _ends(contrast, 100)) else told
+    text = f"{contrast.estimate - 1:+z.0%}"
+    return f"{text} ({_cell(ends)})" if (ends := _ends(contrast, 100)) else text
 
 
 def signed_points(contrast: Contrast) -> str:
@@ -132,9 +132,9 @@ def strength(advice: Advice, these: str) -> Iterator[str]:
         yield f"These are figures of {these}: they tell nothing of others."
         return
     few = f"These are figures of {these}, too few for intervals."
-    told = _told(advice, number) if number >= FEWEST else few
-    told += _needs(advice, number) + _shown(advice, number)
-    yield f"{told}{_floor(len(others), number)}{_detectable(advice)}"
+    text = _told(advice, number) if number >= FEWEST else few
+    text += _needs(advice, number) + _shown(advice, number)
+    yield f"{text}{_floor(len(others), number)}{_detectable(advice)}"
 
 
 def _shown(advice: Advice, number: int) -> str:
@@ -178,14 +178,14 @@ def _floor(strategies: int, number: int) -> str:
     if not hopeless and number >= FEWEST:
         return ""
     can = "cannot" if hopeless else "can"
-    told = (
+    sentence = (
         f" A sign-flip test of {counted(strategies, 'strategy')} on {number} conversations "
         f"{can} tell a difference from chance: no p is below {min(1.0, smallest):.2g} (Holm)"
     )
     needed = conversations_needed(strategies)
     if needed is not None and needed > number:
-        told += f"; it takes at least {needed} conversations, or fewer strategies"
-    return f"{told}."
+        sentence += f"; it takes at least {needed} conversations, or fewer strategies"
+    return f"{sentence}."
 
 
 def _share(found: list[Contrast]) -> str:
@@ -197,8 +197,8 @@ def _detectable(advice: Advice) -> str:
     best = advice.advised or advice.cheapest
     if best is None:
         return ""
-    found = [c for c in (advice.cost(best), advice.forgotten(best)) if c]
-    told = [least(c, c.detectable) for c in found if c.detectable is not None]
-    if not told:
+    contrasts = [c for c in (advice.cost(best), advice.forgotten(best)) if c]
+    sizes = [least(c, c.detectable) for c in contrasts if c.detectable is not None]
+    if not sizes:
         return ""
-    return f" The smallest difference to be seen at 80% power, before Holm: {', '.join(told)}."
+    return f" The smallest difference to be seen at 80% power, before Holm: {', '.join(sizes)}."

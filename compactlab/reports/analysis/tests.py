@@ -69,26 +69,26 @@ def signed_ranks(differences: Floats) -> Floats:
     """
     ranks = np.zeros_like(differences)
     for row, own in zip(ranks, differences, strict=True):
-        kept = np.flatnonzero(own)
-        if len(kept):
-            kept = kept[np.argsort(np.abs(own[kept]), kind="stable")]
-            sizes = np.abs(own[kept])
+        places = np.flatnonzero(own)
+        if len(places):
+            places = places[np.argsort(np.abs(own[places]), kind="stable")]
+            sizes = np.abs(own[places])
             # Sizes that differ by rounding alone have one rank, the middle of theirs.
             group = np.cumsum([0, *(sizes[1:] > sizes[:-1] * (1 + SAME))])
             members = np.bincount(group)
-            row[kept] = np.sign(own[kept]) * (np.cumsum(members) - (members - 1) / 2)[group]
+            row[places] = np.sign(own[places]) * (np.cumsum(members) - (members - 1) / 2)[group]
     return ranks
 
 
 def _shares(differences: Floats, both: bool) -> Floats:
-    found = np.ones(len(differences))
+    shares = np.ones(len(differences))
     pairs = np.count_nonzero(differences, axis=1)
     few, many = (np.flatnonzero(flags) for flags in ((pairs > 0) & (pairs <= EXACT), pairs > EXACT))
     if len(few):
-        found[few] = _enumerated(differences[few], int(pairs[few].max()), both)
+        shares[few] = _enumerated(differences[few], int(pairs[few].max()), both)
     if len(many):
-        found[many] = _as_far(differences[many], drawn_flips(differences.shape[1]), both)
-    return found
+        shares[many] = _as_far(differences[many], drawn_flips(differences.shape[1]), both)
+    return shares
 
 
 def _enumerated(differences: Floats, pairs: int, both: bool) -> Floats:
@@ -166,19 +166,19 @@ def no_worse(
     """
     excess = _excess(better, margin, estimations, pairs)
     chances = one_sided(excess)
-    found: list[bool | None] = []
+    verdicts: list[bool | None] = []
     for own, count, p in zip(estimations, pairs.both.sum(axis=1), chances, strict=True):
         worst = own.high if better == "lower" else own.low
         if better == "neither" or own.estimate is None or count < FEWEST_PAIRS:
-            found.append(None)
+            verdicts.append(None)
         elif worst is not None:
             same = 1.0 if own.kind == "ratio" else 0.0
-            found.append((worst - same) * (1 if better == "lower" else -1) < margin)
+            verdicts.append((worst - same) * (1 if better == "lower" else -1) < margin)
         elif count < bootstrap.FEWEST:
-            found.append(bool(p <= ALPHA))
+            verdicts.append(bool(p <= ALPHA))
         else:
-            found.append(None)
-    return found
+            verdicts.append(None)
+    return verdicts
 
 
 def _excess(better: Better, margin: float, estimations: list[Estimation], pairs: Pairs) -> Floats:
@@ -190,8 +190,8 @@ def _excess(better: Better, margin: float, estimations: list[Estimation], pairs:
         excess = sign * pairs.differences - allowed
         sizes = np.maximum(np.abs(pairs.ours), np.abs(pairs.theirs)) + allowed
         some = pairs.both & np.isfinite(excess) & (np.abs(excess) > SAME * sizes)
-    found: Floats = np.where(some, excess, 0.0)
-    return found
+    excesses: Floats = np.where(some, excess, 0.0)
+    return excesses
 
 
 # Sizes of effects that need no unit: who wins how often, and by how much in rank.
@@ -209,8 +209,8 @@ def rank_biserial(ranks: Floats) -> Floats:
     [0.667]
     """
     total = np.abs(ranks).sum(axis=1)
-    found: Floats = np.divide(ranks.sum(axis=1), total, out=np.zeros(len(ranks)), where=total > 0)
-    return found
+    effects: Floats = np.divide(ranks.sum(axis=1), total, out=np.zeros(len(ranks)), where=total > 0)
+    return effects
 
 
 def mcnemar(only_ours: int, only_theirs: int) -> float:
@@ -248,12 +248,12 @@ def holm(chances: Sequence[float | None]) -> list[float | None]:
     [0.03, 0.06, None, 0.06]
     """
     order = _ascending(chances)
-    found: list[float | None] = [None] * len(chances)
+    adjusted: list[float | None] = [None] * len(chances)
     largest = 0.0
     for rank, (p, place) in enumerate(order):
         largest = max(largest, min(1.0, p * (len(order) - rank)))
-        found[place] = largest
-    return found
+        adjusted[place] = largest
+    return adjusted
 
 
 def benjamini_hochberg(chances: Sequence[float | None]) -> list[float | None]:
@@ -268,13 +268,13 @@ def benjamini_hochberg(chances: Sequence[float | None]) -> list[float | None]:
     [0.03, 0.04, None, 0.04]
     """
     order = _ascending(chances)
-    found: list[float | None] = [None] * len(chances)
+    adjusted: list[float | None] = [None] * len(chances)
     smallest = 1.0
     for rank in range(len(order), 0, -1):
         p, place = order[rank - 1]
         smallest = min(smallest, p * (len(order) / rank))
-        found[place] = smallest
-    return found
+        adjusted[place] = smallest
+    return adjusted
 
 
 def _ascending(chances: Sequence[float | None]) -> list[tuple[float, int]]:
@@ -322,9 +322,9 @@ def discordance(subject: Row, reference: Row) -> Discordance | None:
     differences = {}
     for conversation, run in ours.items():
         mine, yours = _missed(run), _missed(theirs[conversation])
-        found = [mine[fact] - yours[fact] for fact in mine if fact in yours]
-        if found:
-            differences[conversation] = found
+        gaps = [mine[fact] - yours[fact] for fact in mine if fact in yours]
+        if gaps:
+            differences[conversation] = gaps
     groups = list(differences.values())
     facts = sum(map(len, groups))
     if not facts:
@@ -364,11 +364,11 @@ def correlation(groups: Sequence[Sequence[float]]) -> float:
 
 
 def _first_of_each(row: Row) -> dict[tuple[str, str], Run]:
-    found: dict[tuple[str, str], Run] = {}
+    by_conversation: dict[tuple[str, str], Run] = {}
     runs: dict[Case, Run] = {case_of(run): run for run in row.runs}
     for case in sorted(runs):
-        found.setdefault(case[:2], runs[case])
-    return found
+        by_conversation.setdefault(case[:2], runs[case])
+    return by_conversation
 
 
 def _missed(run: Run) -> dict[str, int]:

@@ -81,13 +81,13 @@ def audit(
     """Hold the model against one recording."""
     every = list(inquest(forecasts(conversation, "recorded", find)))
     known = {finding.forecast.exchange.answer.id for finding in every}
-    found = [each for each in every if each.forecast.exchange.key not in counted]
+    findings = [each for each in every if each.forecast.exchange.key not in counted]
     left_out: dict[str, int] = {}
     for exchange in exchanges(conversation):
         if exchange.answer.id not in known:
             name = exchange.call.model
             left_out[name] = left_out.get(name, 0) + 1
-    if not found:
+    if not findings:
         return None
     rebuilt = [
         each
@@ -95,8 +95,8 @@ def audit(
         if each.forecast.exchange.key not in counted
     ]
     name, client = conversation.id, conversation.format
-    tallies = tally(name, client, found), tally(name, client, rebuilt)
-    return Audited(found, *tallies, left_out, len(every) - len(found))
+    tallies = tally(name, client, findings), tally(name, client, rebuilt)
+    return Audited(findings, *tallies, left_out, len(every) - len(findings))
 
 
 def name_by_pattern(audits: Iterable[Audited]) -> list[Audited]:

@@ -95,14 +95,14 @@ def shares(entries: Iterable[Entry]) -> list[Share]:
 
     Sessions whose prices are not known count by tokens alone.
     """
-    found: dict[tuple[str, str], Share] = {}
+    by_key: dict[tuple[str, str], Share] = {}
     for entry in entries:
         priced = entry.audited.recorded.cost is not None
         for finding in entry.audited.findings:
             for charge, cost, premium in charged(finding, priced):
                 key = charge.cause, charge.ground
-                found[key] = found.get(key, Share(*key)).plus(charge.tokens, cost, premium)
-    return sorted(found.values(), key=lambda share: (-share.tokens, share.cause, share.ground))
+                by_key[key] = by_key.get(key, Share(*key)).plus(charge.tokens, cost, premium)
+    return sorted(by_key.values(), key=lambda share: (-share.tokens, share.cause, share.ground))
 
 
 def by_cause(found: Iterable[Share]) -> list[Share]:
@@ -158,9 +158,9 @@ _LEAST = 0.01
 
 def headline(entries: Sequence[Entry]) -> list[str]:
     """Say what the input of some sessions cost, and for what."""
-    found = by_cause(shares(entries))
+    totals = by_cause(shares(entries))
     priced = [entry for entry in entries if entry.audited.recorded.cost is not None]
-    return list(_in_dollars(priced, found) if priced else _in_tokens(entries, found))
+    return list(_in_dollars(priced, totals) if priced else _in_tokens(entries, totals))
 
 
 def _in_dollars(entries: Sequence[Entry], found: Sequence[Share]) -> Iterator[str]:
@@ -195,36 +195,36 @@ def _told(parts: Iterable[tuple[float, str]], whole: float) -> str:
     """The largest parts with their shares, and what is left."""
     ordered = sorted(parts, key=lambda part: (-part[0], part[1]))
     large = [part for part in ordered if whole and part[0] >= _LEAST * whole][: _TOLD + 1]
-    told = [f"{100 * size / whole:.0f} % of it is {what}" for size, what in large[:1]]
-    told += [f"{100 * size / whole:.0f} % {what}" for size, what in large[1:]]
+    phrases = [f"{100 * size / whole:.0f} % of it is {what}" for size, what in large[:1]]
+    phrases += [f"{100 * size / whole:.0f} % {what}" for size, what in large[1:]]
     rest = whole - sum(size for size, _ in large)
     if whole and rest >= _LEAST * whole:
-        told.append(f"{100 * rest / whole:.0f} % the rest")
-    return listed(told) or "nothing was paid for"
+        phrases.append(f"{100 * rest / whole:.0f} % the rest")
+    return listed(phrases) or "nothing was paid for"
 
 
 def remarks(ledger: Ledger) -> list[str]:
     """What a reader of the figures must know and cannot see in them."""
-    told = []
+    sentences = []
     if ledger.unpriced:
-        told.append(
+        sentences.append(
             f"No price is known of {_models(ledger.unpriced)}: their sessions are in no sum of "
             "dollars. Write the prices into a file, and name it with --models; what stands there "
             "replaces a built-in model, so take over its other figures (list models --json)."
         )
     if ledger.left_out:
-        told.append(
+        sentences.append(
             f"Not audited: calls of models that are not known, {_models(ledger.left_out)}. Write "
             "them into a file, and name it with --models."
         )
     if ledger.repeated:
-        told.append(
+        sentences.append(
             f"{counted(ledger.repeated, 'call')} of resumed sessions stand in two files; each is "
             "counted once."
         )
     if ledger.passed_over:
-        told.append(f"Passed over: {listed(passed_over(ledger.passed_over))}.")
-    return told
+        sentences.append(f"Passed over: {listed(passed_over(ledger.passed_over))}.")
+    return sentences
 
 
 # What was passed over and why, by the key of the reason in the JSON.
@@ -245,8 +245,8 @@ def passed_over(reasons: Mapping[str, int]) -> list[str]:
     >>> passed_over({"no_usage": 2})
     ['2 sessions without recorded usage']
     """
-    told = ((counted(n, REASONS[reason][0]), REASONS[reason][1]) for reason, n in reasons.items())
-    return [" ".join(each) for each in told]
+    pairs = ((counted(n, REASONS[reason][0]), REASONS[reason][1]) for reason, n in reasons.items())
+    return [" ".join(each) for each in pairs]
 
 
 def _models(calls: dict[str, int]) -> str:

@@ -142,8 +142,8 @@ class _Half:
     def under(self, turn: Rate, call: Rate) -> Pair:
         """Its fresh tokens: expected by the rules and, on the average, by churn; recorded."""
         expected = float(self.expected)
-        for rate, kept, behind in zip((turn, call), self.kept, self.behind, strict=True):
-            expected += rate.share("front") * kept + rate.share("messages") * behind
+        for rate, read, behind in zip((turn, call), self.kept, self.behind, strict=True):
+            expected += rate.share("front") * read + rate.share("messages") * behind
         return Pair(expected, float(self.recorded))
 
 
@@ -152,7 +152,7 @@ def _half(session: Session) -> _Half:
     turn, call = ([(f.read, max(0, f.read - f.system)) for f in kind] for kind in warm)
     return _Half(
         (_count(session, True), _count(session, False)),
-        (sum(kept for kept, _ in turn), sum(kept for kept, _ in call)),
+        (sum(read for read, _ in turn), sum(read for read, _ in call)),
         (sum(behind for _, behind in turn), sum(behind for _, behind in call)),
         sum(finding.forecast.fresh for finding in session),
         sum(finding.fresh for finding in session),

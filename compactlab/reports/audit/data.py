@@ -55,11 +55,11 @@ class Miss:
     def happened(self) -> str:
         """The causes that were found, largest first, with what the first stands on."""
         charges = sorted(self.finding.charges, key=lambda charge: -charge.tokens)
-        told = [f"{charge.cause} {charge.tokens:,}" for charge in charges if charge.tokens]
-        if not told:
+        parts = [f"{charge.cause} {charge.tokens:,}" for charge in charges if charge.tokens]
+        if not parts:
             return "nothing fresh"
         stands = next((GROUNDS[c.ground] for c in charges if c.ground in ("read", "pattern")), "")
-        return ", ".join(told) + (f" ({stands})" if stands else "")
+        return ", ".join(parts) + (f" ({stands})" if stands else "")
 
 
 def worst(entries: Iterable[Entry], most: int) -> list[Miss]:

@@ -63,8 +63,8 @@ class Habits:
         of the two it is shows at the first skill of a session.
         """
         skill = "skill" if call.skill and 2 * self._lost > self._skills else ""
-        told = self._told.settings(call, "", opens_turn=False)[1]
-        return told._replace(messages=told.messages + skill)
+        base = self._told.settings(call, "", opens_turn=False)[1]
+        return base._replace(messages=base.messages + skill)
 
     def learn(self, exchange: Exchange, before: int, read: int) -> None:
         """See what a call really read, of what the one before had left and was expected."""
@@ -137,12 +137,12 @@ def forecasts(
     last: _Line | None = None
     for exchange in exchanges(conversation):
         try:
-            found, policy = replayable(find(exchange.call.model))
+            model, policy = replayable(find(exchange.call.model))
         except ModelError:
             continue
-        line = lines.get(found.name)
+        line = lines.get(model.name)
         if line is None:
-            line = lines[found.name] = _Line(found, policy, conversation, sizes)
+            line = lines[model.name] = _Line(model, policy, conversation, sizes)
         clock = max(clock, exchange.time)
         forecast = line.ask(exchange, clock, habits, last)
         yield forecast

@@ -45,7 +45,7 @@ class Signs:
             "thinking_strip": strips,
             "history_edit": smaller,
         }
-        return [cause for cause, told in signs.items() if told]
+        return [cause for cause, flag in signs.items() if flag]
 
     def keep(self, forecast: Forecast) -> None:
         """Go on to the next call."""
@@ -184,9 +184,9 @@ class _Memory:
         expected = {k: n for k, n in forecast.causes.items() if k not in _NO_REASON}
         if expected and 2 * sum(expected.values()) >= lost:
             return max(expected, key=lambda cause: expected[cause]), "log"
-        told = self.signs.of(forecast)
-        if told:
-            return told[0], "log"
+        causes = self.signs.of(forecast)
+        if causes:
+            return causes[0], "log"
         if read and grid:
             return "eviction", "read"
         if abs(read - forecast.system) <= _SLACK or self._ends_at(read):

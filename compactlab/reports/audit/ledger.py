@@ -104,10 +104,10 @@ class Ledger:
     @cached_property
     def left_out(self) -> dict[str, int]:
         """Calls of models that are not known, by model."""
-        found = Counter(self.unknown)
+        counts = Counter(self.unknown)
         for entry in self.entries:
-            found.update(entry.audited.left_out)
-        return dict(found.most_common())
+            counts.update(entry.audited.left_out)
+        return dict(counts.most_common())
 
     @cached_property
     def unpriced(self) -> dict[str, int]:

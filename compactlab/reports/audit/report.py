@@ -63,9 +63,9 @@ _CHURN_MEANING = (
 def report(ledger: Ledger, most: int) -> Document:
     """What was audited, with so many of the calls that are furthest off."""
     first, *others = headline(ledger.entries)
-    told = (Sentence(first, "strong"), *map(Sentence, others))
+    statements = (Sentence(first, "strong"), *map(Sentence, others))
     blocks = (
-        Sentences(told, bullets=False),
+        Sentences(statements, bullets=False),
         sentences(remarks(ledger), "quiet"),
         Heading("What would we have predicted?", level=2),
         *_predicted(ledger, SESSIONS),
@@ -81,11 +81,11 @@ def report(ledger: Ledger, most: int) -> Document:
 def page(ledger: Ledger, most: int) -> Document:
     """The same with more sessions, with charts, and with the causes of each client."""
     first, *others = headline(ledger.entries)
-    told = (Sentence(first, "strong"), *map(Sentence, others))
+    statements = (Sentence(first, "strong"), *map(Sentence, others))
     blocks = (
         Heading("Why did it cost this?", level=1),
         sentences([_scope(ledger)], "quiet", bullets=False),
-        Sentences(told, bullets=False),
+        Sentences(statements, bullets=False),
         sentences(remarks(ledger), "quiet"),
         sentences([name(failure) for failure in ledger.failures], "bad"),
         Heading("What would we have predicted?", level=2),
@@ -144,8 +144,8 @@ def signed(error: float | None) -> str:
         return NONE
     if abs(error) >= 1:
         return f"{100 * error:+,.0f}%"
-    told = f"{100 * error:+.1f}%"
-    return told[1:] if told[1:] == "0.0%" else told
+    text = f"{100 * error:+.1f}%"
+    return text[1:] if text[1:] == "0.0%" else text
 
 
 def _pair(
@@ -222,12 +222,12 @@ def _predicted(ledger: Ledger, most: int, *, whole: bool = False) -> Iterator[Bl
 def _totals(ledger: Ledger) -> list[_Line]:
     """Each client, and all sessions where there are several clients."""
     several = len(ledger.clients) > 1
-    found = [
+    lines = [
         _total(client_name(client), ledger.of_client(client))
         for client in ledger.clients
         if len(ledger.of_client(client)) > 1 or several
     ]
-    return found + ([_total("all", ledger.entries)] if several else [])
+    return lines + ([_total("all", ledger.entries)] if several else [])
 
 
 def _total(title: str, entries: Sequence[Entry]) -> _Line:
@@ -300,10 +300,10 @@ _CAUSES = (
 
 def _causes(entries: Sequence[Entry], *, read: bool = False) -> Table:
     """The causes of some sessions, most tokens first, and what was read where that is asked for."""
-    found = shares(entries)
-    fresh = sum(share.tokens for share in found)
-    whole = read_cost(entries) + sum(share.dollars or 0.0 for share in found)
-    lines = [_cause(share, fresh, whole) for share in found]
+    totals = shares(entries)
+    fresh = sum(share.tokens for share in totals)
+    whole = read_cost(entries) + sum(share.dollars or 0.0 for share in totals)
+    lines = [_cause(share, fresh, whole) for share in totals]
     return Table(_CAUSES, (*lines, *([_reading(entries)] if read else [])))
 
 

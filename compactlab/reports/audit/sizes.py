@@ -210,8 +210,8 @@ class Sized(Blocks):
 
     def shift(self, message: Message, tokens: int) -> None:
         """Tell that a message, whose size was told, has so many tokens more."""
-        known, told, bare = self._told[id(message)]
-        self.tell(known, max(0, told + tokens), bare=bare)
+        known, total, bare = self._told[id(message)]
+        self.tell(known, max(0, total + tokens), bare=bare)
 
     def thinks(self, message: Message) -> bool:
         """Whether a message holds thinking."""
@@ -239,13 +239,13 @@ class Sized(Blocks):
         known = self._told.get(id(message))
         if known is None:
             return told_out(_written(message), counted) if _is_whole(message, counted) else counted
-        _, told, bare = known
+        _, total, bare = known
         if not bare:
-            return told_out(told, counted)
+            return told_out(total, counted)
         spoken = [part.type != "thinking" for part in message.parts]
-        shares = iter(told_out(told, compress(counted, spoken)))
+        shares = iter(told_out(total, compress(counted, spoken)))
         both = zip(counted, spoken, strict=True)
-        return tuple(next(shares) if said else tokens for tokens, said in both)
+        return tuple(next(shares) if flag else tokens for tokens, flag in both)
 
 
 def _written(message: Message) -> int:
@@ -256,9 +256,11 @@ def _written(message: Message) -> int:
 
 def _is_whole(message: Message, counted: Iterable[int]) -> bool:
     """Whether a whole answer was counted: some logs note what had come so far, or nothing."""
-    said = sum(n for n, part in zip(counted, message.parts, strict=True) if part.type != "thinking")
+    total = sum(
+        n for n, part in zip(counted, message.parts, strict=True) if part.type != "thinking"
+    )
     written = _written(message)
-    return written > 0 and written >= WHOLE * said
+    return written > 0 and written >= WHOLE * total
 
 
 def told_out(whole: int, shares: Iterable[int]) -> tuple[int, ...]:
@@ -418,8 +420,8 @@ class Front:
     ) -> int:
         """Shrink old messages so far that what is new is not taken for less; return by how much."""
         known, wanted = (sum(self._counts(context, places)) for places in (old, new))
-        kept, _ = told_out(max(0, known + left), (known, wanted))
-        return self._shrink(context, old, known - kept)
+        share, _ = told_out(max(0, known + left), (known, wanted))
+        return self._shrink(context, old, known - share)
 
     def _measured(self, context: Messages, end: int) -> bool:
         """Whether so many messages were a whole prompt, with the thinking that they have now."""

@@ -103,15 +103,15 @@ def within(results: Results, names: Sequence[str]) -> list[Match]:
     specs = list(dict.fromkeys(spec for name in names for spec in chosen(results, name)))
     if len(specs) < 2:
         raise UsageError(f"one strategy cannot be compared: {', '.join(names)} names no other")
-    kept = replace(results, runs=[run for run in results.runs if run.strategy in specs])
-    found: list[Match] = []
-    for comparison in comparisons(kept):
+    retained = replace(results, runs=[run for run in results.runs if run.strategy in specs])
+    matches: list[Match] = []
+    for comparison in comparisons(retained):
         reference = next((row for row in comparison.rows if row.spec == specs[0]), None)
         if reference is not None and len(comparison.rows) > 1:
-            found += _against(comparison, reference)
-    if not found:
+            matches += _against(comparison, reference)
+    if not matches:
         raise UsageError("they have no conversation in common that went well under both")
-    return found
+    return matches
 
 
 def between(
@@ -122,16 +122,16 @@ def between(
     windows: bool = True,
 ) -> tuple[list[Match], list[str]]:
     """Hold strategies of some stores against themselves in the first store."""
-    found: list[Match] = []
+    matches: list[Match] = []
     lonely: list[str] = []
     for other in others:
-        found += _between(first, other, names, lonely, windows=windows)
-    if not found:
+        matches += _between(first, other, names, lonely, windows=windows)
+    if not matches:
         raise UsageError(
             "the stores have no strategy in common that went well over the same conversation, "
             f"model, window and summariser: {'; '.join(map(_held, (first, *others)))}"
         )
-    return _adjusted(found), list(dict.fromkeys(lonely))
+    return _adjusted(matches), list(dict.fromkeys(lonely))
 
 
 def _held(store: tuple[str, Results]) -> str:
@@ -150,9 +150,9 @@ def chosen(results: Results, name: str) -> list[str]:
         [spec for spec in specs if spec.partition("(")[0] == name and " + " not in spec],
         [spec for spec in specs if fnmatchcase(labels[spec], name) or fnmatchcase(spec, name)],
     )
-    for found in ways:
-        if found:
-            return found
+    for matches in ways:
+        if matches:
+            return matches
     raise UsageError(unknown("strategy", name, sorted(labels.values())))
 
 
@@ -176,8 +176,8 @@ def _between(
             was, is_ = f"{before} in {ours}", f"{after} in {theirs}"
             old = [replace(run, strategy=was) for run in held[kind][before]]
             now = [replace(run, strategy=is_) for run in new[kind][after]]
-            told = {was: f"{label(a, before)} in {ours}", is_: f"{label(b, after)} in {theirs}"}
-            both = Results([*old, *now], {**b.manifest, "strategies": told})
+            labels = {was: f"{label(a, before)} in {ours}", is_: f"{label(b, after)} in {theirs}"}
+            both = Results([*old, *now], {**b.manifest, "strategies": labels})
             comparison = compare(both, (kind[0], old[0].window, kind[2]), both.runs)
             reference = next((row for row in comparison.rows if row.spec == was), None)
             if reference is not None:
@@ -190,33 +190,36 @@ def _wanted(a: Results, b: Results, names: Sequence[str]) -> set[str] | None:
         return None
     specs: set[str] = set()
     for name in names:
-        found = []
+        matches = []
         for results in (a, b):
             with suppress(UsageError):
-                found += chosen(results, name)
+                matches += chosen(results, name)
         # That neither has it is told as one says it of the first.
-        specs |= set(found or chosen(a, name))
+        specs |= set(matches or chosen(a, name))
     return specs
 
 
 def _by_kind(results: Results, *, windows: bool) -> dict[Kind, dict[str, list[Run]]]:
-    found: dict[Kind, dict[str, list[Run]]] = {}
+    by_kind: dict[Kind, dict[str, list[Run]]] = {}
     for run in results.runs:
         if run.status != "unreadable":
             model, window, summarizer = kind_of(run)
             kind = model, window if windows else 0, summarizer
-            found.setdefault(kind, {}).setdefault(run.strategy, []).append(run)
-    return found
+            by_kind.setdefault(kind, {}).setdefault(run.strategy, []).append(run)
+    return by_kind
 
 
 def _against(comparison: Comparison, reference: Row) -> Iterator[Match]:
     measured = [name for name in METRICS if reference.figures[name] is not None]
     primary = [name for name in PRIMARY if name in measured]
     rest = [name for name in measured if name not in PRIMARY]
-    found = {**contrasts(comparison, reference, primary), **contrasts(comparison, reference, rest)}
+    estimates = {
+        **contrasts(comparison, reference, primary),
+        **contrasts(comparison, reference, rest),
+    }
     for row in comparison.rows:
         if row is not reference:
-            own = {name: found[row.spec, name] for name in measured}
+            own = {name: estimates[row.spec, name] for name in measured}
             yield Match(comparison, row, reference, own)
 
 
@@ -257,20 +260,20 @@ def refuse_unlike(
         if name not in MUST_AGREE:
             raise UsageError(unknown("entry of a manifest", name, list(MUST_AGREE)))
     (ours, a), (theirs, b) = first, other
-    found = {
+    differences = {
         key: f"{noun}: {_shown(a.manifest, key)} in {clean(ours)}, {_shown(b.manifest, key)} in "
         f"{clean(theirs)}"
         for key, noun in MUST_AGREE.items()
         if a.manifest.get(key) != b.manifest.get(key)
     }
-    told = [text for key, text in found.items() if key not in despite]
+    texts = [text for key, text in differences.items() if key not in despite]
     if changed := _changed_conversations(a, b):
-        told.append(f"{CONVERSATIONS}: {changed} of the same name but other content")
-    if told:
-        hint = sorted(key for key in found if key not in despite)
+        texts.append(f"{CONVERSATIONS}: {changed} of the same name but other content")
+    if texts:
+        hint = sorted(key for key in differences if key not in despite)
         way = f" (--despite {' --despite '.join(hint)} compares them all the same)" if hint else ""
-        raise UsageError(f"{clean(ours)} and {clean(theirs)} are unlike in {'; '.join(told)}{way}")
-    return [f"They differ in the {text}." for text in found.values()]
+        raise UsageError(f"{clean(ours)} and {clean(theirs)} are unlike in {'; '.join(texts)}{way}")
+    return [f"They differ in the {text}." for text in differences.values()]
 
 
 def _shown(manifest: Mapping[str, Any], key: str) -> str:

@@ -103,32 +103,32 @@ def statements_of(match: Match) -> Iterator[str]:
     """Say what a match shows: the bill, the memory, what could have been seen, and the rest."""
     ours, theirs = name(match.subject.label), name(match.reference.label)
     cost, lost = match.contrasts.get(COST), match.contrasts.get(FORGOTTEN)
-    if told := bill(cost, theirs):
-        yield f"{ours} costs {told}: {_sure(cost, ('cheaper', 'dearer'))}."
-    if told := forgets(lost, theirs):
+    if text := bill(cost, theirs):
+        yield f"{ours} costs {text}: {_sure(cost, ('cheaper', 'dearer'))}."
+    if text := forgets(lost, theirs):
         words = ("forgets less", "forgets more")
-        yield f"{ours} has forgotten of what calls need {told}{_of(match)}: {_sure(lost, words)}."
-    if told := _facts(match):
-        yield told
+        yield f"{ours} has forgotten of what calls need {text}{_of(match)}: {_sure(lost, words)}."
+    if text := _facts(match):
+        yield text
     if others := _others(match):
-        told = enumerated(others, _OTHERS)
-        yield f"Also different (exploratory, Benjamini-Hochberg at 5%): {told}."
+        text = enumerated(others, _OTHERS)
+        yield f"Also different (exploratory, Benjamini-Hochberg at 5%): {text}."
 
 
 def seen(matches: Sequence[Match]) -> str:
     """The smallest differences that would have been seen; "" where that cannot be told."""
-    found = [c for m in matches for name in (COST, FORGOTTEN) if (c := m.contrasts.get(name))]
+    contrasts = [c for m in matches for name in (COST, FORGOTTEN) if (c := m.contrasts.get(name))]
     # A bill has a ratio under one match, and only dollars under another: each has its own unit.
     largest: dict[tuple[str, str], tuple[float, Contrast]] = {}
-    for c in sorted(found, key=lambda c: PRIMARY[::-1].index(c.metric)):
+    for c in sorted(contrasts, key=lambda c: PRIMARY[::-1].index(c.metric)):
         size, _ = largest.get((c.metric, c.kind), (0.0, c))
         if c.detectable is not None and c.detectable > size:
             largest[c.metric, c.kind] = c.detectable, c
-    told = [least(c, size) for size, c in largest.values()]
-    if not told:
+    sizes = [least(c, size) for size, c in largest.values()]
+    if not sizes:
         return ""
     return (
-        f"A difference of {' or '.join(told)} would have been seen at 80% power in each match, "
+        f"A difference of {' or '.join(sizes)} would have been seen at 80% power in each match, "
         "before Holm."
     )
 
@@ -144,26 +144,26 @@ def _sure(contrast: Contrast | None, words: tuple[str, str]) -> str:
     assert contrast is not None
     if contrast.estimate == contrast.same and not contrast.wins and not contrast.losses:
         return "the same in every conversation"
-    told = f"not determined (p {chance(contrast)})"
+    text = f"not determined (p {chance(contrast)})"
     if contrast.better or contrast.worse:
-        told = f"{words[0] if contrast.better else words[1]} (p {chance(contrast)})"
+        text = f"{words[0] if contrast.better else words[1]} (p {chance(contrast)})"
     if contrast.no_worse and not contrast.better:
         margin = contrast.margin or 0.0
         within = f"{margin:.0%}" if contrast.kind == "ratio" else f"{100 * margin:.0f} points"
-        told += f", but no worse within {within}"
-    return told
+        text += f", but no worse within {within}"
+    return text
 
 
 def _facts(match: Match) -> str:
     """The same fact by fact, as a check: facts that one of the two alone has forgotten."""
-    found = discordance(match.subject, match.reference)
-    if found is None or not found.subject + found.reference:
+    result = discordance(match.subject, match.reference)
+    if result is None or not result.subject + result.reference:
         return ""
     return (
-        f"Of {counted(found.facts, 'fact')} that calls need, it alone has forgotten "
-        f"{found.subject:,} and the other alone {found.reference:,} (McNemar p "
-        f"{_probability(found.p)}, as if facts were independent; they go together by "
-        f"{found.correlation:.2f})."
+        f"Of {counted(result.facts, 'fact')} that calls need, it alone has forgotten "
+        f"{result.subject:,} and the other alone {result.reference:,} (McNemar p "
+        f"{_probability(result.p)}, as if facts were independent; they go together by "
+        f"{result.correlation:.2f})."
     )
 
 
@@ -176,13 +176,13 @@ def _points(contrast: Contrast | None) -> str:
 
 def _others(match: Match) -> list[str]:
     """Other figures that differ beyond chance, the surest first."""
-    found = [
+    contrasts = [
         contrast
         for metric, contrast in match.contrasts.items()
         if metric not in PRIMARY and contrast.determined
     ]
-    found.sort(key=lambda contrast: (-abs(contrast.effect), contrast.metric))
-    return [_change(match, contrast.metric) for contrast in found]
+    contrasts.sort(key=lambda contrast: (-abs(contrast.effect), contrast.metric))
+    return [_change(match, contrast.metric) for contrast in contrasts]
 
 
 def _change(match: Match, metric: str) -> str:

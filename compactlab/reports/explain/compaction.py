@@ -108,11 +108,11 @@ class Piece:
     def others(self) -> str:
         """The other facts that were lost with it, in a line; "" if there are none."""
         rest = [fact for fact in self.facts if not fact.missed]
-        told = [fact.aside for fact in rest[:_NAMED]]
-        more = self.more + len(rest) - len(told)
+        phrases = [fact.aside for fact in rest[:_NAMED]]
+        more = self.more + len(rest) - len(phrases)
         unnamed = self.needed - len(self.missed)
         needed = f", {unnamed:,} of them needed later" if unnamed > 0 else ""
-        return listed([*told, *([f"{more:,} more{needed}"] if more else [])])
+        return listed([*phrases, *([f"{more:,} more{needed}"] if more else [])])
 
     @property
     def deed(self) -> str:
@@ -271,19 +271,19 @@ class View:
     facts: tuple[Fact, ...]
 
     def _of(self, *fates: str) -> Sum:
-        found = [self.sums[fate] for fate in fates if fate in self.sums]
+        sums = [self.sums[fate] for fate in fates if fate in self.sums]
         return Sum(
-            sum(each.count for each in found),
-            sum(each.before for each in found),
-            sum(each.after for each in found),
+            sum(each.count for each in sums),
+            sum(each.before for each in sums),
+            sum(each.after for each in sums),
         )
 
     @cached_property
     def head(self) -> str:
         """What it did to the prompt, in words."""
-        kept, other = self._of(*STILL), self._of("shortened", "changed", "gone")
+        retained, other = self._of(*STILL), self._of("shortened", "changed", "gone")
         come = self._of("written", "back").count
-        was = kept.count + other.count
+        was = retained.count + other.count
         now = was - self._of("gone").count + come
         one, two = (show(tokens, "tokens") for tokens in self.tokens)
         return (
@@ -302,37 +302,37 @@ class View:
     @cached_property
     def deeds(self) -> str:
         """What became of the messages, in words."""
-        told = []
-        kept, gone = self._of(*STILL), self._of("gone")
-        if kept.count:
-            told.append(f"{counted(kept.count, 'message')} stayed ({sized(kept.before)})")
+        parts = []
+        retained, gone = self._of(*STILL), self._of("gone")
+        if retained.count:
+            parts.append(f"{counted(retained.count, 'message')} stayed ({sized(retained.before)})")
         if gone.count:
-            told.append(f"{counted(gone.count, 'message')} left ({sized(gone.before)})")
+            parts.append(f"{counted(gone.count, 'message')} left ({sized(gone.before)})")
         for fate, deed in (("shortened", "cut short"), ("changed", "changed")):
             if (each := self._of(fate)).count:
-                told.append(f"{each.count:,} {deed} ({_from(each)})")
+                parts.append(f"{each.count:,} {deed} ({_from(each)})")
         for fate, deed in (("written", "written"), ("back", "put back")):
             if (each := self._of(fate)).count:
-                told.append(f"{each.count:,} {deed} ({sized(each.after)})")
-        return listed(told)
+                parts.append(f"{each.count:,} {deed} ({sized(each.after)})")
+        return listed(parts)
 
     @cached_property
     def losses(self) -> str:
         """What was forgotten, in words."""
         if not self.lost:
             return "No fact was lost"
-        told = f"{counted(self.lost, 'fact')} {'was' if self.lost == 1 else 'were'} lost"
+        text = f"{counted(self.lost, 'fact')} {'was' if self.lost == 1 else 'were'} lost"
         if not self.missed:
-            return f"{told}; no later call needed {'it' if self.lost == 1 else 'them'}"
+            return f"{text}; no later call needed {'it' if self.lost == 1 else 'them'}"
         if self.missed == self.lost:
-            return f"{told} and needed later: {self._names()}"
-        return f"{told}, {self.missed:,} of them needed later: {self._names()}"
+            return f"{text} and needed later: {self._names()}"
+        return f"{text}, {self.missed:,} of them needed later: {self._names()}"
 
     def _names(self) -> str:
         missed = [fact for fact in self.facts if fact.missed]
-        told = [f"{fact.said} (call {fact.missed:,})" for fact in missed[:_FACTS_NAMED]]
-        more = self.missed - len(told)
-        return listed([*told, *([f"{more:,} more"] if more > 0 else [])])
+        phrases = [f"{fact.said} (call {fact.missed:,})" for fact in missed[:_FACTS_NAMED]]
+        more = self.missed - len(phrases)
+        return listed([*phrases, *([f"{more:,} more"] if more > 0 else [])])
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -349,9 +349,9 @@ def view_of(rows: Rows, said: Said) -> View | None:
     """Make a view of rows of the table of views."""
     if not len(rows):
         return None
-    told = rows_of(rows)
+    entries = rows_of(rows)
     sums: dict[str, Sum] = {}
-    for row in told:
+    for row in entries:
         if row.role != "system":
             last = sums.get(row.fate, Sum())
             sums[row.fate] = Sum(
@@ -359,15 +359,15 @@ def view_of(rows: Rows, said: Said) -> View | None:
                 last.before + row.tokens_before,
                 last.after + row.tokens_after,
             )
-    pairs = tuple(_pairs(told, said))
+    pairs = tuple(_pairs(entries, said))
     facts = [fact for pair in pairs for piece in pair.left + pair.right for fact in piece.facts]
     return View(
-        told[0].call,
+        entries[0].call,
         pairs,
         sums,
-        (sum(row.tokens_before for row in told), sum(row.tokens_after for row in told)),
-        sum(row.facts_lost for row in told),
-        sum(row.facts_missed for row in told),
+        (sum(row.tokens_before for row in entries), sum(row.tokens_after for row in entries)),
+        sum(row.facts_lost for row in entries),
+        sum(row.facts_missed for row in entries),
         tuple(sorted(facts, key=lambda fact: (not fact.missed, fact.missed))),
     )
 

@@ -182,10 +182,10 @@ def entries_as_csv(account: Account, call: int | None = None) -> str:
     writer.writerow(heads)
     for row in map(_plain, _of(account, call)):
         fresh = {f"fresh_{cause}": tokens for cause, tokens in row.pop("causes").items()}
-        told = {**dict.fromkeys(heads), **row, **fresh}
+        cells = {**dict.fromkeys(heads), **row, **fresh}
         writer.writerow(
             harmless(value) if isinstance(value, str) else value
-            for value in (told[head] for head in heads)
+            for value in (cells[head] for head in heads)
         )
     return out.getvalue()
 
@@ -321,9 +321,9 @@ def _row(entry: Entry) -> Sequence[str]:
     usage = entry.usage
     tokens = (usage.prompt, usage.cache_read, usage.cache_write, usage.uncached)
     what = f"{entry.call:,}" if entry.kind == CALL else name(entry.kind)
-    told = "; ".join([*_deeds(entry), *([_why(entry)] if entry.causes else [])])
+    remark = "; ".join([*_deeds(entry), *([_why(entry)] if entry.causes else [])])
     dear = (dollars(entry.cost), dollars(entry.total))
-    return [what, _ago(entry.gap), *map(_tokens, tokens), *dear, told]
+    return [what, _ago(entry.gap), *map(_tokens, tokens), *dear, remark]
 
 
 def _tokens(tokens: int) -> str:
@@ -366,16 +366,16 @@ def _ago(seconds: float | None) -> str:
 def _folded(entries: Sequence[Entry]) -> Sequence[str]:
     """A row for requests that are not shown."""
     calls = [entry for entry in entries if entry.kind == CALL]
-    told = [counted(len(calls), "call")]
+    parts = [counted(len(calls), "call")]
     if not any(entry.eventful for entry in entries):
-        told.append("only appended to")
+        parts.append("only appended to")
     kinds = {
         "compaction": sum(entry.compaction for entry in calls),
         "side call": len(entries) - len(calls),
     }
-    told += (counted(number, kind) for kind, number in kinds.items() if number)
+    parts += (counted(number, kind) for kind, number in kinds.items() if number)
     spent = dollars(math.fsum(entry.cost for entry in entries))
-    return ["...", *[""] * 5, spent, dollars(entries[-1].total), ", ".join(told)]
+    return ["...", *[""] * 5, spent, dollars(entries[-1].total), ", ".join(parts)]
 
 
 def _totals(account: Account) -> Iterator[str]:

@@ -45,9 +45,9 @@ def provenance(results: Results) -> Provenance:
     The digest of the engine is among it as information: it is often what is under test.
     """
     manifest = results.manifest
-    told = {name: manifest.get(name) for name in ("compactlab", "tokenizer", "prices", "engine")}
+    values = {name: manifest.get(name) for name in ("compactlab", "tokenizer", "prices", "engine")}
     return {
-        **{name: str(value or "") for name, value in told.items()},
+        **{name: str(value or "") for name, value in values.items()},
         "summarizers": sorted({run.summarizer for run in results.runs if run.strategy}),
         "window": int(manifest.get("window") or 0),
         "loop": str(manifest.get("loop") or ""),
@@ -134,12 +134,12 @@ class Baseline:
         held = computed(results)
         asked = {each for name in metrics for each in (name, *_WITH.get(name, ()))}
         names = tuple(name for name in METRICS if name in asked & held)
-        found: dict[Subject, dict[Case, Record]] = {}
+        records: dict[Subject, dict[Case, Record]] = {}
         labels = _labels(results, runs)
         for run in runs:
             subject = Subject(run.strategy, run.model, run.summarizer, labels[run.strategy])
             record = record_of(run, names)
-            known = found.setdefault(subject, {})
+            known = records.setdefault(subject, {})
             # As reports do: of two runs over the same, the first one that went well counts.
             if record.case not in known or (known[record.case].failed and not record.failed):
                 known[record.case] = record
@@ -147,7 +147,7 @@ class Baseline:
             provenance(results),
             names,
             _digests(runs),
-            {subject: dict(sorted(found[subject].items())) for subject in sorted(found)},
+            {subject: dict(sorted(records[subject].items())) for subject in sorted(records)},
             any(len(run.rows.get("facts", ())) for run in runs),
             tuple(sorted(run.conversation for run in results.runs if run.status == "unreadable")),
         )
@@ -202,12 +202,12 @@ def fit_to_keep(results: Results, named: Sequence[str], *, allow_failed: bool) -
     if not results.runs:
         raise UsageError("no baseline was written: the store holds no runs")
     if results.missing:
-        told = f"{counted(results.missing, 'cell')} of the experiment are not in the store yet"
-        raise UsageError(f"no baseline was written: {told}; run it to its end first")
+        reason = f"{counted(results.missing, 'cell')} of the experiment are not in the store yet"
+        raise UsageError(f"no baseline was written: {reason}; run it to its end first")
     lacking = [name for name in named if name not in computed(results)]
     if lacking:
-        told = some(lacking)
-        raise UsageError(f"no baseline was written: the store has no figures of {told}")
+        reason = some(lacking)
+        raise UsageError(f"no baseline was written: the store has no figures of {reason}")
     failed = results.failed
     if failed and not allow_failed:
         names = [f"{run.conversation} ({run.strategy or 'unreadable'})" for run in failed]
@@ -219,18 +219,18 @@ def fit_to_keep(results: Results, named: Sequence[str], *, allow_failed: bool) -
 
 def _labels(results: Results, runs: Iterable[Run]) -> dict[str, str]:
     """Short names of strategies; their full ones, where two would be called the same."""
-    told = results.manifest.get("strategies", {})
-    labels = {run.strategy: str(told.get(run.strategy, run.strategy)) for run in runs}
+    manifest_labels = results.manifest.get("strategies", {})
+    labels = {run.strategy: str(manifest_labels.get(run.strategy, run.strategy)) for run in runs}
     names = list(labels.values())
     return {spec: name if names.count(name) == 1 else spec for spec, name in labels.items()}
 
 
 def _digests(runs: Iterable[Run]) -> dict[Conversation, str]:
-    found: dict[Conversation, set[str]] = {}
+    by_conversation: dict[Conversation, set[str]] = {}
     for run in runs:
-        held = found.setdefault((run.scenario, run.conversation), set())
+        held = by_conversation.setdefault((run.scenario, run.conversation), set())
         held.update([run.digest] if run.digest else ())
-    return {key: " ".join(sorted(found[key])) for key in sorted(found)}
+    return {key: " ".join(sorted(by_conversation[key])) for key in sorted(by_conversation)}
 
 
 # The file of a baseline: JSON with a line a run, made to be read in a diff.
@@ -358,7 +358,7 @@ def parsed(content: bytes) -> Baseline:
     digests = _digests_of_file(file)
     one = file.provenance.get("summarizers")
     alone = str(one[0]) if isinstance(one, list) and len(one) == 1 else ""
-    found: dict[Subject, dict[Case, Record]] = {}
+    records: dict[Subject, dict[Case, Record]] = {}
     for number, row in enumerate(file.runs):
         where = f"runs[{number}]"
         if row.strategy not in file.strategies:
@@ -370,14 +370,14 @@ def parsed(content: bytes) -> Baseline:
         if fault := _fault(row, file):
             raise ValueError(f"{where}: {fault}")
         record = _record(row, file.metrics)
-        if record.case in found.setdefault(subject, {}):
+        if record.case in records.setdefault(subject, {}):
             raise ValueError(f"{where}: the same run stands there twice")
-        found[subject][record.case] = record
+        records[subject][record.case] = record
     return Baseline(
         file.provenance,
         tuple(file.metrics),
         digests,
-        {subject: dict(sorted(found[subject].items())) for subject in sorted(found)},
+        {subject: dict(sorted(records[subject].items())) for subject in sorted(records)},
         file.needs_by_type,
         tuple(file.unreadable),
     )
@@ -385,22 +385,22 @@ def parsed(content: bytes) -> Baseline:
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object of JSON; whoever joins two files by hand may leave both of two lines."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    values = dict(pairs)
+    if len(values) < len(pairs):
         twice = next(name for n, (name, _) in enumerate(pairs) if name in dict(pairs[:n]))
         raise ValueError(f"the key {twice!r} stands there twice")
-    return found
+    return values
 
 
 def _digests_of_file(file: _File) -> dict[Conversation, str]:
     """By conversation its digest: without one, nobody would see that it is another one now."""
-    found: dict[Conversation, str] = {}
+    digests: dict[Conversation, str] = {}
     for each in file.conversations:
         key = each.scenario, each.conversation
-        if key in found:
+        if key in digests:
             raise ValueError(f"conversations: {each.conversation!r} stands there twice")
-        found[key] = each.digest
-    return found
+        digests[key] = each.digest
+    return digests
 
 
 def _fault(row: _Run, file: _File) -> str:

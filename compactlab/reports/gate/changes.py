@@ -53,7 +53,7 @@ class Change:
 
 def changes(after: Baseline, before: Baseline) -> list[Change]:
     """Find what has changed, over the runs that both have."""
-    found = []
+    changed = []
     for subject, new in after.records.items():
         old = before.records.get(subject, {})
         shared = [
@@ -66,8 +66,8 @@ def changes(after: Baseline, before: Baseline) -> list[Change]:
             if not same(was[metric], is_[metric])
         }
         if moved:
-            found.append(Change(subject, moved))
-    return found
+            changed.append(Change(subject, moved))
+    return changed
 
 
 def report(results: Results, before: Baseline) -> Document:
@@ -78,12 +78,12 @@ def report(results: Results, before: Baseline) -> Document:
         return _document(nothing, map(name, other))
     successors = Successors.of(before, after)
     before = successors.applied(before)
-    found = changes(after, before)
-    told = map(name, (*successors.remarks, *successors.doubts))
-    lines = [[name(_named(each, after)), *_cells(each)] for each in found[:_ROWS]]
-    more = f"and {len(found) - _ROWS} more" if len(found) > _ROWS else ""
-    table = [Table(_COLUMNS, rows(lines))] if found else []
-    return _document(_headline(found, before, after), told, *table, sentences([more]))
+    changed = changes(after, before)
+    remarks = map(name, (*successors.remarks, *successors.doubts))
+    lines = [[name(_named(each, after)), *_cells(each)] for each in changed[:_ROWS]]
+    more = f"and {len(changed) - _ROWS} more" if len(changed) > _ROWS else ""
+    table = [Table(_COLUMNS, rows(lines))] if changed else []
+    return _document(_headline(changed, before, after), remarks, *table, sentences([more]))
 
 
 def _document(headline: str, told: Iterable[str], *blocks: Block) -> Document:
@@ -93,14 +93,14 @@ def _document(headline: str, told: Iterable[str], *blocks: Block) -> Document:
 
 def _headline(found: list[Change], before: Baseline, after: Baseline) -> str:
     known = [subject for subject in after.records if subject in before.records]
-    told = f"Against the baseline, {len(found)} of {counted(len(known), 'strategy')} changed."
+    sentence = f"Against the baseline, {len(found)} of {counted(len(known), 'strategy')} changed."
     if not found:
-        told = f"Against the baseline, no figure of {counted(len(known), 'strategy')} changed."
+        sentence = f"Against the baseline, no figure of {counted(len(known), 'strategy')} changed."
     if new := len(after.records) - len(known):
-        told += f" {counted(new, 'strategy')} not in it."
+        sentence += f" {counted(new, 'strategy')} not in it."
     if gone := sum(subject not in after.records for subject in before.records):
-        told += f" {counted(gone, 'strategy')} of it not here."
-    return told
+        sentence += f" {counted(gone, 'strategy')} of it not here."
+    return sentence
 
 
 def _named(change: Change, after: Baseline) -> str:
@@ -125,10 +125,10 @@ def _cells(change: Change) -> Iterator[str]:
 def _moved(change: Change, metric: str) -> str:
     was, is_ = change.figures[metric]
     unit = METRICS[metric].unit
-    told = f"{show(was, unit)} {_ARROW} {show(is_, unit)}"
+    text = f"{show(was, unit)} {_ARROW} {show(is_, unit)}"
     if was and is_ is not None and unit == "USD":
-        told += f" ({is_ / was - 1:+.1%})"
-    return told
+        text += f" ({is_ / was - 1:+.1%})"
+    return text
 
 
 def _figures(records: list[Record]) -> dict[str, float | None]:

@@ -62,17 +62,17 @@ class Successors:
     @property
     def remarks(self) -> tuple[str, ...]:
         """What is held against what, a sentence each, whatever the models."""
-        told = (_against(is_, was) for is_, was in self.pairs.items())
-        return tuple(dict.fromkeys(told))
+        sentences = (_against(is_, was) for is_, was in self.pairs.items())
+        return tuple(dict.fromkeys(sentences))
 
 
 def _kinds(subjects: Iterable[Subject]) -> dict[Kind, list[Subject]]:
     """Strategies by what does not change with their fields."""
-    found: dict[Kind, list[Subject]] = {}
+    by_kind: dict[Kind, list[Subject]] = {}
     for subject in subjects:
         key = bare(subject.strategy), subject.model, subject.summarizer
-        found.setdefault(key, []).append(subject)
-    return found
+        by_kind.setdefault(key, []).append(subject)
+    return by_kind
 
 
 def _against(is_: Subject, was: Subject) -> str:
@@ -88,7 +88,7 @@ def _against(is_: Subject, was: Subject) -> str:
 
 def elsewhere(before: Baseline, after: Baseline) -> list[str]:
     """In what a baseline is of another provenance, so that nothing is compared with it."""
-    said = [
+    lines = [
         f"other provenance: {words}: was {_value(was)}, is {_value(is_)}"
         for words, was, is_ in differences(before.provenance, after.provenance)
     ]
@@ -98,8 +98,8 @@ def elsewhere(before: Baseline, after: Baseline) -> list[str]:
     moved = sorted(key for key, (was, is_) in pairs.items() if was and is_ and was != is_)
     if moved:
         names = some([name for _, name in moved])
-        said.append(f"other provenance: {counted(len(moved), 'conversation')} changed: {names}")
-    return said
+        lines.append(f"other provenance: {counted(len(moved), 'conversation')} changed: {names}")
+    return lines
 
 
 def obstacles(
@@ -231,8 +231,8 @@ def gate(
         finding for demand in demands for finding in _asked(judge, demand, after, exact)
     )
     # Where nothing is compared, nothing is held against anything.
-    told = [*(() if other else changed.remarks), *news(before, after, exact=exact)]
-    return Verdict(findings, tuple(stopped), tuple(told))
+    remarks = [*(() if other else changed.remarks), *news(before, after, exact=exact)]
+    return Verdict(findings, tuple(stopped), tuple(remarks))
 
 
 def _asked(judge: Judge, demand: Demand, after: Baseline, exact: bool) -> Iterator[Finding]:
@@ -255,5 +255,5 @@ def _asked(judge: Judge, demand: Demand, after: Baseline, exact: bool) -> Iterat
     # A name that fits nothing is a slip, or something that is gone: its rule guards nothing.
     idle = demand.idle(after.records, known)
     if idle or not subjects or not types:
-        told = ", ".join(idle) or demand.narrowed
-        yield Finding(demand, None, Outcome.UNJUDGED, f"no run fits{told and f': {told}'}")
+        reason = ", ".join(idle) or demand.narrowed
+        yield Finding(demand, None, Outcome.UNJUDGED, f"no run fits{reason and f': {reason}'}")

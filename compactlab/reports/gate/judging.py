@@ -42,10 +42,10 @@ class Side:
 
     def records(self, subject: Subject, demand: Demand) -> Records:
         """The runs of a subject that a demand is asked of, and that went well."""
-        found = self.held.records.get(subject, {}) if self.held else {}
+        records = self.held.records.get(subject, {}) if self.held else {}
         return {
             case: record
-            for case, record in found.items()
+            for case, record in records.items()
             if not record.failed and demand.covers(record)
         }
 
@@ -67,10 +67,10 @@ class Side:
 
 def by_conversation(records: Iterable[Record]) -> dict[tuple[str, str], list[Record]]:
     """Runs by scenario and conversation: several where it was replayed with several seeds."""
-    found: dict[tuple[str, str], list[Record]] = {}
+    groups: dict[tuple[str, str], list[Record]] = {}
     for record in records:
-        found.setdefault(record.case[:2], []).append(record)
-    return found
+        groups.setdefault(record.case[:2], []).append(record)
+    return groups
 
 
 def value_of(records: Sequence[Record], metric: str, type: str) -> float | None:
@@ -102,31 +102,31 @@ def _of_change(metric: str, before: Row, after: Row) -> Span:
     from compactlab.reports.analysis.contrast import contrasts
 
     comparison = Comparison("", 0, (before, after), (), (), ())
-    found = contrasts(comparison, before, [metric])[after.spec, metric]
+    contrast = contrasts(comparison, before, [metric])[after.spec, metric]
     figure = before.figures[metric]
     if figure is None:
         return Span(missing="no value before")
-    if found.kind == "ratio":
+    if contrast.kind == "ratio":
         base, times = 0.0, figure
     else:
         # The difference of an amount is told for a conversation, and the figure is for all.
-        base, times = figure, found.conversations if rule_of(metric) == "sum" else 1
-    detectable = None if found.detectable is None else found.detectable * times
-    missing = _missing(metric, found.conversations)
-    if found.low is None or found.high is None:
-        return Span(None, None, "", found.conversations, detectable, missing)
-    ends = base + found.low * times, base + found.high * times
-    return Span(*ends, found.method, found.conversations, detectable)
+        base, times = figure, contrast.conversations if rule_of(metric) == "sum" else 1
+    detectable = None if contrast.detectable is None else contrast.detectable * times
+    missing = _missing(metric, contrast.conversations)
+    if contrast.low is None or contrast.high is None:
+        return Span(None, None, "", contrast.conversations, detectable, missing)
+    ends = base + contrast.low * times, base + contrast.high * times
+    return Span(*ends, contrast.method, contrast.conversations, detectable)
 
 
 def _of_figure(metric: str, row: Row) -> Span:
     from compactlab.reports.analysis.bootstrap import row_interval
 
-    found = row_interval(row, metric)
-    if found.low is None or found.high is None:
+    interval = row_interval(row, metric)
+    if interval.low is None or interval.high is None:
         return Span(None, None, "", row.conversations, None, _missing(metric, row.conversations))
     detectable = _smallest_distance(metric, row)
-    return Span(found.low, found.high, found.method, row.conversations, detectable)
+    return Span(interval.low, interval.high, interval.method, row.conversations, detectable)
 
 
 def _smallest_distance(metric: str, row: Row) -> float | None:
@@ -147,8 +147,8 @@ def _smallest_distance(metric: str, row: Row) -> float | None:
     counts = (figure.below > 0).sum(axis=1)
     times = counts[0] if rule_of(metric) == "sum" else 1
     pull, sizes = figure.influence(counts), np.abs(figure.value)
-    found = smallest_difference(pull, counts, sizes)[0] * times
-    return float(found) if np.isfinite(found) else None
+    distance = smallest_difference(pull, counts, sizes)[0] * times
+    return float(distance) if np.isfinite(distance) else None
 
 
 def _missing(metric: str, conversations: int) -> str:
@@ -262,8 +262,8 @@ class Judge:
         if judgement.outcome in (Outcome.REGRESSED, Outcome.INCONCLUSIVE):
             old = theirs.values() if paired else ()
             moved = moved_most(demand.rule, old, mine.values(), type)
-        found = judgement.outcome, judgement.reason, type, was, is_, span, moved
-        return Finding(demand, subject, *found, refused.follows if refused else "")
+        values = judgement.outcome, judgement.reason, type, was, is_, span, moved
+        return Finding(demand, subject, *values, refused.follows if refused else "")
 
     def _refused(
         self, demand: Demand, subject: Subject, type: str, theirs: Records, mine: Records
@@ -291,9 +291,9 @@ class Judge:
         if subject not in self.before.subjects:
             return _Refusal("it is not in the baseline", "strategy")
         gone, new = len(theirs.keys() - mine.keys()), len(mine.keys() - theirs.keys())
-        said = [f"{counted(gone, 'run')} of the baseline missing"] if gone else []
-        said += [f"{counted(new, 'run')} not in the baseline"] if new else []
-        return _Refusal(" and ".join(said), "strategy") if said else None
+        reasons = [f"{counted(gone, 'run')} of the baseline missing"] if gone else []
+        reasons += [f"{counted(new, 'run')} not in the baseline"] if new else []
+        return _Refusal(" and ".join(reasons), "strategy") if reasons else None
 
 
 def _what(metric: str, type: str) -> str:
@@ -357,8 +357,8 @@ def _by_interval(
     replays = min(len(group) for group in groups if len(group) > 1)
     span = span_of(demand.rule, theirs.values(), mine.values(), type)
     if replays < REPLAYS:
-        told = f"{counted(replays, 'replay')} of a conversation; {REPLAYS} are the fewest"
-        return Judgement(Outcome.INCONCLUSIVE, told), span
+        reason = f"{counted(replays, 'replay')} of a conversation; {REPLAYS} are the fewest"
+        return Judgement(Outcome.INCONCLUSIVE, reason), span
     if span.low is None or span.high is None:
         return Judgement(Outcome.INCONCLUSIVE, span.missing), span
     return _as_ever(demand, was, demand.rule.judge_between(was, span.low, span.high)), span

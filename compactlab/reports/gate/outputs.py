@@ -60,7 +60,7 @@ class Words:
     def headline(self) -> str:
         """The outcome, and how many rules it is of."""
         findings = self.verdict.findings
-        told = [
+        counts = [
             f"{self.verdict.count(outcome):,} {word}"
             for outcome, word in (
                 (Outcome.REGRESSED, "regressed"),
@@ -70,17 +70,17 @@ class Words:
             if self.verdict.count(outcome)
         ]
         of = f"of {counted(len(findings), 'check')}"
-        said = f"{listed(told)} {of}" if told else f"{counted(len(findings), 'check')} passed"
+        text = f"{listed(counts)} {of}" if counts else f"{counted(len(findings), 'check')} passed"
         if self.verdict.obstacles and not self.verdict.count(Outcome.UNJUDGED):
-            said += "; not everything can be judged" if findings else ""
-        return f"gate: {self.verdict.word}: {said}" if findings else f"gate: {self.verdict.word}"
+            text += "; not everything can be judged" if findings else ""
+        return f"gate: {self.verdict.word}: {text}" if findings else f"gate: {self.verdict.word}"
 
     def subject(self, subject: Subject | None) -> str:
         """A strategy with its model, and with its summariser where there are several."""
         if subject is None:
             return "nothing"
-        told = f"{self.name(subject.label)} under {self.name(subject.model)}"
-        return f"{told} with {self.name(subject.summarizer)}" if self._several else told
+        text = f"{self.name(subject.label)} under {self.name(subject.model)}"
+        return f"{text} with {self.name(subject.summarizer)}" if self._several else text
 
     @cached_property
     def _several(self) -> bool:
@@ -133,8 +133,8 @@ class Words:
     def moved(self, move: Move) -> str:
         """A conversation and what became of its figure."""
         was, is_ = apart(move.before, move.after)
-        told = is_ if move.before is None or was == is_ else f"{was} {_ARROW} {is_}"
-        return f"{self.name(move.conversation)} {told}"
+        text = is_ if move.before is None or was == is_ else f"{was} {_ARROW} {is_}"
+        return f"{self.name(move.conversation)} {text}"
 
 
 def _of_span(span: Span) -> Iterator[str]:
@@ -212,8 +212,8 @@ def in_short(verdict: Verdict) -> Document:
     failed = verdict.told
     spans = [finding for finding in verdict.findings if finding.holds and finding.span]
     lines = [
-        *(_cannot_judge(told) for told in map(name, verdict.obstacles)),
-        *(_cannot_judge(told) for told in map(words.together, verdict.folded)),
+        *(_cannot_judge(reason) for reason in map(name, verdict.obstacles)),
+        *(_cannot_judge(reason) for reason in map(words.together, verdict.folded)),
         *(_finding(words, finding) for finding in failed[:_TOLD]),
         *_more(len(failed), "failed check", "more"),
         *(_finding(words, finding) for finding in spans[:_TOLD]),
@@ -237,9 +237,9 @@ def _more(number: int, noun: str, more: str) -> Iterator[tuple[Sentence]]:
 def _finding(words: Words, finding: Finding) -> tuple[Sentence, ...]:
     mark, tone = _MARKS[finding.outcome]
     title = f"{mark}  {name(finding.name)}, {words.subject(finding.subject)}"
-    said = "; ".join(filter(None, [words.figures(finding), *words.details(finding)]))
+    text = "; ".join(filter(None, [words.figures(finding), *words.details(finding)]))
     moves = "; ".join(map(words.moved, finding.moved))
-    lines = (Sentence(said), Sentence(f"most: {moves}" if moves else "", "quiet"))
+    lines = (Sentence(text), Sentence(f"most: {moves}" if moves else "", "quiet"))
     return Sentence(title, tone), *(line for line in lines if line.text)
 
 
@@ -300,7 +300,7 @@ def _finding_json(finding: Finding) -> dict[str, Any]:
     demand, subject, span = finding.demand, finding.subject, finding.span
     rule = demand.rule
     limited = not rule.relative or (finding.before is not None and not rule.exact)
-    told: dict[str, Any] = {
+    entry: dict[str, Any] = {
         "metric": rule.metric,
         "rule": rule.text,
         "place": demand.place or None,
@@ -325,14 +325,14 @@ def _finding_json(finding: Finding) -> dict[str, Any]:
         ],
     }
     if span:
-        told["interval"] = {
+        entry["interval"] = {
             "low": _number(span.low),
             "high": _number(span.high),
             "method": span.method or None,
             "conversations": span.conversations,
             "detectable": _number(span.detectable),
         }
-    return told
+    return entry
 
 
 def _number(value: float | None) -> float | str | None:
@@ -378,14 +378,14 @@ def _case(words: Words, finding: Finding) -> TestCase:
     # Of two cases of one name, whoever shows them may show one.
     where = f", {words.scenarios(finding)}" if words.scenarios(finding) else ""
     case = TestCase(f"{clean(finding.name)}{where}", words.subject(finding.subject), 0)
-    told = "; ".join(filter(None, [words.figures(finding), *words.details(finding)]))
+    text = "; ".join(filter(None, [words.figures(finding), *words.details(finding)]))
     moves = "".join(f"\n  {words.moved(move)}" for move in finding.moved)
     if finding.holds:
-        case.system_out = told
+        case.system_out = text
         return case
     kind = Failure if finding.outcome is Outcome.REGRESSED else Error
-    result = kind(told, finding.outcome.value)
-    result.text = f"{told}\nmoved most:{moves}" if moves else told
+    result = kind(text, finding.outcome.value)
+    result.text = f"{text}\nmoved most:{moves}" if moves else text
     case.result = [result]
     return case
 
@@ -404,14 +404,14 @@ def commands(verdict: Verdict) -> list[str]:
 
     Of rules that only fail for what is told anyway, there is one that says how many.
     """
-    told = [
+    messages = [
         (f"gate: {title}", message)
         for title, message in (*_obstacles(verdict), *_failures(verdict))
     ]
-    if len(told) > _SHOWN:
-        more = counted(len(told) - _SHOWN + 1, "check")
-        told[_SHOWN - 1 :] = [("gate", f"{more} more are not passed")]
-    return [command("error", title, message) for title, message in told]
+    if len(messages) > _SHOWN:
+        more = counted(len(messages) - _SHOWN + 1, "check")
+        messages[_SHOWN - 1 :] = [("gate", f"{more} more are not passed")]
+    return [command("error", title, message) for title, message in messages]
 
 
 def _obstacles(verdict: Verdict) -> Iterator[tuple[str, str]]:
@@ -422,10 +422,10 @@ def _obstacles(verdict: Verdict) -> Iterator[tuple[str, str]]:
 def _failures(verdict: Verdict) -> Iterator[tuple[str, str]]:
     words = Words(verdict)
     for finding in verdict.told:
-        told = [words.subject(finding.subject), words.figures(finding), *words.details(finding)]
+        parts = [words.subject(finding.subject), words.figures(finding), *words.details(finding)]
         moves = ", ".join(map(words.moved, finding.moved))
-        said = "; ".join(filter(None, told))
-        yield f"{finding.name} {finding.outcome.value}", f"{said}\nmost: {moves}" if moves else said
+        text = "; ".join(filter(None, parts))
+        yield f"{finding.name} {finding.outcome.value}", f"{text}\nmost: {moves}" if moves else text
 
 
 def command(kind: str, title: str, message: str) -> str:
@@ -471,5 +471,5 @@ def summary(markdown: str) -> str:
     content = markdown.encode()
     if len(content) <= _SUMMARY:
         return markdown
-    kept = content[: _SUMMARY - len(_CUT.encode())]
-    return kept[: kept.rfind(b"\n")].decode("utf-8", "ignore") + _CUT
+    head = content[: _SUMMARY - len(_CUT.encode())]
+    return head[: head.rfind(b"\n")].decode("utf-8", "ignore") + _CUT

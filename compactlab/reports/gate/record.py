@@ -146,9 +146,9 @@ def _needs(run: Run) -> Needs:
     facts = run.rows.get("facts")
     if facts is None or not len(facts):
         return {}
-    found: dict[str, tuple[int, int]] = {}
+    counts: dict[str, tuple[int, int]] = {}
     for type, needs, met in zip(facts["type"], facts["needs"], facts["needs_met"], strict=True):
         if needs:
-            before = found.get(type, (0, 0))
-            found[type] = before[0] + int(needs), before[1] + int(met)
-    return found
+            before = counts.get(type, (0, 0))
+            counts[type] = before[0] + int(needs), before[1] + int(met)
+    return counts

@@ -105,11 +105,11 @@ class Rule:
         written = text.strip()
         if written == _EXACT:
             return cls(metric, _EXACT)
-        if found := _CHANGE.fullmatch(written):
-            sign, number, percent = found.groups()
+        if match := _CHANGE.fullmatch(written):
+            sign, number, percent = match.groups()
             amount = float(number) / 100 if percent else float(number)
-        elif found := _PLACE.fullmatch(written):
-            sign, number = found.groups()
+        elif match := _PLACE.fullmatch(written):
+            sign, number = match.groups()
             amount, percent = float(number), ""
         else:
             raise UsageError(_no_rule(written))
@@ -245,15 +245,15 @@ def same(before: float | None, after: float | None) -> bool:
 def _no_rule(text: str) -> str:
     """Say that a text is no rule, and which one is probably meant."""
     shown = repr(text if len(text) <= 40 else f"{text[:40]}...")
-    found = _SLIP.fullmatch(text)
+    match = _SLIP.fullmatch(text)
     place = re.fullmatch(rf"{_PLACE.pattern}\s*%", text)
     if place:
         share = float(place[2]) / 100
         return f"{shown} is no rule: shares are written out; did you mean '{place[1]} {share:g}'?"
-    if found and found[3]:
-        return f"{shown} is no rule; did you mean '+{found[2]}%' or '-{found[2]}%'?"
-    if found:
-        return f"{shown} is no rule; did you mean '{_MEANT.get(found[1], '==')} {found[2]}'?"
+    if match and match[3]:
+        return f"{shown} is no rule; did you mean '+{match[2]}%' or '-{match[2]}%'?"
+    if match:
+        return f"{shown} is no rule; did you mean '{_MEANT.get(match[1], '==')} {match[2]}'?"
     return f"{shown} is no rule; write {_FORMS}"
 
 

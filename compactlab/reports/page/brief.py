@@ -63,15 +63,15 @@ def brief(results: Results) -> str:
     if not compared:
         return _NOTHING
     advice = Advice(compared[0])
-    said, may = _sentences(results, compared, advice)
+    sentences, may = _sentences(results, compared, advice)
     for steps in range(_STEPS, -1, -1):
-        text = terminal.write(_document(advice, steps, said))
+        text = terminal.write(_document(advice, steps, sentences))
         if _fits(text):
             break
     for sentence in may:
-        more = terminal.write(_document(advice, steps, [*said, sentence]))
+        more = terminal.write(_document(advice, steps, [*sentences, sentence]))
         if _fits(more):
-            said, text = [*said, sentence], more
+            sentences, text = [*sentences, sentence], more
     return text
 
 
@@ -134,19 +134,19 @@ def _sentences(
 ) -> tuple[list[str], list[str]]:
     """What must be said below the table, and what may be, what matters most first."""
     failed = len(results.failed)
-    told = verdict(compared[0], advice)
+    lines = verdict(compared[0], advice)
     must = [
         _legend(advice),
         unfinished(results),
         f"{counted(failed, 'run')} failed; compactlab report names them." if failed else "",
         # What is advised, and how far that carries.
-        *dict.fromkeys((told[0], told[-1])),
+        *dict.fromkeys((lines[0], lines[-1])),
         *advised_alike(compared),
     ]
     may = [
         *ordered_alike(compared),
         *(_elsewhere(each, compared) for each in compared[1:]),
-        *told[1:-1],
+        *lines[1:-1],
     ]
     return [sentence for sentence in must if sentence], may
 
@@ -154,18 +154,18 @@ def _sentences(
 def _elsewhere(comparison: Comparison, compared: Sequence[Comparison]) -> str:
     """What another comparison says, in a line."""
     advice = Advice(comparison)
-    told = [
+    parts = [
         f"{role} {name(row.label)}, {show(row.figures['cost_usd'], 'USD')} USD "
         f"({show(row.figures['amnesia_need'], 'share')} forgotten)"
         for row, role in picks(advice)
         if row.choice and not role.startswith("front")
     ]
-    return f"{told_apart(comparison, compared, name)}: {'; '.join(told) or 'nothing to choose'}."
+    return f"{told_apart(comparison, compared, name)}: {'; '.join(parts) or 'nothing to choose'}."
 
 
 def _legend(advice: Advice) -> str:
     carried = "".join(marks(row) for row, _ in picks(advice))
-    return "; ".join(f"{mark} {said}" for mark, said in _MARKS.items() if mark in carried)
+    return "; ".join(f"{mark} {meaning}" for mark, meaning in _MARKS.items() if mark in carried)
 
 
 def _cells(advice: Advice, row: Row, role: str) -> list[str]:

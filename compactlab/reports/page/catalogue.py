@@ -38,8 +38,8 @@ def as_csv(results: Results) -> str:
 
 
 def _row(run: Run) -> list[str | int | float | None]:
-    told = [getattr(run, name) for name in (*IDENTITY, *TEXTS)]
-    texts = [harmless(value) if isinstance(value, str) else value for value in told]
+    values = [getattr(run, name) for name in (*IDENTITY, *TEXTS)]
+    texts = [harmless(value) if isinstance(value, str) else value for value in values]
     return [*texts, *(plain(run.metrics.get(metric)) for metric in METRICS)]
 
 

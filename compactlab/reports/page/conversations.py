@@ -92,13 +92,13 @@ def conversations(
     results: Results, comparison: Comparison, wanted: str | None = None
 ) -> list[Conversation]:
     """The conversations of which any run went well, the one that is wanted first, then by size."""
-    found: dict[Case, list[Run]] = {}
+    by_case: dict[Case, list[Run]] = {}
     for run in results.runs:
         if run.status != "unreadable" and kind_of(run) == comparison.kind:
-            found.setdefault(case_of(run), []).append(run)
+            by_case.setdefault(case_of(run), []).append(run)
     listing = [
         Conversation(comparison, case, tuple(runs))
-        for case, runs in found.items()
+        for case, runs in by_case.items()
         if any(run.status == "ok" for run in runs)
     ]
     return sorted(listing, key=lambda each: (each.case[1] != wanted, -each.peak, each.case))
@@ -111,7 +111,7 @@ def lines_of(
     rows = {row.spec: row for row in compare(results, each.comparison.kind, each.runs).rows}
     choices = [row for row in rows.values() if row.choice]
     best = {column.key: best_of(column, choices) for column in _COLUMNS}
-    found = []
+    pairs = []
     for run in sorted(each.runs, key=_by_cost):
         row = rows.get(run.strategy) if run.status == "ok" else None
         if row is None:
@@ -121,8 +121,8 @@ def lines_of(
         else:
             own = best if row.choice else {}
             line = line_of(row, colours, [cell_of(c, row, own.get(c.key)) for c in _COLUMNS])
-        found.append((run, line))
-    return found
+        pairs.append((run, line))
+    return pairs
 
 
 def _by_cost(run: Run) -> tuple[bool, float, str]:

@@ -48,14 +48,14 @@ def differences(comparison: Comparison, colours: Mapping[str, str]) -> Differenc
         if name in METRICS and name not in PRIMARY and _known(comparison, name)
     ]
     declared = [name for name in _TITLES if _known(comparison, name)]
-    found = contrasts(comparison, reference, [*declared, *explored])
+    estimates = contrasts(comparison, reference, [*declared, *explored])
     rows = [row for row in comparison.rows if row is not reference]
     others = [_head(_title(name), name, METRICS[name].better) for name in explored]
-    beside = [_line(row, colours, found, explored, _brief) for row in rows]
+    beside = [_line(row, colours, estimates, explored, _brief) for row in rows]
     grids = []
     for name in declared:
-        lines = [_line(row, colours, found, [name], _cells) for row in rows]
-        bounds = any(found[row.spec, name].low is not None for row in rows)
+        lines = [_line(row, colours, estimates, [name], _cells) for row in rows]
+        bounds = any(estimates[row.spec, name].low is not None for row in rows)
         grids.append((_TITLES[name], Grid(tuple(_heads(name, bounds)), tuple(lines))))
     return Differences(reference.label, tuple(grids), Grid(tuple(others), tuple(beside)))
 
@@ -102,10 +102,10 @@ def _cells(contrast: Contrast) -> Iterator[Cell]:
     counts = (contrast.wins, contrast.ties, contrast.losses)
     yield Cell(" / ".join(map(str, counts)), value=contrast.wins - contrast.losses)
     better, worse, _ = _WORDS[contrast.metric]
-    found = better if contrast.better else worse if contrast.worse else _UNDETERMINED
-    yield Cell("the same" if _same(contrast) else found, value=_rank(contrast))
-    told = {True: "yes", False: "not shown", None: NONE}[contrast.no_worse]
-    yield Cell(told, value=None if contrast.no_worse is None else int(contrast.no_worse))
+    direction = better if contrast.better else worse if contrast.worse else _UNDETERMINED
+    yield Cell("the same" if _same(contrast) else direction, value=_rank(contrast))
+    answer = {True: "yes", False: "not shown", None: NONE}[contrast.no_worse]
+    yield Cell(answer, value=None if contrast.no_worse is None else int(contrast.no_worse))
     seen = contrast.detectable
     yield Cell(NONE if seen is None else _detectable(contrast, seen), exact(seen), plain(seen))
 
@@ -136,8 +136,8 @@ def _brief(contrast: Contrast) -> Iterator[Cell]:
     """A difference of a metric that was not declared: bold where it is told from chance."""
     cell = _difference(contrast)
     chance = f"p {_probability(contrast.adjusted)} (Benjamini-Hochberg)"
-    told = f"{cell.text} {cell.aside}; {chance}" if cell.aside else f"{cell.text}; {chance}"
-    yield Cell(cell.text, told, cell.value, best=contrast.determined)
+    text = f"{cell.text} {cell.aside}; {chance}" if cell.aside else f"{cell.text}; {chance}"
+    yield Cell(cell.text, text, cell.value, best=contrast.determined)
 
 
 def _writer(contrast: Contrast) -> Callable[[float], str]:

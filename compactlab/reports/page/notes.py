@@ -64,16 +64,18 @@ def summaries(results: Results) -> str:
     if not writers:
         return "no summariser"
     simulated = {spec: _simulated(spec, writer) for spec, writer in writers.items()}
-    said = [f"by {name(spec)}{': ' if told else ''}{told}" for spec, told in simulated.items()]
+    parts = [
+        f"by {name(spec)}{': ' if method else ''}{method}" for spec, method in simulated.items()
+    ]
     if any(simulated.values()) and results.manifest.get("flushes"):
-        said.append("what agents put into their memory is picked and simulated so, too")
-    return f"summaries {'; '.join(said)}"
+        parts.append("what agents put into their memory is picked and simulated so, too")
+    return f"summaries {'; '.join(parts)}"
 
 
 def _simulated(spec: str, writer: Mapping[str, str]) -> str:
     """What of a summariser is no model's writing."""
-    if told := clean(writer.get("simulated", "")):
-        return f"SIMULATED, {told}"
+    if method := clean(writer.get("simulated", "")):
+        return f"SIMULATED, {method}"
     return _COPIED if spec.startswith(_EXTRACTIVE) else ""
 
 
@@ -92,14 +94,14 @@ def passed_over(results: Results) -> str:
     """Which lines and files were not read; "" if there are none."""
     files = results.manifest.get("skipped_files", 0)
     lines = {run.conversation: run.skipped for run in results.runs if run.skipped}
-    told = []
+    parts = []
     if lines:
         where = [f"{name(each)} {number:,}" for each, number in sorted(lines.items())]
         listing = enumerated(where, 3)
-        told.append(f"{counted(sum(lines.values()), 'line')} that cannot be read ({listing})")
+        parts.append(f"{counted(sum(lines.values()), 'line')} that cannot be read ({listing})")
     if files:
-        told.append(f"{counted(files, 'file')} of no known format in folders")
-    return f"Passed over: {listed(told)}." if told else ""
+        parts.append(f"{counted(files, 'file')} of no known format in folders")
+    return f"Passed over: {listed(parts)}." if parts else ""
 
 
 def notes(comparison: Comparison) -> list[str]:
@@ -175,14 +177,14 @@ def _failed_summaries(comparison: Comparison) -> Iterator[str]:
         if not bad:
             continue
         number = sum(run.metrics["summaries_failed"] or 0 for run in bad)
-        told = f"{counted(int(number), 'summary')} under {name(row.label)} failed to be one"
+        sentence = f"{counted(int(number), 'summary')} under {name(row.label)} failed to be one"
         others = figures_of([run for run in row.runs if not run.metrics.get("summaries_failed")])
         if others["calls"]:
             forgotten = show(others["amnesia_need"], "share")
-            told += (
+            sentence += (
                 f"; without the runs in question, it has forgotten {forgotten} of what calls need"
             )
-        yield f"{told}."
+        yield f"{sentence}."
 
 
 def _heard(comparison: Comparison) -> Iterator[str]:
@@ -199,11 +201,11 @@ def _breaks(rows: Iterable[Row]) -> str:
         times = Counter(rule for rules in broken.values() for rule in rules)
         counts = [f"{rule} ({number})" for rule, number in sorted(times.items())]
         return f"{listed(counts)}; `compactlab list strategies --json` tells who and why"
-    told = (
+    parts = (
         f"{name(label)}, {name(', '.join(f'{rule}: {why}' for rule, why in rules))}"
         for label, rules in ((label, sorted(rules.items())) for label, rules in broken.items())
     )
-    return "; ".join(told)
+    return "; ".join(parts)
 
 
 def _idle(comparison: Comparison) -> Iterator[str]:

@@ -157,7 +157,7 @@ def recordings(results: Results) -> str:
 def _conversations(manifest: dict[str, Any]) -> list[str]:
     """Scenarios by their specs, and a place for all recordings together."""
     sources = [clean(source) for source in manifest.get("sources", ())]
-    made = dict.fromkeys(found[1] for s in sources if (found := _GENERATED.fullmatch(s)))
+    made = dict.fromkeys(match[1] for s in sources if (match := _GENERATED.fullmatch(s)))
     others = [s for s in sources if not _GENERATED.fullmatch(s)]
     return [*map(_quoted, made), *(["FOLDER_OF_RECORDINGS"] if others else [])]
 

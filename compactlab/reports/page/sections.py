@@ -139,14 +139,14 @@ def section(
 
 def _roles(advice: Advice) -> dict[str, tuple[str, ...]]:
     """What strategies are to the comparison, by spec."""
-    found: dict[str, list[str]] = {}
+    by_spec: dict[str, list[str]] = {}
     if advice.reference:
-        found.setdefault(advice.reference.spec, []).append("reference")
+        by_spec.setdefault(advice.reference.spec, []).append("reference")
     if advice.advised:
-        found.setdefault(advice.advised.spec, []).append("advised")
+        by_spec.setdefault(advice.advised.spec, []).append("advised")
     for row in advice.comparison.front:
-        found.setdefault(row.spec, []).append("front")
-    return {spec: tuple(roles) for spec, roles in found.items()}
+        by_spec.setdefault(row.spec, []).append("front")
+    return {spec: tuple(roles) for spec, roles in by_spec.items()}
 
 
 # The part of the page that a chart belongs to, by its kind.
@@ -183,23 +183,23 @@ def drawing(chart: Chart) -> Drawing:
 
 
 def _broken(comparison: Comparison) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
-    found = {row.label: row.breaks for row in comparison.rows if row.breaks}
+    by_label = {row.label: row.breaks for row in comparison.rows if row.breaks}
     return tuple(
         (label, tuple((clean(rule), clean(why)) for rule, why in sorted(rules.items())))
-        for label, rules in sorted(found.items())
+        for label, rules in sorted(by_label.items())
     )
 
 
 def _causes(comparison: Comparison) -> tuple[CauseLine, ...]:
-    found = [causes_of(row.runs) for row in comparison.rows]
+    counts = [causes_of(row.runs) for row in comparison.rows]
     return tuple(
         CauseLine(
             cause,
             CAUSES[cause],
             *cause_colours()[cause],
-            show(sum(each[cause] for each in found), "tokens"),
+            show(sum(each[cause] for each in counts), "tokens"),
         )
-        for cause in ordered(found)
+        for cause in ordered(counts)
     )
 
 
@@ -237,10 +237,10 @@ def _views(
     if not runs:
         return None
     first = listing[0]
-    found = views(results, runs, first.case, ROOM * budget // BUDGET)
-    own = tuple(each for each in found.shown if each.conversation == first.title)
-    others = tuple(each for each in found.shown if each.conversation != first.title)
-    return Views(own, found.idle, 0), Views(others, (), found.left_out)
+    selection = views(results, runs, first.case, ROOM * budget // BUDGET)
+    own = tuple(each for each in selection.shown if each.conversation == first.title)
+    others = tuple(each for each in selection.shown if each.conversation != first.title)
+    return Views(own, selection.idle, 0), Views(others, (), selection.left_out)
 
 
 def chief(advice: Advice) -> Collection[str]:

@@ -62,11 +62,11 @@ def _compared(results: Results) -> Iterator[Block]:
         yield from _comparison(comparison)
     read = [*legend(compared), f"{capitalised(summaries(results))}."] if compared else []
     lacking = filter(None, [unfinished(results), passed_over(results)])
-    told = [
+    lines = [
         *(Sentence(each, "quiet") for each in read),
         *(Sentence(s, "important") for s in lacking),
     ]
-    yield Sentences(tuple(told))
+    yield Sentences(tuple(lines))
 
 
 def _comparison(comparison: Comparison) -> Iterator[Block]:

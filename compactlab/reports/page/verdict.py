@@ -20,15 +20,15 @@ from compactlab.sim.experiment.run import Run
 
 def bargain(comparison: Comparison) -> Iterator[str]:
     """Say what a sliding window saves in tokens, and what in money, where both are known."""
-    kept, slid = comparison.row("keep_all"), comparison.row("sliding_window")
-    if kept is None or slid is None or not kept.value("cost_usd"):
+    keep_all, slid = comparison.row("keep_all"), comparison.row("sliding_window")
+    if keep_all is None or slid is None or not keep_all.value("cost_usd"):
         return
-    everything = _prompts(kept)
+    everything = _prompts(keep_all)
     if not everything:
         return  # The table of calls was not written.
     tokens = _prompts(slid) / everything
-    money = slid.value("cost_usd") / kept.value("cost_usd")
-    pairs = zip(replays(slid.runs), replays(kept.runs), strict=True)
+    money = slid.value("cost_usd") / keep_all.value("cost_usd")
+    pairs = zip(replays(slid.runs), replays(keep_all.runs), strict=True)
     costs = [(_cost(a), _cost(b)) for a, b in pairs]
     # In how many it is the other way round.
     less, more = sum(a < b for a, b in costs), sum(a > b for a, b in costs)
@@ -37,7 +37,8 @@ def bargain(comparison: Comparison) -> Iterator[str]:
     yield (
         f"{name(slid.label)} sent {times(tokens)} keep_all in prompt tokens and cost "
         f"{times(money)} it{where}: the cache held {show(slid.figures['prefix_reuse'], 'share')} "
-        f"of its prompt tokens, and {show(kept.figures['prefix_reuse'], 'share')} of keep_all's."
+        f"of its prompt tokens, and {show(keep_all.figures['prefix_reuse'], 'share')} of "
+        "keep_all's."
     )
 
 
@@ -146,16 +147,16 @@ class _Verdict:
 
     def alike(self) -> Iterator[str]:
         """Who may be as cheap as the one that is advised, for all that is known."""
-        best, found = self.advice.advised, self.advice.alike
-        if best is None or not found or self.comparison.conversations == 1:
+        best, pairs = self.advice.advised, self.advice.alike
+        if best is None or not pairs or self.comparison.conversations == 1:
             return
-        same = [name(row.label) for row, c in found if c.ties == c.conversations]
+        same = [name(row.label) for row, c in pairs if c.ties == c.conversations]
         if same:
             yield f"As dear as {name(best.label)} in every conversation: {listed(same)}."
-        told = [f"{name(row.label)} ({spread(c)})" for row, c in found if c.ties < c.conversations]
-        if told:
+        names = [f"{name(row.label)} ({spread(c)})" for row, c in pairs if c.ties < c.conversations]
+        if names:
             yield (
-                f"Not determined whether {enumerated(told, _LISTED)} cost more or less than "
+                f"Not determined whether {enumerated(names, _LISTED)} cost more or less than "
                 f"{name(best.label)}."
             )
 
@@ -183,8 +184,8 @@ class _Verdict:
     def offer(self, row: Row) -> str:
         """A strategy with its price and what one gets."""
         words = f"{name(row.label)}: {dollars(row.value('cost_usd'))} USD"
-        if told := bill(self.advice.cost(row), self.than):
-            words += f", {told}"
+        if text := bill(self.advice.cost(row), self.than):
+            words += f", {text}"
         share = row.figures["of_as_recorded"]
         reference = self.advice.reference
         other = reference is None or reference.label != "as_recorded"
@@ -203,13 +204,13 @@ class _Verdict:
 
     def nothing_to_choose(self) -> str:
         """Where only yardsticks were run."""
-        said = "There is no strategy to choose: only yardsticks and what was run are compared."
-        kept = self.comparison.row("keep_all")
-        if kept is None:
-            return said
-        if kept.usable:
-            return f"{said} In {self.these}, keep_all kept every prompt within the window."
-        return f"{said} In {self.these}, keep_all had {_over(kept)} over the window."
+        sentence = "There is no strategy to choose: only yardsticks and what was run are compared."
+        keep_all = self.comparison.row("keep_all")
+        if keep_all is None:
+            return sentence
+        if keep_all.usable:
+            return f"{sentence} In {self.these}, keep_all kept every prompt within the window."
+        return f"{sentence} In {self.these}, keep_all had {_over(keep_all)} over the window."
 
     def nearest(self) -> str:
         """Where none that one might choose kept to the rules, who came nearest to it."""
@@ -250,15 +251,15 @@ class _Verdict:
             return
         best = min(known, key=lambda row: (row.value("cost_with_rework_usd"), row.label))
         offer = f"{name(best.label)} ({dollars(best.value('cost_with_rework_usd'))} USD)"
-        told = "Where what is forgotten must be got back (closed loop, simulated), the cheapest is"
+        start = "Where what is forgotten must be got back (closed loop, simulated), the cheapest is"
         first = self.advice.advised or choices[0]
         if best is first:
-            yield f"{told} the same: {offer}."
+            yield f"{start} the same: {offer}."
         else:
             now, was = first.value("cost_with_rework_usd"), first.value("cost_usd")
             share = now / was if was else 1.0
             yield (
-                f"{told} {offer}; {name(first.label)} then costs {dollars(now)} USD, "
+                f"{start} {offer}; {name(first.label)} then costs {dollars(now)} USD, "
                 f"{times(share)} without."
             )
 

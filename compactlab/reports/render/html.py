@@ -57,5 +57,5 @@ def _groups(table: Table) -> list[tuple[str, int]]:
     def group(column: Column) -> str:
         return column.group
 
-    found = [(name, len(list(columns))) for name, columns in groupby(table.columns[1:], group)]
-    return found if any(name for name, _ in found) else []
+    groups = [(name, len(list(columns))) for name, columns in groupby(table.columns[1:], group)]
+    return groups if any(name for name, _ in groups) else []

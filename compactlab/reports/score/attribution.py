@@ -95,18 +95,18 @@ def aligned(known: Sequence[str], asked: Sequence[str], least: int = LEAST) -> l
     border = texts.begins[len(known)] if asked else len(texts.ids)
     suffixes = _Suffixes(texts.ids, border)
     lengths = suffixes.longest()
-    found = []
+    matches = []
     for number in range(len(known), len(known) + len(asked)):
         first, spans, words = texts.begins[number], texts.spans[number], texts.words(number)
         own = lengths[first - border : first - border + len(spans)]
         runs = []
         for start, stop in _covered(own, words, least):
             places = suffixes.places(first + start, stop - start)
-            told = tuple(texts.place(place, stop - start) for place in places)
+            sources = tuple(texts.place(place, stop - start) for place in places)
             count = words[stop] - words[start]
-            runs.append(Run(spans[start][0], spans[stop - 1][1], count, told))
-        found.append(runs)
-    return found
+            runs.append(Run(spans[start][0], spans[stop - 1][1], count, sources))
+        matches.append(runs)
+    return matches
 
 
 class _Texts:
@@ -208,18 +208,18 @@ def _covered(lengths: Sequence[int], words: Sequence[int], least: int) -> list[t
     ]
     heapify(runs)
     taken = bytearray(len(lengths))
-    found = []
+    intervals = []
     while runs:
         count, _, start, stop = heappop(runs)
         if -count < least:
             break
         if taken.find(1, start, stop) < 0:
             taken[start:stop] = b"\1" * (stop - start)
-            found.append((start, stop))
+            intervals.append((start, stop))
         else:
             for left, right in _free(taken, start, stop):
                 heappush(runs, _weighed(left, right, words))
-    return sorted(found)
+    return sorted(intervals)
 
 
 def _weighed(start: int, stop: int, words: Sequence[int]) -> tuple[int, int, int, int]:
@@ -335,8 +335,8 @@ class _Attribution:
         others = (message for n, message in enumerate(context.messages) if n not in same)
         foreign = [*context.system, *(part for message in others for part in message.parts)]
         words = sum(count_words(part.text) for part in foreign)
-        kept = sum(count_words(p.text) for message in same.values() for p in message.parts)
-        self._found = kept  # words that were found so far
+        retained = sum(count_words(p.text) for message in same.values() for p in message.parts)
+        self._found = retained  # words that were found so far
         unlike = [part for part in foreign if content(part) not in self._parts]
         asked = list(dict.fromkeys(part.text for part in unlike))
         known = [text.text for text in self._texts]
@@ -346,7 +346,7 @@ class _Attribution:
             same.get(place) or self._message(message, place + 1)
             for place, message in enumerate(context.messages)
         )
-        return Attributed(View(system, messages), context, True, kept + words, self._found)
+        return Attributed(View(system, messages), context, True, retained + words, self._found)
 
     def _of_system(self, parts: Iterable[Part]) -> Iterator[Part]:
         """The system blocks: those of the original, and what was written into them."""
@@ -383,16 +383,16 @@ class _Attribution:
         text = part.text[piece.start : piece.end]
         held = self._results.get(part.call_id) if part.type == "tool_result" else None
         other = count_words(text) - sum(run.words for run in piece.runs)
-        found = tuple(dict.fromkeys(s for run in piece.runs for s in self._sources(run)))
+        sources = tuple(dict.fromkeys(s for run in piece.runs for s in self._sources(run)))
         if piece.whole:
-            return replace(part, text=text, kind="recovered", sources=found)
+            return replace(part, text=text, kind="recovered", sources=sources)
         if held is not None and not piece.runs:
             return replace(part, text=text, kind="stub", sources=(held,))
         everything = self._everything if other else ()
         cut = self._cut(text, piece) if other <= _MARKER else ()
         if cut:
             return replace(part, text=text, kind="truncated", sources=(*cut, *everything))
-        return replace(part, text=text, kind="summary", sources=(*found, *everything))
+        return replace(part, text=text, kind="summary", sources=(*sources, *everything))
 
     def _whole(self, run: Run) -> bool:
         return any(self._texts[place.text].words == run.words for place in run.places)
@@ -447,15 +447,15 @@ def _same(original: Sequence[Message], context: Messages) -> dict[int, Message]:
     places: dict[object, list[int]] = defaultdict(list)
     for place, message in enumerate(original):
         places[_said(message)].append(place)
-    found: dict[int, Message] = {}
+    matches: dict[int, Message] = {}
     bound = len(original)
     for here in range(len(context) - 1, -1, -1):
         equal = places.get(_said(context[here]), [])
         if equal:
             before = bisect_left(equal, bound)
             bound = equal[before - 1]  # the last of all, if none stands before
-            found[here] = original[bound]
-    return found
+            matches[here] = original[bound]
+    return matches
 
 
 def _said(message: Message) -> tuple[object, ...]:

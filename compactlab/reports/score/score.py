@@ -134,7 +134,7 @@ class Score:
         while any(message.id == closing for message in self.original.messages):
             closing += "~"
         last = Message(closing, "assistant", (verbatim(closing, "text", ""),), call=Call())
-        told = dataclasses.replace(
+        conversation = dataclasses.replace(
             self.original,
             events=(*self.original.events, last),
             facts=facts,
@@ -145,8 +145,8 @@ class Score:
             closing, model, 0.0, view.system, 0, view.messages, self.said, Usage(), {},
             rewrite=True, compaction=True,
         )  # fmt: skip
-        header = Header(told.id, told.digest, "score", "", model, 0, 0)
-        return RunData(Trace(header, [step], self.catalogue), told)
+        header = Header(conversation.id, conversation.digest, "score", "", model, 0, 0)
+        return RunData(Trace(header, [step], self.catalogue), conversation)
 
     @cached_property
     def found(self) -> tuple[Found, ...]:
@@ -172,8 +172,8 @@ class Score:
     def states(self) -> dict[FactType, Counter[str]]:
         """How many due facts of each type are in each state."""
         counts: dict[FactType, Counter[str]] = {}
-        for found in self.found:
-            counts.setdefault(found.kind, Counter())[found.state] += 1
+        for fact in self.found:
+            counts.setdefault(fact.kind, Counter())[fact.state] += 1
         return counts
 
     @cached_property
@@ -226,14 +226,14 @@ class Score:
 
 def spoken(conversation: Conversation) -> list[Message]:
     """The messages of a conversation, without those of branches that were given up."""
-    said: list[Message] = []
+    messages: list[Message] = []
     for event in conversation.events:
         if isinstance(event, Rewind):
-            places = [place for place, message in enumerate(said) if message.id == event.to]
-            del said[places[-1] + 1 if places else 0 :]
+            places = [place for place, message in enumerate(messages) if message.id == event.to]
+            del messages[places[-1] + 1 if places else 0 :]
         elif isinstance(event, Message):
-            said.append(event)
-    return said
+            messages.append(event)
+    return messages
 
 
 class _Whereabouts:
@@ -248,7 +248,7 @@ class _Whereabouts:
     def of(self, fact: int, state: str) -> tuple[str, ...]:
         """Ids of the messages from which a state follows."""
         bit, older = 1 << fact, self._ledger.older.get(fact, 0)
-        told: dict[str, Callable[[Evidence], int]] = {
+        masks: dict[str, Callable[[Evidence], int]] = {
             "verbatim": lambda shown: shown.verbatim & self._origins(fact),
             "conflict": lambda shown: shown.said & (bit | older),
             "intact": lambda shown: shown.intact & bit,
@@ -257,7 +257,7 @@ class _Whereabouts:
             "retrievable": lambda shown: shown.handle & bit,
             "unknown": lambda shown: shown.opaque & bit,
         }
-        tells = told.get(state)
+        tells = masks.get(state)
         return tuple(id for id, shown in self._shown if tells and tells(shown))
 
     def _origins(self, fact: int) -> int:
@@ -301,7 +301,7 @@ def _data(score: Score) -> dict[str, Any]:
         "figures": {name: plain(value) for name, value in score.figures.items()},
         "states": {kind: {s: counts[s] for s in STATES} for kind, counts in score.states.items()},
         "summary_faults": None if score.faults is None else list(score.faults),
-        "facts": [_plain(found) for found in score.found],
+        "facts": [_plain(fact) for fact in score.found],
     }
 
 

@@ -139,10 +139,10 @@ class Profile:
 
     def size(self, what: str) -> Spread:
         """How many tokens something gets; a result of any tool, if nothing else is said of it."""
-        found = self.sizes.get(what) or self.sizes.get(ANY_RESULT)
-        if found is None:
+        spread = self.sizes.get(what) or self.sizes.get(ANY_RESULT)
+        if spread is None:
             raise UsageError(f"profile {self.name!r}: {unknown('size', what, self.sizes)}")
-        return found
+        return spread
 
     def toml(self) -> str:
         """The profile as a file; reading it gives an equal one."""

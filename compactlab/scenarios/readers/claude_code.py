@@ -426,10 +426,10 @@ class _Thread:
     def _open_boundary(self, line: Line) -> None:
         about = line.compact_metadata or Compacted()
         head = about.preserved_segment.head_uuid if about.preserved_segment else None
-        kept = self._at.get(head or "")
+        first_kept = self._at.get(head or "")
         self._boundary = self.script.compact(
             seconds(line.timestamp),
-            kept=kept if kept and self.script.has(kept) else None,
+            kept=first_kept if first_kept and self.script.has(first_kept) else None,
             trigger=about.trigger or "",
             tokens_before=about.pre_tokens or 0,
         )

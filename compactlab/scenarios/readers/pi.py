@@ -191,14 +191,14 @@ class _Session:
     def _compaction(self, entry: _Full) -> Boundary:
         key = entry.first_kept_entry_id or entry.first_kept_entry_index
         start = self._before.get(-1 if key is None else key, len(self._drafts))
-        kept = next((d for d in self._drafts[start:] if self.script.has(d)), None)
+        first_kept = next((d for d in self._drafts[start:] if self.script.has(d)), None)
         time, before = seconds(entry.timestamp), entry.tokens_before or 0
-        boundary = self.script.compact(time, kept=kept, tokens_before=before)
+        boundary = self.script.compact(time, kept=first_kept, tokens_before=before)
         summary = self.script.draft("user", entry.id, time, meta=True)
         summary.origin = "compactionSummary"
         sources = boundary.covered or (Source(summary.id),)
-        told = Part("text", _there(entry.summary, "summary"), "summary", sources)
-        summary.parts = compacted([told])
+        part = Part("text", _there(entry.summary, "summary"), "summary", sources)
+        summary.parts = compacted([part])
         boundary.inserted.append(summary)
         return boundary
 
@@ -211,8 +211,8 @@ def _draft(script: Script, entry: _Full) -> Draft:
     if entry.type == "branch_summary" or message.role in _SUMMARIES:
         draft = _unsaid(script, entry, message.role or "branchSummary")
         summary = entry.summary if message.summary is None else message.summary
-        told = verbatim(draft.id, "text", _there(summary, "summary"))
-        draft.parts = _SUMMARIES[draft.origin]([told]) if told.text else []
+        part = verbatim(draft.id, "text", _there(summary, "summary"))
+        draft.parts = _SUMMARIES[draft.origin]([part]) if part.text else []
     elif entry.type == "custom_message" or message.role in ("custom", "hookMessage"):
         draft = _unsaid(script, entry, "custom")
         content = entry.content if entry.type == "custom_message" else message.content

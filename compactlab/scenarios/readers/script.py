@@ -268,8 +268,8 @@ def _compaction(boundary: Boundary, time: float, originals: dict[str, Source]) -
         parts = tuple(_grounded(part, draft.id, boundary, originals) for part in draft.parts)
         time = max(time, draft.time)
         inserted.append(Message(draft.id, draft.role, parts, time, True, origin=draft.origin))
-    kept, trigger, before = boundary.kept_from, boundary.trigger, boundary.tokens_before
-    return Compaction(tuple(inserted), kept, time, trigger, before)
+    first_kept, trigger, before = boundary.kept_from, boundary.trigger, boundary.tokens_before
+    return Compaction(tuple(inserted), first_kept, time, trigger, before)
 
 
 def _grounded(part: Part, id: str, boundary: Boundary, originals: dict[str, Source]) -> Part:

@@ -242,9 +242,9 @@ class Entries(Cache):
         if lost and read:
             causes, read = (("eviction", read), *causes), 0
         hour = five = read
-        for mark, found in zip(marks, hits, strict=True):
+        for mark, hit_block in zip(marks, hits, strict=True):
             block, ttl = mark
-            if (found == block and not lost) or self._store(request, mark):
+            if (hit_block == block and not lost) or self._store(request, mark):
                 five = max(five, totals[block])
                 hour = five if ttl == "1h" else hour
         if last < len(totals) - 1:

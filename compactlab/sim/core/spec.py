@@ -92,9 +92,9 @@ def _value(text: str, name: str, value: ast.expr) -> Any:
     try:
         return ast.literal_eval(value)
     except ValueError:
-        said = ast.unparse(value)
+        code = ast.unparse(value)
         raise UsageError(
-            f"{text!r}: {name}={said} is no value: write a number, True, False, None, or text in "
+            f"{text!r}: {name}={code} is no value: write a number, True, False, None, or text in "
             f"quotes, {name}='...'"
         ) from None
 

@@ -67,19 +67,19 @@ def _take(store: Store, into: Store, held: set[tuple[str, str]]) -> set[tuple[st
 
 def joined(manifests: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The manifest of all of them together."""
-    found = dict(manifests[0])
+    merged = dict(manifests[0])
     for name in _LISTS:
         every = [value for manifest in manifests for value in manifest.get(name, ())]
-        found[name] = list(dict.fromkeys(every))
-    found["seeds"] = sorted(found["seeds"])
+        merged[name] = list(dict.fromkeys(every))
+    merged["seeds"] = sorted(merged["seeds"])
     for name in _NAMED:
-        found[name] = {k: v for manifest in manifests for k, v in manifest.get(name, {}).items()}
+        merged[name] = {k: v for manifest in manifests for k, v in manifest.get(name, {}).items()}
     sources = dict.fromkeys(source for manifest in manifests for source in _sources(manifest))
-    found["sources"] = [name for name, _, _ in sources]
-    found["source_seeds"] = [seed for _, seed, _ in sources]
-    found["source_keys"] = [key for _, _, key in sources]
-    found["skipped_files"] = max(manifest.get("skipped_files", 0) for manifest in manifests)
-    return found
+    merged["sources"] = [name for name, _, _ in sources]
+    merged["source_seeds"] = [seed for _, seed, _ in sources]
+    merged["source_keys"] = [key for _, _, key in sources]
+    merged["skipped_files"] = max(manifest.get("skipped_files", 0) for manifest in manifests)
+    return merged
 
 
 def _sources(manifest: Mapping[str, Any]) -> Iterator[tuple[str, int, str]]:

@@ -275,11 +275,11 @@ class Results:
         columns = TABLES[name].columns
         held = [(run, run.rows.get(name, NO_ROWS)) for run in self.runs]
         keys = [run.key for run, rows in held for _ in range(len(rows))]
-        found = {
+        cells = {
             column: [value for _, rows in held if len(rows) for value in rows[column]]
             for column in columns
         }
-        return pd.DataFrame({"run": keys, **found})
+        return pd.DataFrame({"run": keys, **cells})
 
     def calls(self) -> pd.DataFrame:
         """One row a call, with the run that it belongs to."""

@@ -217,13 +217,13 @@ class Ledger:
     @cached_property
     def verbatim(self) -> dict[str, int]:
         """By message: the bits of the origins that it holds when it is left as it was said."""
-        found: dict[str, int] = {}
+        masks: dict[str, int] = {}
         for id, origins in self.origins.items():
             bits = 0
             for _, bit, _ in origins:
                 bits |= bit
-            found[id] = bits
-        return found
+            masks[id] = bits
+        return masks
 
     @cached_property
     def messages(self) -> dict[str, Message]:

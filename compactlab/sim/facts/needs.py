@@ -93,8 +93,8 @@ class _Memory:
             if self._characters > _REMEMBERED:
                 self._known.clear()
                 self._characters = len(text)
-            found = frozenset(word for word in words(text) if _NAMES.search(word))
-            names = self._known[text] = found
+            matches = frozenset(word for word in words(text) if _NAMES.search(word))
+            names = self._known[text] = matches
         return names
 
 

@@ -149,11 +149,11 @@ def occasion(view: View, host: Host, rules: Rules) -> Occasion | None:
     )
     if prepared is None:
         return None
-    kept = [
+    retained = [
         e for e in entries[prepared.first_kept :] if e.type != "compaction" and e is not _REFUSED
     ]
     arrived = view.messages[len(before) :]
-    return Occasion(View(view.system, before), arrived, prepared, len(kept))
+    return Occasion(View(view.system, before), arrived, prepared, len(retained))
 
 
 def _before(view: View, host: Host) -> Messages:

@@ -46,14 +46,14 @@ class BoundOracle(Bound):
         facts = statements_in(self.witness, request)
         known = (facts.fresh | facts.carried) & ~facts.deleted
         now = max((self.place.get(message.id, -1) for message in request.messages), default=-1)
-        kept: dict[int, Part] = {}
+        parts: dict[int, Part] = {}
         room = request.max_tokens
         for number in self._by_need(known, now):
             part = recited(self.ledger.facts[number], facts.given)
             if (tokens := count(part.text)) <= room:
                 room -= tokens
-                kept[number] = part
-        return tuple(kept[number] for number in sorted(kept))
+                parts[number] = part
+        return tuple(parts[number] for number in sorted(parts))
 
     def _by_need(self, known: int, now: int) -> list[int]:
         """Facts that are needed after a place in the script, the soonest first."""
