@@ -87,7 +87,7 @@ docs: $(READY) ## write what docs/metrics.md, scenarios.md and store.md have fro
 	$(BIN)/python examples/store_page.py
 
 clean: ## remove whatever was made here, .venv included
-	rm -rf .venv .peers .compiled compactlab-out build dist
+	rm -rf .venv .peers .compiled .figures compactlab-out build dist
 	rm -rf .benchmarks .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
