@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import pytest
 
-from compactlab.sim.core.limits import above, at_least, between, check_fields, finite
+from compactlab.sim.core.errors import UsageError
+from compactlab.sim.core.limits import (
+    _allowed,
+    _declared,
+    above,
+    at_least,
+    between,
+    check_fields,
+    finite,
+)
+from compactlab.strategies.catalogue import find_strategy, strategies
+from compactlab.strategies.summarizers.catalogue import SUMMARIZERS, find_class
 
 if TYPE_CHECKING:
     from nowhere import Unknown  # type: ignore[import-not-found]
@@ -79,3 +90,30 @@ def test_lists_become_tuples_all_the_way_down() -> None:
 
 def test_a_class_whose_types_cannot_be_told_has_no_limits() -> None:
     assert Untold(keep=-1).keep == -1
+
+
+LIMITED = [
+    (cls, name)
+    for cls in (*strategies().values(), *map(find_class, SUMMARIZERS))
+    for name, limit in _declared(cls)[1]
+    if not _allowed(nan, limit)
+]
+
+
+@pytest.mark.parametrize(("cls", "name"), LIMITED, ids=lambda each: getattr(each, "__name__", each))
+def test_whatever_is_built_in_refuses_what_its_own_fields_may_not_be(cls: type, name: str) -> None:
+    """Whole agents too, by their own field's name and not by that of a part which gets it."""
+    with pytest.raises(ValueError, match=f"^{name} must be "):
+        cls(**{name: nan})
+
+
+@pytest.mark.parametrize(
+    ("spec", "why"),
+    [
+        ("gemini_cli(threshold=0)", "threshold must be above 0 and at most 1, not 0"),
+        ("openclaw(history_limit=-3)", "history_limit must be at least 0, not -3"),
+    ],
+)
+def test_an_agent_is_stricter_than_its_part_where_it_says_so(spec: str, why: str) -> None:
+    with pytest.raises(UsageError, match=why):
+        find_strategy(spec)

@@ -193,6 +193,7 @@ class Agent(Strategy):
 
     def __post_init__(self) -> None:
         """Build the parts at once, so that what they refuse is refused here."""
+        super().__post_init__()
         _ = self.parts
 
     @abstractmethod
