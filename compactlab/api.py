@@ -103,12 +103,13 @@ def replay(
     loop
         ``open``: the agent does what the script says. ``closed``: it gets back what it needs and
         no longer has, which is simulated, at worst; ``closed(misuse=0)`` is the best case. Steps
-        that the loop adds say why in ``rework``; ``unmet`` names what nothing could be done about.
+        that the loop adds say why in ``recovery``; ``unmet`` names what nothing could be done
+        about.
 
     Yields
     ------
     Step
-        One for every call: its prompt, its usage by billing class, why tokens were fresh.
+        One for every call: its prompt, its usage by billing class, why tokens missed the cache.
 
     Raises
     ------

@@ -15,6 +15,7 @@ from compactlab.sim.core.spec import build, parse_spec
 from compactlab.sim.experiment.foreign import kind_of
 from compactlab.sim.experiment.tables import TABLES, USUAL
 from compactlab.sim.metrics import FAMILIES, METRICS
+from compactlab.sim.metrics.names import metrics_named
 from compactlab.sim.models.model import Catalogue, built_in
 from compactlab.sim.models.pricing import prices_of
 from compactlab.sim.replay.client import Churn, read_churn
@@ -144,12 +145,7 @@ def metrics_of(names: Iterable[str]) -> tuple[str, ...]:
     >>> [name for name in metrics_of(["time"]) if name not in JUDGING]
     ['ttft_proxy_p50', 'ttft_proxy_p95']
     """
-    known = {family.name: {metric.name for metric in family.metrics} for family in FAMILIES}
-    wanted: set[str] = set()
-    for name in names:
-        if name not in known and name not in METRICS:
-            raise UsageError(unknown("metric", name, (*known, *METRICS)))
-        wanted |= known.get(name, {name})
+    wanted = metrics_named(names)
     return tuple(n for n in METRICS if n in wanted or n in JUDGING or not wanted)
 
 

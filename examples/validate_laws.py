@@ -56,9 +56,9 @@ from compactlab.sim.replay.recovery import ClosedLoop
 
 TOKENS, SEEDS = 20_000, 3
 ERRORS = ("stale", "conflict", "cascade", "mutation", "severity")
-REWORK = ("rereads_per_100_calls", "questions_per_100_calls", "misuses_per_100_calls",
+RECOVERY = ("rereads_per_100_calls", "questions_per_100_calls", "misuses_per_100_calls",
           "reread_tokens", "unmet_needs")  # fmt: skip
-COSTS = ("cost_with_rework_usd", "cost_with_rework_worst_usd")
+COSTS = ("cost_with_recovery_usd", "cost_with_recovery_worst_usd")
 CHAINS = (
     ("sliding_window(keep=10)", "sliding_window(keep=20)", "sliding_window(keep=40)"),
     ("keep_none", "random_keep", "keep_all"),
@@ -73,21 +73,21 @@ def keep_all(case: Case, docket: Docket) -> None:
     where, loop = case.conversation.id, ClosedLoop()
     best, worst = case.under("keep_all", loop.best), case.under("keep_all", loop)
     reading = dataclasses.replace(case.under("keep_all"), best=best, worst=worst)
-    found = figures(reading, (*MEMORY, *REWORK, *COSTS, "cost_usd"))
+    found = figures(reading, (*MEMORY, *RECOVERY, *COSTS, "cost_usd"))
     for name in found:
         if "amnesia" in name or name in ERRORS:
             law = "keep_all: figures of amnesia and of errors are 0"
             docket.hold(law, found[name] in (0, None), f"{where}: {name} is {found[name]}")
-        elif name in REWORK:
-            law = "keep_all: figures of rework are 0"
+        elif name in RECOVERY:
+            law = "keep_all: figures of recovery are 0"
             docket.hold(law, found[name] in (0, None), f"{where}: {name} is {found[name]}")
         elif name in COSTS:
             law = "keep_all: the closed loop costs what the open one does"
             docket.hold(law, found[name] == found["cost_usd"], f"{where}: {name} is {found[name]}")
     docket.told["figures with a value"] += sum(found[name] is not None for name in MEMORY)
     docket.told["needs"] += sum(map(int.bit_count, fact_timeline(reading).needed))
-    made = sum(bool(step.rework) for each in (best, worst) for step in each.trace.steps)
-    docket.hold("keep_all: no call is rework", not made, f"{where}: {made} calls")
+    made = sum(bool(step.recovery) for each in (best, worst) for step in each.trace.steps)
+    docket.hold("keep_all: no call is recovery", not made, f"{where}: {made} calls")
 
 
 def keep_none(case: Case, docket: Docket) -> None:

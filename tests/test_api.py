@@ -224,7 +224,7 @@ def test_the_closed_loop_stands_beside_the_open_one_in_a_row() -> None:
     frame = api.run(script, ["keep_all", "keep_none"], loop="closed").frame().set_index("strategy")
     kept, dropped = frame.loc["keep_all()"], frame.loc["keep_none()"]
     assert kept.amnesia_need == kept.rereads_per_100_calls == 0
-    assert kept.cost_with_rework_usd == kept.cost_usd
+    assert kept.cost_with_recovery_usd == kept.cost_usd
     assert dropped.amnesia_need > 0
     assert dropped.rereads_per_100_calls + dropped.questions_per_100_calls > 0
     with pytest.raises(UsageError, match="a loop is 'open' or 'closed', not 'shut'"):

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TextIO, TypeVar
 
 import click
 
 from compactlab.reports.render.text import clean
+from compactlab.sim.core.errors import RenamedWarning
 from compactlab.sim.core.files import replace_file
 
 if TYPE_CHECKING:
@@ -92,6 +96,30 @@ def say(text: str, *, err: bool = False, styled: bool = False) -> None:
 def complain(error: object) -> None:
     """Say what is wrong."""
     say(f"compactlab: {error}", err=True)
+
+
+@contextmanager
+def renamings_said() -> Iterator[None]:
+    """Say what is asked for by a former name, in a line of its own."""
+    with warnings.catch_warnings():
+        others = warnings.showwarning
+
+        def show(
+            message: Warning | str,
+            category: type[Warning],
+            filename: str,
+            lineno: int,
+            file: TextIO | None = None,
+            line: str | None = None,
+        ) -> None:
+            if issubclass(category, RenamedWarning):
+                say(f"note: {message}", err=True)
+            else:
+                others(message, category, filename, lineno, file, line)
+
+        warnings.simplefilter("always", RenamedWarning)
+        warnings.showwarning = show
+        yield
 
 
 def harmless_lines(text: str) -> str:

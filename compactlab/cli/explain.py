@@ -61,7 +61,7 @@ def explain(
     """Say of every call of one session under one strategy what it cost and why.
 
     A line a request: seconds since the call before, tokens of the prompt, read from the cache,
-    written to it, and at the plain price; dollars, and dollars so far; fresh tokens by cause
+    written to it, and at the plain price; dollars, and dollars so far; cache-miss tokens by cause
     (`compactlab list metrics` says what each is), and what the strategy did. Side calls, for
     summaries and the like, stand where they were made. Calls where something was only appended are
     put together, unless --all is given. At the end stand the figures that `compactlab run` gives.

@@ -53,11 +53,11 @@ def baseline(folder: str, out: str, metrics: tuple[str, ...], allow_failed: bool
         GATED,
         Baseline,
         fit_to_keep,
-        metrics_named,
         written,
     )
     from compactlab.sim.experiment.results import Results
     from compactlab.sim.metrics import METRICS
+    from compactlab.sim.metrics.names import metrics_named
 
     wanted = metrics_named(metrics) if metrics else GATED
     results = shown_results(Results.load(Path(folder)))

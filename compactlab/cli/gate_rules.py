@@ -12,6 +12,7 @@ from compactlab.reports.gate.rules import Demand, Rule, gains_only
 from compactlab.sim.core.conversation import FactType
 from compactlab.sim.core.errors import unknown
 from compactlab.sim.metrics import METRICS
+from compactlab.sim.metrics.names import current
 
 SELECTORS = ("strategy", "scenario", "model", "summarizer", "type")
 _TYPES = get_args(FactType)
@@ -58,8 +59,8 @@ def _table(table: Any, place: Place, faults: Faults, selectors: tuple[str, ...])
     if not asked:
         faults.add(place, "it asks nothing: name a metric, such as cost_usd = '+2%'")
     demands = []
-    for metric in asked:
-        at = (*place, metric)
+    for asked_for in asked:
+        at, metric = (*place, asked_for), current(asked_for)
         if metric in SELECTORS:
             faults.add(at, "rules are for everything; what is for some stands in a [[rule]]")
         elif metric not in METRICS:
@@ -69,7 +70,7 @@ def _table(table: Any, place: Place, faults: Faults, selectors: tuple[str, ...])
         elif "type" in chosen and metric != NEED:
             faults.add(at, _of_type(metric, chosen["type"]))
         else:
-            rules = _rules(metric, table[metric], at, faults)
+            rules = _rules(metric, table[asked_for], at, faults)
             demands += [Demand(rule, **chosen, place=written(at)) for rule in rules]
     return demands
 

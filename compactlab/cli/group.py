@@ -7,6 +7,7 @@ import click
 from compactlab import __version__
 from compactlab.cli.audit import audit
 from compactlab.cli.compare import compare
+from compactlab.cli.disclosing import renamings_said
 from compactlab.cli.explain import explain
 from compactlab.cli.fit import fit
 from compactlab.cli.gate import baseline, gate
@@ -30,6 +31,7 @@ def cli() -> None:
     Exit codes: 0 fine, 1 something failed and is named, 2 bad usage or input, 70 a fault of
     compactlab itself, 130 stopped, 141 nobody reads on.
     """  # noqa: D205
+    click.get_current_context().with_resource(renamings_said())
 
 
 for command in (

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from compactlab.sim.experiment.parquet import Rows
 
-FRESH = ("uncached", "cache_write_5m", "cache_write_1h")
+CACHE_MISS = ("uncached", "cache_write_5m", "cache_write_1h")
 
 
 def counters(tables: Iterable[Rows]) -> dict[str, int]:
@@ -17,11 +17,11 @@ def counters(tables: Iterable[Rows]) -> dict[str, int]:
     tables
         Tables of calls.
     """
-    found = dict.fromkeys(("calls", "prompt_tokens", "fresh_tokens", "compactions"), 0)
+    found = dict.fromkeys(("calls", "prompt_tokens", "cache_miss_tokens", "compactions"), 0)
     for calls in tables:
-        fresh = sum(int(calls.array(name).sum()) for name in FRESH)
+        cache_misses = sum(int(calls.array(name).sum()) for name in CACHE_MISS)
         found["calls"] += len(calls)
-        found["fresh_tokens"] += fresh
-        found["prompt_tokens"] += fresh + int(calls.array("cache_read").sum())
+        found["cache_miss_tokens"] += cache_misses
+        found["prompt_tokens"] += cache_misses + int(calls.array("cache_read").sum())
         found["compactions"] += int(calls.array("compaction").sum())
     return found

@@ -64,7 +64,7 @@ def test_figures_are_those_on_paper(compactlab, tmp_path):
     (session,) = json.loads(done.out)["sessions"]
     sums = session["recorded_sizes"]
     assert sums["input_cost_usd"]["recorded"] == pytest.approx(BILL)
-    assert sums["fresh_tokens"]["recorded"] == 126_700
+    assert sums["cache_miss_tokens"]["recorded"] == 126_700
     assert sums["rebuilds"] == {"recorded": 2, "follow": 1, "found": 1, "invented": 0}
     causes = {each["cause"]: each["tokens"] for each in session["causes"]}
     assert causes == {
@@ -271,8 +271,8 @@ def test_recorded_sessions_are_audited(compactlab, shared, folder):
     for session in told["sessions"]:
         sums = session["recorded_sizes"]
         assert sums["within_5_percent"] > 0.5
-        fresh = sum(each["tokens"] for each in session["causes"])
-        assert fresh == sums["fresh_tokens"]["recorded"]
+        cache_misses = sum(each["tokens"] for each in session["causes"])
+        assert cache_misses == sums["cache_miss_tokens"]["recorded"]
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read and write everything")

@@ -34,16 +34,16 @@ def test_requests_add_up_to_the_figures_of_a_run(strategy: str, compactlab: Run)
         finite = value if value is not None and math.isfinite(value) else None
         assert data["figures"][name] == (None if finite is None else pytest.approx(finite)), name
     requests = data["requests"]
-    for field in ("cost_usd", "premium_usd"):
+    for field in ("cost_usd", "avoidable_cost_usd"):
         assert math.fsum(r[field] for r in requests) == pytest.approx(run.metrics[field])
     assert requests[-1]["total_usd"] == pytest.approx(run.metrics["cost_usd"])
     assert sum(r["dead_writes"] for r in requests) == run.metrics["tokens_dead_writes"]
     causes: Counter[str] = Counter()
     for request in requests:
         causes.update(request["causes"])
-        fresh = request["prompt"] - request["cache_read"]
-        assert sum(request["causes"].values()) == fresh
-    assert {f"fresh_{cause}": n for cause, n in causes.items()}.items() <= run.metrics.items()
+        cache_misses = request["prompt"] - request["cache_read"]
+        assert sum(request["causes"].values()) == cache_misses
+    assert {f"cache_miss_{cause}": n for cause, n in causes.items()}.items() <= run.metrics.items()
     calls = [request for request in requests if request["kind"] == "call"]
     assert len(calls) == run.metrics["calls"]
     assert [r["cost_usd"] for r in calls] == pytest.approx(run.calls["cost_usd"])
@@ -54,7 +54,7 @@ def test_a_session_is_told_in_lines_that_fit(compactlab: Run) -> None:
     assert told.code == 0
     head, body = told.out.split("\n\n")[0], told.out.split("\n\n")[1].splitlines()
     assert head.startswith("coding_agent-0 under auto_compact(")
-    assert "why tokens were fresh" in body[0]
+    assert "why tokens missed the cache" in body[0]
     assert all(len(line) <= 120 for line in body)
     assert any("summary" in line for line in body)
     assert any("compacted by" in line for line in body)

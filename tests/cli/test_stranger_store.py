@@ -23,6 +23,7 @@ from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
 from compactlab.sim.core.errors import CompactlabError, InputError, UsageError
+from compactlab.sim.experiment.manifest import FORMAT
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.run import HEAD, Run, parcel
 from compactlab.sim.experiment.store import SAVED, Store
@@ -163,7 +164,7 @@ def replaced(value: Any, at: tuple[Any, ...], new: Any) -> Any:
     return items
 
 
-MANIFEST = {"store": 5, **results().manifest}
+MANIFEST = {"store": FORMAT, **results().manifest}
 PLACES = [at for at in places(MANIFEST) if len(at) < 2 or at[0] != "metrics" or at[1] < 3]
 
 

@@ -14,7 +14,7 @@ import pytest
 FOLDER = "tests/benchmarks/"
 CALIBRATION = "test_calibration.py::test_calibration"
 REPLAY = "test_replay.py::test_it[keep_all]"
-COUNTED = {"calls": 500, "prompt_tokens": 9_000_000, "fresh_tokens": 80_000, "compactions": 0}
+COUNTED = {"calls": 500, "prompt_tokens": 9_000_000, "cache_miss_tokens": 80_000, "compactions": 0}
 
 
 @pytest.fixture(scope="module")
@@ -92,10 +92,10 @@ def test_a_planted_slow_down_is_caught(bench: Any, found: Any) -> None:
 
 
 def test_a_planted_change_of_a_counter_is_caught_however_small(bench: Any) -> None:
-    code, said = bench("hold", run(fresh_tokens=80_001))
+    code, said = bench("hold", run(cache_miss_tokens=80_001))
     assert code == 1
     assert f"{REPLAY} " in said
-    assert "FAILS: fresh_tokens 80,000 → 80,001\n" in said
+    assert "FAILS: cache_miss_tokens 80,000 → 80,001\n" in said
     code, said = bench("hold", run(replay=1.0, compactions=1, views=2))
     assert code == 1
     assert "FAILS: over 3 times as long; compactions 0 → 1; views none → 2\n" in said

@@ -63,15 +63,15 @@ def test_who_forgets_is_no_keep_all(laws: ModuleType) -> None:
     )
 
 
-def test_rework_is_noticed(laws: ModuleType) -> None:
+def test_recovery_is_noticed(laws: ModuleType) -> None:
     case, closed = laws.Case(made(laws, "revised_decisions")), laws.ClosedLoop()
     for loop in (closed, closed.best):
         case.known["keep_all", loop] = case.again("keep_none", loop)
     found = asked(laws, "keep_all", case).broken
     assert set(found) == {
-        "keep_all: figures of rework are 0",
+        "keep_all: figures of recovery are 0",
         "keep_all: the closed loop costs what the open one does",
-        "keep_all: no call is rework",
+        "keep_all: no call is recovery",
     }
 
 

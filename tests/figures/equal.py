@@ -4,7 +4,7 @@
 the closed loop, with the whole trace. A change that moves no figure shows here that it moves none.
 
 Only these may differ: the keys of cells and runs, which have the digest of the code in them, and
-names of columns that ``compactlab/renamed.toml`` maps from old to new.
+names of columns that ``sim/metrics/renamed.toml`` maps from old to new.
 """
 
 import argparse
@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 KEPT = ROOT / ".figures"
-RENAMED = ROOT / "compactlab" / "renamed.toml"
+RENAMED = ROOT / "compactlab" / "sim" / "metrics" / "renamed.toml"
 
 # With them, a row of another table finds its run; in themselves they are digests of code.
 KEYS = ("run", "source_key", "condition")

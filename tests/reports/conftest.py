@@ -62,8 +62,8 @@ def make(
             "cache_read": read, "cache_write_5m": written, "output": 10, "cost_usd": cost,
             "side_calls": int(first > 0), "side_tokens": int(first > 0) * 800,
             "side_cost_usd": first, "rewrite": hit, "compaction": hit, "overflow": over,
-            "premium_usd": written * (_WRITE - _READ) * hit + 700 * _WRITE * (first > 0),
-            f"fresh_{cause}": written, "fresh_compaction_call": 700 * (first > 0),
+            "avoidable_cost_usd": written * (_WRITE - _READ) * hit + 700 * _WRITE * (first > 0),
+            f"cache_miss_{cause}": written, "cache_miss_compaction_call": 700 * (first > 0),
         })  # fmt: skip
     reads, writes = sum(r for r, _ in prompts), sum(w for _, w in prompts)
     over = sum(r + w > WINDOW for r, w in prompts)
@@ -83,7 +83,7 @@ def make(
             "cost_read_usd": reads * _READ,
             "cost_write_usd": writes * _WRITE,
             "cost_output_usd": 10 * len(prompts) * _OUTPUT,
-            "premium_usd": sum(call["premium_usd"] for call in calls),
+            "avoidable_cost_usd": sum(call["avoidable_cost_usd"] for call in calls),
             "tokens_uncached": 0,
             "tokens_cache_read": reads,
             "tokens_cache_write": writes,

@@ -274,8 +274,8 @@ def test_a_bargain_needs_calls(make: Make, store: Store) -> None:
 def test_the_closed_loop_is_held_against_the_open_one(make: Make, store: Store) -> None:
     runs = [make("keep_all()", KEPT), make("one()", SHORT, cut=[1]), make("two()", TINY, cut=[1])]
     for run in runs:
-        run.metrics["cost_with_rework_usd"] = 2 * (run.metrics["cost_usd"] or 0)
-    runs[2].metrics["cost_with_rework_usd"] = 1.0
+        run.metrics["cost_with_recovery_usd"] = 2 * (run.metrics["cost_usd"] or 0)
+    runs[2].metrics["cost_with_recovery_usd"] = 1.0
     told = next(s for s in verdict(only(store(*runs))) if "closed loop" in s)
     assert "the cheapest is one (" in told
     assert told.endswith("more than without.")

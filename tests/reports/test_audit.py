@@ -158,7 +158,7 @@ def test_causes_and_reading_add_up_to_the_bill(
     assert sum(share.tokens for share in found) == tally.written.recorded
     paid = sum(share.dollars or 0.0 for share in found) + read_cost(entries)
     assert paid == pytest.approx(tally.cost.recorded)
-    assert all(0 <= (share.premium or 0.0) <= (share.dollars or 0.0) for share in found)
+    assert all(0 <= (share.avoidable_cost or 0.0) <= (share.dollars or 0.0) for share in found)
     assert tally.calls == sum(map(len, drawn))
     assert headline(entries)[0].startswith("$")
 
@@ -181,7 +181,7 @@ def test_the_worst_calls_are_those_that_sorting_finds(
 def test_what_was_there_before_stands_in_front_of_what_is_new(tmp_path: Path) -> None:
     # Expired: 41,500 tokens to write again at 3.75 dollars a million, where reading costs 0.30.
     finding = audited(claude_code(tmp_path / "idle.jsonl")).findings[3]
-    (old, dollars, premium), (new, *_) = charged(finding)
+    (old, dollars, avoidable_cost), (new, *_) = charged(finding)
     assert (old.cause, old.tokens, new.cause, new.tokens) == ("ttl_expired", 41_500, "append", 500)
     assert dollars == pytest.approx(41_500 * 3.75e-6)
-    assert premium == pytest.approx(41_500 * 3.45e-6)
+    assert avoidable_cost == pytest.approx(41_500 * 3.45e-6)

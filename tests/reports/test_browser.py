@@ -231,9 +231,9 @@ def test_a_panel_tells_the_call_that_is_pointed_at(page: Page) -> None:
     page.mouse.move(0, 0)
     assert told.inner_text() == whole
     panel.focus()
-    assert told.inner_text().startswith("call 2: 290 prompt tokens, 90 fresh; 0.00")
+    assert told.inner_text().startswith("call 2: 290 prompt tokens, 90 not in the cache; 0.00")
     page.keyboard.press("ArrowLeft")
-    assert told.inner_text().startswith("call 1: 200 prompt tokens, 200 fresh; ")
+    assert told.inner_text().startswith("call 1: 200 prompt tokens, 200 not in the cache; ")
 
 
 @pytest.mark.parametrize("system", ["dark", "light"])

@@ -37,21 +37,21 @@ FIGURES = {
     "tokens_cache_write": 24_500.0,
     "tokens_dead_writes": 500.0,
     "prefix_reuse": 15.5 / 36,
-    "premium_usd": 0.04,
+    "avoidable_cost_usd": 0.04,
     "ttft_proxy_p50": 0.051,
     "ttft_proxy_p95": 0.62,
-    "fresh_cold_start": 10_000.0,
-    "fresh_append": 2_500.0,
-    "fresh_compaction": 3_000.0,
-    "fresh_compaction_call": 4_000.0,
-    "fresh_ttl_expired": 5_000.0,
+    "cache_miss_cold_start": 10_000.0,
+    "cache_miss_append": 2_500.0,
+    "cache_miss_compaction": 3_000.0,
+    "cache_miss_compaction_call": 4_000.0,
+    "cache_miss_ttl_expired": 5_000.0,
 }
 
 
 def entry(
     call: int, read: int, *, gap: float | None = 8.0, cost: float = 0.02, **more: int
 ) -> Entry:
-    """A call that reads so much, and has so many fresh tokens of these causes, all written."""
+    """A call that reads so much, and has so many cache-miss tokens of these causes, all written."""
     usage = Usage(cache_read=read, cache_write_5m=sum(more.values()), output=10)
     who = (call, CALL, f"a{call}", SONNET, 1000.0 + 8 * call, gap)
     return Entry(*who, usage, more, cost, 0.0, 0.0, 0)
@@ -62,9 +62,13 @@ def changed(entry: Entry, **more: object) -> Entry:
     return Entry(**{**values, **more})
 
 
-PAID = Payback(call=2, premium=0.01, summary=0.02, removed=8_000, calls=3, saved=0.03)
+PAID = Payback(call=2, avoidable_cost=0.01, summary=0.02, removed=8_000, calls=3, saved=0.03)
 ASK = changed(
-    entry(3, 0, gap=None, compaction_call=4_000), kind="summary", answer="", premium=0.01, dead=500
+    entry(3, 0, gap=None, compaction_call=4_000),
+    kind="summary",
+    answer="",
+    avoidable_cost=0.01,
+    dead=500,
 )
 CUT = changed(entry(3, 1_000, compaction=3_000, append=500), compaction=True, rewrite=True)
 SESSION = [
@@ -154,8 +158,8 @@ def test_the_machines_are_told_everything() -> None:
     assert (cut["removed"], cut["break_even_calls"]) == (8_000, pytest.approx(3.0))
     rows = list(csv.DictReader(StringIO(entries_as_csv(account(*SESSION)))))
     assert [row["kind"] for row in rows] == [CALL, CALL, "summary", CALL, CALL, CALL]
-    assert (rows[3]["fresh_compaction"], rows[3]["fresh_append"]) == ("3000", "500")
-    assert rows[1]["fresh_compaction"] == ""
+    assert (rows[3]["cache_miss_compaction"], rows[3]["cache_miss_append"]) == ("3000", "500")
+    assert rows[1]["cache_miss_compaction"] == ""
 
 
 def test_the_machines_are_told_of_one_call() -> None:

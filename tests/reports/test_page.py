@@ -141,7 +141,7 @@ def test_every_figure_is_explained(shown: str) -> None:
 
 
 def test_every_chart_has_its_units(shown: str) -> None:
-    for words in ("USD (less is better)", "needs met, %", "fresh tokens, all", "call number"):
+    for words in ("USD (less is better)", "needs met, %", "cache-miss tokens, all", "call number"):
         assert words in shown
 
 

@@ -101,7 +101,7 @@ def test_of_many_facts_some_are_named_and_the_others_counted() -> None:
     said = [f"fact {n}" for n in range(8)]
     many: dict[str, Any] = {
         "call": [3], "fate": ["gone"], "count": [1], "message": ["m1"], "role": ["tool"],
-        "facts_lost": [40], "facts_missed": [9], "facts": [said], "said": [said],
+        "facts_lost": [40], "facts_missed": [9], "facts": [said], "statements": [said],
         "states": [["lost"] * 7 + ["stale"]], "missed_at": [["5"] * 1 + [""] * 7],
     }  # fmt: skip
     view = view_of(VIEWS.filled({**many, "became": [""], "what": ["text"], "text": [""]}), {})
@@ -182,7 +182,7 @@ def rows_of(call: int, lost: int, missed: int, text: str) -> Rows:
         "message": ["m1", ""], "became": ["", "#1"], "role": ["user", "user"],
         "what": ["text", "text"], "tokens_before": [1_000, 0], "tokens_after": [0, 100],
         "text": [text, ""], "facts_lost": [lost, 0], "facts_missed": [missed, 0],
-        "facts": [["f"], []], "said": [["key: value"], []], "states": [["lost"], []],
+        "facts": [["f"], []], "statements": [["key: value"], []], "states": [["lost"], []],
         "missed_at": [[str(call)], []],
     }  # fmt: skip
     return VIEWS.filled(columns)
@@ -275,7 +275,7 @@ def test_nothing_that_was_said_acts(text: str, make: Make, store: Callable[..., 
     results = store(held(make, f"cut({text})", text, 3, 1, 1, text=text))
     run = results.runs[0]
     run.rows["views"] = Rows(
-        {**run.rows["views"].columns, "said": VIEWS.columns["said"].array([[text], []]),
+        {**run.rows["views"].columns, "statements": VIEWS.columns["statements"].array([[text], []]),
          "states": VIEWS.columns["states"].array([[text], []]),
          "role": VIEWS.columns["role"].array([text, text]),
          "what": VIEWS.columns["what"].array([text, text]),

@@ -47,14 +47,14 @@ def answer(call_id: str, output: Any = "readme") -> Record:
 
 
 def counted(
-    total: int, fresh: int = 10, cached: int = 90, out: int = 7, thought: int = 0
+    total: int, cache_misses: int = 10, cached: int = 90, out: int = 7, thought: int = 0
 ) -> Record:
     last = {
-        "input_tokens": fresh + cached,
+        "input_tokens": cache_misses + cached,
         "cached_input_tokens": cached,
         "output_tokens": out,
         "reasoning_output_tokens": thought,
-        "total_tokens": fresh + cached + out,
+        "total_tokens": cache_misses + cached + out,
     }
     info = {"total_token_usage": {"total_tokens": total}, "last_token_usage": last}
     return event("token_count", info=info)
@@ -97,7 +97,7 @@ def test_a_call_ends_where_its_tokens_are_counted(transcript: Transcript) -> Non
         counted(107, thought=5),
         assistant("Done."),
         event("agent_message", message="Done."),
-        counted(220, fresh=20),
+        counted(220, cache_misses=20),
         event("token_count", info=None),
     )
     conversation = read(path)

@@ -1,4 +1,4 @@
-"""Every fresh token has one cause."""
+"""Every cache-miss token has one cause."""
 
 from __future__ import annotations
 

@@ -88,8 +88,8 @@ def test_what_is_read_is_a_prefix_of_something_sent_before(
 @given(growing(most_blocks=19), st.sampled_from([0.0, 1.0, 300.0]))
 def test_who_keeps_everything_pays_for_no_token_twice(grown: list[View], gap: float) -> None:
     bills = billed(TOY, [Request(view, gap) for view in grown])
-    fresh = sum(bill.usage.prompt - bill.usage.cache_read for bill in bills)
-    assert fresh == bills[-1].usage.prompt
+    cache_misses = sum(bill.usage.prompt - bill.usage.cache_read for bill in bills)
+    assert cache_misses == bills[-1].usage.prompt
     assert {cause for bill in bills for cause in bill.causes} <= {"cold_start", "append"}
 
 
@@ -97,9 +97,9 @@ def test_who_keeps_everything_pays_for_no_token_twice(grown: list[View], gap: fl
 def test_but_for_what_was_too_short_to_store(grown: list[View], minimum: int) -> None:
     model = model_under(Anthropic(minimum=minimum))
     bills = billed(model, [Request(view) for view in grown])
-    fresh = sum(bill.usage.prompt - bill.usage.cache_read for bill in bills)
+    cache_misses = sum(bill.usage.prompt - bill.usage.cache_read for bill in bills)
     short = sum(bill.causes.get("below_minimum", 0) for bill in bills)
-    assert fresh - short == bills[-1].usage.prompt
+    assert cache_misses - short == bills[-1].usage.prompt
     before = itertools.pairwise(bill.usage.prompt for bill in bills)
     assert short == sum(earlier for earlier, _ in before if earlier < minimum)
 

@@ -21,12 +21,14 @@ TOKENS = st.integers(0, 200_000)
 
 
 @given(MODELS, st.integers(0, 60), st.integers(0, 60))
-def test_the_formula_is_what_the_tokens_add_up_to(model: Prefill, fresh: int, cached: int) -> None:
+def test_the_formula_is_what_the_tokens_add_up_to(
+    model: Prefill, cache_misses: int, cached: int
+) -> None:
     counted = 0.0
-    for place in range(fresh):
+    for place in range(cache_misses):
         behind = cached + place + 0.5  # all before it, and half of itself
         counted += 2 * model.parameters + 4 * model.layers * model.width * behind
-    assert model.operations(fresh, cached) == pytest.approx(counted)
+    assert model.operations(cache_misses, cached) == pytest.approx(counted)
 
 
 @given(MODELS, st.integers(0, 60), TOKENS)
@@ -51,24 +53,30 @@ def test_taking_tokens_in_at_once_or_in_two_goes_costs_the_same(
 
 
 @given(MODELS, st.integers(1, 200_000), TOKENS)
-def test_twice_the_tokens_cost_more_than_twice(model: Prefill, fresh: int, cached: int) -> None:
-    assert model.operations(2 * fresh, cached) > 2 * model.operations(fresh, cached)
+def test_twice_the_tokens_cost_more_than_twice(
+    model: Prefill, cache_misses: int, cached: int
+) -> None:
+    assert model.operations(2 * cache_misses, cached) > 2 * model.operations(cache_misses, cached)
 
 
 @given(MODELS, st.integers(1, 200_000), TOKENS)
 def test_reading_is_cheaper_than_computing_and_never_free(
-    model: Prefill, fresh: int, read: int
+    model: Prefill, cache_misses: int, read: int
 ) -> None:
-    cost = model.cost(Usage(uncached=fresh, cache_read=read))
-    assert model.cost(Usage(uncached=fresh)) <= cost <= model.cost(Usage(uncached=fresh + read))
+    cost = model.cost(Usage(uncached=cache_misses, cache_read=read))
+    assert (
+        model.cost(Usage(uncached=cache_misses))
+        <= cost
+        <= model.cost(Usage(uncached=cache_misses + read))
+    )
 
 
 @given(MODELS, TOKENS, TOKENS, TOKENS)
 def test_whatever_was_not_read_is_computed_however_it_is_billed(
-    model: Prefill, fresh: int, read: int, output: int
+    model: Prefill, cache_misses: int, read: int, output: int
 ) -> None:
-    plain = Usage(uncached=fresh, cache_read=read, output=output)
-    written = Usage(cache_write_5m=fresh, cache_read=read, output=output)
+    plain = Usage(uncached=cache_misses, cache_read=read, output=output)
+    written = Usage(cache_write_5m=cache_misses, cache_read=read, output=output)
     assert model.cost(plain) == model.cost(written) >= 0
 
 

@@ -38,7 +38,7 @@ def go_through(spec: str, scenario: str) -> None:
                 loop=ClosedLoop(),
             ),
         )
-        answers = [step.answer for step in trace.steps if not step.rework]
+        answers = [step.answer for step in trace.steps if not step.recovery]
         assert answers == [message.id for message in script.calls]
         assert figures(RunData(trace, script), ("amnesia_need", "rejected_calls", "calls"))
 

@@ -31,7 +31,7 @@ def total(run: Run, *names: str) -> int:
     return sum(int(run.calls.array(name).sum()) for name in names) if len(run.calls) else 0
 
 
-def fresh(run: Run) -> list[int]:
+def cache_misses(run: Run) -> list[int]:
     """Prompt tokens of each call that were not read from the cache."""
     tokens: list[int] = _sum(run, _FRESH).tolist()
     return tokens
@@ -71,11 +71,11 @@ def _sum(run: Run, names: Iterable[str]) -> NDArray[np.int64]:
 
 
 def causes(runs: Iterable[Run]) -> Counter[str]:
-    """Fresh tokens of runs by cause, those of side calls among them."""
+    """Cache-miss tokens of runs by cause, those of side calls among them."""
     counts: Counter[str] = Counter()
     for run in runs:
         for cause in CAUSES:
-            if tokens := total(run, f"fresh_{cause}"):
+            if tokens := total(run, f"cache_miss_{cause}"):
                 counts[cause] += tokens
     return counts
 
@@ -184,7 +184,7 @@ def _together(runs: Iterable[Run], groups: Sequence[Sequence[Run]]) -> dict[str,
 
 
 def causes_of(runs: Sequence[Run]) -> Counter[str]:
-    """Fresh tokens of a strategy by cause, those of side calls among them."""
+    """Cache-miss tokens of a strategy by cause, those of side calls among them."""
     counts: Counter[str] = Counter()
     for group in replays(runs):
         for cause, tokens in causes(group).items():
@@ -199,14 +199,14 @@ def together(metric: str) -> str:
 
 def _reuse(groups: Iterable[Sequence[Run]]) -> float | None:
     """Share of all prompt tokens that were read: a long conversation weighs as on the bill."""
-    read = fresh = 0.0
+    read = cache_misses = 0.0
     for group in groups:
-        own = read_and_fresh(group)
-        read, fresh = read + own[0], fresh + own[1]
-    return read / (read + fresh) if read + fresh else None
+        own = read_and_missed(group)
+        read, cache_misses = read + own[0], cache_misses + own[1]
+    return read / (read + cache_misses) if read + cache_misses else None
 
 
-def read_and_fresh(group: Sequence[Run]) -> tuple[float, float]:
+def read_and_missed(group: Sequence[Run]) -> tuple[float, float]:
     """Prompt tokens of a conversation that were read from the cache, and that were not."""
     written = (total(run, "uncached", "cache_write_5m", "cache_write_1h") for run in group)
     return fmean(total(run, "cache_read") for run in group), fmean(written)

@@ -468,11 +468,11 @@ COLUMNS = (
     _metric("cost_usd", "cost", 0),
     Column("of_keep_all", f"{TIMES}keep_all", "ratio", "lower", 2),
     Column("of_as_recorded", f"{TIMES}as_recorded", "ratio", "lower", 7),
-    _metric("cost_with_rework_usd", "with rework", 3),
+    _metric("cost_with_recovery_usd", "with recovery", 3),
     _metric("amnesia_need", "needs forgotten", 1),
     _metric("forward_need", "forward need", 6),
     _metric("side_cost_usd", "side calls", 11),
-    _metric("premium_usd", "premium", 15),
+    _metric("avoidable_cost_usd", "avoidable", 15),
     _metric("prefix_reuse", "prefix reuse", 4),
     _metric("write_spike", "write spike", 12),
     _metric("compactions", "compactions", 8),
@@ -498,8 +498,8 @@ MEMORY = (
     _metric("rereads_per_100_calls", "fetched again", 0),
     _metric("questions_per_100_calls", "asked again", 0),
     _metric("unmet_needs", "unmet", 0),
-    _metric("cost_with_rework_usd", "cost at best", 0),
-    _metric("cost_with_rework_worst_usd", "at worst", 0),
+    _metric("cost_with_recovery_usd", "cost at best", 0),
+    _metric("cost_with_recovery_worst_usd", "at worst", 0),
 )
 
 

@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from compactlab.reports.analysis.aggregate import read_and_fresh, replays, rule_of
+from compactlab.reports.analysis.aggregate import read_and_missed, replays, rule_of
 from compactlab.reports.analysis.comparison import Case, Row, case_of
 from compactlab.reports.render.text import clean
 from compactlab.sim.core.errors import UsageError
@@ -104,7 +104,7 @@ class Sample:
     def parts(self, metric: str) -> tuple[Floats, Floats]:
         """What a pooled share is a share of what: two arrays, rows by conversations."""
         if metric == "prefix_reuse":
-            tokens = np.array([[read_and_fresh(g) for g in groups] for groups in self._groups])
+            tokens = np.array([[read_and_missed(g) for g in groups] for groups in self._groups])
             read = tokens[:, :, 0]
             return read, read + tokens[:, :, 1]
         return np.nan_to_num(self.values("overflows")), np.nan_to_num(self.values("calls"))

@@ -14,7 +14,8 @@ from compactlab.sim.metrics.run_data import ORDINARY, read_instead
 from compactlab.sim.models.pricing import Charge as Price
 from compactlab.sim.models.pricing import prices_of
 
-# Why recorded tokens were fresh: what each cause comes to in tokens and dollars, and its words.
+# Why recorded tokens missed the cache: what each cause comes to in tokens and dollars, and its
+# words.
 
 # What a cause stands on, in words.
 GROUNDS = {
@@ -63,10 +64,10 @@ class Share:
     ground
         What it stands on.
     tokens
-        Fresh tokens.
+        Cache-miss tokens.
     dollars
         What they cost; None where no price is known of any of them.
-    premium
+    avoidable_cost
         What of that reading them would have saved; None for what was new, too.
     """
 
@@ -74,15 +75,15 @@ class Share:
     ground: str
     tokens: int = 0
     dollars: float | None = None
-    premium: float | None = None
+    avoidable_cost: float | None = None
 
-    def plus(self, tokens: int, dollars: float | None, premium: float | None) -> Share:
+    def plus(self, tokens: int, dollars: float | None, avoidable_cost: float | None) -> Share:
         """This share with more of the same."""
         return replace(
             self,
             tokens=self.tokens + tokens,
             dollars=_sum(self.dollars, dollars),
-            premium=_sum(self.premium, premium),
+            avoidable_cost=_sum(self.avoidable_cost, avoidable_cost),
         )
 
 
@@ -99,9 +100,9 @@ def shares(entries: Iterable[Entry]) -> list[Share]:
     for entry in entries:
         priced = entry.audited.recorded.cost is not None
         for finding in entry.audited.findings:
-            for charge, cost, premium in charged(finding, priced):
+            for charge, cost, avoidable_cost in charged(finding, priced):
                 key = charge.cause, charge.ground
-                by_key[key] = by_key.get(key, Share(*key)).plus(charge.tokens, cost, premium)
+                by_key[key] = by_key.get(key, Share(*key)).plus(charge.tokens, cost, avoidable_cost)
     return sorted(by_key.values(), key=lambda share: (-share.tokens, share.cause, share.ground))
 
 
@@ -110,7 +111,7 @@ def by_cause(found: Iterable[Share]) -> list[Share]:
     total: dict[str, Share] = {}
     for each in found:
         so_far = total.get(each.cause, Share(each.cause, ""))
-        total[each.cause] = so_far.plus(each.tokens, each.dollars, each.premium)
+        total[each.cause] = so_far.plus(each.tokens, each.dollars, each.avoidable_cost)
     return list(total.values())
 
 
@@ -168,12 +169,12 @@ def _in_dollars(entries: Sequence[Entry], found: Sequence[Share]) -> Iterator[st
     whole = read + sum(share.dollars or 0.0 for share in found)
     parts = [(read, "reading the cache"), *((s.dollars or 0.0, in_words(s.cause)) for s in found)]
     yield f"${dollars(whole)} of input{_scope(entries)}: {_told(parts, whole)}."
-    premium = sum(share.premium or 0.0 for share in found)
-    if premium > 0:
-        part = premium / whole if whole else 0.0
+    avoidable_cost = sum(share.avoidable_cost or 0.0 for share in found)
+    if avoidable_cost > 0:
+        part = avoidable_cost / whole if whole else 0.0
         yield (
-            f"What had to be rebuilt cost ${dollars(premium)} more than reading it would have "
-            f"({show(part, 'share')} of the whole)."
+            f"What had to be rebuilt cost ${dollars(avoidable_cost)} more than reading it would "
+            f"have ({show(part, 'share')} of the whole)."
         )
 
 

@@ -71,7 +71,8 @@ def course(entry: Entry, name: str) -> str:
     """SVG markup of a session, call by call.
 
     Above, the size of the prompt as an area, what was read as a darker one, what was expected to
-    be read as a line. Below, what the input has cost so far; fresh tokens, where no price is known.
+    be read as a line. Below, what the input has cost so far; cache-miss tokens, where no price is
+    known.
     """
     with canvas():
         sheet = Sheet(_ABOVE + _HIGH + _GAP + _LOW + _BELOW, width=_WIDTH)
@@ -122,7 +123,7 @@ def _sums(axes: Axes, entry: Entry) -> None:
     if priced:
         costs = [input_costs(finding.forecast) for finding in findings]
     else:
-        costs = [(finding.forecast.fresh, finding.fresh) for finding in findings]
+        costs = [(finding.forecast.cache_misses, finding.cache_misses) for finding in findings]
     step = -(-len(findings) // PLACES)
     at = [number for number in range(1, len(findings) + 1) if number % step in (0, 1 % step)]
     for part, colour in ((1, "blue"), (0, "vermillion")):
@@ -132,7 +133,7 @@ def _sums(axes: Axes, entry: Entry) -> None:
     if priced:
         axes.set_ylabel("dollars so far")
     else:
-        measure(axes, "y", TOKENS, "fresh tokens so far")
+        measure(axes, "y", TOKENS, "cache-miss tokens so far")
 
 
 def furthest_off(entries: Sequence[Entry]) -> Entry:

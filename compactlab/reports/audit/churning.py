@@ -130,7 +130,7 @@ class _Half:
     kept, behind
         At the same: tokens that were expected to be read, and those of them behind the front.
     expected, recorded
-        Fresh tokens, by the rules and as they were.
+        Cache-miss tokens, by the rules and as they were.
     """
 
     counts: tuple[_Count, _Count]
@@ -140,7 +140,7 @@ class _Half:
     recorded: int
 
     def under(self, turn: Rate, call: Rate) -> Pair:
-        """Its fresh tokens: expected by the rules and, on the average, by churn; recorded."""
+        """Its cache-miss tokens: expected by the rules and, on the average, by churn; recorded."""
         expected = float(self.expected)
         for rate, read, behind in zip((turn, call), self.kept, self.behind, strict=True):
             expected += rate.share("front") * read + rate.share("messages") * behind
@@ -154,18 +154,18 @@ def _half(session: Session) -> _Half:
         (_count(session, True), _count(session, False)),
         (sum(read for read, _ in turn), sum(read for read, _ in call)),
         (sum(behind for _, behind in turn), sum(behind for _, behind in call)),
-        sum(finding.forecast.fresh for finding in session),
-        sum(finding.fresh for finding in session),
+        sum(finding.forecast.cache_misses for finding in session),
+        sum(finding.cache_misses for finding in session),
     )
 
 
 def with_churn(churn: Churn, session: Session) -> Pair:
-    """Fresh tokens of a session: expected by the rules and, on the average, by churn; recorded."""
+    """Cache misses of a session: expected by the rules and, on the average, by churn; recorded."""
     return _half(session).under(churn.turn, churn.call)
 
 
 def halvings(client: str, sessions: Sequence[Session]) -> list[float]:
-    """By how much the fresh tokens of one half are off with the churn measured on the other."""
+    """By how much the cache misses of one half are off with the churn measured on the other."""
     halves = [_half(session) for session in sessions]
     everyone = range(len(halves))
     errors = []

@@ -49,7 +49,7 @@ class Miss:
     def expected(self) -> str:
         """The causes that were expected, largest first."""
         causes = sorted(self.finding.forecast.causes.items(), key=lambda item: -item[1])
-        return ", ".join(f"{cause} {tokens:,}" for cause, tokens in causes) or "nothing fresh"
+        return ", ".join(f"{cause} {tokens:,}" for cause, tokens in causes) or "no cache misses"
 
     @property
     def happened(self) -> str:
@@ -57,7 +57,7 @@ class Miss:
         charges = sorted(self.finding.charges, key=lambda charge: -charge.tokens)
         parts = [f"{charge.cause} {charge.tokens:,}" for charge in charges if charge.tokens]
         if not parts:
-            return "nothing fresh"
+            return "no cache misses"
         stands = next((GROUNDS[c.ground] for c in charges if c.ground in ("read", "pattern")), "")
         return ", ".join(parts) + (f" ({stands})" if stands else "")
 
@@ -155,7 +155,7 @@ def _tally(tally: Tally) -> Row:
         "calls": tally.calls,
         "prompt_tokens": _pair(tally.prompt),
         "read_tokens": _pair(tally.read),
-        "fresh_tokens": _pair(tally.written),
+        "cache_miss_tokens": _pair(tally.written),
         "input_cost_usd": _pair(tally.cost),
         "exact": plain(tally.exact),
         "within_5_percent": plain(tally.near),
@@ -181,7 +181,7 @@ def _causes(entries: Sequence[Entry]) -> list[Row]:
             "ground": share.ground,
             "tokens": share.tokens,
             "cost_usd": plain(share.dollars),
-            "premium_usd": plain(share.premium),
+            "avoidable_cost_usd": plain(share.avoidable_cost),
         }
         for share in shares(entries)
     ]

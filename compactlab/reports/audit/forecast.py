@@ -97,7 +97,7 @@ class Forecast:
     lookup
         What the cache was expected to do.
     causes
-        Expected fresh tokens by cause.
+        Expected cache-miss tokens by cause.
     before, had
         Tokens that the last counted call of this model left in the cache, as recorded and as it
         was expected to; 0 at first.
@@ -120,7 +120,7 @@ class Forecast:
         return min(self.lookup.read, self.prompt)
 
     @property
-    def fresh(self) -> int:
+    def cache_misses(self) -> int:
         """Tokens that were expected not to be read."""
         return self.prompt - self.read
 

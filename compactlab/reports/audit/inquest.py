@@ -68,7 +68,7 @@ def _shows(exchange: Exchange) -> bool:
     return any(part.type == "image" for message in exchange.arrived for part in message.parts)
 
 
-# Why tokens were fresh, after the fact: every recorded one gets a cause, or is unexplained.
+# Why tokens missed the cache, after the fact: every recorded one gets a cause, or is unexplained.
 #
 # A forecast may look only at what came before a call. Here everything may be looked at, what was
 # read of the cache above all: it tells how far the prompt was still the one that had been stored.
@@ -86,7 +86,7 @@ _GRID = 256  # tokens that a cache with a grid of 128 leaves out at most, and th
 
 
 class Charge(NamedTuple):
-    """Fresh tokens with their cause, and what that stands on."""
+    """Cache-miss tokens with their cause, and what that stands on."""
 
     cause: str
     tokens: int
@@ -105,7 +105,7 @@ class Finding:
         Tokens that the call before had left in the cache and that were not read, as many as the
         prompt still has; 0 where there is no call before.
     charges
-        All its fresh tokens.
+        All its cache-miss tokens.
     """
 
     forecast: Forecast
@@ -118,7 +118,7 @@ class Finding:
         return self.forecast.exchange.usage.cache_read
 
     @property
-    def fresh(self) -> int:
+    def cache_misses(self) -> int:
         """Tokens that were not."""
         return self.forecast.exchange.usage.prompt - self.read
 
@@ -163,14 +163,14 @@ class _Memory:
     def find(self, forecast: Forecast) -> Finding:
         exchange = forecast.exchange
         read, whole = exchange.usage.cache_read, exchange.usage.prompt
-        fresh = whole - read
+        cache_misses = whole - read
         if not forecast.before:
             cause = "cold_start" if self.last is None else "model_switch"
-            return Finding(forecast, 0, (Charge(cause, fresh, "log"),))
+            return Finding(forecast, 0, (Charge(cause, cache_misses, "log"),))
         lost = _lost(forecast)
         if exchange.compacted is not None:
-            return Finding(forecast, lost, (Charge("compaction", fresh, "log"),))
-        charges = [Charge("append", fresh - lost, "log")] if fresh > lost else []
+            return Finding(forecast, lost, (Charge("compaction", cache_misses, "log"),))
+        charges = [Charge("append", cache_misses - lost, "log")] if cache_misses > lost else []
         if lost:
             cause, ground = self._why(forecast, lost)
             charges.append(Charge(cause, lost, ground))

@@ -98,7 +98,7 @@ class Ledger:
 
     @cached_property
     def dearest(self) -> tuple[Entry, ...]:
-        """The sessions that cost most first; those without a price behind, by fresh tokens."""
+        """The sessions that cost most first; those without a price behind, by cache-miss tokens."""
         return tuple(sorted(self.entries, key=_weight, reverse=True))
 
     @cached_property

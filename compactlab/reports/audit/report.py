@@ -38,8 +38,8 @@ _OF_PAGE = 100
 _NAME = 32
 
 _MEANING = (
-    "Cost is that of the input. Fresh tokens were not read from the cache: they were written to "
-    "it, or billed as plain input. Off by: expected against recorded. Exact, within 5%: calls "
+    "Cost is that of the input. Cache-miss tokens were not read from the cache: they were written "
+    "to it, or billed as plain input. Off by: expected against recorded. Exact, within 5%: calls "
     "that read so much as expected.",
     "A rebuild is a call that lost 4,000 tokens or more of what the call before had left in the "
     "cache. Follow: something in the log tells of it. Found: those of them that were expected. "
@@ -49,8 +49,8 @@ _MEANING = (
     "sessions the middle one.",
 )
 _WHY_MEANING = (
-    "Every fresh token has one cause. Above reading: what its tokens cost more than reading them "
-    "would have; what is new cannot be read. The rest of the input cost was paid for reading."
+    "Every cache-miss token has one cause. Above reading: what its tokens cost more than reading "
+    "them would have; what is new cannot be read. The rest of the input cost was paid for reading."
 )
 _CHURN_MEANING = (
     "Of the calls that could have read all that the one before had left, by all that the log "
@@ -172,7 +172,7 @@ def _of_rebuilds(name: str) -> Callable[[_Line], str]:
 _SIZES = (
     _Measure("calls", lambda line: f"{line.recorded.calls:,}"),
     *_pair("read", lambda line: line.recorded.read, _tokens, 5),
-    *_pair("fresh", lambda line: line.recorded.written, _tokens, 3),
+    *_pair("missed", lambda line: line.recorded.written, _tokens, 3),
     *_pair("cost, $", lambda line: line.recorded.cost, dollars, 0),
     _Measure("exact", lambda line: show(line.recorded.exact, "share"), 7, "calls"),
     _Measure("within 5%", lambda line: show(line.recorded.near, "share"), 2, "calls"),
@@ -185,7 +185,7 @@ _REBUILDS = (
     _Measure("invented", _of_rebuilds("invented"), group="rebuilds"),
     _Measure("prompt size", lambda line: show(line.rebuilt.prompt_error, "share"), 1, "from text"),
     _Measure("read", lambda line: signed(line.rebuilt.read.error), 3, "from text"),
-    _Measure("fresh", lambda line: signed(line.rebuilt.written.error), 2, "from text"),
+    _Measure("missed", lambda line: signed(line.rebuilt.written.error), 2, "from text"),
     _Measure("cost", lambda line: signed(_error(line.rebuilt.cost)), 1, "from text"),
 )
 
@@ -238,7 +238,7 @@ def _total(title: str, entries: Sequence[Entry]) -> _Line:
 
 def _course(ledger: Ledger) -> Chart:
     off = furthest_off(ledger.entries)
-    paid = "dollars of input" if off.audited.recorded.cost is not None else "fresh tokens"
+    paid = "dollars of input" if off.audited.recorded.cost is not None else "cache-miss tokens"
     caption = (
         "Above: what was read of the prompt, in tokens; where a session has very many calls, "
         "neighbours share a place, which shows the largest prompt and the least that was read. "
@@ -290,7 +290,7 @@ def moment(time: float) -> str:
 _CAUSES = (
     Column("cause", words=True),
     Column("tokens"),
-    Column("of fresh", rank=3),
+    Column("of missed", rank=3),
     Column("cost, $"),
     Column("of input", rank=1),
     Column("above\nreading, $", rank=2),
@@ -301,20 +301,20 @@ _CAUSES = (
 def _causes(entries: Sequence[Entry], *, read: bool = False) -> Table:
     """The causes of some sessions, most tokens first, and what was read where that is asked for."""
     totals = shares(entries)
-    fresh = sum(share.tokens for share in totals)
+    cache_misses = sum(share.tokens for share in totals)
     whole = read_cost(entries) + sum(share.dollars or 0.0 for share in totals)
-    lines = [_cause(share, fresh, whole) for share in totals]
+    lines = [_cause(share, cache_misses, whole) for share in totals]
     return Table(_CAUSES, (*lines, *([_reading(entries)] if read else [])))
 
 
-def _cause(share: Share, fresh: int, whole: float) -> TableRow:
+def _cause(share: Share, cache_misses: int, whole: float) -> TableRow:
     cells = (
         share.cause,
         show(share.tokens, "tokens"),
-        show(share.tokens / fresh, "share") if fresh else NONE,
+        show(share.tokens / cache_misses, "share") if cache_misses else NONE,
         show(share.dollars, "USD"),
         show(share.dollars / whole, "share") if share.dollars is not None and whole else NONE,
-        show(share.premium, "USD"),
+        show(share.avoidable_cost, "USD"),
         GROUNDS[share.ground],
     )
     return TableRow(cells, key=Key(*look(share.cause), CAUSES.get(share.cause, "")))

@@ -112,7 +112,7 @@ def tally(name: str, client: str, findings: Sequence[Finding]) -> Tally:
         calls,
         Pair(sum(f.prompt for f in forecasts), sum(f.exchange.usage.prompt for f in forecasts)),
         Pair(sum(one for one, _ in reads), sum(other for _, other in reads)),
-        Pair(sum(f.fresh for f in forecasts), sum(f.fresh for f in findings)),
+        Pair(sum(f.cache_misses for f in forecasts), sum(f.cache_misses for f in findings)),
         _cost(forecasts),
         sum(one == other for one, other in reads) / calls,
         sum(abs(one - other) <= _NEAR * other for one, other in reads) / calls,
@@ -145,15 +145,15 @@ def input_costs(forecast: Forecast) -> tuple[float, float]:
     """Dollars of a call's input, as expected and as recorded."""
     usage, lookup = forecast.exchange.usage, forecast.lookup
     rates = prices_of(forecast.model).rates(forecast.exchange.time, usage.prompt)
-    written = min(forecast.fresh, lookup.write_5m + lookup.write_1h)
+    written = min(forecast.cache_misses, lookup.write_5m + lookup.write_1h)
     hour = min(written, lookup.write_1h)
-    expected = Usage(forecast.fresh - written, forecast.read, written - hour, hour)
+    expected = Usage(forecast.cache_misses - written, forecast.read, written - hour, hour)
     recorded = Usage(usage.uncached, usage.cache_read, usage.cache_write_5m, usage.cache_write_1h)
     return rates.cost(expected), rates.cost(recorded)
 
 
 def causes(findings: Iterable[Finding]) -> dict[tuple[str, str], int]:
-    """Recorded fresh tokens by cause and by what that stands on, most first."""
+    """Recorded cache-miss tokens by cause and by what that stands on, most first."""
     total: dict[tuple[str, str], int] = {}
     for finding in findings:
         for cause, tokens, ground in finding.charges:

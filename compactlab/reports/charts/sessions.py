@@ -1,4 +1,4 @@
-"""The context over a session, a panel a strategy: how large it is, and what was fresh of it."""
+"""The context over a session, a panel a strategy: its size, and what of it missed the cache."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from compactlab.reports.analysis.aggregate import binned, column, fresh, sizes
+from compactlab.reports.analysis.aggregate import binned, cache_misses, column, sizes
 from compactlab.reports.analysis.comparison import windows_of
 from compactlab.reports.charts.chart import Chart
 from compactlab.reports.charts.drawing import LINES, Point, canvas, in_points, light
@@ -27,17 +27,17 @@ _LETTERS = 40
 _SHOWN, _BEYOND = 0.8, 1.5
 _KEY = (
     KeyEntry("size of the prompt", "grey", "pale"),
-    KeyEntry("fresh of it", "grey"),
+    KeyEntry("cache misses", "grey"),
     KeyEntry("compaction", "ink", "mark", mark="|"),
     KeyEntry("call over the window", "alarm", "mark", mark="|"),
     KeyEntry("window", "alarm", "line"),
 )
 _CAPTION = (
-    "Pale area: the size of the prompt, in tokens. Solid bars: the fresh tokens of it, written to "
-    "the cache or billed as plain input; a high one is a spike. The ticks right above a panel are "
-    "compactions, the red ones over those are calls over the window; the dashed red line is the "
-    "window, where it lies within the panel. All panels have the same axes; the few that would go "
-    "far beyond are cut off, and say up to where they go. Of sessions with more than "
+    "Pale area: the size of the prompt, in tokens. Solid bars: the cache-miss tokens of it, "
+    "written to the cache or billed as plain input; a high one is a spike. The ticks right above a "
+    "panel are compactions, the red ones over those are calls over the window; the dashed red line "
+    "is the window, where it lies within the panel. All panels have the same axes; the few that "
+    "would go far beyond are cut off, and say up to where they go. Of sessions with more than "
     f"{BINS} calls, neighbours share a bar, which shows the largest of them."
 )
 
@@ -175,7 +175,7 @@ def _scales(drawing: _Drawing, frame: _Frame, *, first: bool, last: bool) -> Non
 
 def _draw(drawing: _Drawing, frame: _Frame, panel: Panel) -> None:
     run = panel.run
-    size, new = ([min(n, frame.top) for n in binned(f(run), BINS)] for f in (sizes, fresh))
+    size, new = ([min(n, frame.top) for n in binned(f(run), BINS)] for f in (sizes, cache_misses))
     # The last bar may stand for fewer calls.
     step = -(-len(run.calls) // BINS) or 1
     edges = [min(n * step, len(run.calls)) + 0.5 for n in range(len(size) + 1)]

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 # What forgetting costs: the bill of each strategy in the open loop and in the closed one.
 
-_OPEN, _BEST, _WORST = "cost_usd", "cost_with_rework_usd", "cost_with_rework_worst_usd"
+_OPEN, _BEST, _WORST = "cost_usd", "cost_with_recovery_usd", "cost_with_recovery_worst_usd"
 _LOOPS_KEY = (
     KeyEntry("open loop", "ink", "mark", mark="o-"),
     KeyEntry("closed loop, at best", "blue", "mark", mark="o"),
@@ -47,7 +47,7 @@ _LOOPS_CAPTION = (
     "Dollars of all conversations, of each the mean of its replays: in the open loop nothing comes "
     "of what was forgotten; in the closed one (simulated) it is fetched, asked for and put right, "
     "at best with everything wrong noticed, at worst, where that differs, with all of it used. "
-    "Figures at the right: what rework adds at best and at worst, USD. It moves the compactions "
+    "Figures at the right: what recovery adds at best and at worst, USD. It moves the compactions "
     "that follow, so a bill may come out smaller by chance."
 )
 
@@ -68,7 +68,7 @@ def loops(comparison: Comparison, name: str) -> Chart | None:
         _bills(axes, closed)
         for place, row in enumerate(closed):
             write_beside(axes, place, _added(row), 92)
-        write_beside(axes, -1, "rework adds, USD", 92)
+        write_beside(axes, -1, "recovery adds, USD", 92)
         axes.set_xlim(0, max(end[-1] for end in ends) * 1.03)
         measure(axes, "x", USD, "cost of all conversations, USD")
     return Chart(name, "What forgetting costs", _LOOPS_CAPTION, sheet.figure, "loops")
@@ -103,7 +103,7 @@ def _signed(value: float) -> str:
     return f"{MINUS if value < 0 else '+'}{dollars(abs(round(value, 9)))}"
 
 
-# What compactions do to the bill: how much is fresh at once, and when that has paid.
+# What compactions do to the bill: how much misses the cache at once, and when that has paid.
 
 Floats = NDArray[np.float64]
 
@@ -118,12 +118,12 @@ _KEY = (
     KeyEntry(f"one compaction, where there are fewer than {_FEW}", "sky", "mark", mark="o"),
 )
 _CAPTION = (
-    "All compactions of all conversations and replays. Left: fresh tokens of the call at which a "
-    "compaction happens over the median of the five calls before; 1 is no spike. Where nothing was "
-    f"fresh before there is no ratio; what is below {_LEAST} is drawn there. Right: calls until a "
-    "compaction has paid, when the smaller prompts have saved what was made anew and summarised, "
-    "of those that pay before the next one or the end; what pays at once is drawn at 1. Then how "
-    "many compactions there are, and which share does not pay."
+    "All compactions of all conversations and replays. Left: cache-miss tokens of the call at "
+    "which a compaction happens over the median of the five calls before; 1 is no spike. Where "
+    f"nothing missed the cache before there is no ratio; what is below {_LEAST} is drawn there. "
+    "Right: calls until a compaction has paid, when the smaller prompts have saved what was made "
+    "anew and summarised, of those that pay before the next one or the end; what pays at once is "
+    "drawn at 1. Then how many compactions there are, and which share does not pay."
 )
 
 
@@ -155,7 +155,7 @@ def spikes(comparison: Comparison, name: str) -> Chart | None:
         right.tick_params(labelleft=False, length=0)
         right.grid(visible=False, axis="y")
         ratios = [np.maximum(each.ratios, _LEAST) for _, each in shown]
-        _panel(left, ratios, TIMES, "spike: fresh tokens, times those before")
+        _panel(left, ratios, TIMES, "spike: cache-miss tokens, times those before")
         paid = [np.maximum(each.paid_after, 1) for _, each in shown]
         _panel(right, paid, CALLS, "break-even, calls")
         left.axvline(1, color=light("muted"), linewidth=0.8)
@@ -175,9 +175,13 @@ def _read(row: Row) -> _Compactions | None:
     def column(name: str) -> Floats:
         return np.concatenate([table.array(name) for table in tables]).astype(np.float64)
 
-    fresh, before, after = column("fresh"), column("fresh_before"), column("break_even_calls")
-    ratios = fresh[before > 0] / before[before > 0]
-    return _Compactions(ratios, after[after <= column("calls_to_next")], len(fresh))
+    cache_misses, before, after = (
+        column("cache_miss_tokens"),
+        column("cache_miss_tokens_before"),
+        column("break_even_calls"),
+    )
+    ratios = cache_misses[before > 0] / before[before > 0]
+    return _Compactions(ratios, after[after <= column("calls_to_next")], len(cache_misses))
 
 
 def _panel(axes: Axes, given: Sequence[Floats], unit: Unit, title: str) -> None:

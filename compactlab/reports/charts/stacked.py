@@ -59,27 +59,27 @@ def _bars_of(
     return bars([row.label for row in rows], pieces, unit, title, end)
 
 
-# Why tokens were fresh: a bar a strategy, a piece a cause.
+# Why tokens missed the cache: a bar a strategy, a piece a cause.
 
 _CAUSES_CAPTION = (
-    "Fresh tokens are prompt tokens that were not read from the cache, whether billed as a cache "
-    "write or as plain input: the sum over conversations, of each the mean of its replays. Every "
-    "token has exactly one cause. Requests that a strategy caused, for summaries and extra turns, "
-    "are among them."
+    "Cache-miss tokens are prompt tokens that were not read from the cache, whether billed as a "
+    "cache write or as plain input: the sum over conversations, of each the mean of its replays. "
+    "Every token has exactly one cause. Requests that a strategy caused, for summaries and extra "
+    "turns, are among them."
 )
 
 
 def breakdown(comparison: Comparison, name: str) -> Chart | None:
-    """Draw the fresh tokens of each strategy by cause; None if nothing was fresh."""
+    """Draw the cache-miss tokens of each strategy by cause; None if nothing missed the cache."""
     causes = [causes_of(row.runs) for row in comparison.rows]
     looks = cause_colours()
     pieces = [Piece(c, *looks[c], [each[c] for each in causes]) for c in ordered(causes)]
     if not pieces:
         return None
     with canvas():
-        title = "fresh tokens, all conversations together"
+        title = "cache-miss tokens, all conversations together"
         drawn = bars([row.label for row in comparison.rows], pieces, TOKENS, title)
-    return Chart(name, "Why tokens were fresh", _CAUSES_CAPTION, drawn, "causes")
+    return Chart(name, "Why tokens missed the cache", _CAUSES_CAPTION, drawn, "causes")
 
 
 def ordered(causes: Sequence[Mapping[str, int]]) -> list[str]:

@@ -141,7 +141,7 @@ class Row:
     text: str
     facts_lost: int
     facts_missed: int
-    said: list[str]
+    statements: list[str]
     states: list[str]
     missed_at: list[str]
 
@@ -194,7 +194,7 @@ def with_facts(piece: Piece, row: Row) -> Piece:
             _STATES.get(state, _STATES["lost"]),
             int(call) if call.isdecimal() else 0,
         )
-        for fact, state, call in zip(row.said, row.states, row.missed_at, strict=True)
+        for fact, state, call in zip(row.statements, row.states, row.missed_at, strict=True)
     )
     more = row.facts_lost - len(facts)
     return replace(piece, facts=facts, more=more, needed=row.facts_missed)

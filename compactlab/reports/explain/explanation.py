@@ -59,11 +59,11 @@ class Entry:
     usage
         Tokens by billing class.
     causes
-        Fresh tokens by cause, in the order of the prompt.
+        Cache-miss tokens by cause, in the order of the prompt.
     cost, total
         Dollars, and dollars of all requests so far.
-    premium
-        Dollars that its fresh tokens cost above reading those that need not have been fresh.
+    avoidable_cost
+        Its avoidable cache cost in dollars.
     dead
         Tokens that it wrote and that no later request has read.
     rewrite, compaction, overflow
@@ -82,7 +82,7 @@ class Entry:
     causes: Mapping[str, int]
     cost: float
     total: float
-    premium: float
+    avoidable_cost: float
     dead: int
     rewrite: bool = False
     compaction: bool = False
@@ -130,8 +130,8 @@ def account(reading: RunData, call: int | None = None) -> Account:
     owners |= {s.place.number: index for index, step in enumerate(steps) for s in step.side}
     entries: list[Entry] = []
     total = 0.0
-    beside = zip(reading.premiums, reading.dead, strict=True)
-    for request, (premium, dead) in zip(reading.requests, beside, strict=True):
+    beside = zip(reading.avoidable_costs, reading.dead, strict=True)
+    for request, (avoidable_cost, dead) in zip(reading.requests, beside, strict=True):
         index, dollars = owners[request.place.number], reading.cost(request)
         total += dollars
         step = None if isinstance(request, SideCall) else request
@@ -147,7 +147,7 @@ def account(reading: RunData, call: int | None = None) -> Account:
                 causes=request.causes,
                 cost=dollars,
                 total=total,
-                premium=premium,
+                avoidable_cost=avoidable_cost,
                 dead=dead,
                 rewrite=step is not None and step.rewrite,
                 compaction=step is not None and step.compaction,
@@ -178,11 +178,13 @@ def entries_as_csv(account: Account, call: int | None = None) -> str:
     """A row a request, with everything at full precision: of all calls, or of one."""
     out = StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    heads = [*_ACCOUNT_HEADS, *(f"fresh_{cause}" for cause in CAUSES)]
+    heads = [*_ACCOUNT_HEADS, *(f"cache_miss_{cause}" for cause in CAUSES)]
     writer.writerow(heads)
     for row in map(_plain, _of(account, call)):
-        fresh = {f"fresh_{cause}": tokens for cause, tokens in row.pop("causes").items()}
-        cells = {**dict.fromkeys(heads), **row, **fresh}
+        cache_misses = {
+            f"cache_miss_{cause}": tokens for cause, tokens in row.pop("causes").items()
+        }
+        cells = {**dict.fromkeys(heads), **row, **cache_misses}
         writer.writerow(
             harmless(value) if isinstance(value, str) else value
             for value in (cells[head] for head in heads)
@@ -239,14 +241,14 @@ def _plain(entry: Entry) -> dict[str, Any]:
         "output": usage.output,
         "cost_usd": entry.cost,
         "total_usd": entry.total,
-        "premium_usd": entry.premium,
+        "avoidable_cost_usd": entry.avoidable_cost,
         "dead_writes": entry.dead,
         "causes": dict(entry.causes),
         "rewrite": entry.rewrite,
         "compaction": entry.compaction,
         "overflow": entry.overflow,
         "removed": back.removed if back else None,
-        "spike_premium_usd": back.premium if back else None,
+        "spike_avoidable_cost_usd": back.avoidable_cost if back else None,
         "summary_cost_usd": back.summary if back else None,
         "saved_usd": back.saved if back else None,
         "break_even_calls": plain(back.break_even) if back else None,
@@ -264,7 +266,7 @@ MOST = 60
 _HEADS = ("call", "after", "prompt", "read", "written", "plain", "USD", "total")
 _COLUMNS = (
     *map(Column, _HEADS),
-    Column("why tokens were fresh; what was done", words=True),
+    Column("why tokens missed the cache; what was done", words=True),
 )
 _OF_CAUSES = (Column("cause", words=True), Column("tokens"), Column("meaning", words=True))
 _WIDTH = 116
@@ -286,7 +288,7 @@ def explanation(account: Account, *, everything: bool = False) -> Document:
             lines += (_row(entries[number]) for number in numbers)
         else:
             lines.append(_folded([entries[number] for number in numbers]))
-    causes = sentences(["fresh tokens by cause, side calls among them:"], bullets=False)
+    causes = sentences(["cache-miss tokens by cause, side calls among them:"], bullets=False)
     blocks = (
         sentences(_about(account), bullets=False),
         Table(_COLUMNS, rows(lines)),
@@ -395,7 +397,7 @@ def _totals(account: Account) -> Iterator[str]:
         f"{of('prefix_reuse')} of the calls' prompts read"
     )
     yield (
-        f"{of('premium_usd')} USD above reading what need not have been fresh; "
+        f"{of('avoidable_cost_usd')} USD of avoidable cache cost; "
         f"{of('tokens_dead_writes')} tokens written for nobody "
         f"({of('dead_writes_usd')} USD above plain input)"
     )
@@ -414,7 +416,7 @@ def _totals(account: Account) -> Iterator[str]:
 
 def _causes(account: Account) -> Iterator[Sequence[str]]:
     for cause, meaning in CAUSES.items():
-        if figure := account.figures[f"fresh_{cause}"]:
+        if figure := account.figures[f"cache_miss_{cause}"]:
             yield cause, show(figure, "tokens"), meaning
 
 
@@ -442,16 +444,16 @@ def _block(entry: Entry) -> Iterator[str]:
     )
     yield _told("output", f"{usage.output:,} tokens")
     yield _told("cost", f"{dollars(entry.cost)} USD, {dollars(entry.total)} USD so far")
-    yield _told("premium", f"{dollars(entry.premium)} USD above reading what need not be fresh")
+    yield _told("avoidable", f"{dollars(entry.avoidable_cost)} USD of cache cost")
     yield _told("written", f"{entry.dead:,} tokens of it were never read by a later request")
     for cause, tokens in entry.causes.items():
-        yield _told("fresh", f"{tokens:,} {cause}: {CAUSES[cause]}")
+        yield _told("cache miss", f"{tokens:,} {cause}: {CAUSES[cause]}")
     for deed in _deeds(entry):
         yield _told("strategy", deed)
     if back := entry.payback:
         yield _told(
             "compaction",
-            f"{dollars(back.premium)} USD above reading and {dollars(back.summary)} USD for "
+            f"{dollars(back.avoidable_cost)} USD above reading and {dollars(back.summary)} USD for "
             f"summaries; {dollars(back.saved)} USD saved on {counted(back.calls, 'call')}, "
             "until the next one",
         )

@@ -15,10 +15,11 @@ import msgspec
 from compactlab.reports.analysis.comparison import Case
 from compactlab.reports.gate.record import REUSE, Record, Subject, record_of, some
 from compactlab.reports.render.text import counted
-from compactlab.sim.core.errors import InputError, UsageError, unknown
+from compactlab.sim.core.errors import InputError, UsageError
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.run import Run
-from compactlab.sim.metrics import FAMILIES, METRICS
+from compactlab.sim.metrics import METRICS
+from compactlab.sim.metrics.names import current
 
 # Where the figures of a baseline come from: of another origin, they are not compared.
 
@@ -78,7 +79,7 @@ def differences(
 GATED = (
     "cost_usd",
     "side_cost_usd",
-    "cost_with_rework_usd",
+    "cost_with_recovery_usd",
     "tokens_uncached",
     "tokens_cache_read",
     "tokens_cache_write",
@@ -176,25 +177,6 @@ def computed(results: Results) -> set[str]:
     if in_manifest is not None:
         return set(in_manifest) & set(METRICS)
     return {name for run in results.runs for name in run.metrics} & set(METRICS)
-
-
-def metrics_named(names: Iterable[str]) -> tuple[str, ...]:
-    """Metrics by their names and by those of families, in the order of the table.
-
-    Examples
-    --------
-    >>> metrics_named(["time", "cost_usd"])
-    ('cost_usd', 'ttft_proxy_p50', 'ttft_proxy_p95')
-    """
-    families = {family.name: {metric.name for metric in family.metrics} for family in FAMILIES}
-    wanted: set[str] = set()
-    for name in names:
-        if name not in families and name not in METRICS:
-            raise UsageError(
-                unknown("metric", name, (*families, *METRICS), "compactlab list metrics")
-            )
-        wanted |= families.get(name, {name})
-    return tuple(name for name in METRICS if name in wanted)
 
 
 def fit_to_keep(results: Results, named: Sequence[str], *, allow_failed: bool) -> None:
@@ -354,7 +336,7 @@ def parsed(content: bytes) -> Baseline:
     version = version.get("baseline") if isinstance(version, dict) else None
     if version != _VERSION or isinstance(version, bool):
         raise ValueError(f"it has version {version!r}, this compactlab reads {_VERSION}")
-    file = msgspec.json.decode(content, type=_File)
+    file = _renamed(msgspec.json.decode(content, type=_File))
     digests = _digests_of_file(file)
     one = file.provenance.get("summarizers")
     alone = str(one[0]) if isinstance(one, list) and len(one) == 1 else ""
@@ -381,6 +363,15 @@ def parsed(content: bytes) -> Baseline:
         file.needs_by_type,
         tuple(file.unreadable),
     )
+
+
+def _renamed(file: _File) -> _File:
+    """A file with today's names of metrics."""
+    names = {name: current(name) for name in file.metrics}
+    file.metrics = list(names.values())
+    for row in file.runs:
+        row.figures = {names.get(name, name): value for name, value in row.figures.items()}
+    return file
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -108,8 +108,8 @@ class Record:
         figures = {NEED: self.value(NEED, type)} if type else dict(self.figures)
         rows = {}
         if REUSE in figures:
-            read, fresh = self.prompt
-            rows["calls"] = CALLS.filled({"cache_read": [read], "uncached": [fresh]})
+            read, cache_misses = self.prompt
+            rows["calls"] = CALLS.filled({"cache_read": [read], "uncached": [cache_misses]})
         return Run(
             self.conversation,
             self.scenario,
@@ -129,8 +129,8 @@ def record_of(run: Run, metrics: Iterable[str]) -> Record:
     figures = {name: _figure(name, run.metrics.get(name)) for name in metrics}
     prompt = (0, 0)
     if REUSE in figures:
-        fresh = total(run, "uncached", "cache_write_5m", "cache_write_1h")
-        prompt = total(run, "cache_read"), fresh
+        cache_misses = total(run, "uncached", "cache_write_5m", "cache_write_1h")
+        prompt = total(run, "cache_read"), cache_misses
     return Record(run.scenario, run.conversation, run.seed, figures, _needs(run), prompt)
 
 

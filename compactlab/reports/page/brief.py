@@ -39,7 +39,7 @@ from compactlab.sim.experiment.results import Results
 LINES = 20
 # What is no terminal has no width; this is one that mail and logs have.
 _WIDTH = 110
-_HEADS = ("strategy", "", "USD", "against {}", "needs forgotten", "with rework USD")
+_HEADS = ("strategy", "", "USD", "against {}", "needs forgotten", "with recovery USD")
 _LEFT = 2
 _NOTHING = "No runs: there is nothing to compare."
 _STEPS = 5
@@ -180,5 +180,5 @@ def _cells(advice: Advice, row: Row, role: str) -> list[str]:
         show(figures["cost_usd"], "USD"),
         (signed(cost) if cost else "") or NONE,
         forgotten,
-        show(figures["cost_with_rework_usd"], "USD"),
+        show(figures["cost_with_recovery_usd"], "USD"),
     ]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from compactlab.reports.analysis.aggregate import bills, binned, column, fresh, models, sizes
+from compactlab.reports.analysis.aggregate import bills, binned, cache_misses, column, models, sizes
 from compactlab.reports.analysis.comparison import (
     COLUMNS,
     Case,
@@ -213,7 +213,7 @@ def _conversation(
 
 
 def _run(run: Run) -> list[Any]:
-    drawn: list[list[Any]] = [sizes(run), fresh(run), bills(run)]
+    drawn: list[list[Any]] = [sizes(run), cache_misses(run), bills(run)]
     hits = [column(run, name) for name in ("compaction", "overflow")]
     return [
         sum(map(bool, hits[0])),

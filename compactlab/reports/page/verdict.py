@@ -246,17 +246,17 @@ class _Verdict:
 
     def closed_loop(self, choices: list[Row]) -> Iterator[str]:
         """Whether what is cheap stays so when forgetting has consequences."""
-        known = [row for row in choices if row.figures["cost_with_rework_usd"] is not None]
+        known = [row for row in choices if row.figures["cost_with_recovery_usd"] is not None]
         if not known:
             return
-        best = min(known, key=lambda row: (row.value("cost_with_rework_usd"), row.label))
-        offer = f"{name(best.label)} ({dollars(best.value('cost_with_rework_usd'))} USD)"
+        best = min(known, key=lambda row: (row.value("cost_with_recovery_usd"), row.label))
+        offer = f"{name(best.label)} ({dollars(best.value('cost_with_recovery_usd'))} USD)"
         start = "Where what is forgotten must be got back (closed loop, simulated), the cheapest is"
         first = self.advice.advised or choices[0]
         if best is first:
             yield f"{start} the same: {offer}."
         else:
-            now, was = first.value("cost_with_rework_usd"), first.value("cost_usd")
+            now, was = first.value("cost_with_recovery_usd"), first.value("cost_usd")
             share = now / was if was else 1.0
             yield (
                 f"{start} {offer}; {name(first.label)} then costs {dollars(now)} USD, "

@@ -20,7 +20,7 @@ const panelFor = (run, shown, point) => {
     place(known ? n : -1);
     const [first, last] = [n * run.step + 1, Math.min((n + 1) * run.step, run.calls)];
     const calls = first === last ? `call ${first}` : `calls ${first}–${last}`;
-    const size = `${tokens(run.sizes[n] ?? 0)} prompt tokens, ${tokens(run.fresh[n] ?? 0)} fresh`;
+    const size = `${tokens(run.sizes[n] ?? 0)} prompt tokens, ${tokens(run.misses[n] ?? 0)} not in the cache`;
     const words = `${calls}: ${size}; ${dollars(run.costs[n] ?? 0)} USD so far`;
     told.textContent = known ? words : whole;
   };

@@ -18,11 +18,11 @@ const bit = (written, n) => (DIGITS.indexOf(written[Math.floor(n / 6)] ?? "A") >
 
 const runOf = (data, run) => {
   const [strategy, marks, quiet, compactions, calls, step, ...rest] = run;
-  const [size, sizes, fresh, freshes, cost, costs, cut, over, ...cells] = rest;
+  const [size, sizes, miss, misses, cost, costs, cut, over, ...cells] = rest;
   const bins = sizes.length / 2;
   const hits = (written) => Array.from({ length: bins }, (_, n) => bit(written, n));
   const found = { strategy, marks, quiet, compactions, calls, step, cost, cells };
-  const series = { sizes: numbers(sizes, size), fresh: numbers(freshes, fresh), costs: numbers(costs, cost) };
+  const series = { sizes: numbers(sizes, size), misses: numbers(misses, miss), costs: numbers(costs, cost) };
   return { ...data.strategies[strategy], ...found, ...series, cut: hits(cut), over: hits(over) };
 };
 
@@ -115,7 +115,7 @@ const panelOf = (run, shown) => {
     { viewBox: "0 0 340 142", "aria-hidden": "true" },
     axes,
     draw("path", { class: "area", d: area, fill: tint(run.colour) }),
-    draw("path", { d: run.fresh.map(bar).join(""), fill: tint(run.colour) }),
+    draw("path", { d: run.misses.map(bar).join(""), fill: tint(run.colour) }),
     draw("path", { class: "cut", d: rug(run.cut, top - 2) }),
     draw("path", { class: "over", d: rug(run.over, top - 10) }),
     draw("path", { class: "over window", d: windows.join("") }),

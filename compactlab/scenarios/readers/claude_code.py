@@ -470,8 +470,8 @@ def _usage(counts: Counts) -> Usage:
     hour, minutes = written.ephemeral_1h_input_tokens or 0, written.ephemeral_5m_input_tokens or 0
     # Old versions give the total alone; then the lifetime was five minutes.
     rest = max(0, (counts.cache_creation_input_tokens or 0) - hour - minutes)
-    fresh, read = counts.input_tokens or 0, counts.cache_read_input_tokens or 0
-    return Usage(fresh, read, minutes + rest, hour, counts.output_tokens or 0)
+    cache_misses, read = counts.input_tokens or 0, counts.cache_read_input_tokens or 0
+    return Usage(cache_misses, read, minutes + rest, hour, counts.output_tokens or 0)
 
 
 def _ttl(usage: Usage) -> Literal["", "5m", "1h"]:

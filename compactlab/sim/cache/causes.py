@@ -1,4 +1,4 @@
-"""Why tokens were fresh: every token of a prompt that was not read has exactly one cause.
+"""Why tokens missed the cache: every token of a prompt that was not read has exactly one cause.
 
 The names follow section "how other tools classify rebuilds" of the project's notes on prompt
 caching; ``docs/metrics.md`` explains each.
@@ -39,7 +39,7 @@ CAUSES = {
 def explain(
     prompt: Prompt, lookup: Lookup, arrived: Collection[str], reason: str
 ) -> dict[str, int]:
-    """Give every fresh token of a prompt its cause."""
+    """Give every cache-miss token of a prompt its cause."""
     tokens: dict[str, int] = {}
     edge, all = lookup.read, prompt.tokens
     if reason == "append" and edge == prompt.sent and not lookup.missed:

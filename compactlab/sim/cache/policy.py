@@ -130,7 +130,7 @@ class CachePolicy(ABC):
 
 @dataclass(frozen=True)
 class NoCache(CachePolicy):
-    """Nothing is stored; what was sent before is fresh again, by the cause ``no_cache``."""
+    """Nothing is stored; what was sent before misses the cache, by the cause ``no_cache``."""
 
     def open(self) -> Cache:
         """Start an empty cache, which stays empty."""

@@ -51,6 +51,10 @@ class UsageError(CompactlabError):
     """A name, a spec or an option is wrong; the text names the nearest right ones."""
 
 
+class RenamedWarning(FutureWarning):
+    """Something is asked for by a name that it had in an earlier version."""
+
+
 class ModelError(CompactlabError):
     """A model is not known, or something needed for the replay is not known of it."""
 

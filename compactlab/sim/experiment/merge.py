@@ -49,13 +49,16 @@ def merge(stores: Sequence[Store], into: Store) -> None:
 
 
 def _take(store: Store, into: Store, held: set[tuple[str, str]]) -> set[tuple[str, str]]:
-    """Copy what is not held yet: shards as they are where nothing of them is."""
+    """Copy what is not held yet: shards as they are where nothing of them is.
+
+    What was stored under other names of columns is written anew.
+    """
     by_shard: dict[str, set[tuple[str, str]]] = {}
     for cell, shard in store.cells().items():
         by_shard.setdefault(shard, set()).add(cell)
     parts: set[tuple[str, str]] = set()
     for shard, cells in sorted(by_shard.items()):
-        if not cells & held:
+        if not cells & held and type(store) is Store:
             into.put(shard, store.parcel(shard))
         elif not cells <= held:
             parts |= cells - held

@@ -190,11 +190,11 @@ def _misses(data: RunData) -> bool:
 
 
 def _misleads(closed: RunData) -> bool:
-    """Whether a call needs a fact of which its prompt, before all rework, holds a wrong value."""
+    """Whether a call needs a fact of which its prompt, before all recovery, holds a wrong value."""
     first = None
     for step, states in zip(closed.trace.steps, closed.states, strict=True):
         first = states if first is None else first
-        if not step.rework:
+        if not step.recovery:
             needed = closed.ledger.moments[step.answer].needed
             if needed & (first.stale | first.mutated):
                 return True

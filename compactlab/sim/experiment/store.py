@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from compactlab.sim.core.errors import InputError, UsageError
 from compactlab.sim.core.files import begun, open_file, replace_file
 from compactlab.sim.experiment.manifest import (
+    FORMAT,
     VersionError,
     is_manifest,
     read_manifest,
@@ -88,15 +89,15 @@ def quoted(path: str) -> str:
 
 FAILED = ("failed", "unreadable")
 SAVED = "results"  # the shard of results that were saved in one go
-_MANIFEST = "manifest.json"
+MANIFEST = "manifest.json"
 _LOCK = ".lock"
 _COUNTS = ".counts"
 _SUFFIX = ".parquet"
 _SHARD = re.compile(rf"([0-9a-f]{{16}}|{SAVED})\Z")
 _COUNT = re.compile(r"[0-9a-f]{16}\.[0-9a-f]{16}\Z")
-_UNFINISHED = b'{"store": 5, "unfinished": true}\n'
+_UNFINISHED = b'{"store": %d, "unfinished": true}\n' % FORMAT
 # What may lie in a folder that is to become a store: what one leaves that was begun.
-_BEGUN = {_LOCK, f".{_MANIFEST}.tmp"}
+_BEGUN = {_LOCK, f".{MANIFEST}.tmp"}
 _CELL = {name: Column("text", "") for name in ("source_key", "condition", "status")}
 ROWS = {COUNTED + table: Column("count", "") for table in TABLES}
 
@@ -124,13 +125,13 @@ class Store:
     @property
     def _has_manifest(self) -> bool:
         try:
-            return os.path.lexists(self.folder / _MANIFEST)
+            return os.path.lexists(self.folder / MANIFEST)
         except (OSError, ValueError):  # too long, or no text that could be a path
             return False
 
     @property
     def _is_begun(self) -> bool:
-        with suppress(OSError, ValueError), open_file(self.folder / _MANIFEST) as file:
+        with suppress(OSError, ValueError), open_file(self.folder / MANIFEST) as file:
             return file.read(len(_UNFINISHED) + 1) == _UNFINISHED
         return False
 
@@ -139,15 +140,19 @@ class Store:
         if self._is_begun:
             raise self._fault("no store of results: it was not saved to its end")
         try:
-            with open_file(self.folder / _MANIFEST) as file:
-                return read_manifest(file.read())
+            with open_file(self.folder / MANIFEST) as file:
+                return self.read_manifest(file.read())
         except FileNotFoundError:
-            fault = f"{_MANIFEST} is missing" if self.folder.is_dir() else "there is no such folder"
+            fault = f"{MANIFEST} is missing" if self.folder.is_dir() else "there is no such folder"
             raise self._fault(f"no store of results: {fault}") from None
         except VersionError as error:
             raise self._fault(str(error)) from None
         except (OSError, ValueError) as error:
-            raise self._fault(f"no store of results ({_MANIFEST}: {error})") from None
+            raise self._fault(f"no store of results ({MANIFEST}: {error})") from None
+
+    def read_manifest(self, content: bytes) -> dict[str, Any]:
+        """A manifest from the content of its file."""
+        return read_manifest(content)
 
     def _fault(self, told: str) -> InputError:
         return InputError(told, str(self.folder))
@@ -159,12 +164,12 @@ class Store:
             text = write_manifest(manifest)
         except ValueError as error:
             raise UsageError(f"this manifest cannot be stored: {error}") from None
-        replace_file(self.folder / _MANIFEST, text.encode())
+        replace_file(self.folder / MANIFEST, text.encode())
 
     def begin(self) -> None:
         """Take away what is there, and be a store that is not finished until it is described."""
         self._make()
-        replace_file(self.folder / _MANIFEST, _UNFINISHED)
+        replace_file(self.folder / MANIFEST, _UNFINISHED)
         self.drop(self.shards())
         self.tidy()
 
@@ -173,8 +178,8 @@ class Store:
         try:
             others = set(os.listdir(self.folder)) - _BEGUN if self.folder.exists() else set()
             if self._has_manifest:
-                with open_file(self.folder / _MANIFEST) as file:
-                    others = set() if is_manifest(file.read()) else {_MANIFEST}
+                with open_file(self.folder / MANIFEST) as file:
+                    others = set() if is_manifest(file.read()) else {MANIFEST}
             self._check_links()
         except (OSError, ValueError) as error:
             raise UsageError(f"cannot write to {str(self.folder)!r}: {error}") from None
@@ -296,7 +301,7 @@ class Store:
         self.begin()
         for name in self._counts():
             self._remove(self.folder / _COUNTS / name)
-        for file in (_LOCK, _MANIFEST):  # The manifest last: until then it is ours.
+        for file in (_LOCK, MANIFEST):  # The manifest last: until then it is ours.
             (self.folder / file).unlink(missing_ok=True)
         for folder in (*(self.folder / name for name in (RUNS, *TABLES, _COUNTS)), self.folder):
             with suppress(OSError):

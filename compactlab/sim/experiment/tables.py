@@ -27,7 +27,7 @@ from compactlab.sim.metrics.run_data import BASE_CALLS
 
 # The table of calls: one row a call of the script, in the open loop.
 
-FRESH = "fresh_"
+CACHE_MISS = "cache_miss_"
 
 _COLUMNS = {
     "call": Column("count", "number of the call in its conversation, from 1 on"),
@@ -45,7 +45,7 @@ _COLUMNS = {
     "rewrite": Column("flag", "whether the strategy changed more than the prompt's end"),
     "compaction": Column("flag", "whether content that had been sent is gone or shortened"),
     "overflow": Column("flag", "whether the prompt is larger than the window"),
-    "premium_usd": Column("number", "dollars above reading what need not have been fresh"),
+    "avoidable_cost_usd": Column("number", "avoidable cache cost in dollars, side calls among it"),
     "dead_writes": Column("count", "tokens written that no later request has read"),
 }
 
@@ -83,10 +83,10 @@ def _side(data: RunData) -> dict[str, list[Any]]:
 
 def _waste(data: RunData) -> dict[str, list[Any]]:
     """What a call and its side calls wasted."""
-    premiums, dead = data.premiums, data.dead
+    avoidable_costs, dead = data.avoidable_costs, data.dead
     if not data.side_calls:  # the requests are the calls
-        return {"premium_usd": premiums, "dead_writes": dead}
-    beside = zip(premiums, dead, strict=True)
+        return {"avoidable_cost_usd": avoidable_costs, "dead_writes": dead}
+    beside = zip(avoidable_costs, dead, strict=True)
     waste = {
         request.place.number: each for request, each in zip(data.requests, beside, strict=True)
     }
@@ -95,13 +95,13 @@ def _waste(data: RunData) -> dict[str, list[Any]]:
         for step in data.trace.steps
     ]
     return {
-        "premium_usd": [math.fsum(dollars for dollars, _ in each) for each in of],
+        "avoidable_cost_usd": [math.fsum(dollars for dollars, _ in each) for each in of],
         "dead_writes": [sum(tokens for _, tokens in each) for each in of],
     }
 
 
 def _causes(data: RunData) -> dict[str, list[int]]:
-    """A column a cause that occurs: fresh tokens of the call and its side calls."""
+    """A column a cause that occurs: cache-miss tokens of the call and its side calls."""
     steps = data.trace.steps
     columns: dict[str, list[int]] = {}
     for place, step in enumerate(steps):
@@ -111,7 +111,7 @@ def _causes(data: RunData) -> dict[str, list[int]]:
                 if column is None:
                     column = columns[cause] = [0] * len(steps)
                 column[place] += tokens
-    return {FRESH + cause: column for cause, column in columns.items()}
+    return {CACHE_MISS + cause: column for cause, column in columns.items()}
 
 
 CALLS = Table(
@@ -119,7 +119,7 @@ CALLS = Table(
     "a call of the script, in the open loop",
     _COLUMNS
     | {
-        FRESH + cause: Column("count", f"fresh tokens, side calls among them: {meaning}")
+        CACHE_MISS + cause: Column("count", f"cache-miss tokens, side calls among them: {meaning}")
         for cause, meaning in CAUSES.items()
     },
     _calls_of,
@@ -299,14 +299,14 @@ def _compactions_of(data: RunData) -> Columns:
         "tokens_before": [prompts[each.call - 1] for each in paybacks],
         "tokens_after": [prompts[each.call] for each in paybacks],
         "tokens_removed": [each.removed for each in paybacks],
-        "fresh": [fresh for fresh, _ in data.spikes],
-        "fresh_before": [base for _, base in data.spikes],
-        "messages_gone": [len(change.gone) for change in changes],
-        "messages_come": [len(change.come) for change in changes],
+        "cache_miss_tokens": [cache_misses for cache_misses, _ in data.spikes],
+        "cache_miss_tokens_before": [base for _, base in data.spikes],
+        "messages_removed": [len(change.gone) for change in changes],
+        "messages_added": [len(change.come) for change in changes],
         "written": [
             [name_of(m, script) for m in change.come if written(m, script)] for change in changes
         ],
-        "premium_usd": [each.premium for each in paybacks],
+        "avoidable_cost_usd": [each.avoidable_cost for each in paybacks],
         "summary_usd": [each.summary for each in paybacks],
         "saved_usd": [each.saved for each in paybacks],
         "calls_to_next": [each.calls for each in paybacks],
@@ -322,12 +322,14 @@ COMPACTIONS = Table(
         "tokens_before": Column("count", "tokens of the prompt before"),
         "tokens_after": Column("count", "tokens of the prompt after, with what was new"),
         "tokens_removed": Column("count", "tokens by which it made the prompt smaller"),
-        "fresh": Column("count", "fresh tokens of its call"),
-        "fresh_before": Column("number", f"median of those of the {BASE_CALLS} calls before"),
-        "messages_gone": Column("count", "messages that left the prompt"),
-        "messages_come": Column("count", "messages that came, new ones of the log among them"),
+        "cache_miss_tokens": Column("count", "cache-miss tokens of its call"),
+        "cache_miss_tokens_before": Column(
+            "number", f"median of those of the {BASE_CALLS} calls before"
+        ),
+        "messages_removed": Column("count", "messages that left the prompt"),
+        "messages_added": Column("count", "messages that came, new ones of the log among them"),
         "written": Column("texts", "those of them that the strategy wrote, see table messages"),
-        "premium_usd": Column("number", "dollars that what it made fresh cost above reading"),
+        "avoidable_cost_usd": Column("number", "avoidable cache cost that it caused, in dollars"),
         "summary_usd": Column("number", "dollars of the summaries asked for since the last one"),
         "saved_usd": Column("number", "dollars saved until the next one, or the end"),
         "calls_to_next": Column("count", "calls until the next one, or the end"),
@@ -347,7 +349,7 @@ def _prompts_of(data: RunData) -> Columns:
         "loop": [loop for loop, _, _ in made],
         "request": [number for _, number, _ in made],
         "answer": [step.answer for _, _, step in made],
-        "rework": [step.rework for _, _, step in made],
+        "recovery": [step.recovery for _, _, step in made],
         "unmet": [list(step.unmet) for _, _, step in made],
         "shared": [step.shared for _, _, step in made],
         "added": [[name_of(m, script) for m in step.added] for _, _, step in made],
@@ -364,7 +366,7 @@ PROMPTS = Table(
         "loop": Column("text", "open, best or worst; closed loops equal to another are left out"),
         "request": Column("count", "number of the call in its replay, from 1 on"),
         "answer": Column("text", "id of the message that answers it"),
-        "rework": Column("text", "why it is no call of the script; empty for one that is"),
+        "recovery": Column("text", "why it is no call of the script; empty for one that is"),
         "unmet": Column("texts", "ids of the facts that it had to do without"),
         "shared": Column("count", "leading messages that it shares with the prompt before"),
         "added": Column("texts", "the messages behind those: ids, or # and a digest"),
@@ -415,7 +417,7 @@ def columns_of(diff: Diff) -> Columns:
         "facts_lost": [line.lost for line in lines],
         "facts_missed": [line.missed for line in lines],
         "facts": [[fact.id for fact in line.facts] for line in lines],
-        "said": [[fact.said for fact in line.facts] for line in lines],
+        "statements": [[fact.said for fact in line.facts] for line in lines],
         "states": [[fact.state for fact in line.facts] for line in lines],
         "missed_at": [[str(fact.missed or "") for fact in line.facts] for line in lines],
     }
@@ -476,7 +478,7 @@ VIEWS = Table(
         "facts_lost": Column("count", "facts that the prompt lost with it"),
         "facts_missed": Column("count", "of those, facts that a later call needed and not found"),
         "facts": Column("texts", "ids of the first of them, those that were missed before others"),
-        "said": Column("texts", "what each of those says: key and value, shortened"),
+        "statements": Column("texts", "what each of those says: key and value, shortened"),
         "states": Column("texts", "the state of each after it"),
         "missed_at": Column("texts", "the first call that needed each and lacked it; empty: none"),
     },

@@ -57,9 +57,13 @@ FAMILIES = (
         + summaries.METRICS
         + drift.METRICS,
     ),
-    Family("rework", "What forgetting costs in the closed loop", recovery.METRICS, recovery.ABOUT),
+    Family(
+        "recovery", "What forgetting costs in the closed loop", recovery.METRICS, recovery.ABOUT
+    ),
     Family("flush", "Flushes of memory", flush.FLUSH + flush.NOTES),
-    Family("fresh", "Fresh tokens by cause", cache.FRESH, cache.ABOUT_FRESH),
+    Family(
+        "cache_misses", "Cache-miss tokens by cause", cache.CACHE_MISS, cache.ABOUT_CACHE_MISSES
+    ),
 )
 METRICS: dict[str, Metric] = {m.name: m for family in FAMILIES for m in family.metrics}
 

@@ -17,34 +17,37 @@ from compactlab.sim.models.rates import PRESETS
 def prefix_reuse(data: RunData) -> float | None:
     """Share of all prompt tokens that were read from the cache.
 
-    1 less the sum of fresh tokens over the sum of prompt tokens. An upper bound is what a client
-    that never edits its history and never pauses would reach.
+    1 less the sum of cache-miss tokens over the sum of prompt tokens. An upper bound is what a
+    client that never edits its history and never pauses would reach.
     """
     total = sum(data.prompts)
-    return 1 - sum(data.fresh) / total if total else None
+    return 1 - sum(data.cache_misses) / total if total else None
 
 
 def tokens_rewritten(data: RunData) -> int:
-    """Fresh tokens that the prompt before had held already.
+    """Cache-miss tokens that the prompt before had held already.
 
     At each call but the first: the prompt before, less what was read now, not below 0 and not above
-    what was fresh now. Tokens whose stored prefix expired count, as they had been paid for before.
+    what missed the cache now. Tokens whose stored prefix expired count, as they had been paid for
+    before.
     """
-    pairs = zip(data.prompts, data.trace.steps[1:], data.fresh[1:], strict=False)
-    return sum(min(max(before - s.usage.cache_read, 0), fresh) for before, s, fresh in pairs)
+    pairs = zip(data.prompts, data.trace.steps[1:], data.cache_misses[1:], strict=False)
+    return sum(
+        min(max(before - s.usage.cache_read, 0), cache_misses) for before, s, cache_misses in pairs
+    )
 
 
 def spikes(data: RunData) -> list[tuple[int, float]]:
-    """For each compaction: fresh tokens of its call, and the median of the five calls before."""
+    """For each compaction: cache misses of its call, and the median of the five calls before."""
     return data.spikes
 
 
 def write_spike(data: RunData) -> float | None:
     """Median of the spikes.
 
-    At each compaction: the fresh tokens of its call, less the median of the fresh tokens of the
-    five calls before (fewer at the start). A spike can be negative: a strategy that cuts at every
-    call has no calm calls to compare with.
+    At each compaction: the cache-miss tokens of its call, less the median of the cache-miss tokens
+    of the five calls before (fewer at the start). A spike can be negative: a strategy that cuts at
+    every call has no calm calls to compare with.
     """
     return _median([peak - base for peak, base in spikes(data)])
 
@@ -72,48 +75,50 @@ def _median(values: list[float]) -> float | None:
 
 
 _PAPER = "share of cached prompt tokens, arXiv 2601.06007"
-_AUDIT = "rebuilt tokens of claude-cache-audit 0.1, on fresh tokens"
+_AUDIT = "rebuilt tokens of claude-cache-audit 0.1, on cache-miss tokens"
 
 REUSE = (
     Metric("share", "higher", "prompt tokens that were read from the cache",
-           "one less fresh tokens over prompt tokens, each summed over calls",
+           "one less cache-miss tokens over prompt tokens, each summed over calls",
            _PAPER, prefix_reuse),
-    Metric("tokens", "lower", "fresh tokens that the prompt before had held already", OVER_CALLS,
+    Metric("tokens", "lower", "cache misses that the prompt before had held already", OVER_CALLS,
            _AUDIT, tokens_rewritten),
-    Metric("tokens", "lower", "fresh tokens of a compaction's call above the five calls before",
+    Metric("tokens", "lower", "cache misses of a compaction's call above the five calls before",
            "median over compactions", OWN, write_spike),
     Metric("tokens", "lower", "the same, at its worst", "maximum over compactions",
            OWN, write_spike_max),
-    Metric("ratio", "lower", "fresh tokens of a compaction's call over the five calls before",
+    Metric("ratio", "lower", "cache misses of a compaction's call over the five calls before",
            "median over compactions whose base is not 0", OWN, write_spike_ratio),
     Metric("ratio", "lower", "the same, at its worst",
            "maximum over compactions whose base is not 0", OWN, write_spike_ratio_max),
 )  # fmt: skip
 
 
-# Fresh tokens by cause: why anything had to be sent that was not read from the cache.
+# Cache-miss tokens by cause: why anything had to be sent that was not read from the cache.
 
-ABOUT_FRESH = (
-    "Each fresh token has one cause, as they are listed at the end of this page; those of side "
-    "calls are among them. Together they are `tokens_uncached` plus `tokens_cache_write`."
+ABOUT_CACHE_MISSES = (
+    "Each cache-miss token has one cause, as they are listed at the end of this page; those of "
+    "side calls are among them. Together they are `tokens_uncached` plus `tokens_cache_write`."
 )
 
 
 def _of_cause(cause: str) -> Callable[[RunData], int]:
-    def fresh(data: RunData) -> int:
+    def cache_misses(data: RunData) -> int:
         return data.causes[cause]
 
-    fresh.__name__ = f"fresh_{cause}"
-    fresh.__doc__ = f"Fresh: {CAUSES[cause]}."
-    return fresh
+    cache_misses.__name__ = f"cache_miss_{cause}"
+    cache_misses.__doc__ = f"Cache misses: {CAUSES[cause]}."
+    return cache_misses
 
 
 def _better(cause: str) -> Better:
     return "neither" if cause in ORDINARY else "lower"
 
 
-FRESH = tuple(
-    Metric("tokens", _better(cause), f"fresh: {meaning}", OVER_REQUESTS, OWN, _of_cause(cause))
+CACHE_MISS = tuple(
+    Metric(
+        "tokens", _better(cause), f"cache misses: {meaning}", OVER_REQUESTS, OWN, _of_cause(cause)
+    )
     for cause, meaning in CAUSES.items()
 )
 
@@ -121,11 +126,11 @@ FRESH = tuple(
 # A stand-in for the time to the first token: simulated, and only what depends on the cache.
 
 ABOUT_LATENCY = (
-    "What is fresh must be computed, looking back on all that stands before it; what is read need "
-    "not. The seconds are those of `compactlab.sim.models.rates` for a model of 70 billion "
-    "parameters on eight H100, whatever the model of the run is: its figures and their sources "
-    "stand there. Networks, queues and loading a stored prefix are left out, as nothing is known "
-    "of them; so figures are good for comparing strategies, and not for promising seconds."
+    "What misses the cache must be computed, looking back on all that stands before it; what is "
+    "read need not. The seconds are those of `compactlab.sim.models.rates` for a model of 70 "
+    "billion parameters on eight H100, whatever the model of the run is: its figures and their "
+    "sources stand there. Networks, queues and loading a stored prefix are left out, as nothing is "
+    "known of them; so figures are good for comparing strategies, and not for promising seconds."
 )
 
 _SERVERS = PRESETS["70b"]
@@ -135,7 +140,7 @@ def ttft_proxy_p50(data: RunData) -> float | None:
     """Seconds of prefill that half of the calls stay within.
 
     A stand-in for the time to the first token, simulated: (2 N T + 4 L d (C T + T²/2)) operations
-    for T fresh tokens behind C read ones, at half of what eight H100 are capable of, with N = 70
+    for T new tokens behind C read ones, at half of what eight H100 are capable of, with N = 70
     billion, L = 80, d = 8192. What is read costs nothing but to be looked back on. Side calls that
     a user waits for are not in it.
     """
@@ -150,7 +155,7 @@ def ttft_proxy_p95(data: RunData) -> float | None:
 def _percentile(data: RunData, share: float) -> float | None:
     """The least of the figures that so many do not exceed."""
     reads = (step.usage.cache_read for step in data.trace.steps)
-    seconds = sorted(map(_SERVERS.prefill_seconds, data.fresh, reads))
+    seconds = sorted(map(_SERVERS.prefill_seconds, data.cache_misses, reads))
     return seconds[math.ceil(share * len(seconds)) - 1] if seconds else None
 
 

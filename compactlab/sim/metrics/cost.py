@@ -31,7 +31,7 @@ def cost_input_usd(data: RunData) -> float:
     """Dollars of what calls sent at the plain input price, without side calls.
 
     With ``cost_read_usd``, ``cost_write_usd``, ``cost_output_usd`` and ``side_cost_usd`` it is
-    ``cost_usd``. On servers of one's own, prefill is shared out among the tokens that were fresh.
+    ``cost_usd``. On servers of one's own, prefill is shared out among the cache-miss tokens.
     """
     return data.bill.input
 
@@ -106,17 +106,17 @@ COST = (
 # What of the bill goes beyond reading and appending, and whether compactions earn it back.
 
 
-def premium_usd(data: RunData) -> float:
-    """Dollars for fresh tokens, those that had to come once not among them, above reading them.
+def avoidable_cost_usd(data: RunData) -> float:
+    """Avoidable cache cost: what cache-miss tokens cost above reading them, in dollars.
 
-    The fresh tokens of all causes but ``cold_start`` and ``append``, in calls and side calls: what
-    they cost less what reading them would have cost, at the prices of the call's model, date and
-    size. Each token is priced in the class it was billed in; in a prompt, what is written for an
-    hour stands first, then what is written for five minutes, then what is not written. It is what
-    would have been saved if nothing had ever expired or moved, and nothing been asked for beside
-    the script. 0 where nothing is stored, as nothing could have been read there.
+    The cache-miss tokens of all causes but ``cold_start`` and ``append``, in calls and side calls:
+    what they cost less what reading them would have cost, at the prices of the call's model, date
+    and size. Each token is priced in the class it was billed in; in a prompt, what is written for
+    an hour stands first, then what is written for five minutes, then what is not written. It is
+    what would have been saved if nothing had ever expired or moved, and nothing been asked for
+    beside the script. 0 where nothing is stored, as nothing could have been read there.
     """
-    return math.fsum(data.premiums)
+    return math.fsum(data.avoidable_costs)
 
 
 def summary_cost_usd(data: RunData) -> float:
@@ -159,27 +159,28 @@ def dead_writes_usd(data: RunData) -> float:
     return math.fsum(above_input(data, request, dead) for request, dead in both)
 
 
-def spike_premium_usd(data: RunData) -> float:
-    """Dollars that compactions' calls paid above reading for what the strategy made fresh.
+def spike_avoidable_cost_usd(data: RunData) -> float:
+    """Avoidable cache cost of compactions' calls, in dollars, that the strategy caused.
 
-    At each compaction's call, the part of ``premium_usd`` whose cause lies in the prompt's change
-    (``compaction``, ``history_edit``, ``system_changed``): the summary, and all that moved. What
-    had expired by then in any case is not the compaction's to pay.
+    At each compaction's call, the part of ``avoidable_cost_usd`` whose cause lies in the prompt's
+    change (``compaction``, ``history_edit``, ``system_changed``): the summary, and all that moved.
+    What had expired by then in any case is not the compaction's to pay.
     """
-    return math.fsum(each.premium for each in data.paybacks)
+    return math.fsum(each.avoidable_cost for each in data.paybacks)
 
 
 def break_even_calls(data: RunData) -> float | None:
     """Median of the calls after which a compaction has paid for itself.
 
-    For each compaction: its spike premium and the summaries that were asked for since the
-    compaction before, over what it saves per call. *Saved per call*: the prompt before, with all
-    that came to the log since, less the prompt after, at the read price of each call from the
-    compaction's own to the last before the next compaction (at the input price, where nothing is
-    stored); the mean of these. What a larger prompt would have cost more when it expired, or for
-    passing into a dearer tier, is not counted, so break-even is told rather too late than too
-    early; thinking of earlier turns that the model itself drops at that call counts as removed,
-    though it would have gone in any case. Infinite if nothing is saved (null in JSON and CSV).
+    For each compaction: its avoidable cost (see ``spike_avoidable_cost_usd``) and the summaries
+    that were asked for since the compaction before, over what it saves per call. *Saved per call*:
+    the prompt before, with all that came to the log since, less the prompt after, at the read price
+    of each call from the compaction's own to the last before the next compaction (at the input
+    price, where nothing is stored); the mean of these. What a larger prompt would have cost more
+    when it expired, or for passing into a dearer tier, is not counted, so break-even is told rather
+    too late than too early; thinking of earlier turns that the model itself drops at that call
+    counts as removed, though it would have gone in any case. Infinite if nothing is saved (null in
+    JSON and CSV).
     """
     return median(each.break_even for each in data.paybacks) if data.paybacks else None
 
@@ -193,13 +194,13 @@ def paid_back(data: RunData) -> float | None:
     return fmean(each.paid for each in data.paybacks) if data.paybacks else None
 
 
-_LOST = "premium of a rebuild, as several tools reckon it, on fresh tokens"
+_LOST = "premium of a rebuild, as several tools compute it, on cache-miss tokens"
 _KVLEAK = "dead writes of kvleak 0.12"
 _BREAK_EVEN = "break-even turns, as the project's notes on metrics define them"
 
 WASTE = (
-    Metric("USD", "lower", "what fresh tokens that need not be cost more than reading them",
-           OVER_REQUESTS, _LOST, premium_usd),
+    Metric("USD", "lower", "avoidable cache cost: what was sent before, above reading it",
+           OVER_REQUESTS, _LOST, avoidable_cost_usd),
     Metric("USD", "lower", "the requests that make summaries",
            "sum over side calls of that purpose", _ANTHROPIC, summary_cost_usd),
     Metric("tokens", "lower", "prompts and answers of the requests that make summaries",
@@ -209,7 +210,7 @@ WASTE = (
     Metric("USD", "lower", "what writing those cost more than only sending them", OVER_REQUESTS,
            _KVLEAK, dead_writes_usd),
     Metric("USD", "lower", "what compactions' calls paid above reading for what they changed",
-           "sum over compactions", _LOST, spike_premium_usd),
+           "sum over compactions", _LOST, spike_avoidable_cost_usd),
     Metric("calls", "lower", "calls after which a compaction has paid for itself",
            "median over compactions", _BREAK_EVEN, break_even_calls),
     Metric("share", "higher", "compactions that paid for themselves before the next one",

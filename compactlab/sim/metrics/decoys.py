@@ -110,7 +110,7 @@ def decoys_found(data: RunData) -> float | None:
     matches = (
         facts
         for facts, step in zip(decoys_said(data), data.trace.steps, strict=True)
-        if not step.rework
+        if not step.recovery
     )
     return share(matches, [decoys] * calls)
 

@@ -318,7 +318,7 @@ def fact_timeline(data: RunData) -> FactTimeline:
     rounds_made, waiting = [], 0
     for place, step in enumerate(steps):
         waiting += step.compaction
-        if not step.rework:
+        if not step.recovery:
             known_states.append(place)
             rounds_made.append(waiting)
             waiting = 0

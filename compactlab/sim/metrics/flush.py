@@ -122,7 +122,7 @@ def _flushed(data: RunData) -> list[bool]:
         flushed.update(call.cycle for call in step.side if call.purpose == "flush")
         waiting = waiting or any(ended in flushed for ended in range(cycle, step.cycle))
         cycle = step.cycle
-        if not step.rework:
+        if not step.recovery:
             flushes.append(waiting)
             waiting = False
     return flushes

@@ -49,8 +49,8 @@ def misuses_per_100_calls(data: RunData) -> float | None:
 def _per_100(closed: RunData | None, what: frozenset[str]) -> float | None:
     if closed is None:
         return None
-    made = sum(step.rework in what for step in closed.trace.steps)
-    asked = sum(not step.rework for step in closed.trace.steps)
+    made = sum(step.recovery in what for step in closed.trace.steps)
+    asked = sum(not step.recovery for step in closed.trace.steps)
     return 100 * made / asked if asked else None
 
 
@@ -80,7 +80,7 @@ def unmet_needs(data: RunData) -> float | None:
     return 1 - _met(closed) / wanted if closed and wanted else None
 
 
-def cost_with_rework_usd(data: RunData) -> float | None:
+def cost_with_recovery_usd(data: RunData) -> float | None:
     """Dollars for all requests in the closed loop, in the best case.
 
     What is fetched, asked and put right is in it, and what that does to the cache and to later
@@ -89,7 +89,7 @@ def cost_with_rework_usd(data: RunData) -> float | None:
     return _cost(data.best)
 
 
-def cost_with_rework_worst_usd(data: RunData) -> float | None:
+def cost_with_recovery_worst_usd(data: RunData) -> float | None:
     """Dollars for all requests in the closed loop, in the worst case."""
     return _cost(data.worst)
 
@@ -99,7 +99,7 @@ def _cost(closed: RunData | None) -> float | None:
 
 
 def cost_per_kept_need_usd(data: RunData) -> float | None:
-    """``cost_with_rework_usd`` over the needs that were met in the end.
+    """``cost_with_recovery_usd`` over the needs that were met in the end.
 
     None where nothing is needed, or nothing was met.
     """
@@ -156,7 +156,7 @@ def _met_at_once(closed: RunData) -> list[_Need]:
     for step, states in zip(closed.trace.steps, closed.states, strict=True):
         retained = states.kept | states.unknown if retained is None else retained
         cut = cut or step.compaction
-        if not step.rework:
+        if not step.recovery:
             needed = closed.ledger.moments[step.answer].needed
             needs.append((needed.bit_count(), (needed & retained).bit_count(), cut))
             retained, cut = None, False
@@ -166,7 +166,7 @@ def _met_at_once(closed: RunData) -> list[_Need]:
 def _needs(closed: RunData) -> int:
     moments = closed.ledger.moments
     return sum(
-        moments[step.answer].needed.bit_count() for step in closed.trace.steps if not step.rework
+        moments[step.answer].needed.bit_count() for step in closed.trace.steps if not step.recovery
     )
 
 
@@ -174,16 +174,16 @@ def _met(closed: RunData) -> int:
     return _needs(closed) - sum(len(step.unmet) for step in closed.trace.steps)
 
 
-_LOOP = "closed loop, metrics of rework in the project's notes; simulated"
+_LOOP = "closed loop, metrics of recovery in the project's notes; simulated"
 _HUNDRED = "count over calls of the script, times 100"
 _PER = "per 100 calls"
 
 METRICS = (
     Metric("USD", "lower", "what it costs with what forgetting leads to, at best",
-           OVER_REQUESTS, _LOOP, cost_with_rework_usd),
+           OVER_REQUESTS, _LOOP, cost_with_recovery_usd),
     Metric("USD", "lower", "the same at worst: what is stale or mutated is used",
-           OVER_REQUESTS, _LOOP, cost_with_rework_worst_usd),
-    Metric("USD per need", "lower", "cost with rework over the needs that were met",
+           OVER_REQUESTS, _LOOP, cost_with_recovery_worst_usd),
+    Metric("USD per need", "lower", "cost with recovery over the needs that were met",
            "sum over calls and side calls, over the sum of needs met", _LOOP,
            cost_per_kept_need_usd),
     Metric(_PER, "lower", "calls that fetch again what is gone, per 100", _HUNDRED, _LOOP,

@@ -118,14 +118,14 @@ ORDINARY = frozenset({"cold_start", "append"})
 EDITS = frozenset({"compaction", "history_edit", "system_changed"})
 AVOIDABLE = frozenset(CAUSES) - ORDINARY
 
-# In this order the classes of fresh tokens stand in a prompt: what lives longer comes first
+# In this order the classes of cache-miss tokens stand in a prompt: what lives longer comes first
 # (Anthropic's page on prompt caching, copy of 2026-08-21), and behind the last mark nothing is
 # written.
 _LAYOUT = ("cache_write_1h", "cache_write_5m", "uncached")
 
 
 def above_reading(prices: Prices, call: Billed, causes: Collection[str] = AVOIDABLE) -> float:
-    """What the fresh tokens of some causes cost more than reading them would have.
+    """What the cache-miss tokens of some causes cost more than reading them would have.
 
     Parameters
     ----------
@@ -160,8 +160,8 @@ def read_instead(usage: Usage, spans: Sequence[tuple[int, int]]) -> Usage:
     usage
         The usage of a request.
     spans
-        First and last (not included) of the fresh tokens of each stretch, counted from where the
-        request stopped reading.
+        First and last (not included) of the cache-miss tokens of each stretch, counted from where
+        the request stopped reading.
 
     Examples
     --------
@@ -218,8 +218,8 @@ class Payback:
     ----------
     call
         The index of its call.
-    premium
-        Dollars that the tokens which it made fresh cost more than reading them.
+    avoidable_cost
+        Dollars that the cache misses which it caused cost more than reading them.
     summary
         Dollars of the summaries that were asked for since the compaction before.
     removed
@@ -231,7 +231,7 @@ class Payback:
     """
 
     call: int
-    premium: float
+    avoidable_cost: float
     summary: float
     removed: int
     calls: int
@@ -240,7 +240,7 @@ class Payback:
     @property
     def break_even(self) -> float:
         """Calls after which it has paid for itself; infinite if it saves nothing."""
-        spent = self.premium + self.summary
+        spent = self.avoidable_cost + self.summary
         if spent <= 0:
             return 0.0
         return spent * self.calls / self.saved if self.saved > 0 else math.inf
@@ -426,13 +426,13 @@ class RunData:
         return dead_writes(self.requests)
 
     @cached_property
-    def premiums(self) -> list[float]:
-        """Of each request, the dollars above reading what need not have been fresh."""
+    def avoidable_costs(self) -> list[float]:
+        """Of each request, the avoidable cache cost in dollars."""
         return [above_reading(self, request) for request in self.requests]
 
     @cached_property
     def causes(self) -> Counter[str]:
-        """Fresh tokens by cause, those of side calls among them."""
+        """Cache-miss tokens by cause, those of side calls among them."""
         totals: Counter[str] = Counter()
         for each in self.requests:
             for cause, tokens in each.causes.items():
@@ -456,17 +456,17 @@ class RunData:
         return [step.usage.prompt for step in self.trace.steps]
 
     @cached_property
-    def fresh(self) -> list[int]:
+    def cache_misses(self) -> list[int]:
         """Tokens of each call's prompt that were not read from the cache."""
         steps = self.trace.steps
         return [n - step.usage.cache_read for n, step in zip(self.prompts, steps, strict=True)]
 
     @cached_property
     def spikes(self) -> list[tuple[int, float]]:
-        """For each compaction: fresh tokens of its call, and the median of the calls before."""
-        fresh = self.fresh
+        """For each compaction: cache misses of its call, and the median of the calls before."""
+        cache_misses = self.cache_misses
         return [
-            (fresh[i], median(fresh[max(0, i - BASE_CALLS) : i]))
+            (cache_misses[i], median(cache_misses[max(0, i - BASE_CALLS) : i]))
             for i, step in enumerate(self.trace.steps)
             if step.compaction and i
         ]

@@ -150,13 +150,13 @@ class StorageRate:
 # What a request costs on one's own servers: the time for which it takes them up.
 #
 # Prefill computes. A token of a prompt takes two operations for each parameter of the model, and
-# in each layer four for each unit of width and each token that it looks back on. So T fresh
+# in each layer four for each unit of width and each token that it looks back on. So T new
 # tokens behind C that the cache holds take
 #
 #     2 N T + 4 L d (C T + T^2 / 2)
 #
 # operations (own derivation, 2026-11; N parameters, L layers of width d). Tokens that are read
-# cost nothing themselves, but what is fresh has to look back on them; so a bill grows faster than
+# cost nothing themselves, but what is new has to look back on them; so a bill grows faster than
 # its tokens, and no price per token says it. The two terms are equal where a token looks back on
 # N / (2 L d).
 #
@@ -239,14 +239,14 @@ class Prefill:
         """Tokens to look back on at which attention takes as many operations as all the rest."""
         return self.parameters / (2 * self.layers * self.width)
 
-    def operations(self, fresh: int, cached: int = 0) -> float:
-        """Operations to take in fresh tokens behind cached ones."""
-        attention = 4 * self.layers * self.width * (cached * fresh + fresh * fresh / 2)
-        return 2 * self.parameters * fresh + attention
+    def operations(self, new: int, cached: int = 0) -> float:
+        """Operations to take in new tokens behind cached ones."""
+        attention = 4 * self.layers * self.width * (cached * new + new * new / 2)
+        return 2 * self.parameters * new + attention
 
-    def prefill_seconds(self, fresh: int, cached: int = 0) -> float:
-        """Seconds until fresh tokens behind cached ones are taken in, with no queue before them."""
-        return self.operations(fresh, cached) / (self.gpus * self.flops * self.utilisation)
+    def prefill_seconds(self, new: int, cached: int = 0) -> float:
+        """Seconds until new tokens behind cached ones are taken in, with no queue before them."""
+        return self.operations(new, cached) / (self.gpus * self.flops * self.utilisation)
 
     def decode_seconds(self, output: int, prompt: int) -> float:
         """Seconds of the servers that writing takes: its part of the weights, and its own context.
@@ -259,8 +259,8 @@ class Prefill:
 
     def seconds(self, usage: Usage) -> float:
         """Seconds for which a request takes up the servers."""
-        fresh = usage.prompt - usage.cache_read
-        prefill = self.prefill_seconds(fresh, usage.cache_read)
+        new = usage.prompt - usage.cache_read
+        prefill = self.prefill_seconds(new, usage.cache_read)
         return prefill + self.decode_seconds(usage.output, usage.prompt)
 
     def cost(self, usage: Usage) -> float:
@@ -268,16 +268,16 @@ class Prefill:
         return self._dollars(self.seconds(usage))
 
     def bill(self, usage: Usage) -> Bill:
-        """The same by class: prefill is shared out among fresh tokens, and reading costs nothing.
+        """The same by class: prefill is shared out among new tokens, and reading costs nothing.
 
         Examples
         --------
         >>> PRESETS["8b"].bill(Usage(uncached=1000, cache_read=100_000)).read
         0.0
         """
-        fresh = usage.prompt - usage.cache_read
-        prefill = self._dollars(self.prefill_seconds(fresh, usage.cache_read))
-        written = prefill * usage.cache_write / fresh if fresh else 0.0
+        new = usage.prompt - usage.cache_read
+        prefill = self._dollars(self.prefill_seconds(new, usage.cache_read))
+        written = prefill * usage.cache_write / new if new else 0.0
         output = self._dollars(self.decode_seconds(usage.output, usage.prompt))
         return Bill(prefill - written, 0.0, written, output)
 

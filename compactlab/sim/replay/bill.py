@@ -9,7 +9,7 @@ from compactlab.sim.core.message import Usage
 
 
 class Bill(msgspec.Struct, frozen=True):
-    """What one request came to: tokens by billing class, and its fresh tokens by cause.
+    """What one request came to: tokens by billing class, and its cache-miss tokens by cause.
 
     And where it stands among all requests.
     """

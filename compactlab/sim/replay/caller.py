@@ -143,7 +143,7 @@ class Caller:
                         session.append(message, host)
                         prompt, tokens = self._prompt()
                     else:
-                        step = self._send(prompt, tokens, message, call, rework=act.what)
+                        step = self._send(prompt, tokens, message, call, recovery=act.what)
                         steps.append(step)
                 if message.call is not None:
                     prompt, tokens = self._prompt()
@@ -178,7 +178,7 @@ class Caller:
         self.last_model, host.requested = model, now
         session.append(answer, host)
         session.compact(Phase.AFTER_CALL, host)
-        if "rework" not in loop and "tool_call" not in [part.type for part in answer.parts]:
+        if "recovery" not in loop and "tool_call" not in [part.type for part in answer.parts]:
             session.compact(Phase.AFTER_TURN, host)
         born, outside = self.outbox.taken()
         return Step(

@@ -114,10 +114,10 @@ class Meter:
         *,
         own: Collection[str] = (),
     ) -> Bill:
-        """Send a view as a side call; all its fresh tokens have the same cause.
+        """Send a view as a side call; all its cache-miss tokens have the same cause.
 
         Unless it changes the system blocks of the live prompt: then only those of its own
-        messages have that cause, by their ids, and the others were fresh for the change.
+        messages have that cause, by their ids, and the others missed the cache for the change.
         """
         line = self._line(model)
         line.side.move(view)
@@ -126,8 +126,8 @@ class Meter:
             named = {cause if key == "append" else key: n for key, n in bill.causes.items()}
             return Bill(bill.usage, named, bill.place)
         bill = self._bill(line, line.side, at=at, ttl=ttl, arrived=(), reason=cause)
-        fresh = sum(bill.causes.values())
-        return Bill(bill.usage, {cause: fresh} if fresh else {}, bill.place)
+        cache_misses = sum(bill.causes.values())
+        return Bill(bill.usage, {cause: cache_misses} if cache_misses else {}, bill.place)
 
     def _bill(
         self,

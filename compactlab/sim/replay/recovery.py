@@ -6,9 +6,9 @@ costs calls, tokens and room in the context, which may lead to the next compacti
 simulation: no model decides, and what is decided by chance is drawn from streams that all
 strategies share.
 
-Rework starts no turn. A question is the call of a tool that the user answers, and a correction goes
-on with the turn that it is in: else strategies that cut at turns would be given one more to cut at
-for having forgotten, and forgetting would look cheap.
+Recovery starts no turn. A question is the call of a tool that the user answers, and a correction
+goes on with the turn that it is in: else strategies that cut at turns would be given one more to
+cut at for having forgotten, and forgetting would look cheap.
 """
 
 from __future__ import annotations

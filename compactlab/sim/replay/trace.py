@@ -28,7 +28,7 @@ class SideCall(msgspec.Struct, frozen=True):
     usage
         Its tokens by billing class.
     causes
-        Its fresh tokens by cause.
+        Its cache-miss tokens by cause.
     cycle
         How often the session had been compacted before it.
     heard
@@ -90,7 +90,7 @@ class Step(msgspec.Struct, frozen=True):
     usage
         Tokens by billing class.
     causes
-        Fresh tokens by cause.
+        Cache-miss tokens by cause.
     rewrite
         Whether the prompt is not the last prompt plus what is new, because of the strategy.
     compaction
@@ -107,7 +107,7 @@ class Step(msgspec.Struct, frozen=True):
         Messages that came to the log since the step before and are not in the script.
     outside
         What was put somewhere else since the step before.
-    rework
+    recovery
         Why it is not a call of the script, in the closed loop, see
         :mod:`compactlab.sim.replay.recovery`; "" for a call of the script.
     unmet
@@ -131,7 +131,7 @@ class Step(msgspec.Struct, frozen=True):
     place: Place = Place()
     born: tuple[Message, ...] = ()
     outside: Outside = NOWHERE
-    rework: str = ""
+    recovery: str = ""
     unmet: tuple[str, ...] = ()
 
 

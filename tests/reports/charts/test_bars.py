@@ -57,7 +57,7 @@ def test_causes_are_pieces_of_what_was_fresh(small: Results, texts: Texts) -> No
     assert pieces(chart, number)[:3] == [0, 2_000, 2_400]  # append, cold start, compaction of two
     assert chart is not None
     assert "compaction_call" in texts(chart.figure)
-    assert "fresh tokens, all conversations together" in texts(chart.figure)
+    assert "cache-miss tokens, all conversations together" in texts(chart.figure)
 
 
 def test_where_nothing_was_fresh_there_are_no_causes(make: Callable[..., Run], store: Any) -> None:

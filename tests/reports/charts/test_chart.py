@@ -162,7 +162,7 @@ def test_a_folder_that_is_a_file_is_refused(small: Results, tmp_path: Path) -> N
 
 
 def test_foreign_text_is_escaped(compared: Compare) -> None:
-    comparison = compared(**{"<script>&\"'": {"cost_with_rework_usd": 1.0}})
+    comparison = compared(**{"<script>&\"'": {"cost_with_recovery_usd": 1.0}})
     drawn = loops(comparison, "a")
     assert drawn is not None
     assert "<script" not in drawn.markup()

@@ -26,7 +26,7 @@ FIGURES = {
     "occupancy_lost": 0.3,
     **{f"occupancy_{state}": 0.0 for state in
        ("intact", "unknown", "retrievable", "conflict", "stale", "mutated")},
-    "cost_with_rework_usd": 0.5,
+    "cost_with_recovery_usd": 0.5,
 }  # fmt: skip
 ORDER = ["pareto", "classes", "causes", "age", "type", "survival", "states", "continuity", "loops"]
 

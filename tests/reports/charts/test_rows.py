@@ -27,8 +27,8 @@ def with_compactions(comparison: Comparison, **columns: list[float]) -> Comparis
 def test_spikes_are_ratios_and_only_what_pays_breaks_even(compared: Compare, texts: Texts) -> None:
     comparison = with_compactions(
         compared(mine={}, other={}),
-        fresh=[900, 300, 50],
-        fresh_before=[300.0, 0.0, 100.0],
+        cache_miss_tokens=[900, 300, 50],
+        cache_miss_tokens_before=[300.0, 0.0, 100.0],
         calls_to_next=[10, 10, 10],
         break_even_calls=[4.0, 12.0, math.inf],
     )
@@ -42,7 +42,7 @@ def test_spikes_are_ratios_and_only_what_pays_breaks_even(compared: Compare, tex
     assert "mine" in labels
     assert "other" not in labels
     assert {"3", "67%", "unpaid"} <= set(labels)
-    assert left.get_xlabel() == "spike: fresh tokens, times those before"
+    assert left.get_xlabel() == "spike: cache-miss tokens, times those before"
     assert right.get_xlabel() == "break-even, calls"
 
 
@@ -50,8 +50,8 @@ def test_many_compactions_are_boxes(compared: Compare) -> None:
     count = 100
     comparison = with_compactions(
         compared(mine={}),
-        fresh=[float(n) for n in range(1, count + 1)],
-        fresh_before=[1.0] * count,
+        cache_miss_tokens=[float(n) for n in range(1, count + 1)],
+        cache_miss_tokens_before=[1.0] * count,
         calls_to_next=[5] * count,
         break_even_calls=[2.0] * count,
     )
@@ -66,11 +66,15 @@ def test_without_compactions_there_are_no_spikes(compared: Compare) -> None:
     assert spikes(compared(mine={}), "a") is None
 
 
-def test_what_rework_adds_is_drawn_and_told(compared: Compare, texts: Texts) -> None:
+def test_what_recovery_adds_is_drawn_and_told(compared: Compare, texts: Texts) -> None:
     chart = loops(
         compared(
-            mine={"cost_usd": 1.0, "cost_with_rework_usd": 1.5, "cost_with_rework_worst_usd": 2.0},
-            other={"cost_usd": 3.0, "cost_with_rework_usd": 2.75},
+            mine={
+                "cost_usd": 1.0,
+                "cost_with_recovery_usd": 1.5,
+                "cost_with_recovery_worst_usd": 2.0,
+            },
+            other={"cost_usd": 3.0, "cost_with_recovery_usd": 2.75},
             open={"cost_usd": 9.0},
         ),
         "a-loops",
@@ -88,11 +92,11 @@ def test_what_rework_adds_is_drawn_and_told(compared: Compare, texts: Texts) -> 
 def test_what_reads_the_same_at_best_and_at_worst_is_told_once(
     compared: Compare, texts: Texts
 ) -> None:
-    worst = {"cost_usd": 1.0, "cost_with_rework_usd": 1.5, "cost_with_rework_worst_usd": 1.501}
+    worst = {"cost_usd": 1.0, "cost_with_recovery_usd": 1.5, "cost_with_recovery_worst_usd": 1.501}
     chart = loops(compared(mine=worst), "a-loops")
     assert chart is not None
     assert {"+0.50", "closed loop, at worst"} <= set(texts(chart.figure))
-    same = {"cost_usd": 1.0, "cost_with_rework_usd": 1.5, "cost_with_rework_worst_usd": 1.5}
+    same = {"cost_usd": 1.0, "cost_with_recovery_usd": 1.5, "cost_with_recovery_worst_usd": 1.5}
     chart = loops(compared(mine=same), "a-loops")
     assert chart is not None
     assert {"+0.50", "closed loop, at best"} <= set(texts(chart.figure))
@@ -102,13 +106,13 @@ def test_what_reads_the_same_at_best_and_at_worst_is_told_once(
 def test_figures_beside_the_rows_have_a_head_above_them(compared: Compare) -> None:
     """Of forty rows, nobody looks for it at the foot."""
     comparison = with_compactions(
-        compared(mine={"cost_with_rework_usd": 9.0}, other={}),
-        fresh=[9e5] * 9, fresh_before=[300.0] * 9, calls_to_next=[9] * 9,
+        compared(mine={"cost_with_recovery_usd": 9.0}, other={}),
+        cache_miss_tokens=[9e5] * 9, cache_miss_tokens_before=[300.0] * 9, calls_to_next=[9] * 9,
         break_even_calls=[4.0] * 9,
     )  # fmt: skip
     for chart, heads in (
         (spikes(comparison, "a"), {"number", "unpaid"}),
-        (loops(comparison, "a"), {"rework adds, USD"}),
+        (loops(comparison, "a"), {"recovery adds, USD"}),
     ):
         assert chart is not None
         marks = [each for axes in chart.figure.axes for each in axes.texts]
@@ -121,8 +125,8 @@ def test_figures_beside_the_rows_have_a_head_above_them(compared: Compare) -> No
 
 def test_great_spikes_have_their_thousands_told_apart(compared: Compare) -> None:
     comparison = with_compactions(
-        compared(mine={}), fresh=[9e5, 300], fresh_before=[300.0, 300.0], calls_to_next=[9, 9],
-        break_even_calls=[4.0, 4.0],
+        compared(mine={}), cache_miss_tokens=[9e5, 300], cache_miss_tokens_before=[300.0, 300.0],
+        calls_to_next=[9, 9], break_even_calls=[4.0, 4.0],
     )  # fmt: skip
     chart = spikes(comparison, "a")
     assert chart is not None
@@ -130,7 +134,7 @@ def test_great_spikes_have_their_thousands_told_apart(compared: Compare) -> None
     assert "1,000" in [each.get_text() for each in chart.figure.axes[0].get_xticklabels()]
 
 
-def test_an_open_loop_has_no_rework(compared: Compare) -> None:
+def test_an_open_loop_has_no_recovery(compared: Compare) -> None:
     assert loops(compared(mine={}), "a") is None
 
 

@@ -36,8 +36,8 @@ def test_the_area_is_the_prompt_and_the_bars_are_what_was_fresh(make: Make) -> N
     scale = max(heights) / 2_900
     tops = [heights[n] / scale for n in (1, 3, 5, 7)]
     assert tops == pytest.approx([1_000, 1_500, 900, 2_900])
-    fresh = [(bars[4 * n + 1][1] - low) / scale for n in range(4)]
-    assert fresh == pytest.approx([1_000, 500, 900, 2_000])
+    cache_misses = [(bars[4 * n + 1][1] - low) / scale for n in range(4)]
+    assert cache_misses == pytest.approx([1_000, 500, 900, 2_000])
 
 
 def strokes(chart: Chart, colour: str, *, dashed: bool) -> list[list[float]]:

@@ -219,10 +219,10 @@ class Client:
             request = Request(line.prompt, self.now, self.ttl, settings)
             told = line.cache.request(request)
         written = told.write_5m + told.write_1h
-        fresh = line.prompt.tokens - told.read - written + self.tail
+        cache_misses = line.prompt.tokens - told.read - written + self.tail
         if log:
             self.lookups.append(told)
-        return Usage(fresh, told.read, told.write_5m, told.write_1h, output)
+        return Usage(cache_misses, told.read, told.write_5m, told.write_1h, output)
 
     def _answer(self, thought: int, tokens: int, ends: bool, call: Call) -> None:
         self.wait(4)

@@ -97,7 +97,7 @@ def test_with_its_churn_a_session_costs_what_it_did_on_the_average() -> None:
     sessions = [churning(seed, at_turns=0.25, at_calls=0.05) for seed in range(40)]
     churn = churn_of("planted", sessions)
     pairs = [with_churn(churn, session) for session in sessions]
-    bare = sum(finding.forecast.fresh for session in sessions for finding in session)
+    bare = sum(finding.forecast.cache_misses for session in sessions for finding in session)
     expected, recorded = sum(p.expected for p in pairs), sum(p.recorded for p in pairs)
     assert expected == pytest.approx(recorded, rel=0.02)
     assert bare < 0.5 * recorded

@@ -193,7 +193,9 @@ def test_losses_that_keep_to_new_turns_are_no_chance() -> None:
     named = by_pattern(findings)
     assert grounds(findings) == {"log", "none"}
     assert grounds(named) == {"log", "pattern"}
-    assert [sum(c.tokens for c in each.charges) for each in named] == [e.fresh for e in findings]
+    assert [sum(c.tokens for c in each.charges) for each in named] == [
+        e.cache_misses for e in findings
+    ]
 
 
 def test_losses_at_any_time_and_a_few_of_them_stay_unexplained() -> None:

@@ -101,17 +101,21 @@ def test_recorded_sizes_are_those_that_were_recorded(client: Client) -> None:
 def test_every_fresh_token_has_one_cause(conversation: Conversation) -> None:
     for finding in inquest(forecasts(conversation, "recorded", find)):
         tokens = [charge.tokens for charge in finding.charges]
-        assert sum(tokens) == finding.fresh == finding.forecast.exchange.usage.prompt - finding.read
+        assert (
+            sum(tokens)
+            == finding.cache_misses
+            == finding.forecast.exchange.usage.prompt - finding.read
+        )
         assert min(tokens) >= 0
         assert all((c.cause == "unexplained") == (c.ground == "none") for c in finding.charges)
-        assert 0 <= finding.lost <= finding.fresh
+        assert 0 <= finding.lost <= finding.cache_misses
 
 
 @given(sessions())
 def test_expected_fresh_tokens_have_one_cause_each(client: Client) -> None:
     for forecast in forecasts(client.log(), "rebuilt", find):
         assert sum(forecast.causes.values()) == forecast.prompt - forecast.lookup.read
-        assert forecast.read + forecast.fresh == forecast.prompt
+        assert forecast.read + forecast.cache_misses == forecast.prompt
 
 
 @given(rubbish())
@@ -125,7 +129,7 @@ def test_no_log_is_too_strange(conversation: Conversation) -> None:
     assert len(named.findings) + sum(named.left_out.values()) + named.repeated == told
     for tally in (named.recorded, named.rebuilt):
         assert 0 <= tally.exact <= tally.near <= 1
-    assert sum(causes(named.findings).values()) == sum(each.fresh for each in named.findings)
+    assert sum(causes(named.findings).values()) == sum(each.cache_misses for each in named.findings)
     churn = churn_of(named.client, [named.findings])
     assert churn.turn.calls + churn.call.calls <= len(named.findings)
     assert halvings(named.client, [named.findings]) == []

@@ -105,7 +105,7 @@ def test_without_a_price_there_are_no_dollars() -> None:
 def test_the_table_of_causes_is_sorted_and_complete() -> None:
     findings = found(usual().turn().wait(310).turn().churn("front").turn())
     table = causes(findings)
-    assert sum(table.values()) == sum(finding.fresh for finding in findings)
+    assert sum(table.values()) == sum(finding.cache_misses for finding in findings)
     assert list(table.values()) == sorted(table.values(), reverse=True)
     assert {("ttl_expired", "log"), ("unexplained", "none")} < {*table}
 

@@ -222,9 +222,9 @@ def whim(lifetime: Lifetime = Lifetime.SESSION) -> Strategy:
     return act(_whim, phases=(Phase.BEFORE_TURN, Phase.BEFORE_CALL), lifetime=lifetime, name="Whim")
 
 
-def usage_of(*, fresh: int = 0, read: int = 0, output: int = 0) -> Usage:
-    """A usage whose fresh tokens were written to the cache."""
-    return Usage(cache_write_5m=fresh, cache_read=read, output=output)
+def usage_of(*, cache_misses: int = 0, read: int = 0, output: int = 0) -> Usage:
+    """A usage whose cache-miss tokens were written to the cache."""
+    return Usage(cache_write_5m=cache_misses, cache_read=read, output=output)
 
 
 def trace_of(

@@ -101,7 +101,7 @@ def test_a_projection_of_each_request_costs_what_it_rewrites(kit: Any) -> None:
         story.acts().result(kit.prose(300))
     script = story.answer("ok").script()
 
-    def fresh(lifetime: Lifetime) -> int:
+    def cache_misses(lifetime: Lifetime) -> int:
         cut = kit.act(
             lambda view, host: (
                 view.with_messages(view.messages[-5:]) if host.count(view) > 4000 else view
@@ -110,7 +110,7 @@ def test_a_projection_of_each_request_costs_what_it_rewrites(kit: Any) -> None:
         )
         return sum(sum(step.causes.values()) for step in kit.replayed(script, cut).steps)
 
-    assert fresh(Lifetime.SESSION) < fresh(Lifetime.REQUEST)
+    assert cache_misses(Lifetime.SESSION) < cache_misses(Lifetime.REQUEST)
 
 
 def test_a_turns_projection_holds_though_the_session_grows_meanwhile(kit: Any) -> None:

@@ -152,7 +152,7 @@ def test_what_is_done_beside_the_script_does_not_count(kit: Any, data: st.DataOb
 
 def twice(step: Any) -> list[Any]:
     """A call that fetches something right before the call of the script, with the same prompt."""
-    fetch = msgspec.structs.replace(step, answer="born", rework="fetch")
+    fetch = msgspec.structs.replace(step, answer="born", recovery="fetch")
     same = msgspec.structs.replace(
         step, shared=step.shared + len(step.added), added=Messages(), compaction=False, born=(),
         outside=NOWHERE,

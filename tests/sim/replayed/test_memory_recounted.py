@@ -87,8 +87,10 @@ def aged(recount: Recount, clock: str, low: float, high: float) -> float | None:
 def immediate(case: Case) -> None:
     after = {n for n, at in enumerate(case.recount.calls) if at.step.compaction}
     for k in (1, 2, 5, 10):
-        fresh = partial(lambda k, seen: seen.due and seen.turns < k and seen.call in after, k)
-        case.check(f"immediate_amnesia_{k}", case.recount.lost(fresh))
+        cache_misses = partial(
+            lambda k, seen: seen.due and seen.turns < k and seen.call in after, k
+        )
+        case.check(f"immediate_amnesia_{k}", case.recount.lost(cache_misses))
 
 
 def errors(case: Case) -> None:

@@ -74,7 +74,9 @@ def test_the_peak_is_the_largest_prompt_of_the_script(kit: Any) -> None:
 
 
 def test_reuse_is_the_share_that_was_read(kit: Any) -> None:
-    trace = kit.trace_of(kit.usage(fresh=100), kit.usage(read=90, fresh=10), Usage(uncached=100))
+    trace = kit.trace_of(
+        kit.usage(cache_misses=100), kit.usage(read=90, cache_misses=10), Usage(uncached=100)
+    )
     assert figure("prefix_reuse", trace) == pytest.approx(90 / 300)
 
 
@@ -90,7 +92,7 @@ def test_without_prompt_tokens_there_is_no_reuse(kit: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "read", "fresh", "rewritten"),
+    ("before", "read", "cache_misses", "rewritten"),
     [
         (100, 100, 20, 0),  # the last prompt was read, and more came
         (100, 100, 0, 0),
@@ -101,14 +103,16 @@ def test_without_prompt_tokens_there_is_no_reuse(kit: Any) -> None:
     ],
 )
 def test_what_was_sent_and_is_fresh_was_rewritten(
-    before: int, read: int, fresh: int, rewritten: int, kit: Any
+    before: int, read: int, cache_misses: int, rewritten: int, kit: Any
 ) -> None:
-    trace = kit.trace_of(kit.usage(fresh=before), kit.usage(read=read, fresh=fresh))
+    trace = kit.trace_of(
+        kit.usage(cache_misses=before), kit.usage(read=read, cache_misses=cache_misses)
+    )
     assert figure("tokens_rewritten", trace) == rewritten
 
 
 def test_the_first_call_rewrites_nothing(kit: Any) -> None:
-    assert figure("tokens_rewritten", kit.trace_of(kit.usage(fresh=100))) == 0
+    assert figure("tokens_rewritten", kit.trace_of(kit.usage(cache_misses=100))) == 0
     assert figure("tokens_rewritten", kit.trace_of()) == 0
 
 
@@ -120,24 +124,24 @@ def test_rewriting_costs_the_same_where_writes_are_free(kit: Any) -> None:
 # ------------------------------------------------------------------------------------------ spikes
 
 
-def fresh_calls(kit: Any, *tokens: int, compactions: tuple[int, ...]) -> Any:
-    return kit.trace_of(*(kit.usage(fresh=n) for n in tokens), compactions=compactions)
+def missing_calls(kit: Any, *tokens: int, compactions: tuple[int, ...]) -> Any:
+    return kit.trace_of(*(kit.usage(cache_misses=n) for n in tokens), compactions=compactions)
 
 
 def test_a_spike_stands_on_the_median_of_the_five_calls_before(kit: Any) -> None:
-    trace = fresh_calls(kit, 9000, 1, 5, 3, 2, 4, 103, compactions=(6,))
+    trace = missing_calls(kit, 9000, 1, 5, 3, 2, 4, 103, compactions=(6,))
     assert spikes(RunData(trace, None)) == [(103, 3)]
     assert figure("write_spike", trace) == figure("write_spike_max", trace) == 100
     assert figure("write_spike_ratio", trace) == pytest.approx(103 / 3)
 
 
 def test_with_fewer_calls_before_those_are_taken(kit: Any) -> None:
-    assert figure("write_spike", fresh_calls(kit, 10, 50, compactions=(1,))) == 40
-    assert figure("write_spike", fresh_calls(kit, 10, 20, 50, compactions=(2,))) == 35
+    assert figure("write_spike", missing_calls(kit, 10, 50, compactions=(1,))) == 40
+    assert figure("write_spike", missing_calls(kit, 10, 20, 50, compactions=(2,))) == 35
 
 
 def test_of_several_spikes_the_median_and_the_worst_are_told(kit: Any) -> None:
-    trace = fresh_calls(kit, 10, 30, 10, 10, 110, 10, 10, 10, 20, compactions=(1, 4, 8))
+    trace = missing_calls(kit, 10, 30, 10, 10, 110, 10, 10, 10, 20, compactions=(1, 4, 8))
     assert figure("write_spike", trace) == 20
     assert figure("write_spike_max", trace) == 100
     assert figure("write_spike_ratio", trace) == 3
@@ -145,25 +149,25 @@ def test_of_several_spikes_the_median_and_the_worst_are_told(kit: Any) -> None:
 
 
 def test_a_base_of_nothing_has_no_ratio(kit: Any) -> None:
-    trace = fresh_calls(kit, 0, 0, 0, 50, compactions=(3,))
+    trace = missing_calls(kit, 0, 0, 0, 50, compactions=(3,))
     assert figure("write_spike", trace) == 50
     assert figure("write_spike_ratio", trace) is None
     assert figure("write_spike_ratio_max", trace) is None
 
 
 def test_a_ratio_is_told_of_those_that_have_one(kit: Any) -> None:
-    trace = fresh_calls(kit, 0, 50, 50, 50, 200, compactions=(1, 4))
+    trace = missing_calls(kit, 0, 50, 50, 50, 200, compactions=(1, 4))
     assert figure("write_spike_ratio", trace) == 4
 
 
 def test_no_compaction_no_spike(kit: Any) -> None:
-    trace = fresh_calls(kit, 10, 1000, 10, compactions=())
+    trace = missing_calls(kit, 10, 1000, 10, compactions=())
     for name in ("write_spike", "write_spike_max", "write_spike_ratio", "write_spike_ratio_max"):
         assert figure(name, trace) is None
 
 
 def test_a_smaller_prompt_may_make_a_spike_below_the_ground(kit: Any) -> None:
-    assert figure("write_spike", fresh_calls(kit, 100, 40, compactions=(1,))) == -60
+    assert figure("write_spike", missing_calls(kit, 100, 40, compactions=(1,))) == -60
 
 
 TOKENS = st.integers(0, 10_000)
@@ -174,13 +178,17 @@ USAGES = st.lists(st.builds(Usage, TOKENS, TOKENS, TOKENS, TOKENS, TOKENS), max_
 def test_figures_are_those_of_a_plain_count(usages: list[Usage], data: Any, kit: Any) -> None:
     acts = data.draw(st.sets(st.integers(1, max(1, len(usages) - 1)), max_size=4))
     trace = kit.trace_of(*usages, compactions=acts)
-    fresh = [u.uncached + u.cache_write_5m + u.cache_write_1h for u in usages]
+    cache_misses = [u.uncached + u.cache_write_5m + u.cache_write_1h for u in usages]
     rewritten = 0
     for i in range(1, len(usages)):
         gone = max(0, usages[i - 1].prompt - usages[i].cache_read)
-        rewritten += min(gone, fresh[i])
+        rewritten += min(gone, cache_misses[i])
     assert figure("tokens_rewritten", trace) == rewritten
-    peaks = [fresh[i] - median(fresh[max(0, i - 5) : i]) for i in sorted(acts) if i < len(usages)]
+    peaks = [
+        cache_misses[i] - median(cache_misses[max(0, i - 5) : i])
+        for i in sorted(acts)
+        if i < len(usages)
+    ]
     assert figure("write_spike", trace) == (median(peaks) if peaks else None)
     assert figure("write_spike_max", trace) == (max(peaks) if peaks else None)
     total = sum(u.prompt for u in usages)
@@ -194,9 +202,9 @@ def test_a_replay_never_reads_and_pays_for_the_same_token(kit: Any, data: st.Dat
     script = data.draw(kit.stories())
     trace = kit.replayed(script, kit.whim(), seed=data.draw(st.integers(0, 99)))
     figures = measure(trace, script)
-    fresh = figures["tokens_uncached"] + figures["tokens_cache_write"]
-    assert fresh == sum(sum(step.causes.values()) for step in trace.steps)
-    assert figures["tokens_rewritten"] <= fresh
+    cache_misses = figures["tokens_uncached"] + figures["tokens_cache_write"]
+    assert cache_misses == sum(sum(step.causes.values()) for step in trace.steps)
+    assert figures["tokens_rewritten"] <= cache_misses
     if trace.steps:
         assert 0 <= figures["prefix_reuse"] <= 1
 

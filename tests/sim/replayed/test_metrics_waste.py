@@ -51,29 +51,29 @@ def summary(number: int, usage: Usage, purpose: str = "summary", **causes: int) 
 
 def test_what_expired_is_written_again_and_could_have_been_read(kit: Any) -> None:
     again = Usage(cache_write_5m=1200), {"ttl_expired": 1000, "append": 200}
-    assert figure("premium_usd", told(kit, again)) == pytest.approx(1000 * 3.45 * MILLION)
+    assert figure("avoidable_cost_usd", told(kit, again)) == pytest.approx(1000 * 3.45 * MILLION)
 
 
 def test_each_stretch_of_a_prompt_is_paid_at_the_price_of_its_own_class(kit: Any) -> None:
     """300 tokens moved: 250 of them were written for an hour, the other 50 for five minutes."""
     usage = Usage(cache_read=7, cache_write_1h=250, cache_write_5m=100, uncached=50)
     trace = told(kit, (usage, {"compaction": 300, "append": 100}))
-    assert figure("premium_usd", trace) == pytest.approx((250 * 5.7 + 50 * 3.45) * MILLION)
+    assert figure("avoidable_cost_usd", trace) == pytest.approx((250 * 5.7 + 50 * 3.45) * MILLION)
 
 
 def test_a_side_call_pays_its_premium_too(kit: Any) -> None:
     ask = summary(0, Usage(uncached=500, output=20), compaction_call=500)
     trace = told(kit, (Usage(cache_write_5m=10), {"cold_start": 10}), side=[(ask,)])
-    assert figure("premium_usd", trace) == pytest.approx(500 * 2.7 * MILLION)
-    assert figure("fresh_compaction_call", trace) == 500
-    assert figure("fresh_cold_start", trace) == 10
+    assert figure("avoidable_cost_usd", trace) == pytest.approx(500 * 2.7 * MILLION)
+    assert figure("cache_miss_compaction_call", trace) == 500
+    assert figure("cache_miss_cold_start", trace) == 10
 
 
 def test_where_nothing_is_stored_nothing_could_have_been_read(kit: Any) -> None:
     again = Usage(uncached=1200), {"no_cache": 1000, "append": 200}
     trace = told(kit, again, model=f"{SONNET}@none")
-    assert figure("premium_usd", trace) == 0
-    assert figure("fresh_no_cache", trace) == 1000
+    assert figure("avoidable_cost_usd", trace) == 0
+    assert figure("cache_miss_no_cache", trace) == 1000
 
 
 # Summaries
@@ -112,12 +112,12 @@ def compacted(kit: Any, later: int, after: int = 2000) -> Any:
 
 
 def test_a_compaction_pays_for_itself_by_what_later_calls_need_not_read(kit: Any) -> None:
-    premium, ask, saved = 1500 * 3.45 * MILLION, 0.0045, 8000 * 0.3 * MILLION
-    assert (premium + ask) / saved == pytest.approx(4.03, abs=0.01)
+    avoidable_cost, ask, saved = 1500 * 3.45 * MILLION, 0.0045, 8000 * 0.3 * MILLION
+    assert (avoidable_cost + ask) / saved == pytest.approx(4.03, abs=0.01)
     for later, paid in [(2, 0.0), (3, 0.0), (4, 1.0)]:  # and the compaction's own call
         trace = compacted(kit, later)
-        assert figure("spike_premium_usd", trace) == pytest.approx(premium)
-        assert figure("break_even_calls", trace) == pytest.approx((premium + ask) / saved)
+        assert figure("spike_avoidable_cost_usd", trace) == pytest.approx(avoidable_cost)
+        assert figure("break_even_calls", trace) == pytest.approx((avoidable_cost + ask) / saved)
         assert figure("paid_back", trace) == paid
 
 
@@ -131,12 +131,12 @@ def test_expired_tokens_are_not_the_compactions_to_pay(kit: Any) -> None:
     grown = Usage(cache_read=10_000), {}
     cut = Usage(cache_write_5m=2000), {"ttl_expired": 500, "compaction": 1500}
     trace = told(kit, grown, cut, compactions=(1,))
-    assert figure("spike_premium_usd", trace) == pytest.approx(1500 * 3.45 * MILLION)
+    assert figure("spike_avoidable_cost_usd", trace) == pytest.approx(1500 * 3.45 * MILLION)
 
 
 def test_without_compactions_there_is_nothing_to_pay_back(kit: Any) -> None:
     trace = told(kit, (Usage(cache_read=10), {}))
-    assert figure("spike_premium_usd", trace) == 0
+    assert figure("spike_avoidable_cost_usd", trace) == 0
     assert figure("break_even_calls", trace) is None
     assert figure("paid_back", trace) is None
 
@@ -205,10 +205,12 @@ def test_laws_of_any_replay(kit: Any, data: st.DataObject, lifetime: Any) -> Non
         assert sum(request.causes.values()) == usage.prompt - usage.cache_read
         assert 0 <= dead <= usage.cache_write
     figures = measure(trace, script)
-    fresh = {name: value for name, value in figures.items() if name.startswith("fresh_")}
-    assert sum(fresh.values()) == figures["tokens_uncached"] + figures["tokens_cache_write"]
-    assert figures["premium_usd"] >= figures["spike_premium_usd"] - 1e-12
-    assert figures["spike_premium_usd"] >= -1e-12
+    cache_misses = {
+        name: value for name, value in figures.items() if name.startswith("cache_miss_")
+    }
+    assert sum(cache_misses.values()) == figures["tokens_uncached"] + figures["tokens_cache_write"]
+    assert figures["avoidable_cost_usd"] >= figures["spike_avoidable_cost_usd"] - 1e-12
+    assert figures["spike_avoidable_cost_usd"] >= -1e-12
     assert figures["dead_writes_usd"] >= 0
     assert figures["summary_cost_usd"] <= figures["side_cost_usd"] + 1e-12
     again = measure(kit.replayed(script, restless(kit, lifetime), **how), script)
@@ -224,7 +226,7 @@ def test_keeping_everything_pays_no_premium_while_the_cache_lives(
     for _ in range(kit_stories.draw(st.integers(1, 8))):
         story.acts().result(kit.prose(kit_stories.draw(st.integers(1, 300))))
     trace = kit.replayed(story.answer("done").script(), kit.keep)
-    assert figure("premium_usd", trace) == 0
+    assert figure("avoidable_cost_usd", trace) == 0
     assert figure("tokens_dead_writes", trace) == trace.steps[-1].usage.cache_write
 
 
@@ -243,8 +245,8 @@ def test_reading_instead_moves_tokens_and_loses_none(
         spans.append((edge, edge + size // 2))
         edge += size
     moved = read_instead(usage, spans)
-    fresh = usage.prompt - usage.cache_read
-    expected = sum(len(range(start, min(end, fresh))) for start, end in spans)
+    cache_misses = usage.prompt - usage.cache_read
+    expected = sum(len(range(start, min(end, cache_misses))) for start, end in spans)
     assert (moved.prompt, moved.output) == (usage.prompt, usage.output)
     assert moved.cache_read - usage.cache_read == expected
     order = ("cache_write_1h", "cache_write_5m", "uncached")

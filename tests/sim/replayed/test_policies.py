@@ -1,4 +1,4 @@
-"""Under every provider's cache, every fresh token of a replay has exactly one cause."""
+"""Under every provider's cache, every cache-miss token of a replay has exactly one cause."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ MODELS = [
 def test_every_fresh_token_has_one_cause(model: str, strategy: str) -> None:
     steps = replayed(model, strategy)
     for request in requests(steps):
-        fresh = request.usage.prompt - request.usage.cache_read
-        assert sum(request.causes.values()) == fresh
+        cache_misses = request.usage.prompt - request.usage.cache_read
+        assert sum(request.causes.values()) == cache_misses
         assert all(tokens > 0 for tokens in request.causes.values())
         assert "unexplained" not in request.causes
 

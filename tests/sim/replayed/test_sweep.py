@@ -166,8 +166,8 @@ def test_a_row_of_a_call_is_the_bill_of_its_step(kit: Any) -> None:
     (step,) = kit.replayed(small(kit), kit.keep).steps
     assert (row["call"], row["model"], row["time"]) == (1, kit.model, step.time)
     assert (row["uncached"], row["output"]) == (step.usage.uncached, step.usage.output)
-    causes = {name: row[name] for name in row if name.startswith("fresh_") and row[name]}
-    assert causes == {"fresh_cold_start": 1}
+    causes = {name: row[name] for name in row if name.startswith("cache_miss_") and row[name]}
+    assert causes == {"cache_miss_cold_start": 1}
     assert row["cost_usd"] == pytest.approx(1 * 1.25e-6 + 1 * 10e-6)
 
 

@@ -96,12 +96,12 @@ def check_calls(found: Replayed) -> None:
         assert row["side_tokens"] == sum(c.usage.prompt + c.usage.output for c in step.side)
         assert row["cost_usd"] == found.reading.cost(step)
         assert math.isclose(row["side_cost_usd"], sum(map(found.reading.cost, step.side)))
-        fresh = Counter(step.causes)
+        cache_misses = Counter(step.causes)
         for call in step.side:
-            fresh.update(call.causes)
-        assert {c: row[f"fresh_{c}"] for c in CAUSES} == {c: fresh[c] for c in CAUSES}
+            cache_misses.update(call.causes)
+        assert {c: row[f"cache_miss_{c}"] for c in CAUSES} == {c: cache_misses[c] for c in CAUSES}
         sent = [step.usage, *(call.usage for call in step.side)]
-        assert sum(fresh.values()) == sum(usage.prompt - usage.cache_read for usage in sent)
+        assert sum(cache_misses.values()) == sum(usage.prompt - usage.cache_read for usage in sent)
 
 
 def check_sums(found: Replayed) -> None:
@@ -109,12 +109,12 @@ def check_sums(found: Replayed) -> None:
     calls = found["calls"]
     assert found.figure("calls") == len(calls)
     for cause in CAUSES:
-        assert found.figure(f"fresh_{cause}") == sum(calls[f"fresh_{cause}"])
+        assert found.figure(f"cache_miss_{cause}") == sum(calls[f"cache_miss_{cause}"])
     dollars = sum(calls["cost_usd"]) + sum(calls["side_cost_usd"])
     for name, figure in (
         ("cost_usd", dollars),
         ("side_cost_usd", sum(calls["side_cost_usd"])),
-        ("premium_usd", sum(calls["premium_usd"])),
+        ("avoidable_cost_usd", sum(calls["avoidable_cost_usd"])),
         ("tokens_dead_writes", sum(calls["dead_writes"])),
     ):
         assert math.isclose(found.figure(name) or 0, figure, abs_tol=1e-12), name
@@ -173,16 +173,16 @@ def check_compactions(found: Replayed) -> None:
         row = {name: rows[name][place] for name in TABLES["compactions"].columns}
         assert row["tokens_before"] == steps[n - 1].usage.prompt
         assert row["tokens_after"] == steps[n].usage.prompt
-        assert row["fresh"] == steps[n].usage.prompt - steps[n].usage.cache_read
+        assert row["cache_miss_tokens"] == steps[n].usage.prompt - steps[n].usage.cache_read
         until = at[place + 1] if place + 1 < len(at) else len(steps)
         assert row["calls_to_next"] == until - n
         before, after = (Counter(map(id, prompts[i])) for i in (n - 1, n))
-        moved = (row["messages_gone"] - (before - after).total(),
-                 row["messages_come"] - (after - before).total())  # fmt: skip
+        moved = (row["messages_removed"] - (before - after).total(),
+                 row["messages_added"] - (after - before).total())  # fmt: skip
         # A message that changed its place is among both.
         assert moved[0] == moved[1] >= 0
         assert set(row["written"]) <= names
-        spent = row["premium_usd"] + row["summary_usd"]
+        spent = row["avoidable_cost_usd"] + row["summary_usd"]
         if spent > 0:
             never = row["saved_usd"] <= 0
             even = math.inf if never else spent * row["calls_to_next"] / row["saved_usd"]
@@ -228,20 +228,20 @@ def check_prompts(found: Replayed, loops: dict[str, RunData]) -> None:
 
 
 def test_every_prompt_can_be_put_together_again(replayed: Replayed) -> None:
-    """From the conversation and the tables: also what summaries say, and what rework brought."""
+    """From the conversation and the tables: also what summaries say, and what recovery brought."""
     check_prompts(replayed, replayed.loops)
     trace = replayed["prompts"]
     steps = [step for reading in replayed.loops.values() for step in reading.trace.steps]
     assert trace["request"] == [
         n for r in replayed.loops.values() for n in range(1, 1 + len(r.trace.steps))
     ]
-    for name in ("answer", "rework", "shared"):
+    for name in ("answer", "recovery", "shared"):
         assert trace[name] == [getattr(step, name) for step in steps]
     assert trace["unmet"] == [list(step.unmet) for step in steps]
     for name in ("prompt", "cache_read", "output"):
         assert trace[name] == [getattr(step.usage, name) for step in steps]
-    reworked = any(step.rework for step in steps)
-    assert reworked or replayed.reading.trace.header.strategy.startswith(("desc", "openclaw"))
+    recovered = any(step.recovery for step in steps)
+    assert recovered or replayed.reading.trace.header.strategy.startswith(("desc", "openclaw"))
 
 
 def test_each_message_that_was_made_is_told_once(replayed: Replayed) -> None:

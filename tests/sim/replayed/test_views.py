@@ -106,7 +106,7 @@ def test_a_fact_that_the_summary_forgets_is_told_where_it_stood(kit: Any, talk: 
     assert set(rows["call"]) == {3}
     assert rows["facts_lost"] == rows["facts_missed"] == [0, 0, 1, 0, 0, 0]
     assert rows["facts"][2] == ["size"]
-    assert rows["said"][2] == ["size thing: size-7x7"]
+    assert rows["statements"][2] == ["size thing: size-7x7"]
     assert rows["states"][2] == ["lost"]
     assert rows["missed_at"][2] == ["4"]
     assert rows["text"] == [
@@ -365,7 +365,7 @@ def test_hostile_words_are_stored_as_text(text: str, kit: Any, talk: Any) -> Non
         assert all(told.encode() is not None for told in rows[name])
     assert all(
         each.encode() is not None
-        for name in ("facts", "said")
+        for name in ("facts", "statements")
         for row in rows[name]
         for each in row
     )

@@ -46,7 +46,7 @@ def turn_only(kit: Any) -> Any:
 
 def told(trace: Any) -> list[str]:
     """What each call was: of the script, or why not."""
-    return [step.rework or step.answer for step in trace.steps]
+    return [step.recovery or step.answer for step in trace.steps]
 
 
 def test_who_forgets_nothing_does_nothing_again(kit: Any) -> None:
@@ -83,7 +83,7 @@ def test_what_cannot_be_fetched_is_asked_for_and_the_user_says_it_again(kit: Any
     assert "deploy day" in asks.text
 
 
-def test_rework_starts_no_turn(kit: Any) -> None:
+def test_recovery_starts_no_turn(kit: Any) -> None:
     """Else whoever cuts at turns would have one more to cut at, for having forgotten."""
     last = kit.act(lambda view, host: view.with_messages(view.messages[-1:]))
     asked = (errand(kit, RULE), last, ClosedLoop(unbound=0))
@@ -92,7 +92,7 @@ def test_rework_starts_no_turn(kit: Any) -> None:
         ends = kit.Witness(lambda view, host: len(host.log), phases={Phase.AFTER_TURN})
         watched = Pipeline((turns.strategy, ends.strategy, forgetful))
         trace = kit.replayed(script, watched, loop=loop)
-        assert any(step.rework for step in trace.steps)
+        assert any(step.recovery for step in trace.steps)
         assert len(turns.seen) == script.turns
         texts = [m for m in script.calls if m.parts[0].type == "text"]
         assert len(ends.seen) == len(texts)
@@ -188,7 +188,7 @@ def test_what_comes_back_may_lead_to_the_next_compaction(kit: Any) -> None:
 def test_it_happens_at_the_time_of_the_call_and_later_times_do_not_move(kit: Any) -> None:
     script = errand(kit, CODE)
     opened, closed = (kit.replayed(script, turn_only(kit), loop=loop) for loop in (None, BEST))
-    times = {step.answer: step.time for step in closed.steps if not step.rework}
+    times = {step.answer: step.time for step in closed.steps if not step.recovery}
     assert times == {step.answer: step.time for step in opened.steps}
     assert closed.steps[2].time == times["a3"]
 
@@ -217,17 +217,17 @@ def test_the_figures_of_the_closed_loop_stand_beside_those_of_the_open_one(kit: 
     assert found["rereads_per_100_calls"] == 25.0
     assert found["questions_per_100_calls"] == found["unmet_needs"] == 0
     assert (found["reread_tokens"] or 0) >= 8
-    assert (found["cost_with_rework_usd"] or 0) > (found["cost_usd"] or 0)
-    assert found["cost_per_kept_need_usd"] == found["cost_with_rework_usd"]
+    assert (found["cost_with_recovery_usd"] or 0) > (found["cost_usd"] or 0)
+    assert found["cost_per_kept_need_usd"] == found["cost_with_recovery_usd"]
     found = closed_figures(kit, revised(kit), kit.act(first_and_last))
     assert found["misuses_per_100_calls"] == pytest.approx(100 / 3)
-    assert (found["cost_with_rework_worst_usd"] or 0) > (found["cost_with_rework_usd"] or 0)
+    assert (found["cost_with_recovery_worst_usd"] or 0) > (found["cost_with_recovery_usd"] or 0)
 
 
 def test_without_the_closed_loop_they_have_no_value(kit: Any) -> None:
     script = errand(kit, CODE)
     found = figures(RunData(kit.replayed(script, turn_only(kit)), script))
-    assert found["cost_with_rework_usd"] is found["rereads_per_100_calls"] is None
+    assert found["cost_with_recovery_usd"] is found["rereads_per_100_calls"] is None
 
 
 def test_it_takes_some_calls_until_needs_are_met_again(kit: Any) -> None:
@@ -274,13 +274,13 @@ def test_whatever_happens_the_script_is_answered_call_by_call(kit: Any, data: An
     strategy = find_strategy(data.draw(st.sampled_from(specs)))
     loop = ClosedLoop(data.draw(st.sampled_from([0, 0.5, 1])), data.draw(st.sampled_from([0, 1])))
     trace = kit.replayed(script, strategy, loop=loop)
-    answers = [step.answer for step in trace.steps if not step.rework]
+    answers = [step.answer for step in trace.steps if not step.recovery]
     assert answers == [message.id for message in script.calls]
     assert kit.replayed(script, strategy, loop=loop).steps == trace.steps
     needed = {(need.fact, need.at) for need in script.needs}
     for step in trace.steps:
         assert {(fact, step.answer) for fact in step.unmet} <= needed
-    acts = sum(step.rework not in ("", "misuse") for step in trace.steps)
+    acts = sum(step.recovery not in ("", "misuse") for step in trace.steps)
     assert acts <= len(needed)
     if strategy.spec == "keep_all()":
         assert acts == 0

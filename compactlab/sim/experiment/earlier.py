@@ -1,0 +1,50 @@
+"""Stores of the version before, by today's names: ``compactlab merge`` writes them anew."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from compactlab.sim.core.files import open_file
+from compactlab.sim.experiment.manifest import is_earlier, read_earlier
+from compactlab.sim.experiment.parquet import Column
+from compactlab.sim.experiment.store import MANIFEST, Store
+from compactlab.sim.metrics.names import RENAMED
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_COLUMNS = RENAMED["columns"]
+_FORMER = {new: old for old, new in _COLUMNS.items()}
+
+
+def opened(folder: str | Path) -> Store:
+    """A store of today's version or of the one before."""
+    with suppress(OSError, ValueError), open_file(Path(folder) / MANIFEST) as file:
+        if is_earlier(file.read()):
+            return EarlierStore(folder)
+    return Store(folder)
+
+
+class EarlierStore(Store):
+    """A store of which columns and metrics have the names that they had before 0.2.0."""
+
+    def read_manifest(self, content: bytes) -> dict[str, Any]:
+        """A manifest with the names of today."""
+        return read_earlier(content)
+
+    def read(
+        self,
+        table: str,
+        columns: Mapping[str, Column],
+        rows: Mapping[str, int] | None = None,
+        optional: Container[str] = (),
+    ) -> Iterator[tuple[str, pa.Table]]:
+        """Columns of a table by the names of today, shard by shard."""
+        stored = {_FORMER.get(name, name): column for name, column in columns.items()}
+        gaps = {_FORMER.get(name, name) for name in columns if name in optional}
+        for shard, content in super().read(table, stored, rows, gaps):
+            names = [_COLUMNS.get(name, name) for name in content.column_names]
+            yield shard, content.rename_columns(names)
