@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -104,21 +104,14 @@ def renamings_said() -> Iterator[None]:
     with warnings.catch_warnings():
         others = warnings.showwarning
 
-        def show(
-            message: Warning | str,
-            category: type[Warning],
-            filename: str,
-            lineno: int,
-            file: TextIO | None = None,
-            line: str | None = None,
-        ) -> None:
+        def show(message: Warning | str, category: type[Warning], *where: Any) -> None:
             if issubclass(category, RenamedWarning):
                 say(f"note: {message}", err=True)
             else:
-                others(message, category, filename, lineno, file, line)
+                others(message, category, *where)
 
         warnings.simplefilter("always", RenamedWarning)
-        warnings.showwarning = show
+        warnings.showwarning = show  # type: ignore[assignment]
         yield
 
 
