@@ -8,6 +8,10 @@ import pytest
 from compactlab.sim.core.conversation import Fact
 from compactlab.sim.core.memory import Remembered
 from compactlab.sim.core.message import Message, Part, Source, verbatim
+from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.view import View
+from compactlab.sim.facts import ledger_of
+from compactlab.sim.facts.tracker import Tracker
 from tests.sim.facts.told import answer, calls, made, result, say, script, states
 
 TOLD = say("u1", "Hello there. The deploy target is eu-west-3, as they say. Thank you very much.")
@@ -212,6 +216,13 @@ def test_memory_can_be_searched() -> None:
     assert detail(notes=[held]) == "retrievable"
     assert detail(notes=[msgspec.structs.replace(held, text="a build was made")]) == "lost"
     assert detail(notes=[msgspec.structs.replace(held, sources=(Source("u5"),))]) == "lost"
+
+
+def test_memory_can_be_searched_as_soon_as_it_is_written() -> None:
+    tracker = Tracker(ledger_of(TOOLS))
+    assert tracker.move(View((), Messages())).of(0) == "lost"
+    tracker.remember([Remembered("progress", "The build id was 4f2a91c7.", (Source("t1"),))])
+    assert tracker.states.of(0) == "retrievable"
 
 
 def test_tokens_without_text_may_hold_anything() -> None:

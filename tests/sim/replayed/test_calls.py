@@ -1,0 +1,94 @@
+"""One call of a replay: what it is billed for, by which lifetime, and what it leaves behind."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from compactlab.sim.cache import Anthropic
+from compactlab.sim.core.message import Message, Part, Usage
+from compactlab.sim.core.view import Phase, View
+from compactlab.sim.models.model import Degradation
+from compactlab.sim.replay.meter import Meter
+from compactlab.sim.replay.options import RECORDED
+from compactlab.sim.replay.summarize import TurnRequest
+from tests.sim.drawn import model_under, text
+from tests.sim.replayed.test_extra_turns import Scribe
+
+
+def picture(id: str, time: float) -> Message:
+    return Message(id, "user", (Part("image", "", "opaque", (), size=1500),), time)
+
+
+def test_a_call_without_a_lifetime_keeps_that_of_the_calls_before(kit: Any, story: Any) -> None:
+    story.user(kit.prose(2000)).answer("one")
+    story.user(kit.prose(1500)).answer("two", ttl="1h")
+    story.user(kit.prose(1500)).answer("three")
+    steps = kit.replayed(story.script(), kit.keep).steps
+    assert all(step.usage.cache_write_1h > 1400 for step in steps)
+    assert not any(step.usage.cache_write_5m for step in steps)
+
+
+def test_where_no_call_says_a_lifetime_it_is_the_usual_one(kit: Any, story: Any) -> None:
+    script = story.user(kit.prose(2000)).answer("one").script()
+    (step,) = kit.replayed(script, kit.keep).steps
+    assert step.usage.cache_write_5m > 1900
+    assert step.usage.cache_write_1h == 0
+
+
+def test_the_first_image_is_another_setting_and_the_second_is_none(kit: Any, story: Any) -> None:
+    story.user(kit.prose(3000)).answer("one")
+    for number in (1, 2):
+        story.now += 10.0
+        story.events.append(picture(f"p{number}", story.now))
+        story.answer("seen")
+    first, second, third = kit.replayed(story.script(), kit.keep).steps
+    assert first.causes.keys() == {"cold_start"}
+    assert second.causes["settings_changed"] > 2900
+    assert third.causes.keys() == {"append"}
+
+
+@pytest.mark.parametrize(("recorded", "expected"), [(700, 700), (0, None)])
+def test_the_recorded_output_counts_where_it_is_larger(
+    kit: Any, story: Any, recorded: int, expected: int | None
+) -> None:
+    model = "claude-sonnet-4-5"
+    usage = Usage(uncached=50, output=recorded)
+    script = story.user("hi").answer("well done", usage=usage, model=model).script()
+    (own,) = kit.replayed(script, kit.keep, model=model).steps
+    (as_logged,) = kit.replayed(script, kit.keep, model=RECORDED).steps
+    assert as_logged.usage.output == (expected or own.usage.output)
+    assert 0 < own.usage.output < 20
+
+
+def test_a_message_that_the_loop_adds_has_no_recorded_output(kit: Any, story: Any) -> None:
+    model = "claude-sonnet-4-5"
+    story.user("hi").aborted("never mind").user("again")
+    story.answer("well", usage=Usage(uncached=50, output=900), model=model)
+    assert kit.replayed(story.script(), kit.keep, model=RECORDED).steps[0].usage.output == 900
+
+
+def test_what_an_extra_turn_says_is_created_at_the_call_after_it(kit: Any) -> None:
+    def turn(view: Any, host: Any) -> Any:
+        return host.run_turn(view, TurnRequest("write it down")) if len(host.log) == 3 else view
+
+    story = kit.Story().user(kit.prose(2000)).answer("yes").user("and?").answer("so").user("x")
+    trace = kit.replayed(
+        story.answer("y").script(), kit.act(turn, phases=[Phase.BEFORE_TURN]), summarizer=Scribe()
+    )
+    created = [[message.id for message in step.born] for step in trace.steps]
+    names = [f"born-1-{what}" for what in ("prompt", "write", "written", "reply")]
+    assert created == [[], names, []]
+    assert [len(step.outside.notes) for step in trace.steps] == [0, 1, 0]
+
+
+def test_every_third_request_finds_nothing_where_each_third_is_lost() -> None:
+    model = replace(model_under(Anthropic()), arm=Degradation(lose_every=3))
+    meter, view, reads = Meter(), View((text("", size=5000),)), []
+    for number in range(9):
+        meter.tokens(model, view)
+        reads.append(meter.request(model, float(number), "", (), "append").usage.cache_read > 0)
+    # The first finds nothing because nothing is stored yet.
+    assert reads == [False, True, False, True, True, False, True, True, False]
