@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 # The rooms, bottom to top: what stands in one may import what stands below it, and its own room.
 ORDER = [
-    "sim.core", "privacy", "sim.cache", "sim.models", "sim.facts", "sim.replay", "sim.metrics",
+    "privacy", "sim.core", "sim.cache", "sim.models", "sim.facts", "sim.replay", "sim.metrics",
     "sim.experiment",
     "strategies.mechanisms", "strategies.summarizers", "strategies.pi", "strategies.openclaw",
     "strategies",
