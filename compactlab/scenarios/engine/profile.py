@@ -42,16 +42,6 @@ _SHARE = Kind("a number from 0 to 1", lambda value: AMOUNT.fits(value) and value
 class Spread:
     """A log-normal distribution, cut at its top.
 
-    Parameters
-    ----------
-    median
-        Half of the draws are below it.
-    sigma
-        Standard deviation of the logarithm; from a measured ninth decile, ``ln(p90 / median) /
-        1.2816``.
-    most
-        No draw is above it.
-
     Examples
     --------
     >>> Spread(median=20, sigma=0).draw(random.Random(0))
@@ -59,6 +49,7 @@ class Spread:
     """
 
     median: float
+    # Standard deviation of the logarithm; from a measured ninth decile, ln(p90 / median) / 1.2816.
     sigma: float
     most: float = math.inf
 
@@ -69,22 +60,13 @@ class Spread:
 
 @dataclass(frozen=True)
 class Breaks:
-    """Pauses of the user that are a meal or a night, so that no short-lived cache outlives them.
+    """Pauses of the user that are a meal or a night, so that no short-lived cache outlives them."""
 
-    Parameters
-    ----------
-    share
-        Of all pauses of the user.
-    shortest, longest
-        Seconds. They are Pareto-distributed from the shortest on, with exponent 1, and cut.
-    night
-        Seconds from midnight (UTC) on, in which the user says nothing: the clock of the user is
-        put forward by as much. Half a day at most; 0 for somebody who is up at any time.
-    """
-
-    share: float = 0.0
+    share: float = 0.0  # of all pauses of the user
+    # Seconds; Pareto-distributed from the shortest on, with exponent 1, and cut.
     shortest: float = 1_800.0
     longest: float = 57_600.0
+    # Seconds from midnight (UTC) on in which the user says nothing; half a day at most.
     night: float = 0.0
 
     def draw(self, rng: random.Random) -> float:

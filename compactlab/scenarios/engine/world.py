@@ -41,21 +41,6 @@ class Draft:
 
     With ``calls``, whatever is drawn from the profile is stretched alike, so that after so many
     calls of the agent there are about so many ``tokens``; with 0, calls are as many as it comes.
-
-    Attributes
-    ----------
-    tokens
-        How many (o200k) its messages have, of which
-    returned
-        so many are results of tools.
-    events
-        Messages, and what a scenario puts between them.
-    needs
-        Which call uses which fact.
-    copies
-        Messages that were said again, and their copies, by id.
-    branch
-        On which branch the conversation is.
     """
 
     def __init__(
@@ -63,7 +48,7 @@ class Draft:
     ) -> None:
         self.events: list[Event] = []
         self.needs: list[Need] = []
-        self.copies: list[tuple[str, str]] = []
+        self.copies: list[tuple[str, str]] = []  # messages that were said again, by id
         self.profile = profile
         self.tokens = self.returned = 0
         self._sizes = stream(seed, name, "sizes")

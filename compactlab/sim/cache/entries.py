@@ -160,22 +160,14 @@ _REVISED = 64
 
 
 class Rules(NamedTuple):
-    """What is stored, and what is found; see :class:`compactlab.sim.cache.anthropic.Anthropic`.
-
-    Parameters
-    ----------
-    minimum, ttl, marks, lookback, runs_are_one
-        As there.
-    lives
-        Seconds that an entry lives unread, by the lifetime that is asked for.
-    """
+    """What is stored, and what is found; see :class:`compactlab.sim.cache.anthropic.Anthropic`."""
 
     minimum: int
     ttl: str
     marks: tuple[str, ...]
     lookback: int
     runs_are_one: bool
-    lives: Mapping[str, float]
+    lives: Mapping[str, float]  # seconds that an entry lives unread, by lifetime asked for
 
 
 class _Entry:
@@ -201,13 +193,7 @@ class _Entry:
 
 
 class Entries(Cache):
-    """Prefixes by key: those that are stored, and why others are not.
-
-    Parameters
-    ----------
-    rules
-        What is stored and what is found.
-    """
+    """Prefixes by key: those that are stored, and why others are not."""
 
     def __init__(self, rules: Rules) -> None:
         self._rules = rules

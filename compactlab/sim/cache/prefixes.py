@@ -32,21 +32,11 @@ _Name = Callable[[int], int]  # of the prefix that ends with a block
 
 
 class Lengths(NamedTuple):
-    """How far a prompt is held, in tokens: each reaches at least as far as the one before.
+    """How far a prompt is held, in tokens: each reaches at least as far as the one before."""
 
-    Parameters
-    ----------
-    readable
-        What is stored and can be read.
-    stored
-        What is stored, though perhaps by a request whose answer has not begun.
-    known
-        What was stored once, as far as that is remembered.
-    """
-
-    readable: int
-    stored: int
-    known: int
+    readable: int  # what is stored and can be read
+    stored: int  # what is stored, though perhaps by a request whose answer has not begun
+    known: int  # what was stored once, as far as that is remembered
 
 
 class _Node:
@@ -257,19 +247,7 @@ def _most(holds: Callable[[int], bool], near: int, most: int) -> int:
 
 
 class LongestPrefix(Cache):
-    """Reads what it can of the longest prefix, writes for nothing, and says why it read no more.
-
-    Parameters
-    ----------
-    prefixes
-        What it holds.
-    grid
-        Tokens: reads are multiples of that.
-    minimum
-        Tokens below which nothing is read.
-    gone
-        The cause of not finding what was let go.
-    """
+    """Reads what it can of the longest prefix, writes for nothing, and says why it read no more."""
 
     def __init__(self, prefixes: Prefixes, *, grid: int, minimum: int, gone: str) -> None:
         self._prefixes = prefixes

@@ -86,25 +86,12 @@ Topic = Literal["decision", "user", "progress", "action"]
 
 
 class Remembered(msgspec.Struct, frozen=True):
-    """One note in an agent's memory.
+    """One note in an agent's memory."""
 
-    Parameters
-    ----------
-    topic
-        ``decision``, what was learnt about the ``user``, ``progress`` and what blocks it, or an
-        ``action`` to be taken.
-    text
-        What it says.
-    sources
-        The messages that it comes from.
-    time
-        When it was written, in seconds since 1970.
-    """
-
-    topic: Topic
+    topic: Topic  # ``decision``, ``user``, ``progress`` or ``action``
     text: str
     sources: tuple[Source, ...]
-    time: float = 0.0
+    time: float = 0.0  # seconds since 1970
 
 
 # Which notes have to do with what is asked.

@@ -70,21 +70,11 @@ def utf16_length(text: str) -> int:
 
 @dataclass(frozen=True)
 class Encoding:
-    """One way to cut text into tokens, which remembers what it has counted.
+    """One way to cut text into tokens, which remembers what it has counted."""
 
-    Parameters
-    ----------
-    name
-        ``o200k_base``, ``cl100k_base`` or ``chars4``.
-    encode
-        Counts the tokens of a text.
-    counts
-        What was counted so far, by text.
-    """
-
-    name: str
+    name: str  # ``o200k_base``, ``cl100k_base`` or ``chars4``
     encode: Callable[[str], int]
-    counts: dict[str, int]
+    counts: dict[str, int]  # what was counted so far, by text
 
     def count(self, text: str) -> int:
         """Count a text's tokens; the second time, look it up."""

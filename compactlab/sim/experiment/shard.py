@@ -225,21 +225,11 @@ _BYTES = 500_000
 
 @dataclass(frozen=True)
 class Task:
-    """A source under some conditions.
-
-    Parameters
-    ----------
-    source
-        Where the conversations come from.
-    conditions
-        Under what they are replayed.
-    counts
-        Token counts of its texts, as far as they are known: see :mod:`compactlab.sim.core.tokens`.
-    """
+    """A source under some conditions."""
 
     source: Source
     conditions: tuple[Condition, ...]
-    counts: bytes = b""
+    counts: bytes = b""  # token counts of its texts, as far as they are known
 
     @property
     def cells(self) -> list[Cell]:
@@ -338,18 +328,10 @@ class Task:
 
 @dataclass(frozen=True)
 class Shard:
-    """Tasks that are done and stored together.
-
-    Parameters
-    ----------
-    tasks
-        The tasks.
-    timeout
-        Seconds that a run may take; None for as many as it wants.
-    """
+    """Tasks that are done and stored together."""
 
     tasks: tuple[Task, ...]
-    timeout: float | None = None
+    timeout: float | None = None  # seconds that a run may take; None for as many as it wants
 
     @property
     def cells(self) -> list[Cell]:

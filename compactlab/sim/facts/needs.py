@@ -160,49 +160,29 @@ class _Path:
 
 
 class ForwardNeeds:
-    """Words that recorded actions use and that had appeared before, numbered.
-
-    Parameters
-    ----------
-    conversation
-        The script.
-    ahead
-        How many actions are looked ahead: several figures, found in one pass.
-
-    Attributes
-    ----------
-    wanted
-        By how many actions are looked ahead, and by the id of a call's answer: the words that this
-        action and the next ones use and that had appeared before the call, as bits.
-    sizes
-        How many words that are, the same way.
-    names
-        The words by number.
-    size
-        How many numbers there are.
-    due
-        For each call, counted from 0, and for the time after the last: the words that its action
-        or a later one uses, as bits.
-    stated
-        By message, the places in it where facts are stated, and the last call that needs each.
-    """
+    """Words that recorded actions use and that had appeared before, numbered."""
 
     def __init__(self, conversation: Conversation, ahead: Sequence[int] = AHEAD) -> None:
         uses = {answer.id: used(answer) for answer in conversation.calls}
         self._numbers = {w: i for i, w in enumerate(sorted(frozenset().union(*uses.values())))}
-        self.names = tuple(self._numbers)
+        self.names = tuple(self._numbers)  # the words by number
         self.size = len(self._numbers)
         acts = {id: bits(self._numbers[w] for w in words) for id, words in uses.items()}
         in_turn = [acts[answer.id] for answer in conversation.calls]
+        # For each call, counted from 0, and for the time after the last: the words that its action
+        # or a later one uses, as bits.
         self.due = [*accumulate(reversed(in_turn), or_, initial=0)][::-1]
+        # By message, the places in it where facts are stated, and the last call that needs each.
         self.stated = _stated(conversation)
         self._held: dict[str, tuple[int, ...]] = {}
         self._bits_in: dict[int, tuple[Message, int]] = {}
+        # By how many actions are looked ahead, and by the id of a call's answer: the words that
+        # this action and the next ones use and that had appeared before the call, as bits.
         self.wanted = self._wanted(conversation, acts, ahead)
         self.sizes = {
             k: {id: words.bit_count() for id, words in of_calls.items()}
             for k, of_calls in self.wanted.items()
-        }
+        }  # how many words that are, the same way
 
     def _wanted(
         self, conversation: Conversation, acts: dict[str, int], ahead: Sequence[int]

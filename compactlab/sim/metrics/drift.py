@@ -153,13 +153,7 @@ _WORD = re.compile(r"\w+")
 
 
 class Lexicon:
-    """What is found in parts, numbered in the order in which it was found.
-
-    Parameters
-    ----------
-    find
-        Finds the words of a part.
-    """
+    """What is found in parts, numbered in the order in which it was found."""
 
     def __init__(self, find: Callable[[Part], Collection[str]]) -> None:
         self._find = find
@@ -195,25 +189,11 @@ class Lexicon:
 
 
 class Terms:
-    """The lexicons of a conversation; what is thought is in none.
-
-    Parameters
-    ----------
-    conversation
-        The script.
-
-    Attributes
-    ----------
-    names
-        Identifiers, each once a part.
-    words
-        Runs of letters, digits and underscores, in lower case, each as often as it is there.
-    tools
-        Names of tools, each as often as it is called.
-    """
+    """The lexicons of a conversation; what is thought is in none."""
 
     def __init__(self, conversation: Conversation) -> None:
         self._messages = conversation.messages
+        # Identifiers count once a part, words and tools as often as they are there.
         self.names = Lexicon(lambda part: identifiers(_said(part)))
         self.words = Lexicon(lambda part: _WORD.findall(_said(part).lower()))
         self.tools = Lexicon(lambda part: [part.name] if part.type == "tool_call" else [])
@@ -254,13 +234,7 @@ def terms_of(conversation: Conversation) -> Terms:
 
 
 class Context:
-    """Counts what stands in a context that is looked at again: only what changed is counted.
-
-    Parameters
-    ----------
-    lexicons
-        What is counted.
-    """
+    """Counts what stands in a context that is looked at again: only what changed is counted."""
 
     def __init__(self, *lexicons: Lexicon) -> None:
         self._lexicons = lexicons

@@ -24,33 +24,17 @@ from compactlab.sim.replay.trace import Step
 
 
 class Age(NamedTuple):
-    """What is recent at a call.
+    """What is recent at a call."""
 
-    Parameters
-    ----------
-    now
-        What the clock shows.
-    recent
-        For each limit, the facts that were last stated less than so long ago, as bits.
-    began
-        Facts that are due for the first time, and what the clock showed when they were stated.
-    """
-
-    now: int
-    recent: tuple[int, ...]
+    now: int  # what the clock shows
+    recent: tuple[int, ...]  # for each limit, the facts last stated less than so long ago
+    # Facts that are due for the first time, and what the clock showed when they were stated.
     began: tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True)
 class Ages:
     """What is recent at each of some calls.
-
-    Parameters
-    ----------
-    limits
-        The limits, rising.
-    at
-        The calls.
 
     Examples
     --------
@@ -208,29 +192,15 @@ class FactTimeline:
     """The calls of the script and the states of facts in their prompts; sets of facts are bits.
 
     What an agent does beside the script, to get back what it has forgotten, is not among them.
-
-    Parameters
-    ----------
-    ledger
-        The facts.
-    steps
-        The calls.
-    states
-        At each call, the state of every fact.
-    memory
-        At each call, the facts that the agent's memory holds.
-    rounds_made
-        At each call, the compactions since the call before, its own among them.
-    tokenizer
-        Of the model of the first call: by it the log is measured.
     """
 
     ledger: Ledger
     steps: Sequence[Step]
     states: Sequence[States]
-    memory: Sequence[int]
+    memory: Sequence[int]  # the facts that the agent's memory holds
+    # At each call, the compactions since the call before, its own among them.
     rounds_made: Sequence[int]
-    tokenizer: Tokenizer
+    tokenizer: Tokenizer  # of the model of the first call: by it the log is measured
 
     @cached_property
     def moments(self) -> list[Moment]:

@@ -212,30 +212,14 @@ def if_larger(prices: Prices, call: Billed, tokens: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Payback:
-    """One compaction: what it cost, and what it saved until the next one.
+    """One compaction: what it cost, and what it saved until the next one."""
 
-    Parameters
-    ----------
-    call
-        The index of its call.
-    premium
-        Dollars that the tokens which it made fresh cost more than reading them.
-    summary
-        Dollars of the summaries that were asked for since the compaction before.
-    removed
-        Tokens by which the prompt was smaller than the one before with what had come since.
-    calls
-        Calls from this one on, until the next compaction.
-    saved
-        Dollars that the removed tokens would have cost on these calls, if they had been read.
-    """
-
-    call: int
-    premium: float
-    summary: float
-    removed: int
-    calls: int
-    saved: float
+    call: int  # its index
+    premium: float  # dollars that the tokens which it made fresh cost more than reading them
+    summary: float  # dollars of the summaries that were asked for since the compaction before
+    removed: int  # tokens less than the prompt before with what had come since
+    calls: int  # from this one on, until the next compaction
+    saved: float  # dollars that the removed tokens would have cost to read on these calls
 
     @property
     def break_even(self) -> float:
@@ -302,34 +286,18 @@ class Change(NamedTuple):
 
     Whole prompts are not kept: under a strategy that makes each anew, all of them together grow
     with the square of the session.
-
-    Parameters
-    ----------
-    step
-        The call.
-    gone, come
-        The messages that left, and those that came.
-    moved
-        What stood behind those that left and was not touched. Of those that came, some may stand
-        before it and some behind; see ``placed``.
-    placed
-        How many of those that came stand before it.
-    length
-        How many messages the prompt has.
-    first
-        The first of them.
-    tail
-        After a compaction, the last ten of them.
     """
 
     step: Step
-    gone: tuple[Message, ...]
-    come: tuple[Message, ...]
+    gone: tuple[Message, ...]  # the messages that left
+    come: tuple[Message, ...]  # those that came
+    # What stood behind those that left and was not touched; of those that came, some may stand
+    # before it.
     moved: Messages
-    placed: int
-    length: int
-    first: Message | None
-    tail: Messages
+    placed: int  # how many of those that came stand before it
+    length: int  # how many messages the prompt has
+    first: Message | None  # of those messages
+    tail: Messages  # after a compaction, the last ten of them
 
 
 @dataclass(frozen=True)

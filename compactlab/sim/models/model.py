@@ -242,21 +242,11 @@ def _multipliers(row: Section) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class Degradation:
-    """What a provider's cache falls short of its documentation.
+    """What a provider's cache falls short of its documentation."""
 
-    Parameters
-    ----------
-    lifetimes
-        Share of the documented lifetimes; of capacities, where nothing expires.
-    lose_every
-        Every so manieth request finds nothing; 0 for none.
-    latency
-        Seconds until the answer to a side call begins: the call after it starts so much later, and
-        until then nobody can read what it wrote.
-    """
-
-    lifetimes: float = 1.0
-    lose_every: int = 0
+    lifetimes: float = 1.0  # share of the documented ones; of capacities, where nothing expires
+    lose_every: int = 0  # every so manieth request finds nothing; 0 for none
+    # Seconds until the answer to a side call begins: until then nobody can read what it wrote.
     latency: float = 0.0
 
 

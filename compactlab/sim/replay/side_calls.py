@@ -65,22 +65,10 @@ def _arguments(items: tuple[Remembered, ...]) -> str:
 
 @dataclass
 class SideCalls:
-    """The side calls of a replay: the host's summaries and extra turns.
+    """The side calls of a replay: the host's summaries and extra turns."""
 
-    Parameters
-    ----------
-    spec
-        The strategy's, for errors.
-    summarizer
-        Says what the model would write; None if nobody does.
-    meter
-        Bills them.
-    session
-        What they are about.
-    """
-
-    spec: str
-    summarizer: Summarizer | None
+    spec: str  # the strategy's, for errors
+    summarizer: Summarizer | None  # says what the model would write; None if nobody does
     meter: Meter
     session: Session
     made: list[SideCall] = field(default_factory=list)
@@ -206,17 +194,7 @@ def _unanswered(new: Messages) -> Messages:
 
 @dataclass
 class Outbox:
-    """Messages that were born, notes in memory, and what strategies have put away.
-
-    Parameters
-    ----------
-    parts
-        The strategies.
-    session
-        What they work on.
-    side
-        Where extra turns are made.
-    """
+    """Messages that were born, notes in memory, and what strategies have put away."""
 
     parts: tuple[Strategy, ...]
     session: Session

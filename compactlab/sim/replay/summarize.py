@@ -188,11 +188,6 @@ class Remembering(Summarizer):
 
     Strategies that differ in something else often ask for the same summary, and making one is
     the dearest thing in a replay.
-
-    Parameters
-    ----------
-    inner
-        Who makes the summaries; the spec is its own.
     """
 
     inner: Summarizer

@@ -43,11 +43,6 @@ class Cosines:
     With ``W`` the normed TF-IDF rows the matrix is ``W W'``; to multiply by it one word after the
     other costs as much as there are words. And ``bincount`` adds in the order of the words, where
     BLAS would add in an order of its own.
-
-    Parameters
-    ----------
-    texts
-        The texts.
     """
 
     def __init__(self, texts: Sequence[str]) -> None:
