@@ -151,13 +151,7 @@ class Redactor:
         return other
 
     def text(self, text: str) -> str:
-        """A text without what looks like a secret.
-
-        Parameters
-        ----------
-        text
-            Any text; private keys may span lines of it.
-        """
+        """A text without what looks like a secret."""
         pieces, at = [], 0
         for finding in findings(text):
             pieces += [

@@ -140,16 +140,6 @@ def known_strategy(text: str) -> Strategy:
 
     Of such code a process of its own says what it is, and others will run it.
 
-    Parameters
-    ----------
-    text
-        As for :func:`find_strategy`.
-
-    Raises
-    ------
-    UsageError
-        If a name is unknown, an argument does not fit, or the code cannot be loaded.
-
     Examples
     --------
     >>> known_strategy("sliding_window(keep=5)") == find_strategy("sliding_window(keep=5)")
@@ -208,18 +198,6 @@ def _one(text: str, source: bytes | None = None) -> Strategy:
 
 def find_class(name: str, source: bytes | None = None) -> type[Strategy]:
     """Find the class of a strategy.
-
-    Parameters
-    ----------
-    name
-        Of a strategy, or of a class, ``path/to/file.py:Class`` or ``module:Class``.
-    source
-        What the file holds; by default it is read.
-
-    Raises
-    ------
-    UsageError
-        If there is none, or it is no strategy.
 
     Examples
     --------

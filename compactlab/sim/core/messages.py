@@ -287,13 +287,7 @@ class Messages(Sequence[Message]):
         return self._buffer is other._buffer
 
     def difference(self, other: Messages) -> tuple[list[Message], list[Message]]:
-        """What must leave this sequence, and what must come to it, to make the other.
-
-        Returns
-        -------
-        tuple
-            The messages that are only here, and those that are only there, by identity.
-        """
+        """What must leave this sequence, and what must come to it, to make the other."""
         mine, its = self._buffer.items, other._buffer.items
         if self.ahead_of(other):
             return mine[self._start : other._start], its[self._stop : other._stop]

@@ -34,18 +34,7 @@ from compactlab.sim.replay.trace import SideCall, Step, Trace
 
 
 def dead_writes(requests: Sequence[Step | SideCall]) -> list[int]:
-    """Tokens that each request wrote and none after it has read.
-
-    Parameters
-    ----------
-    requests
-        All requests of a run, in the order in which they were made.
-
-    Returns
-    -------
-    list of int
-        Tokens, one figure a request; the last ones of what it wrote.
-    """
+    """Tokens that each request wrote and none after it has read."""
     index = {request.place.number: i for i, request in enumerate(requests)}
     stems = [index.get(request.place.stem, -1) for request in requests]
     reads = [request.place.kept for request in requests]
@@ -125,22 +114,7 @@ _LAYOUT = ("cache_write_1h", "cache_write_5m", "uncached")
 
 
 def above_reading(prices: Prices, call: Billed, causes: Collection[str] = AVOIDABLE) -> float:
-    """What the fresh tokens of some causes cost more than reading them would have.
-
-    Parameters
-    ----------
-    prices
-        What requests cost.
-    call
-        A request. Its causes stand in the order of its prompt.
-    causes
-        Which; by default all of what had been sent before, and of what only a strategy asked for.
-
-    Returns
-    -------
-    float
-        Dollars; 0 where nothing can be read.
-    """
+    """What the fresh tokens of some causes cost more than reading them would have."""
     if call.causes.keys().isdisjoint(causes) or not prices.stores(call):
         return 0.0
     spans, edge = [], 0
@@ -154,14 +128,6 @@ def above_reading(prices: Prices, call: Billed, causes: Collection[str] = AVOIDA
 
 def read_instead(usage: Usage, spans: Sequence[tuple[int, int]]) -> Usage:
     """A usage of which some stretches had been read.
-
-    Parameters
-    ----------
-    usage
-        The usage of a request.
-    spans
-        First and last (not included) of the fresh tokens of each stretch, counted from where the
-        request stopped reading.
 
     Examples
     --------
@@ -236,15 +202,7 @@ class Payback:
 
 
 def paybacks(steps: Sequence[Step], prices: Prices) -> list[Payback]:
-    """The account of each compaction, in order.
-
-    Parameters
-    ----------
-    steps
-        All calls of a run.
-    prices
-        What requests cost.
-    """
+    """The account of each compaction, in order."""
     starts = [i for i, step in enumerate(steps) if step.compaction and i]
     summaries = [call for step in steps for call in step.side if call.purpose == "summary"]
     computed: list[Payback] = []

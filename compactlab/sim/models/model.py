@@ -59,25 +59,7 @@ _INSTEAD = {"cache_read": "input", "cache_write_5m": "input", "cache_write_1h": 
 
 
 def models_of(tables: dict[str, Any], file: str = "") -> dict[str, dict[str, Any]]:
-    """Check the tables of a file, and give for each model the fields that it is built of.
-
-    Parameters
-    ----------
-    tables
-        What the file says: ``providers`` and ``models``.
-    file
-        The file's name, for errors.
-
-    Returns
-    -------
-    dict
-        Fields of :class:`compactlab.sim.models.model.Model` by name of the model.
-
-    Raises
-    ------
-    InputError
-        If a key is unknown or missing, or a value has the wrong type or range.
-    """
+    """Check the tables of a file, and give for each model the fields that it is built of."""
     whole = Section(tables, file).only(("models", "providers"))
     providers = {
         name: row.only(PROVIDER_KEYS) for name, row in whole.section("providers").sections()
@@ -326,13 +308,7 @@ class Model:
         return prod(self.multipliers[name] for name in self.chosen)
 
     def under(self, policy: str) -> Model:
-        """This model under another cache policy, or its own in a worse arm (``pessimistic``).
-
-        Raises
-        ------
-        ModelError
-            If there is no such policy.
-        """
+        """This model under another cache policy, or its own in a worse arm (``pessimistic``)."""
         name = f"{self.name}@{policy}"
         if policy in ARMS:
             arm = ARMS[policy]
@@ -345,13 +321,7 @@ class Model:
         return replace(self, name=name, policy=policy_kept)
 
     def at(self, multipliers: Iterable[str]) -> Model:
-        """This model with its prices multiplied.
-
-        Raises
-        ------
-        ModelError
-            If it has no such multiplier.
-        """
+        """This model with its prices multiplied."""
         chosen = tuple(sorted(set(multipliers)))
         for name in chosen:
             if name not in self.multipliers:
@@ -382,13 +352,7 @@ class Catalogue:
 
     @classmethod
     def load(cls, path: str | Path) -> Catalogue:
-        """The built-in models and those of a file.
-
-        Raises
-        ------
-        InputError
-            If the file cannot be read, or anything in it is wrong.
-        """
+        """The built-in models and those of a file."""
         return cls.of(read_toml(Path(path), "file of models"), str(path))
 
     @classmethod
@@ -411,11 +375,6 @@ class Catalogue:
 
         A trailing date is ignored, a dot counts as a dash, ``@policy`` puts the model under
         another cache policy, and ``+multiplier`` multiplies its prices.
-
-        Raises
-        ------
-        ModelError
-            If there is no such model, no such policy, or no such multiplier of it.
         """
         stem, *parts = re.split(f"([{RESERVED}])", name)
         marked = list(zip(parts[::2], parts[1::2], strict=True))
@@ -461,11 +420,6 @@ def catalogue() -> Mapping[str, Model]:
 def find_model(name: str) -> Model:
     """Look a built-in model up, see :meth:`Catalogue.find`.
 
-    Raises
-    ------
-    ModelError
-        If there is no such model, no such policy, or no such multiplier of it.
-
     Examples
     --------
     >>> find_model("claude-opus-4-5-20251101").name
@@ -500,13 +454,7 @@ def _unknown(name: str, plain: str, known: Mapping[str, Model]) -> str:
 
 
 def replayable(model: Model) -> tuple[Model, CachePolicy]:
-    """A model with its policy.
-
-    Raises
-    ------
-    ModelError
-        If no policy is built for it yet; the text names what to use instead.
-    """
+    """A model with its policy."""
     if model.policy is None:
         raise ModelError(
             f"no cache policy is built for {model.name} yet; name another model, "

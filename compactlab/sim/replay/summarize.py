@@ -282,20 +282,6 @@ def faults(
 ) -> tuple[str, ...]:
     """Name the faults of a summary.
 
-    Parameters
-    ----------
-    request
-        What was to be summarised, and how: messages, the summary before, budget, instructions.
-    parts
-        The summary.
-    count
-        Counts the tokens of a text as the model does.
-
-    Returns
-    -------
-    tuple of str
-        Keys of :data:`FAULTS`, in their order; none if it is sane, or there was nothing to say.
-
     Examples
     --------
     >>> from compactlab.sim.core.message import Message, Source, verbatim

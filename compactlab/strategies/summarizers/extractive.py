@@ -139,17 +139,7 @@ class Extractive(ScriptedWriter):
     def choose(
         self, units: Sequence[Unit], budget: int, count: Callable[[str], int]
     ) -> Iterable[int]:
-        """Choose units by their numbers, best first.
-
-        Parameters
-        ----------
-        units
-            What there is to choose from, in order.
-        budget
-            Tokens that they may have together, each with a line break after it.
-        count
-            Counts the tokens of a text as the model does.
-        """
+        """Choose units by their numbers, best first."""
 
     def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
         """Summarise; see :meth:`compactlab.sim.replay.summarize.Summarizer.summarize`."""
