@@ -380,13 +380,7 @@ class Row:
 
 
 def kolmogorov_smirnov(one: Sequence[float], other: Sequence[float]) -> float:
-    """The largest difference between the shares of two samples up to any value.
-
-    Examples
-    --------
-    >>> kolmogorov_smirnov([1, 2, 3, 4], [3, 4, 5, 6])
-    0.5
-    """
+    """The largest difference between the shares of two samples up to any value."""
     n, m = len(one), len(other)
     return max(
         abs(bisect_right(one, value) / n - bisect_right(other, value) / m)

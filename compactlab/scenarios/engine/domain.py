@@ -279,13 +279,7 @@ def _split(value: object) -> object:
 
 
 def words(text: str) -> tuple[str, ...]:
-    """The words of a text.
-
-    Examples
-    --------
-    >>> words("freight billing")
-    ('freight', 'billing')
-    """
+    """The words of a text."""
     return tuple(text.split())
 
 

@@ -65,13 +65,7 @@ _PART = 3
 
 
 def unknown(what: str, name: str, known: Iterable[str], listing: str = "") -> str:
-    """Say that a name is not known, and which known ones are nearest.
-
-    Examples
-    --------
-    >>> unknown("strategy", "keep_al", ["keep_all", "keep_none"])
-    "unknown strategy 'keep_al'; did you mean keep_all or keep_none?"
-    """
+    """Say that a name is not known, and which known ones are nearest."""
     known = sorted(known)
     near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
     # A part of a long name is not much like the whole of it.

@@ -59,13 +59,7 @@ class Outcome(Generic[T]):
 
 
 def is_foreign(code: object) -> bool:
-    """Whether a class or a function is neither compactlab's own nor Python's.
-
-    Examples
-    --------
-    >>> is_foreign(Outcome), is_foreign(list), is_foreign(traceback.extract_tb)
-    (False, False, True)
-    """
+    """Whether a class or a function is neither compactlab's own nor Python's."""
     while isinstance(code, partial):
         code = code.func
     return str(getattr(code, "__module__", "")).partition(".")[0] not in (PACKAGE, "builtins")

@@ -110,11 +110,6 @@ def ranked(query: str, texts: Sequence[str]) -> list[int]:
     """Places of the texts that share a word with a query, the best first, by BM25.
 
     Scores are rounded to 1e-9, and of equals the earlier is the better.
-
-    Examples
-    --------
-    >>> ranked("where is the parser?", ["tests pass", "the parser is slow", "the end"])
-    [1, 2]
     """
     counts = [_words(text) for text in texts]
     lengths = [count.total() for count in counts]

@@ -51,15 +51,7 @@ def _write(obj: Any, name: str, fields: list[str], *, always: bool) -> str:
 
 
 def parse_spec(text: str) -> tuple[str, dict[str, Any]]:
-    """Take a spec apart into its name and its arguments.
-
-    Examples
-    --------
-    >>> parse_spec("sliding_window(keep=20)")
-    ('sliding_window', {'keep': 20})
-    >>> parse_spec("keep_all")
-    ('keep_all', {})
-    """
+    """Take a spec apart into its name and its arguments."""
     name, paren, rest = text.strip().partition("(")
     if not paren:
         return name, {}

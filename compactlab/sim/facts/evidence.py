@@ -82,16 +82,7 @@ SILENT = Spoken()
 
 
 class Wording:
-    """A text that is asked about facts.
-
-    Examples
-    --------
-    >>> ban = Fact("f", "prohibition", "deploy day", "Friday", polarity="must_not")
-    >>> Wording("Deploy day: never on a Friday.").says(ban)
-    Spoken(key=True, said=True, intact=True, ordered=False)
-    >>> Wording("The deploy day is Friday").says(ban).intact
-    False
-    """
+    """A text that is asked about facts."""
 
     def __init__(self, text: str) -> None:
         self._text = normal(text)

@@ -33,25 +33,13 @@ _REMEMBERED = 10_000_000  # characters of texts whose identifiers are kept: abou
 
 
 def words(text: str) -> frozenset[str]:
-    """All words of a text that could be identifiers or arguments.
-
-    Examples
-    --------
-    >>> sorted(words("open src/main.py, then HATHAT."))
-    ['HATHAT', 'open', 'src/main.py', 'then']
-    """
+    """All words of a text that could be identifiers or arguments."""
     stripped = [run.lstrip(_LEADING).rstrip(_TRAILING) for run in _runs(text)]
     return frozenset([word for word in stripped if 1 < len(word) <= _LONGEST])
 
 
 def words_among(text: str, wanted: Mapping[str, object]) -> Iterator[str]:
-    """Those words of a text that are wanted, as :func:`words` would find them, but sooner.
-
-    Examples
-    --------
-    >>> sorted(words_among("open src/main.py, then HATHAT.", {"src/main.py": 0, "HATHAT": 1}))
-    ['HATHAT', 'src/main.py']
-    """
+    """Those words of a text that are wanted, as :func:`words` would find them, but sooner."""
     runs = _runs(text)
     matches = runs & wanted.keys()
     # Most runs have nothing to take off at their ends, and then are wanted as they are or not.
@@ -66,13 +54,7 @@ def _runs(text: str) -> set[str]:
 
 
 def identifiers(text: str) -> frozenset[str]:
-    """The words of a text that name something: paths, symbols, addresses, hashes, numbers.
-
-    Examples
-    --------
-    >>> sorted(identifiers("run parse_args in src/cli.py:120, ticket AB-12, take 1500 not 15"))
-    ['1500', 'AB-12', 'parse_args', 'src/cli.py:120']
-    """
+    """The words of a text that name something: paths, symbols, addresses, hashes, numbers."""
     return _memory.of(text)
 
 

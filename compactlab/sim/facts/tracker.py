@@ -22,15 +22,6 @@ class Counts:
 
     The first plane has the last binary digits of all counts, the next one those before them:
     adding a message is adding 1 to many counts, in as many steps as they have digits.
-
-    Examples
-    --------
-    >>> held = Counts()
-    >>> held.add(0b11)
-    >>> held.add(0b10)
-    >>> held.take(0b11)
-    >>> bin(held.bits)
-    '0b10'
     """
 
     __slots__ = ("_planes",)

@@ -127,13 +127,7 @@ def above_reading(prices: Prices, call: Billed, causes: Collection[str] = AVOIDA
 
 
 def read_instead(usage: Usage, spans: Sequence[tuple[int, int]]) -> Usage:
-    """A usage of which some stretches had been read.
-
-    Examples
-    --------
-    >>> read_instead(Usage(uncached=5, cache_write_5m=20), [(10, 22)])
-    Usage(uncached=3, cache_read=12, cache_write_5m=10, cache_write_1h=0, output=0, storage=0)
-    """
+    """A usage of which some stretches had been read."""
     left, read, edge = {}, usage.cache_read, 0
     for name in _LAYOUT:
         size = left[name] = getattr(usage, name)

@@ -70,14 +70,7 @@ class Rates:
         )
 
     def times(self, factor: float) -> Rates:
-        """All of them so many times as high.
-
-        Examples
-        --------
-        >>> Rates(2.0, 0.5, 2.5, 4.0, 10.0).times(0.5)
-        Rates(uncached=1.0, cache_read=0.25, cache_write_5m=1.25, cache_write_1h=2.0, output=5.0, \
-storage=0.0)
-        """
+        """All of them so many times as high."""
         return Rates(
             self.uncached * factor,
             self.cache_read * factor,

@@ -280,16 +280,7 @@ _CLOSING = " \t\r\n\"'*_`)]}>\u201d\u2019"
 def faults(
     request: SummaryRequest, parts: Iterable[Part], count: Callable[[str], int]
 ) -> tuple[str, ...]:
-    """Name the faults of a summary.
-
-    Examples
-    --------
-    >>> from compactlab.sim.core.message import Message, Source, verbatim
-    >>> said = Message("m1", "user", (verbatim("m1", "text", "Why does the parser fail?"),))
-    >>> reply = Part("text", "Sure! Which parser do you mean?", "summary", (Source("m1"),))
-    >>> faults(SummaryRequest((said,), 100), (reply,), len)
-    ('nothing_aligns', 'asks_user', 'answers')
-    """
+    """Name the faults of a summary."""
     return _faults(request, tuple(part for part in parts if part.text), count)
 
 

@@ -103,11 +103,6 @@ def collapsed(text: str, words: int = -1) -> str:
     r"""A text with one blank for every run of blanks, and none around it.
 
     Of a long text of which only so many words are wanted the rest is not looked at.
-
-    Examples
-    --------
-    >>> collapsed("  a\n b "), collapsed("a b c d", words=2)
-    ('a b', 'a b')
     """
     if any(map(text.__contains__, _DISPUTED)):
         text = _BLANK_RUN.sub(" ", text).strip(" ")
@@ -129,13 +124,7 @@ def as_json(value: object) -> str:
 
 
 def whole(text: str) -> str:
-    r"""A text without halves of pairs: pi takes them out of everything that it sends.
-
-    Examples
-    --------
-    >>> whole("a\ud83d...")
-    'a...'
-    """
+    r"""A text without halves of pairs: pi takes them out of everything that it sends."""
     return text if text.isascii() else LONE.sub("", text)
 
 

@@ -56,11 +56,6 @@ def effective_settings(raw: object) -> Pruning | None:
 
     What does not fit is brought into its range or passed over; None unless the mode is
     ``cache-ttl``.
-
-    Examples
-    --------
-    >>> effective_settings({"mode": "cache-ttl", "ttl": "1h", "softTrimRatio": 3}).soft_trim_ratio
-    1
     """
     if not isinstance(raw, Mapping) or raw.get("mode") != "cache-ttl":
         return None
@@ -83,13 +78,7 @@ def effective_settings(raw: object) -> Pruning | None:
 
 
 def duration_ms(text: str) -> int | None:
-    """Read a duration, ``90s`` or ``1.5h``; minutes where no unit is given; None if it is none.
-
-    Examples
-    --------
-    >>> duration_ms("5"), duration_ms("250ms"), duration_ms("-5m")
-    (300000, 250, None)
-    """
+    """Read a duration, ``90s`` or ``1.5h``; minutes where no unit is given; None if it is none."""
     match = _DURATION.fullmatch(text.strip(BLANKS).lower())
     if match is None:
         return None
@@ -114,12 +103,6 @@ def may_prune(tools: Mapping[str, Any]) -> Callable[[str], bool]:
 
     Patterns know the asterisk only, and case does not matter. A tool that is denied is out; where
     any are allowed, so are all others.
-
-    Examples
-    --------
-    >>> allowed = may_prune({"allow": ["web_*"], "deny": ["WEB_search"]})
-    >>> allowed("web_fetch"), allowed("web_search"), allowed("read")
-    (True, False, False)
     """
     allow, deny = (_patterns(tools.get(name)) for name in ("allow", "deny"))
 
