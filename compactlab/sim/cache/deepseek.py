@@ -61,11 +61,6 @@ class Deepseek(CachePolicy):
         Seconds that a unit lives unused: a day, within the "few hours to a few days".
     loss
         Share of requests that find nothing. "Best effort", without a figure.
-
-    Raises
-    ------
-    ValueError
-        If a figure is impossible.
     """
 
     interval: int = 0

@@ -93,11 +93,6 @@ class OpenaiEndings(CachePolicy):
     loss
         Share of requests that find nothing, because they are routed elsewhere. The guide calls
         the cache of these models reliable, without a figure.
-
-    Raises
-    ------
-    ValueError
-        If a figure is impossible, or a mark not known.
     """
 
     minimum: int = 1024

@@ -100,7 +100,10 @@ class Cache(ABC):
 
 
 class CachePolicy(ABC):
-    """The rules of a provider's cache. Subclasses are frozen dataclasses, named by their spec."""
+    """The rules of a provider's cache. Subclasses are frozen dataclasses, named by their spec.
+
+    One whose figures are impossible is refused with a ValueError.
+    """
 
     @property
     def spec(self) -> str:

@@ -65,20 +65,9 @@ _Found = tuple[Lengths, int, _Node | None]
 class Prefixes:
     """The prompts that are stored, one cache's for one model.
 
-    Parameters
-    ----------
-    idle
-        Seconds for which a prefix is kept after it was last touched.
-    capacity
-        Pages that are kept; of more, those that were touched longest ago go.
-    page
-        Tokens that are stored together. A page is its prompt's, with all before it, so pages of
-        two prompts are the same only where the prompts are the same to the page's end.
-
-    Attributes
-    ----------
-    name
-        Of the prompt that was sent last, what names the prefix that ends with a block.
+    Capacity is in pages, of which those that were touched longest ago go. A page is its prompt's,
+    with all before it, so pages of two prompts are the same only where the prompts are the same to
+    the page's end.
     """
 
     def __init__(
@@ -92,7 +81,7 @@ class Prefixes:
         # children: then its turn comes when it is a leaf.
         self._queue: deque[tuple[_Touch, _Node]] = deque()
         self._salt = Salt(images=False)
-        self.name: _Name = int
+        self.name: _Name = int  # of the prompt that was sent last
         self._requests = self._size = 0
 
     def send(self, request: Request) -> Lengths:
@@ -311,11 +300,6 @@ class Automatic(CachePolicy):
         Seconds that a prefix lives after the start of the last request that touched it.
     loss
         Share of requests that find nothing, because they are routed elsewhere.
-
-    Raises
-    ------
-    ValueError
-        If a figure is impossible.
     """
 
     grid: int = 1

@@ -236,17 +236,10 @@ class Later:
 
     Those things are the words that recorded actions use, and the places where the facts are
     stated that calls are labelled to need. Each is a bit.
-
-    Parameters
-    ----------
-    conversation
-        The script.
-    call
-        The first call that counts, from 0: those before have been made.
     """
 
     def __init__(self, conversation: Conversation, call: int) -> None:
-        self.call = call
+        self.call = call  # the first that counts, from 0: those before have been made
         self._needs = forward_needs(conversation)
         self._due = self._needs.due[min(call, len(self._needs.due) - 1)]
 

@@ -105,13 +105,6 @@ class States(NamedTuple):
 class Tracker:
     """The states of facts in a prompt that is moved from call to call.
 
-    Parameters
-    ----------
-    ledger
-        The facts.
-    stored
-        What can be fetched by the handles that parts carry.
-
     Examples
     --------
     A prompt says nothing before it is moved.

@@ -254,21 +254,12 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True)
 class RunData:
-    """What a metric is computed from.
-
-    Parameters
-    ----------
-    trace
-        What happened.
-    conversation
-        What it happened to.
-    best, worst
-        The same in the closed loop, where what is stale or mutated is noticed or used; None where
-        the loop was left open.
-    """
+    """What a metric is computed from."""
 
     trace: Trace
     conversation: Conversation
+    # Of the closed loop, where what is stale or mutated is noticed, and where it is used; None of
+    # an open one.
     best: RunData | None = None
     worst: RunData | None = None
 

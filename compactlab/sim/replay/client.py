@@ -27,8 +27,8 @@ class Rate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     calls: int = 0  # at which it could have happened
     front: float = 0.0  # where nothing was found again, tools and system prompt included
-    # Where only what stands before the messages was found; where a part of them was, too, the share
-    # that was not counts.
+    # Where only what stands before the messages was found again; a call at which some of them were,
+    # too, counts by the share of them that was not.
     messages: float = 0.0
     low: float = 0.0  # interval of the share of both together
     high: float = 1.0

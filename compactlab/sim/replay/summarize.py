@@ -79,17 +79,10 @@ class TurnRequest:
 
 @dataclass(frozen=True)
 class Written:
-    """What an agent did with an extra turn.
+    """What an agent did with an extra turn."""
 
-    Parameters
-    ----------
-    reply
-        What it answered in the end.
-    items
-        What it put down before; where there is nothing, it made no call of a tool.
-    """
-
-    reply: str
+    reply: str  # what it answered in the end
+    # What it put down before; where there is nothing, it made no call of a tool.
     items: tuple[Remembered, ...] = ()
 
 

@@ -103,7 +103,7 @@ class Sized(ScriptedWriter):
     Parameters
     ----------
     tokens
-        The length; a request for less gets less.
+        Length that is aimed at; a request for less gets less.
     """
 
     tokens: Annotated[int, at_least(1)] = USUAL
