@@ -119,8 +119,6 @@ def _pieces(kind: str, secret: str) -> Iterator[str]:
                 yield piece
 
 
-# Puts a word in the place of whatever looks like a secret.
-
 T = TypeVar("T")
 
 

@@ -140,10 +140,6 @@ def _backwards(prompt: Prompt) -> Iterator[Part]:
         end = start
 
 
-# What an Anthropic cache holds: entries by the prefix that they stand for.
-#
-# The rules are those of :mod:`compactlab.sim.cache.anthropic`.
-
 # Blocks at the end of a prompt that cannot be marked: thinking, empty texts.
 _TAIL = 3
 # So many blocks at the end are looked through at every request: that is where prompts are edited.

@@ -12,8 +12,6 @@ import msgspec
 from compactlab.sim.cache.prompt import Prompt
 from compactlab.sim.core.spec import spec_of
 
-# The contract of a cache policy: by which rules a provider stores and finds prefixes.
-
 
 class Settings(NamedTuple):
     """What a request is made of beside its text, by the level from which a change is felt.
@@ -128,9 +126,6 @@ class CachePolicy(ABC):
         """The same rules with lifetimes (or where there are none, capacities) of such a share."""
 
 
-# No cache at all: every token of every prompt is paid for.
-
-
 @dataclass(frozen=True)
 class NoCache(CachePolicy):
     """Nothing is stored; what was sent before is fresh again, by the cause ``no_cache``."""
@@ -152,8 +147,6 @@ class _Nothing(Cache):
     def request(self, request: Request) -> Lookup:
         return Lookup(missed=(("no_cache", request.prompt.sent),))
 
-
-# What a request would have read but for this and that: causes in the order of the prompt.
 
 _UPTO = itemgetter(1)
 

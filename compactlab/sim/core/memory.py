@@ -17,8 +17,6 @@ import msgspec
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Source
 
-# What a real agent would keep in files beside its transcript.
-
 
 class Folder(MutableMapping[str, str]):
     """Files in a folder on disk, by their path in it.
@@ -79,8 +77,6 @@ class Folder(MutableMapping[str, str]):
         return place
 
 
-# What an agent has put down for later, outside of its context.
-
 # What is worth keeping before a compaction, after section 6.4.3 of the Signet specification.
 Topic = Literal["decision", "user", "progress", "action"]
 
@@ -93,8 +89,6 @@ class Remembered(msgspec.Struct, frozen=True):
     sources: tuple[Source, ...]
     time: float = 0.0  # seconds since 1970
 
-
-# Which notes have to do with what is asked.
 
 _WORD = re.compile(r"\w+")
 # The usual constants of BM25: how soon a repeated word stops to count, and how much length does.

@@ -25,8 +25,6 @@ from compactlab.sim.metrics import RunData
 from compactlab.sim.models.model import Model
 from compactlab.sim.replay.trace import Step
 
-# A line of a compaction before and after: a message, or several that were put together.
-
 # What may have become of a message, and how it is said.
 FATES = {
     "kept": "it stands in both prompts",
@@ -92,8 +90,6 @@ def _sum(fate: str, lines: list[Line]) -> Line:
     )
 
 
-# How a long text begins and ends.
-
 GAP = " … "
 # What a key, a path or an address may be made of.
 _SIGNS = f"{ascii_letters}{digits}!#$%&*+-./:=?@\\^_`~"
@@ -133,9 +129,6 @@ def excerpt(parts: Iterable[Part], head: int, tail: int) -> str:
     texts = [part.text for part in parts if part.text]
     near = (t if len(t) <= 2 * room else f"{t[:room]}{t[-room:]}" for t in texts)
     return ends(" ".join(" ".join(near).split()), head, tail)
-
-
-# Which facts each call's prompt has lost, and which of them were missed later.
 
 
 class Loss(NamedTuple):
@@ -326,9 +319,6 @@ def said(fact: Fact) -> str:
     return text + _POLARITY[fact.polarity]
 
 
-# The messages of a compaction line by line.
-
-
 def lines_of(both: Sides, model: Model, script: Mapping[str, Message]) -> Iterator[Line]:
     """A line a message; what stands far from any change is put together at once."""
     return _Lines(both, model, script).told()
@@ -405,8 +395,6 @@ def remade(before: int, after: int) -> str:
 def _same(one: Message, two: Message) -> bool:
     return (one.role, one.parts) == (two.role, two.parts)
 
-
-# One compaction, message by message.
 
 # Messages that are shown one by one; what stands between them is put together.
 MOST = 16

@@ -176,8 +176,6 @@ class _Stored(Mapping[str, NDArray[Any]]):
         return len(TABLES[self._table].columns)
 
 
-# What an experiment found: its runs, their figures, and the rows of their tables.
-
 _PROVENANCE = ("digest", "own_models", "loop", "labels")
 _OUTCOME = ("status", "error")
 _PLACE = ("source", "place", "skipped", "source_key", "condition")

@@ -214,8 +214,6 @@ def uncollected() -> Iterator[None]:
             gc.enable()
 
 
-# What one worker does in one go: some sources under some conditions.
-
 DEFAULT_MODEL = "claude-sonnet-4-5"
 # About a second of work: enough for starting it not to matter, little to do again if it is lost.
 FULL = 128

@@ -13,8 +13,6 @@ from compactlab.sim.core.errors import CompactlabError, InputError
 from compactlab.sim.core.isolation import is_foreign, isolated, told
 from compactlab.sim.core.spec import spec_of
 
-# Where conversations come from.
-
 
 @dataclass(frozen=True)
 class Source:
@@ -72,9 +70,6 @@ class Source:
         if not self.stem or self.name == self.stem:
             return conversation
         return replace(conversation, id=self.name + conversation.id.removeprefix(self.stem))
-
-
-# The contract of a scenario: something that makes conversations from seeds.
 
 
 class Scenario(ABC):

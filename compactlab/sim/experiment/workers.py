@@ -210,8 +210,6 @@ def _compare(here: Mapping[str, str], there: Any, worker: str) -> None:
         raise UsageError(f"{worker} would not find the same: {', '.join(differences)}")
 
 
-# Having shards done: here, by processes of this machine, or on a cluster.
-
 Work = Callable[[Shard], Any]
 Piece = tuple[list[Run], Counted]
 T = TypeVar("T")

@@ -14,8 +14,6 @@ from compactlab.sim.core.view import View
 from compactlab.sim.facts.evidence import NOTHING, Evidence, Witness
 from compactlab.sim.facts.ledger import Ledger
 
-# How many messages of a prompt hold each of many things, for all things at once.
-
 
 class Counts:
     """A counter for each bit.
@@ -54,8 +52,6 @@ class Counts:
         """Those whose count is not 0."""
         return reduce(or_, self._planes, 0)
 
-
-# In which state each fact is.
 
 STATES = (
     "verbatim",
@@ -97,9 +93,6 @@ class States(NamedTuple):
             if facts >> fact & 1:
                 return name
         return "lost"
-
-
-# Follows the prompts of a replay and says in which state every fact is.
 
 
 class Tracker:

@@ -21,8 +21,6 @@ from compactlab.sim.metrics.metric import Metric
 from compactlab.sim.metrics.recency import moments
 from compactlab.sim.metrics.run_data import RunData, shared
 
-# How far a compaction moves the context: descriptive, as dropping anything at all moves it.
-
 
 def drift_words(data: RunData) -> float | None:
     """One less the cosine between the words of the context before a compaction and after it.

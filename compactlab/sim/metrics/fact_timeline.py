@@ -179,8 +179,6 @@ def in_order(found: Mapping[str, Age], answers: Iterable[str]) -> list[Age]:
     return [found[answer] for answer in answers]
 
 
-# What became of the facts, call by call of the script: what all figures of memory count.
-
 # Limits of ages: project's notes on metrics, section 4, age curve and IA@k. Rounds: the first six.
 TOKENS = (1_000, 4_000, 16_000, 64_000)
 TURNS = (1, 2, 5, 10, 20, 100)

@@ -225,8 +225,6 @@ def _removed(last: Step, step: Step, model: Model) -> int:
     return last.usage.prompt + come - step.usage.prompt
 
 
-# A trace with its conversation, and what several metrics need of both, made once.
-
 RECENT = 10
 # Calls before a compaction that its spike is measured against.
 BASE_CALLS = 5

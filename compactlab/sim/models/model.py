@@ -236,8 +236,6 @@ NEUTRAL = Degradation()
 ARMS = {"neutral": NEUTRAL, "pessimistic": Degradation(0.8, 20, 5.0)}
 
 
-# Models by name: window, tokenizer, cache policy and where the prices stand.
-
 # A model that can be replayed, for those who have to name one.
 EXAMPLE = "claude-sonnet-4-5"
 

@@ -9,8 +9,6 @@ from typing import NamedTuple
 
 from compactlab.sim.core.message import Usage
 
-# Rates: dollars per token, by billing class; and prices that somebody wrote down by hand.
-
 MILLION = 1_000_000
 HOUR = 3600.0
 

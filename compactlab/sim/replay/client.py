@@ -91,9 +91,6 @@ def write_churn(churn: Churn) -> bytes:
     return msgspec.json.format(msgspec.json.encode(churn), indent=2) + b"\n"
 
 
-# What a client asks for beside the text of its prompts, call by call: as recorded, and unasked.
-
-
 class Client:
     """Follows the settings of a session.
 

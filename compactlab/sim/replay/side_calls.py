@@ -60,9 +60,6 @@ def _arguments(items: tuple[Remembered, ...]) -> str:
     return json.dumps(written, ensure_ascii=False, separators=(",", ":"))
 
 
-# Side calls: what strategies ask for, a summary or an extra turn of the agent, made and billed.
-
-
 @dataclass
 class SideCalls:
     """The side calls of a replay: the host's summaries and extra turns."""
@@ -187,9 +184,6 @@ def _unanswered(new: Messages) -> Messages:
     """Of what came since the last call, that from which on a person has spoken."""
     start = next((n for n, message in enumerate(new) if message.starts_turn), len(new))
     return new[start:]
-
-
-# What comes to be in a replay beside the script and beside the prompt.
 
 
 @dataclass

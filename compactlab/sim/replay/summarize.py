@@ -17,8 +17,6 @@ from compactlab.sim.core.message import Message, Part, Source
 from compactlab.sim.core.spec import label_of, spec_of
 from compactlab.sim.facts.needs import identifiers
 
-# The contract of a summariser, and the requests that a strategy makes of it.
-
 
 @dataclass(frozen=True)
 class SummaryRequest:

@@ -23,8 +23,6 @@ from compactlab.strategies.mechanisms.stub import Edits, PerReplay, sources_of
 from compactlab.strategies.mechanisms.text import BLANKS, head, holds, is_finite
 from compactlab.strategies.pi.preparation import is_at_least
 
-# Old tool results made shorter when the cache has gone cold: the rules of OpenClaw's pruning.
-
 PLACEHOLDER = "[Old tool result content cleared]"
 
 _UNITS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
@@ -405,8 +403,6 @@ def context_chars(message: Message) -> int:
             chars += utf16_length(part.text) + CHARS_PER_TOKEN * part.size
     return chars
 
-
-# Make old tool results shorter when the cache has gone cold: OpenClaw's cache-ttl pruning.
 
 # What a strategy calls its settings, and what OpenClaw does.
 _NAMES = {

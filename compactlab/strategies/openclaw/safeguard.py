@@ -226,8 +226,6 @@ def failure_section(failures: list[Failure]) -> list[Part]:
     return parts
 
 
-# OpenClaw's safeguard: how it has a history summarised instead of pi.
-
 # What 2026.3.13 reckons for a request beside its messages.
 OVERHEAD = 4096
 

@@ -176,8 +176,6 @@ def _arguments(text: str) -> list[tuple[str, str]]:
     return [(name, as_json(value)) for name, value in values.items()]
 
 
-# The summary that stands for the old part of a history, and the requests for it.
-
 # Literals of pi (0.49.3 to 0.73.1).
 NO_HISTORY = "No prior history."
 SPLIT_TURN = "\n\n---\n\n**Turn Context (split turn):**\n\n"
