@@ -188,15 +188,6 @@ class World:
     """Says what is said, and does what is done, of the size that it is told.
 
     A scenario with something peculiar about it subclasses this and overrides what is peculiar.
-
-    Parameters
-    ----------
-    domain
-        What it is about.
-    draft
-        The conversation so far.
-    open
-        Opens streams of random numbers.
     """
 
     def __init__(self, domain: Domain, draft: Draft, open: Open) -> None:
