@@ -323,6 +323,11 @@ class RunData:
         """All side calls in order."""
         return [call for step in self.trace.steps for call in step.side]
 
+    @property
+    def summaries(self) -> list[SideCall]:
+        """The side calls that made summaries."""
+        return [call for call in self.side_calls if call.purpose == "summary"]
+
     @cached_property
     def requests(self) -> list[Step | SideCall]:
         """All calls and side calls, in the order in which they were made."""

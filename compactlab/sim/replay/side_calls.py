@@ -10,7 +10,7 @@ import msgspec
 
 from compactlab.sim.core.errors import InputError, ModelError
 from compactlab.sim.core.memory import Remembered
-from compactlab.sim.core.message import Message, Part, Role, Usage, verbatim
+from compactlab.sim.core.message import Message, Part, Role, Usage, plain, verbatim
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import View
 from compactlab.sim.replay.host import Host
@@ -39,8 +39,8 @@ def messages_of(id: str, request: TurnRequest, notes: Written, time: float) -> l
     done; it answers. Each of its own messages answers a call of the model. Only the notes stand
     for something that was said before, and have its sources.
     """
-    prompt = Message(f"{id}-prompt", "user", (_framing(request.prompt),), time, meta=True)
-    reply = Message(f"{id}-reply", "assistant", (_framing(notes.reply),), time)
+    prompt = Message(f"{id}-prompt", "user", (plain(request.prompt),), time, meta=True)
+    reply = Message(f"{id}-reply", "assistant", (plain(notes.reply),), time)
     if not notes.items:
         return [prompt, reply]
     sources = tuple(dict.fromkeys(source for item in notes.items for source in item.sources))
@@ -48,10 +48,6 @@ def messages_of(id: str, request: TurnRequest, notes: Written, time: float) -> l
     done = Part("tool_result", f"{FILE} is written.", "synthetic", (), TOOL, call_id=id)
     wrote = Message(f"{id}-write", "assistant", (call,), time)
     return [prompt, wrote, Message(f"{id}-written", "tool", (done,), time), reply]
-
-
-def _framing(text: str) -> Part:
-    return Part("text", text, "synthetic", ())
 
 
 def _arguments(items: tuple[Remembered, ...]) -> str:
@@ -128,7 +124,7 @@ class SideCalls:
         own = [turn[0].id] if request.system and self._stored(host, live) else []
         if request.system:
             # The system prompt is one text, so that what is added to it changes all of it.
-            words = Part("text", request.system, "synthetic", ())
+            words = plain(request.system)
             live = live.with_system(words, *live.system)
         for message in turn:
             if message.role == "assistant":

@@ -10,13 +10,13 @@ from types import MappingProxyType
 from typing import Annotated, Literal
 
 from compactlab.sim.core.limits import at_least, between
-from compactlab.sim.core.message import Message, Part, Source
+from compactlab.sim.core.message import Message, Part, Source, plain
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.tokens import utf16_length
 from compactlab.sim.core.view import View
 from compactlab.sim.replay.host import Host
 from compactlab.strategies.mechanisms.estimate import estimate, role_of
-from compactlab.strategies.mechanisms.text import BLANKS, head, plain
+from compactlab.strategies.mechanisms.text import BLANKS, head
 from compactlab.strategies.openclaw.pairs import answers, repair
 from compactlab.strategies.openclaw.safeguard import (
     MARGIN,

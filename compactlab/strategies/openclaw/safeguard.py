@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from compactlab.sim.core.message import Message, Part, Source
+from compactlab.sim.core.message import Message, Part, Source, plain
 from compactlab.sim.core.tokens import utf16_length
 from compactlab.strategies.mechanisms.estimate import estimate
-from compactlab.strategies.mechanisms.text import BLANKS, head, is_finite, plain
+from compactlab.strategies.mechanisms.text import BLANKS, head, is_finite
 from compactlab.strategies.pi.preparation import Preparation
 from compactlab.strategies.pi.summary import MERGE, NO_HISTORY, SPLIT_TURN, TURN_PREFIX, Scribe
 

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 from compactlab.sim.core.limits import at_least
-from compactlab.sim.core.message import FAILED, Message, Part, compacted
+from compactlab.sim.core.message import FAILED, SUMMARY, Message, Part, compacted
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host
@@ -55,7 +55,6 @@ def raised_reserve(reserve: float, floor: float | None) -> float:
 
 # From this version on, an answer that is older than the last compaction triggers none.
 STALE_IS_IGNORED = "0.56.3"
-SUMMARY = "compactionSummary"
 
 _NOTES = "compaction"
 # A provider that refuses a request answers with an error. pi keeps that answer in the session, of

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from compactlab.sim.core.message import FRAME, Message, Part, Source
+from compactlab.sim.core.message import FRAME, Message, Part, Source, plain
 from compactlab.strategies.mechanisms.estimate import estimate, estimate_context, role_of
-from compactlab.strategies.mechanisms.text import arguments_of, plain
+from compactlab.strategies.mechanisms.text import arguments_of
 
 # The tools whose calls pi looks into (0.49.3 to 0.73.1).
 _TOOLS = {"read": "read", "write": "written", "edit": "edited"}
