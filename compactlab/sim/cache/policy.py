@@ -154,14 +154,6 @@ _UPTO = itemgetter(1)
 def ascending(read: int, *causes: tuple[str, int]) -> tuple[tuple[str, int], ...]:
     """Those causes that reach beyond what was read, and beyond one another.
 
-    Parameters
-    ----------
-    read
-        Tokens that were read.
-    causes
-        Pairs of a cause and the tokens up to where the prompt would have been read but for it; of
-        two that reach as far the first counts.
-
     Examples
     --------
     >>> ascending(10, ("grid", 40), ("ttl_expired", 30), ("eviction", 10), ("ttl_expired", 20))

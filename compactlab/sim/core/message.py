@@ -282,21 +282,9 @@ def shell(
     *,
     exit_code: int | None = None,
     cancelled: bool = False,
-    full_output: str = "",
+    full_output: str = "",  # where all of it is, if only a piece was kept
 ) -> list[Part]:
-    """A command that the user ran, and what it printed, as the model is told.
-
-    Parameters
-    ----------
-    command, output
-        The words of both.
-    exit_code
-        What the command ended with, if that is known.
-    cancelled
-        Whether the user stopped it.
-    full_output
-        Where all of the output is to be found, if only a piece of it was kept.
-    """
+    """A command that the user ran, and what it printed, as the model is told."""
     end = ""
     if cancelled:
         end += "\n\n(command cancelled)"

@@ -18,27 +18,27 @@ IDENTITY = ("conversation", "scenario", "strategy", "model", "window", "seed", "
 
 @dataclass
 class Run:
-    """One conversation under one strategy."""
+    """One conversation under one strategy; ``HEAD`` says what its fields are, as columns."""
 
     conversation: str
-    scenario: str  # of a recording, the format
+    scenario: str
     strategy: str
     model: str
     window: int
     seed: int
-    status: str = "ok"  # ``ok``, ``failed``, or ``unreadable`` for a source without conversations
-    error: str = ""  # "" if nothing went wrong
-    digest: str = ""  # of the conversation
+    status: str = "ok"
+    error: str = ""
+    digest: str = ""
     summarizer: str = ""
     metrics: dict[str, float | None] = field(default_factory=dict)
     rows: dict[str, Rows] = field(default_factory=dict, repr=False)  # rows by table
-    skipped: int = 0  # lines of the transcript that were passed over
-    own_models: str = ""  # digest of the user's own models; "" if there were none
-    loop: str = ""  # spec of the closed loop that was replayed beside the open one; "" if none
-    labels: str = ""  # whether facts are ``declared`` or ``inferred`` from actions
-    label: str = ""  # the strategy's short name, without what is as usual
-    source: str = ""  # its name
-    place: int = 0  # of the conversation in the source
+    skipped: int = 0
+    own_models: str = ""
+    loop: str = ""
+    labels: str = ""
+    label: str = ""
+    source: str = ""
+    place: int = 0
     source_key: str = ""
     condition: str = ""
     # By code that is not ours; shown, and not stored.

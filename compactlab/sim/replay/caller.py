@@ -54,7 +54,7 @@ class Script:
 
 @dataclass
 class Caller:
-    """One replay in progress; the parameters are those of ``replay``."""
+    """One replay in progress."""
 
     conversation: Conversation
     strategy: Strategy
