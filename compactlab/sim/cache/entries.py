@@ -106,10 +106,7 @@ def walk(mark: int, most: int) -> Iterable[int]:
 
 
 def walk_further(prompt: Prompt, mark: int, most: int) -> Iterable[int]:
-    """The blocks behind those that the same positions reach, as a run of tool calls is one.
-
-    So is a run of results.
-    """
+    """The blocks behind those that the same positions reach: a run of calls, or results, is one."""
     if not prompt.starts or mark < prompt.starts[0]:
         return ()  # no runs among the blocks of the system prompt
     return islice(_runs(prompt, mark, most), most, None)
@@ -158,11 +155,7 @@ class Rules(NamedTuple):
 
 
 class _Entry:
-    """A prefix that was sent, stored or not.
-
-    When it was last touched, how long it lives, from when it can be read; and the cause for which
-    it was not stored at all.
-    """
+    """A prefix that was sent, stored or not; then with the cause for which it was not."""
 
     __slots__ = ("lifetime", "touched", "unstored", "visible")
 
@@ -233,10 +226,7 @@ class Entries(Cache):
         return places
 
     def _find(self, request: Request, before: int, mark: int, missed: dict[str, int]) -> int:
-        """Where the longest entry ends that is found from a mark, -1 if none is found.
-
-        What ends at the mark before, or in front of it, is found from there.
-        """
+        """Where the longest entry ends that is found from a mark, but from none before; or -1."""
         lookback = self._rules.lookback
         entry = self._first(request, walk(mark, lookback), missed)
         if (

@@ -212,10 +212,7 @@ class _Endings(Cache):
     def _find(
         self, totals: list[int], ends: Iterator[int], marks: list[int], at: float
     ) -> tuple[int, _Entry | None, list[_Cause]]:
-        """Look backwards for the longest prefix that can be read; -1 if there is none.
-
-        And say why longer ones cannot.
-        """
+        """Find the longest prefix that can be read, or -1, and say why longer ones cannot."""
         live, hit = -1, None
         causes: list[_Cause] = []
         for block, entry in self._known(totals, chain(islice(ends, self._lookback), marks)):

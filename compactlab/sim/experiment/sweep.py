@@ -140,11 +140,7 @@ class Experiment:
         return sorted(todo, key=lambda shard: -shard.work)
 
     def others(self, store: Store) -> int:
-        """How many cells a store holds that are none of this experiment's, or were once.
-
-        Of strategies that it names no more, say, and of all whose code, content or settings have
-        changed since.
-        """
+        """How many cells a store holds that are none of this experiment's, or were once."""
         sources = {source.key for source in self.sources}
         conditions = {condition.key for condition in self.conditions}
         return sum(s not in sources or c not in conditions for s, c in store.cells())

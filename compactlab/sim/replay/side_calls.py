@@ -95,10 +95,7 @@ class SideCalls:
         return parts
 
     def run_turn(self, host: Host, view: View, request: TurnRequest) -> View:
-        """Let the agent take an extra turn, and bill its calls.
-
-        It comes before what a person has just said: nobody has answered that yet.
-        """
+        """Let the agent take an extra turn, before what nobody has answered yet; bill its calls."""
         if self.summarizer is None:
             raise ModelError(f"{self.spec} has the agent write; name a summariser")
         state = self.session.state
