@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import NamedTuple, Self
 
@@ -124,6 +124,28 @@ class CachePolicy(ABC):
     @abstractmethod
     def shortened(self, share: float) -> Self:
         """The same rules with lifetimes (or where there are none, capacities) of such a share."""
+
+
+class Expiring(CachePolicy):
+    """A policy under which what nobody has touched for ``idle`` seconds, its field, is gone."""
+
+    idle: float
+
+    def lifetime(self, ttl: str = "") -> float:
+        """Seconds that an entry lives unread."""
+        return self.idle
+
+    def shortened(self, share: float) -> Self:
+        """The same rules with a lifetime of such a share."""
+        return replace(self, idle=self.idle * share)  # type: ignore[type-var]
+
+
+@dataclass(slots=True)
+class Stored:
+    """A stored prefix: when it was last touched, and from when it can be read."""
+
+    touched: float
+    visible: float
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,10 @@ import math
 from bisect import bisect_left
 from collections import OrderedDict, deque
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import NamedTuple, Self
+from dataclasses import dataclass
+from typing import NamedTuple
 
-from compactlab.sim.cache.policy import Cache, CachePolicy, Lookup, Request
+from compactlab.sim.cache.policy import Cache, Expiring, Lookup, Request
 from compactlab.sim.cache.prompt import Prompt
 from compactlab.sim.cache.salt import Salt
 
@@ -284,7 +284,7 @@ class LongestPrefix(Cache):
 
 
 @dataclass(frozen=True)
-class Automatic(CachePolicy):
+class Automatic(Expiring):
     """A provider that stores every prompt by itself and reads the longest common prefix.
 
     A changed setting misses all that stands behind its level. The lifetime that a request asks
@@ -319,11 +319,3 @@ class Automatic(CachePolicy):
         """Start an empty cache."""
         held = Prefixes(idle=self.idle)
         return LongestPrefix(held, grid=self.grid, minimum=self.minimum, gone="ttl_expired")
-
-    def lifetime(self, ttl: str = "") -> float:
-        """Seconds that an entry lives unread."""
-        return self.idle
-
-    def shortened(self, share: float) -> Self:
-        """The same rules with a lifetime of such a share."""
-        return replace(self, idle=self.idle * share)

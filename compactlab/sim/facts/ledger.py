@@ -87,7 +87,7 @@ class Moment:
     replaced: int
     deleted: int
     needed: int  # due facts that this call uses
-    said: int  # ids of the messages that had been said, by which ages are told
+    said: int  # how many ids of messages had been said, by which ages are told
     turn: int  # how often a person had spoken
 
 

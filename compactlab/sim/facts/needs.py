@@ -159,12 +159,12 @@ class ForwardNeeds:
         self._held: dict[str, tuple[int, ...]] = {}
         self._bits_in: dict[int, tuple[Message, int]] = {}
         # By how many actions are looked ahead, and by the id of a call's answer: the words that
-        # this action and the next ones use and that had appeared before the call, as bits.
+        # this action and the next ones use and had appeared before the call, as bits; and how many.
         self.wanted = self._wanted(conversation, acts, ahead)
         self.sizes = {
             k: {id: words.bit_count() for id, words in of_calls.items()}
             for k, of_calls in self.wanted.items()
-        }  # how many words that are, the same way
+        }
 
     def _wanted(
         self, conversation: Conversation, acts: dict[str, int], ahead: Sequence[int]

@@ -246,7 +246,7 @@ class Change(NamedTuple):
     moved: Messages
     placed: int  # how many of those that came stand before it
     length: int  # how many messages the prompt has
-    first: Message | None  # of those messages
+    first: Message | None  # the prompt's first message
     tail: Messages  # after a compaction, the last ten of them
 
 
