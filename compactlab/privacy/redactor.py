@@ -119,8 +119,6 @@ def _pieces(kind: str, secret: str) -> Iterator[str]:
                 yield piece
 
 
-# Puts a word in the place of whatever looks like a secret.
-
 T = TypeVar("T")
 
 
@@ -151,13 +149,7 @@ class Redactor:
         return other
 
     def text(self, text: str) -> str:
-        """A text without what looks like a secret.
-
-        Parameters
-        ----------
-        text
-            Any text; private keys may span lines of it.
-        """
+        """A text without what looks like a secret."""
         pieces, at = [], 0
         for finding in findings(text):
             pieces += [

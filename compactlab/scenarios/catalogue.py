@@ -57,17 +57,9 @@ _CHARACTERS = 4  # of a token, for a guess at the size of what is not yet made
 
 @dataclass(frozen=True)
 class Seeded:
-    """A name of conversations, with seeds of its own.
+    """A name of conversations, with seeds of its own."""
 
-    Parameters
-    ----------
-    name
-        A path, a pattern, or the spec of a scenario.
-    seeds
-        With which it is taken.
-    """
-
-    name: str | Path
+    name: str | Path  # a path, a pattern, or the spec of a scenario
     seeds: Sequence[int]
 
 

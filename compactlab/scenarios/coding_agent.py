@@ -67,21 +67,11 @@ Words = Mapping[str, Sequence[str]]
 
 @dataclass(eq=False)
 class File:
-    """A file: its path, its lines, and where its functions begin.
+    """A file: its path, its lines, and where its functions begin."""
 
-    Parameters
-    ----------
-    path
-        Relative to the root of the repository.
-    lines
-        Its text.
-    functions
-        Names of the functions that it defines, in order; at least one.
-    """
-
-    path: str
+    path: str  # relative to the root of the repository
     lines: list[str]
-    functions: list[str]
+    functions: list[str]  # that it defines, in order; at least one
 
     def line_of(self, function: str) -> int:
         """Index of the line on which a function begins; 0 if it is gone."""

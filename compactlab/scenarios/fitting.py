@@ -54,53 +54,31 @@ def _shares() -> dict[str, Share]:
 
 @dataclass
 class Samples:
-    """All that was measured in some conversations, pooled: a long one has more say.
+    """All that was measured in some conversations, pooled: a long one has more say."""
 
-    Attributes
-    ----------
-    sizes
-        Tokens (o200k): of what the ``user`` said, of the agent's ``text`` beside calls of tools,
-        its ``answer`` without any, and its ``thinking``, where the text of it is known.
-    results, arguments
-        Tokens of what tools returned, unless it was an error, and were given, by tool.
-    waits
-        Seconds between two messages of a branch, by the role of the second. A client's own
-        messages are nobody's, and where no times are recorded there are none.
-    shares
-        Of the calls that call tools, those that come with ``text`` and those that call more than
-        one (``pair``); of all calls, those with ``thinking``; of the results, each ``error``.
-    tools
-        Calls by tool.
-    calls
-        Calls per turn that had any.
-    written, growth
-        Tokens of each call's answer, and by how many the context grew from each call to the next.
-    tool_share
-        Of each conversation, the share of its tokens that tools returned.
-    tokens
-        All tokens of the messages of each conversation.
-    turns
-        Turns of each conversation.
-    system
-        Tokens of system prompt and tools, of each conversation that tells them.
-    formats
-        Conversations by format.
-    """
-
+    # Tokens (o200k) of ``user``; of the agent's ``text`` beside calls, ``answer`` without any,
+    # ``thinking``.
     sizes: dict[str, list[int]] = field(default_factory=dict)
+    # Tokens of what tools returned, without errors.
     results: dict[str, list[int]] = field(default_factory=dict)
-    arguments: dict[str, list[int]] = field(default_factory=dict)
+    arguments: dict[str, list[int]] = field(default_factory=dict)  # tokens
+    # Seconds between two messages of a branch, by the role of the second; a client's own messages
+    # are nobody's.
     waits: dict[str, list[float]] = field(default_factory=dict)
+    # Of the calls that call tools: with ``text``, with more than one (``pair``); of all calls: with
+    # ``thinking``; of the results: ``error``.
     shares: dict[str, Share] = field(default_factory=_shares)
-    tools: Counter[str] = field(default_factory=Counter)
-    calls: list[int] = field(default_factory=list)
-    written: list[int] = field(default_factory=list)
+    tools: Counter[str] = field(default_factory=Counter)  # calls by tool
+    calls: list[int] = field(default_factory=list)  # per turn that had any
+    written: list[int] = field(default_factory=list)  # tokens of each call's answer
+    # Tokens by which the context grew from call to call.
     growth: list[int] = field(default_factory=list)
+    # Of each conversation, the share of its tokens that tools returned.
     tool_share: list[float] = field(default_factory=list)
-    tokens: list[int] = field(default_factory=list)
+    tokens: list[int] = field(default_factory=list)  # of all messages, by conversation
     turns: list[int] = field(default_factory=list)
-    system: list[int] = field(default_factory=list)
-    formats: Counter[str] = field(default_factory=Counter)
+    system: list[int] = field(default_factory=list)  # of each conversation that tells it
+    formats: Counter[str] = field(default_factory=Counter)  # conversations by format
 
 
 def tool_named(name: str) -> str:
@@ -229,21 +207,12 @@ _INSTANT = 0.001  # seconds; the clocks of logs do not tell less apart
 
 @dataclass(frozen=True)
 class Fit:
-    """A profile, and what it was measured on.
-
-    Parameters
-    ----------
-    profile
-        The profile.
-    counts
-        The number of samples, by table and key of the profile's file, e.g. ``sizes.user``.
-    fill
-        The name of the profile whose figures stand for those that have no count.
-    """
+    """A profile, and what it was measured on."""
 
     profile: Profile
+    # Of samples, by table and key of the profile's file, e.g. ``sizes.user``.
     counts: Mapping[str, int]
-    fill: str
+    fill: str  # name of the profile whose figures stand for those without samples
 
     def toml(self) -> str:
         """The profile as a file, with the number of samples behind each figure."""
@@ -389,15 +358,7 @@ _KOLMOGOROV = 1.358
 
 @dataclass(frozen=True)
 class Row:
-    """One distribution, as recorded and as made.
-
-    Parameters
-    ----------
-    name, unit
-        What it is of.
-    recorded, made
-        The samples, each in order.
-    """
+    """One distribution, as recorded and as made."""
 
     name: str
     unit: str
@@ -419,13 +380,7 @@ class Row:
 
 
 def kolmogorov_smirnov(one: Sequence[float], other: Sequence[float]) -> float:
-    """The largest difference between the shares of two samples up to any value.
-
-    Examples
-    --------
-    >>> kolmogorov_smirnov([1, 2, 3, 4], [3, 4, 5, 6])
-    0.5
-    """
+    """The largest difference between the shares of two samples up to any value."""
     n, m = len(one), len(other)
     return max(
         abs(bisect_right(one, value) / n - bisect_right(other, value) / m)

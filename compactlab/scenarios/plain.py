@@ -8,8 +8,6 @@ from typing import ClassVar
 from compactlab.scenarios.engine.domain import DomainFile
 from compactlab.scenarios.engine.story import Story
 
-# A synthetic chat with somebody who thinks aloud, breaks off and takes thoughts up again.
-
 
 @dataclass(frozen=True)
 class HalfThoughts(Story):
@@ -38,9 +36,6 @@ class HalfThoughts(Story):
     results: ClassVar[tuple[float, float]] = (0.02, 0.30)
 
 
-# A synthetic week with a personal assistant: calendar, mail, notes, reminders, nights between.
-
-
 @dataclass(frozen=True)
 class PersonalAssistant(Story):
     """A person and an assistant with calendar, mail and notes, over days.
@@ -63,9 +58,6 @@ class PersonalAssistant(Story):
     domain = DomainFile("personal_assistant")
 
 
-# A synthetic session of a research assistant: searches, long pages, tables, notes.
-
-
 @dataclass(frozen=True)
 class ResearchAssistant(Story):
     """A person has an agent read up on a subject: search, open long pages, tables, take notes.
@@ -83,9 +75,6 @@ class ResearchAssistant(Story):
 
     profile: str = "research"
     domain = DomainFile("research_assistant")
-
-
-# A synthetic planning session in which most decisions are revised, revoked or forgotten.
 
 
 @dataclass(frozen=True)
@@ -109,9 +98,6 @@ class RevisedDecisions(Story):
     """
 
     domain = DomainFile("revised_decisions")
-
-
-# A synthetic chat with the support of a furnisher: orders, deliveries, complaints, plans.
 
 
 @dataclass(frozen=True)

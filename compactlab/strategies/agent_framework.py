@@ -9,12 +9,12 @@ from types import MappingProxyType
 from typing import Annotated, Literal
 
 from compactlab.sim.core.limits import at_least
-from compactlab.sim.core.message import Message, Part, Source, Weight, remembered
+from compactlab.sim.core.message import Message, Part, Source, Weight, plain, remembered
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Strategy
-from compactlab.strategies.mechanisms.text import holds, one, plain
+from compactlab.strategies.mechanisms.text import holds, one
 
 Kind = Literal["system", "user", "assistant_text", "tool_call"]
 SYSTEM = "system"

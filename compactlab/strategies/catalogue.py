@@ -139,21 +139,6 @@ def known_strategy(text: str) -> Strategy:
     """The strategy, or the pipeline, that a text names, without loading code that is not ours.
 
     Of such code a process of its own says what it is, and others will run it.
-
-    Parameters
-    ----------
-    text
-        As for :func:`find_strategy`.
-
-    Raises
-    ------
-    UsageError
-        If a name is unknown, an argument does not fit, or the code cannot be loaded.
-
-    Examples
-    --------
-    >>> known_strategy("sliding_window(keep=5)") == find_strategy("sliding_window(keep=5)")
-    True
     """
     return _piped(
         _known(step) if is_foreign_name(parse_spec(step)[0]) else _one(step)
@@ -207,25 +192,7 @@ def _one(text: str, source: bytes | None = None) -> Strategy:
 
 
 def find_class(name: str, source: bytes | None = None) -> type[Strategy]:
-    """Find the class of a strategy.
-
-    Parameters
-    ----------
-    name
-        Of a strategy, or of a class, ``path/to/file.py:Class`` or ``module:Class``.
-    source
-        What the file holds; by default it is read.
-
-    Raises
-    ------
-    UsageError
-        If there is none, or it is no strategy.
-
-    Examples
-    --------
-    >>> find_class("keep_all").__name__
-    'KeepAll'
-    """
+    """Find the class of a strategy."""
     if name.endswith(".py"):
         raise UsageError(f"{name}: name the class, too, as in {name}:MyIdea")
     if ":" not in name:

@@ -11,7 +11,7 @@ from typing import Annotated
 import msgspec
 
 from compactlab.sim.core.limits import above, at_least, between
-from compactlab.sim.core.message import Message, Part, frame, remembered
+from compactlab.sim.core.message import Message, Part, frame, plain, remembered
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.tokens import utf16_length
 from compactlab.sim.core.view import View
@@ -20,7 +20,7 @@ from compactlab.sim.replay.strategy import Agent, Strategy
 from compactlab.strategies.mechanisms.cut import parted
 from compactlab.strategies.mechanisms.estimate import is_stale
 from compactlab.strategies.mechanisms.handover import live_request, summary_message
-from compactlab.strategies.mechanisms.text import LONE, holds, plain, with_parts, without_middle
+from compactlab.strategies.mechanisms.text import LONE, holds, with_parts, without_middle
 
 # @google/gemini-cli-core 0.61.0: an output that does not fit keeps this many characters, a fifth
 # of them from its beginning; estimates count a quarter of a token for each character, 1.5 for one

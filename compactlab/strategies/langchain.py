@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from compactlab.sim.core.limits import at_least
-from compactlab.sim.core.message import Message, Part, Source, Weight
+from compactlab.sim.core.message import Message, Part, Source, Weight, plain
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import View
 from compactlab.sim.replay.host import Host
@@ -30,7 +30,7 @@ from compactlab.strategies.mechanisms.handover import (
     split_previous,
     summary_message,
 )
-from compactlab.strategies.mechanisms.text import one, plain, transcript, without_middle
+from compactlab.strategies.mechanisms.text import one, transcript, without_middle
 
 # Trimming a history to a budget from either end: LangChain's trim_messages.
 

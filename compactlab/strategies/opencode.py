@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Annotated, Literal
 
 from compactlab.sim.core.limits import at_least
-from compactlab.sim.core.message import Message, Part
+from compactlab.sim.core.message import SUMMARY, Message, Part, plain
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.tokens import utf16_length
 from compactlab.sim.core.view import Phase, View
@@ -19,12 +19,11 @@ from compactlab.strategies.mechanisms.cut import after_results, current_turn, pa
 from compactlab.strategies.mechanisms.estimate import at_most, is_little, reported_tokens
 from compactlab.strategies.mechanisms.handover import (
     INSTRUCTIONS,
-    ORIGIN,
     split_previous,
     summary_message,
 )
 from compactlab.strategies.mechanisms.stub import output_tokens, prunable, with_erased
-from compactlab.strategies.mechanisms.text import plain, transcript
+from compactlab.strategies.mechanisms.text import transcript
 from compactlab.strategies.openclaw.flush import MemoryFlush
 
 # Tokens of the tail: a quarter of what is usable, within these (31e22f6).
@@ -195,7 +194,7 @@ def usable(host: Host) -> int:
 
 def _client_message(id: str, text: str, host: Host) -> Message:
     """A message that the client writes on its own."""
-    return Message(id, "user", (plain(text),), host.now, meta=True, origin=ORIGIN)
+    return Message(id, "user", (plain(text),), host.now, meta=True, origin=SUMMARY)
 
 
 @dataclass(frozen=True)

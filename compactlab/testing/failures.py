@@ -67,9 +67,6 @@ class Labels:
         return _HIDDEN if hidden else text
 
 
-# Which facts were missed: what they say, in which message, and what needed them in vain.
-
-
 class Miss(NamedTuple):
     """A fact that calls needed and their prompts no longer held."""
 
@@ -158,8 +155,6 @@ def _loaded(experiment: Experiment, run: Run) -> Iterator[Labels]:
                 if place == run.place:
                     yield Labels(conversation, disclosure)
 
-
-# Rules put to replays, and the text of a test that fails by them.
 
 _NOTHING = "nothing to hold it against"
 # So many facts and failed runs are told.

@@ -54,8 +54,6 @@ def _own(cls: type) -> list[pytest.Mark]:
     return [each if isinstance(each, pytest.Mark) else each.mark for each in listed]
 
 
-# What markers say: the settings of a replay, checked before anything runs.
-
 _CONVERSATION = (str, Path, Conversation)
 # What each setting may be, and in words.
 KINDS: dict[str, tuple[tuple[type, ...], str]] = {

@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-# Replays of a test session: each is made once, whoever asks for it.
-
-
 class Replays:
     """Makes replays, and keeps them for the session; its processes share them in a folder."""
 
@@ -58,9 +55,6 @@ def _once(experiment: Experiment, folder: Path) -> Results:
         if not Store(folder).exists:
             experiment.run().save(folder)
     return Results.load(folder)
-
-
-# What a test holds: a strategy's replays, their figures, and rules on them.
 
 
 class Compaction:

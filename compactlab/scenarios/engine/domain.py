@@ -26,44 +26,29 @@ FOCUS, OFTEN = 4, 0.7  # names in use at a time, and the share of uses that are 
 
 @dataclass(frozen=True)
 class Mix:
-    """How many facts there are, and of what fate; after the project's notes on metrics, section 10.
+    """How many facts there are, and of what fate; see the notes on metrics, section 10."""
 
-    Parameters
-    ----------
-    density
-        Facts that are stated, for every thousand tokens. Decoys come on top.
-    decoys
-        For every stated fact; a quarter makes a fifth of all facts.
-    superseded, deleted, dependent
-        Shares of the stated facts: replaced by a newer one, taken back, following from one that
-        is then replaced.
-    first, last
-        Shares stated in the first tenth of the tokens, and in the last turns (in the last
-        quarter of them, where there are few), of facts that neither replace nor follow from others;
-        the rest is stated between, and the others wherever there is room for them.
-    twins
-        Share of facts that have a near-duplicate: a key with one other word, a value of the same
-        make. At least; others come by themselves.
-    chain
-        How often at least and at most what replaces is itself replaced, the first time counted.
-        Demands and prohibitions are replaced once, so that they stay even. With chains, their ends
-        may be taken back like all else.
-    late
-        How many turns are the last ones.
-    restated
-        Share of the facts of the user's voice that are said again in later turns, once or twice.
-    """
-
-    density: float = 0.36
-    decoys: float = 0.25
+    density: float = 0.36  # facts that are stated, for every thousand tokens. Decoys come on top.
+    decoys: float = 0.25  # for every stated fact; a quarter makes a fifth of all facts
+    # Shares of the stated facts: replaced by a newer one, taken back, following from one that is
+    # then replaced.
     superseded: float = 0.15
     deleted: float = 0.05
     dependent: float = 0.05
+    # Shares stated in the first tenth of the tokens, and in the last turns (in the last quarter of
+    # them, where there are few), of facts that neither replace nor follow from others; the rest is
+    # stated between, and the others wherever there is room for them.
     first: float = 0.3
     last: float = 0.2
+    # Share of facts that have a near-duplicate: a key with one other word, a value of the same
+    # make. At least; others come by themselves.
     twins: float = 0.2
+    # How often at least and at most what replaces is itself replaced, the first time counted.
+    # Demands and prohibitions are replaced once, so that they stay even. With chains, their ends
+    # may be taken back like all else.
     chain: tuple[int, int] = (1, 1)
-    late: int = 5
+    late: int = 5  # how many turns are the last ones
+    # Share of the facts of the user's voice that are said again in later turns, once or twice.
     restated: float = 0.0
 
 
@@ -74,13 +59,6 @@ class Lags:
     It is as likely after 500 to 1,000 as after 5,000 to 10,000. Not measured: it is so that facts
     of all ages are needed.
 
-    Parameters
-    ----------
-    shortest, longest
-        Tokens.
-    near, border
-        Share of the needs that come before so many tokens; the others come after it.
-
     Examples
     --------
     >>> Lags().at(0.5, most=1e9)
@@ -89,8 +67,9 @@ class Lags:
     5000.0
     """
 
-    shortest: int | float = 500.0
+    shortest: int | float = 500.0  # tokens
     longest: int | float = 200_000.0
+    # Share of the needs that come before so many tokens; the others come after it.
     near: float = 0.0
     border: int | float = 500.0
 
@@ -106,28 +85,16 @@ class Lags:
 
 @dataclass(frozen=True)
 class Tool:
-    """A tool: how it is called, and what it returns.
+    """A tool: how it is called, and what it returns."""
 
-    Parameters
-    ----------
-    arguments
-        Templates of its arguments, by name.
-    lines
-        Templates of lines, of which its result is made until that is long enough; the size comes
-        from the profile, under the tool's name.
-    head
-        Template of the first line; "" for none.
-    share
-        Its share of all calls; where the profile has one, that counts.
-    shows
-        Whether facts may stand in its results.
-    """
-
+    # Templates of its arguments, by name.
     arguments: Mapping[str, str] = field(default_factory=dict)
+    # Templates of lines, of which its result is made until that is long enough; the size comes from
+    # the profile, under the tool's name.
     lines: tuple[str, ...] = ()
-    head: str = ""
-    share: float = 1.0
-    shows: bool = True
+    head: str = ""  # template of the first line; "" for none
+    share: float = 1.0  # its share of all calls; where the profile has one, that counts
+    shows: bool = True  # whether facts may stand in its results
 
 
 # How the agent uses a fact: it says something, or it calls a tool with these arguments. The value
@@ -141,80 +108,48 @@ class Domain:
 
     In templates, ``{name}`` is drawn from ``words`` or ``pools``, ``{k}`` is a number, ``{h}``
     eight hexadecimal digits; within one template a name stands for the same word.
-
-    Parameters
-    ----------
-    words
-        Lists of words, by the name under which templates ask for them.
-    areas
-        Words that tell two things of the same name apart, at least sixteen: "billing", "freight".
-    things
-        By type of fact, what facts are about: the name of a thing, and the template of its value
-        (see :func:`value`). Area and thing make the key.
-    kinds
-        Weights of the types of facts. Those of demands and prohibitions are evened out.
-    requests
-        Templates of what the user asks.
-    sentences
-        Templates of what the agent says and thinks.
-    tools
-        By name; none, where people only talk.
-    pools
-        Names that come back, as in real sessions: by name, a template and how many of them a
-        conversation has. Most uses within a turn are of the same few.
-    focus, often
-        How many names of a pool a turn is about, and the share of uses that are of them. With one
-        name, calls, results and what is said are of the same.
-    uses
-        By type of fact, how the agent uses it; what is not in it is said, as in ``phrases.toml``.
-    voices
-        Who states facts of a type; the user, where nothing is said.
-    errors
-        Templates of what a tool returns that fails.
-    mix
-        How many facts there are, and of what fate.
-    turn
-        Tokens of a turn, from which their number is computed.
-    answers
-        Probability, each time, that the agent answers instead of calling a tool.
-    lags, lags_by
-        When facts are needed, and when those of some types are.
-    at_once
-        How many facts a message uses at most, but for the last one of a branch.
-    states
-        By family of phrases and type of fact, how it is stated, where it is not as usual.
-    together
-        By type of fact, things that are stated together, of one area: options of one choice.
-    resumes
-        By type of fact, how the user comes back to it, whereupon the agent needs it. May have
-        ``{key}``, its ``{area}``, its ``{thing}`` and of that the first word: the ``{nth}`` one.
-        Of other types, facts are needed without it.
-    texts
-        Whatever else its world says, by name.
     """
 
+    # Lists of words, by the name under which templates ask for them.
     words: Mapping[str, tuple[str, ...]]
+    # Words that tell two things of the same name apart, at least sixteen: "billing", "freight".
     areas: tuple[str, ...]
+    # By type of fact, what facts are about: the name of a thing, and the template of its value (see
+    # value). Area and thing make the key.
     things: Mapping[FactType, Mapping[str, str]]
+    # Weights of the types of facts. Those of demands and prohibitions are evened out.
     kinds: Mapping[FactType, float]
-    requests: tuple[str, ...] = ()
-    sentences: tuple[str, ...] = ()
-    tools: Mapping[str, Tool] = field(default_factory=dict)
+    requests: tuple[str, ...] = ()  # templates of what the user asks
+    sentences: tuple[str, ...] = ()  # templates of what the agent says and thinks
+    tools: Mapping[str, Tool] = field(default_factory=dict)  # by name; none, where people only talk
+    # Names that come back, as in real sessions: by name, a template and how many of them a
+    # conversation has. Most uses within a turn are of the same few.
     pools: Mapping[str, tuple[str, int]] = field(default_factory=dict)
+    # How many names of a pool a turn is about, and the share of uses that are of them. With one
+    # name, calls, results and what is said are of the same.
     focus: int = FOCUS
     often: float = OFTEN
+    # By type of fact, how the agent uses it; what is not in it is said, as in ``phrases.toml``.
     uses: Mapping[FactType, tuple[Use, ...]] = field(default_factory=dict)
+    # Who states facts of a type; the user, where nothing is said.
     voices: Mapping[FactType, Voice] = field(default_factory=dict)
+    # Templates of what a tool returns that fails.
     errors: tuple[str, ...] = ("error: {h} timed out",)
-    mix: Mix = Mix()
-    turn: float = 6_000
-    answers: float = 0.0
-    lags: Lags = Lags()
-    at_once: int = 2
+    mix: Mix = Mix()  # how many facts there are, and of what fate
+    turn: float = 6_000  # tokens of a turn, from which their number is computed
+    answers: float = 0.0  # probability, each time, that the agent answers instead of calling a tool
+    lags: Lags = Lags()  # when facts are needed, and when those of some types are
+    at_once: int = 2  # how many facts a message uses at most, but for the last one of a branch
     lags_by: Mapping[FactType, Lags] = field(default_factory=dict)
+    # By family of phrases and type of fact, how it is stated, where it is not as usual.
     states: Mapping[Phrasing, Mapping[FactType, tuple[str, ...]]] = field(default_factory=dict)
+    # By type of fact, things that are stated together, of one area: options of one choice.
     together: Mapping[FactType, tuple[str, ...]] = field(default_factory=dict)
+    # By type of fact, how the user comes back to it, whereupon the agent needs it. May have
+    # ``{key}``, its ``{area}``, its ``{thing}`` and of that the first word: the ``{nth}`` one. Of
+    # other types, facts are needed without it.
     resumes: Mapping[FactType, tuple[str, ...]] = field(default_factory=dict)
+    # Whatever else its world says, by name.
     texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -279,13 +214,7 @@ def _split(value: object) -> object:
 
 
 def words(text: str) -> tuple[str, ...]:
-    """The words of a text.
-
-    Examples
-    --------
-    >>> words("freight billing")
-    ('freight', 'billing')
-    """
+    """The words of a text."""
     return tuple(text.split())
 
 

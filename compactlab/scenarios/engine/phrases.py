@@ -30,39 +30,20 @@ def polarity_of(kind: FactType) -> Polarity:
 
 
 class Family(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Templates with ``{key}``, ``{value}`` and ``{old}``, the value that was.
+    """Templates with ``{key}``, ``{value}`` and ``{old}``, the value that was."""
 
-    Parameters
-    ----------
-    states
-        By type of fact, how a person or the agent states it.
-    shows
-        How it stands in a tool's result, which says nothing of what was before.
-    revises
-        By polarity, how it is replaced: in some the order is said, in others it is not.
-    deletes, closes
-        How a fact is taken back, and how an open loop ends. The value is not said.
-    """
-
-    states: Mapping[FactType, tuple[str, ...]]
-    shows: tuple[str, ...]
-    revises: Mapping[Polarity, tuple[str, ...]]
+    states: Mapping[FactType, tuple[str, ...]]  # how a person or the agent states it
+    shows: tuple[str, ...]  # how it stands in a tool's result
+    revises: Mapping[Polarity, tuple[str, ...]]  # some say the order, others do not
+    # How a fact is taken back, and how an open loop ends. The value is not said.
     deletes: tuple[str, ...]
     closes: tuple[str, ...]
 
 
 class Phrases(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """All of ``phrases.toml``.
+    """All of ``phrases.toml``."""
 
-    Parameters
-    ----------
-    says
-        By type of fact, how the agent uses one: with its value and without its key.
-    public, held_out
-        The two families.
-    """
-
-    says: Mapping[FactType, tuple[str, ...]]
+    says: Mapping[FactType, tuple[str, ...]]  # how the agent uses one: its value, without its key
     public: Family
     held_out: Family
 

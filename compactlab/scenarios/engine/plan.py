@@ -18,53 +18,28 @@ from compactlab.sim.core.message import Source
 
 @dataclass(eq=False)
 class PlannedFact:
-    """A fact in the making: when it is to be stated, and what becomes of it.
-
-    Parameters
-    ----------
-    kind, key, thing, value, voice
-        What it is, of what it is one, and who states it.
-    turn
-        Of a user's: the turn, from 0.
-    place
-        After so many tokens it is stated; of a user's, where its turn begins.
-    old, parent
-        The fact that it replaces, and that it follows from.
-    newer
-        The fact that replaces it.
-    ends
-        After so many tokens it does not hold any more.
-    dropped
-        Turn in which it is taken back or, of an open loop, closed; -1 if it is not.
-    restated
-        Turns in which the user says it again, in other words, if it holds by then.
-    branch
-        On which branch of the conversation it is stated; 0 for the one that is never abandoned.
-    tried
-        What replaces it on other branches.
-    stated, withdrawn
-        Whether it has been stated, and taken back, on the way to where the conversation is now.
-    """
+    """A fact in the making: when it is to be stated, and what becomes of it."""
 
     kind: FactType
     key: str
     thing: str
     value: str
-    voice: Voice
-    turn: int
-    place: float
-    ends: float
-    old: PlannedFact | None = None
-    parent: PlannedFact | None = None
-    newer: PlannedFact | None = None
-    dropped: int = -1
+    voice: Voice  # who states it
+    turn: int  # of a user's: from 0
+    place: float  # tokens after which it is stated; of a user's, where its turn begins
+    ends: float  # tokens after which it does not hold any more
+    old: PlannedFact | None = None  # the fact that it replaces
+    parent: PlannedFact | None = None  # that it follows from
+    newer: PlannedFact | None = None  # the fact that replaces it
+    dropped: int = -1  # turn in which it is taken back or closed; -1 for none
     id: str = ""
     origin: list[Source] = field(default_factory=list)
     handle: str = ""
     withdrawn_at: str = ""
-    restated: tuple[int, ...] = ()
-    branch: int = 0
-    tried: list[PlannedFact] = field(default_factory=list)
+    restated: tuple[int, ...] = ()  # turns in which the user says it again, if it holds
+    branch: int = 0  # on which it is stated; 0 is never abandoned
+    tried: list[PlannedFact] = field(default_factory=list)  # what replaces it on other branches
+    # Whether it has been stated, and taken back, on the way to where the conversation is now.
     stated: bool = False
     withdrawn: bool = False
 

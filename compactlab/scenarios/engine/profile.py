@@ -42,16 +42,6 @@ _SHARE = Kind("a number from 0 to 1", lambda value: AMOUNT.fits(value) and value
 class Spread:
     """A log-normal distribution, cut at its top.
 
-    Parameters
-    ----------
-    median
-        Half of the draws are below it.
-    sigma
-        Standard deviation of the logarithm; from a measured ninth decile, ``ln(p90 / median) /
-        1.2816``.
-    most
-        No draw is above it.
-
     Examples
     --------
     >>> Spread(median=20, sigma=0).draw(random.Random(0))
@@ -59,6 +49,7 @@ class Spread:
     """
 
     median: float
+    # Standard deviation of the logarithm; from a measured ninth decile, ln(p90 / median) / 1.2816.
     sigma: float
     most: float = math.inf
 
@@ -69,22 +60,13 @@ class Spread:
 
 @dataclass(frozen=True)
 class Breaks:
-    """Pauses of the user that are a meal or a night, so that no short-lived cache outlives them.
+    """Pauses of the user that are a meal or a night, so that no short-lived cache outlives them."""
 
-    Parameters
-    ----------
-    share
-        Of all pauses of the user.
-    shortest, longest
-        Seconds. They are Pareto-distributed from the shortest on, with exponent 1, and cut.
-    night
-        Seconds from midnight (UTC) on, in which the user says nothing: the clock of the user is
-        put forward by as much. Half a day at most; 0 for somebody who is up at any time.
-    """
-
-    share: float = 0.0
+    share: float = 0.0  # of all pauses of the user
+    # Seconds; Pareto-distributed from the shortest on, with exponent 1, and cut.
     shortest: float = 1_800.0
     longest: float = 57_600.0
+    # Seconds from midnight (UTC) on in which the user says nothing; half a day at most.
     night: float = 0.0
 
     def draw(self, rng: random.Random) -> float:
@@ -98,44 +80,26 @@ class Breaks:
 
 @dataclass(frozen=True)
 class Profile:
-    """How long things get and take in one kind of session.
+    """How long things get and take in one kind of session."""
 
-    Parameters
-    ----------
-    name
-        What kind of session it is of.
-    source
-        Where its figures are from: what was measured, how much of it and when, and what is a
-        guess.
-    sizes
-        Tokens (o200k) of texts: ``text`` and ``thinking`` of the agent beside a call, ``answer``
-        at the end of a turn, ``user``, and by tool of what it returns, or of what it is given to
-        write; ``result`` for all other tools.
-    waits
-        Seconds until the ``assistant`` has answered, a ``tool`` is done, the ``user`` speaks again.
-    calls
-        Calls per turn. Scenarios are told how many turns and tokens there are, and take from it
-        how unevenly long turns are.
-    shares
-        Shares from 0 to 1: of calls with ``text``, with ``thinking``, with a second call beside
-        the first (``pair``), and of results that are an ``error``.
-    tools
-        Shares of calls by tool.
-    breaks
-        The longest pauses of the user.
-    system
-        Tokens of the parts of the system prompt, whose texts are not known.
-    """
-
-    name: str
+    name: str  # what kind of session it is of
+    # Where its figures are from: what was measured, how much of it and when, and what is a guess.
     source: str
+    # Tokens (o200k) of texts: ``text`` and ``thinking`` of the agent beside a call, ``answer`` at
+    # the end of a turn, ``user``, and by tool of what it returns, or of what it is given to write;
+    # ``result`` for all other tools.
     sizes: Mapping[str, Spread]
+    # Seconds until the ``assistant`` has answered, a ``tool`` is done, the ``user`` speaks again.
     waits: Mapping[str, Spread]
+    # Calls per turn. Scenarios are told how many turns and tokens there are, and take from it how
+    # unevenly long turns are.
     calls: Spread
+    # Shares from 0 to 1: of calls with ``text``, with ``thinking``, with a second call beside the
+    # first (``pair``), and of results that are an ``error``.
     shares: Mapping[str, float]
-    tools: Mapping[str, float]
-    breaks: Breaks
-    system: Mapping[str, int]
+    tools: Mapping[str, float]  # shares of calls by tool
+    breaks: Breaks  # the longest pauses of the user
+    system: Mapping[str, int]  # tokens of the parts of the system prompt, whose texts are not known
 
     def size(self, what: str) -> Spread:
         """How many tokens something gets; a result of any tool, if nothing else is said of it."""

@@ -41,21 +41,6 @@ class Draft:
 
     With ``calls``, whatever is drawn from the profile is stretched alike, so that after so many
     calls of the agent there are about so many ``tokens``; with 0, calls are as many as it comes.
-
-    Attributes
-    ----------
-    tokens
-        How many (o200k) its messages have, of which
-    returned
-        so many are results of tools.
-    events
-        Messages, and what a scenario puts between them.
-    needs
-        Which call uses which fact.
-    copies
-        Messages that were said again, and their copies, by id.
-    branch
-        On which branch the conversation is.
     """
 
     def __init__(
@@ -63,7 +48,7 @@ class Draft:
     ) -> None:
         self.events: list[Event] = []
         self.needs: list[Need] = []
-        self.copies: list[tuple[str, str]] = []
+        self.copies: list[tuple[str, str]] = []  # messages that were said again, by id
         self.profile = profile
         self.tokens = self.returned = 0
         self._sizes = stream(seed, name, "sizes")
@@ -203,15 +188,6 @@ class World:
     """Says what is said, and does what is done, of the size that it is told.
 
     A scenario with something peculiar about it subclasses this and overrides what is peculiar.
-
-    Parameters
-    ----------
-    domain
-        What it is about.
-    draft
-        The conversation so far.
-    open
-        Opens streams of random numbers.
     """
 
     def __init__(self, domain: Domain, draft: Draft, open: Open) -> None:

@@ -146,13 +146,6 @@ def attached_text(attachment: dict[str, Any]) -> tuple[str, bool]:
 
     A prompt typed while the agent was at work comes as an attachment of type ``queued_command``.
     Client texts around the content are not recorded, and hence not in it.
-
-    Examples
-    --------
-    >>> attached_text({"type": "edited_text_file", "filename": "a.py", "snippet": "1 pass"})
-    ('a.py\n1 pass', False)
-    >>> attached_text({"type": "hook_system_message", "content": "linked"})
-    ('', False)
     """
     kind = attachment.get("type")
     if kind in _UNSEEN:

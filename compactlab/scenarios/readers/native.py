@@ -19,8 +19,6 @@ from compactlab.sim.core.errors import InputError, unknown
 from compactlab.sim.core.message import Call, Message, Part, Source, Usage
 from compactlab.sim.facts.evidence import Wording
 
-# compactlab's own format: a conversation as it is, one event a line (see docs/formats.md).
-
 
 def check_fact(fact: Fact, messages: Mapping[str, Message], facts: Collection[str]) -> None:
     """See that all that a fact refers to is there."""

@@ -20,21 +20,12 @@ from compactlab.sim.core.message import Call, Kind, Message, Part, Role, Source
 
 @dataclass(frozen=True)
 class Format:
-    """A format of transcripts that can be read.
-
-    Parameters
-    ----------
-    name, description
-        What it is called, and what it is a format of.
-    sniff
-        Says whether the first values of a file, never none, look like it.
-    read
-        Yields the conversations of a file; whether lines that cannot be read are passed over.
-    """
+    """A format of transcripts that can be read."""
 
     name: str
     description: str
-    sniff: Callable[[list[Any]], bool]
+    sniff: Callable[[list[Any]], bool]  # whether a file's first values, never none, look like it
+    # The conversations of a file; whether lines that cannot be read are passed over.
     read: Callable[[Path, bool], Iterator[Conversation]]
 
 

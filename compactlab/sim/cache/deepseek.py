@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from compactlab.sim.cache.policy import Cache, CachePolicy, Lookup, Request, ascending
+from compactlab.sim.cache.policy import Cache, Expiring, Lookup, Request, Stored, ascending
 from compactlab.sim.cache.prefixes import Automatic, Prefixes
 from compactlab.sim.cache.prompt import Prompt
 
@@ -40,7 +40,7 @@ class DeepseekGrid(Automatic):
 
 
 @dataclass(frozen=True)
-class Deepseek(CachePolicy):
+class Deepseek(Expiring):
     """The policy of DeepSeek's models with sliding-window attention, V4 and later.
 
     What a model wrote becomes known with the next prompt: an answer that directly follows the end
@@ -61,11 +61,6 @@ class Deepseek(CachePolicy):
         Seconds that a unit lives unused: a day, within the "few hours to a few days".
     loss
         Share of requests that find nothing. "Best effort", without a figure.
-
-    Raises
-    ------
-    ValueError
-        If a figure is impossible.
     """
 
     interval: int = 0
@@ -85,22 +80,6 @@ class Deepseek(CachePolicy):
         """Start an empty cache."""
         return _Units(self)
 
-    def lifetime(self, ttl: str = "") -> float:
-        """Seconds that a unit lives unused."""
-        return self.idle
-
-    def shortened(self, share: float) -> Deepseek:
-        """The same rules with a lifetime of such a share."""
-        return replace(self, idle=self.idle * share)
-
-
-@dataclass(slots=True)
-class _Unit:
-    """A stored prefix: when it was last touched, and from when it can be read."""
-
-    touched: float
-    visible: float
-
 
 # The first block that reaches so many tokens, and those: empty blocks behind it do not count.
 _End = tuple[int, int]
@@ -119,7 +98,7 @@ class _Units(Cache):
     def __init__(self, policy: Deepseek) -> None:
         self._policy = policy
         self._sent = Prefixes(idle=policy.idle)
-        self._units: dict[_Named, _Unit] = {}
+        self._units: dict[_Named, Stored] = {}
         # Of each prompt that was sent, by its key, when that was: its output's unit is as old.
         self._asked: dict[int, _When] = {}
 
@@ -187,13 +166,13 @@ class _Units(Cache):
         at, visible = when
         known = self._units.get(end)
         if known is None or at - known.touched > self._policy.idle:
-            self._units[end] = _Unit(at, visible)
+            self._units[end] = Stored(at, visible)
         else:
             known.touched, known.visible = max(at, known.touched), min(visible, known.visible)
 
     def _find(
         self, totals: list[int], name: _Name, most: _End, at: float
-    ) -> tuple[_Unit | None, int, list[_Cause]]:
+    ) -> tuple[Stored | None, int, list[_Cause]]:
         """The longest unit up to an end that can be read, and why longer ones cannot."""
         causes: list[_Cause] = []
         interval, idle = self._policy.interval, self._policy.idle

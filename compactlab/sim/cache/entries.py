@@ -28,16 +28,7 @@ Mark = tuple[int, str]
 
 
 def check_marks(marks: Sequence[str], ttl: str) -> None:
-    """Refuse what the provider refuses with an HTTP 400.
-
-    Examples
-    --------
-    >>> check_marks(("system:1h", "last:5m"), "5m")
-    >>> check_marks(("system:5m", "last:1h"), "5m")
-    Traceback (most recent call last):
-    ...
-    ValueError: marks: system:5m stands before last:1h, but a mark of 1h must come first
-    """
+    """Refuse what the provider refuses with an HTTP 400."""
     if not 1 <= len(marks) <= MOST:
         raise ValueError(f"marks: a request has 1 to {MOST} of them, not {len(marks)}")
     for mark in marks:
@@ -115,10 +106,7 @@ def walk(mark: int, most: int) -> Iterable[int]:
 
 
 def walk_further(prompt: Prompt, mark: int, most: int) -> Iterable[int]:
-    """The blocks behind those that the same positions reach, as a run of tool calls is one.
-
-    So is a run of results.
-    """
+    """The blocks behind those that the same positions reach: a run of calls, or results, is one."""
     if not prompt.starts or mark < prompt.starts[0]:
         return ()  # no runs among the blocks of the system prompt
     return islice(_runs(prompt, mark, most), most, None)
@@ -149,10 +137,6 @@ def _backwards(prompt: Prompt) -> Iterator[Part]:
         end = start
 
 
-# What an Anthropic cache holds: entries by the prefix that they stand for.
-#
-# The rules are those of :mod:`compactlab.sim.cache.anthropic`.
-
 # Blocks at the end of a prompt that cannot be marked: thinking, empty texts.
 _TAIL = 3
 # So many blocks at the end are looked through at every request: that is where prompts are edited.
@@ -160,30 +144,18 @@ _REVISED = 64
 
 
 class Rules(NamedTuple):
-    """What is stored, and what is found; see :class:`compactlab.sim.cache.anthropic.Anthropic`.
-
-    Parameters
-    ----------
-    minimum, ttl, marks, lookback, runs_are_one
-        As there.
-    lives
-        Seconds that an entry lives unread, by the lifetime that is asked for.
-    """
+    """What is stored, and what is found; see :class:`compactlab.sim.cache.anthropic.Anthropic`."""
 
     minimum: int
     ttl: str
     marks: tuple[str, ...]
     lookback: int
     runs_are_one: bool
-    lives: Mapping[str, float]
+    lives: Mapping[str, float]  # seconds that an entry lives unread, by lifetime asked for
 
 
 class _Entry:
-    """A prefix that was sent, stored or not.
-
-    When it was last touched, how long it lives, from when it can be read; and the cause for which
-    it was not stored at all.
-    """
+    """A prefix that was sent, stored or not; then with the cause for which it was not."""
 
     __slots__ = ("lifetime", "touched", "unstored", "visible")
 
@@ -201,13 +173,7 @@ class _Entry:
 
 
 class Entries(Cache):
-    """Prefixes by key: those that are stored, and why others are not.
-
-    Parameters
-    ----------
-    rules
-        What is stored and what is found.
-    """
+    """Prefixes by key: those that are stored, and why others are not."""
 
     def __init__(self, rules: Rules) -> None:
         self._rules = rules
@@ -260,10 +226,7 @@ class Entries(Cache):
         return places
 
     def _find(self, request: Request, before: int, mark: int, missed: dict[str, int]) -> int:
-        """Where the longest entry ends that is found from a mark, -1 if none is found.
-
-        What ends at the mark before, or in front of it, is found from there.
-        """
+        """Where the longest entry ends that is found from a mark, but from none before; or -1."""
         lookback = self._rules.lookback
         entry = self._first(request, walk(mark, lookback), missed)
         if (

@@ -90,11 +90,6 @@ class Explicit(CachePolicy):
         A longer cache takes the place of one when it would hold more than that share more. All of
         it is then paid for as input again, so our default is a compromise: over some hundred calls
         a fifth costs least.
-
-    Raises
-    ------
-    ValueError
-        If a figure is impossible.
     """
 
     what: Literal["system", "history"] = "system"

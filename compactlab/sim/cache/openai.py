@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain, islice, takewhile
 from typing import Literal
 
-from compactlab.sim.cache.policy import Cache, CachePolicy, Lookup, Request, ascending
+from compactlab.sim.cache.policy import Cache, Expiring, Lookup, Request, Stored, ascending
 from compactlab.sim.cache.prefixes import Automatic
 from compactlab.sim.cache.prompt import Prompt
 from compactlab.sim.cache.salt import Salt
@@ -68,7 +68,7 @@ _Cause = tuple[str, int]
 
 
 @dataclass(frozen=True)
-class OpenaiEndings(CachePolicy):
+class OpenaiEndings(Expiring):
     """The policy of OpenAI's models from GPT-5.6 on.
 
     Parameters
@@ -93,11 +93,6 @@ class OpenaiEndings(CachePolicy):
     loss
         Share of requests that find nothing, because they are routed elsewhere. The guide calls
         the cache of these models reliable, without a figure.
-
-    Raises
-    ------
-    ValueError
-        If a figure is impossible, or a mark not known.
     """
 
     minimum: int = 1024
@@ -120,22 +115,6 @@ class OpenaiEndings(CachePolicy):
         """Start an empty cache."""
         return _Endings(self)
 
-    def lifetime(self, ttl: str = "") -> float:
-        """Seconds that a prefix lives unread."""
-        return self.idle
-
-    def shortened(self, share: float) -> OpenaiEndings:
-        """The same rules with a lifetime of such a share."""
-        return replace(self, idle=self.idle * share)
-
-
-@dataclass(slots=True)
-class _Entry:
-    """A written prefix: when it was last touched, and from when it can be read."""
-
-    touched: float
-    visible: float
-
 
 class _Endings(Cache):
     """Written prefixes by key."""
@@ -145,7 +124,7 @@ class _Endings(Cache):
         # Where the client alone marks, and never what moves, a read looks nowhere else.
         moves = policy.mode == "implicit" or not {"before", "last"}.isdisjoint(policy.marks)
         self._lookback = policy.lookback if moves else 0
-        self._entries: dict[int, _Entry] = {}
+        self._entries: dict[int, Stored] = {}
         # Of the written prefixes, by their tokens, where they end: elsewhere no key is asked for.
         self._ends: dict[int, set[int]] = {}
         # Of each prompt that was sent, the last end that was written, and its key.
@@ -205,22 +184,19 @@ class _Endings(Cache):
         """Write a prefix, or touch it if it is there."""
         known = self._entries.get(key)
         if known is None:
-            self._entries[key] = _Entry(at, visible)
+            self._entries[key] = Stored(at, visible)
             self._ends.setdefault(tokens, set()).add(block)
         else:
             known.visible = min(visible, known.visible) if self._lives(known, at) else visible
             known.touched = at
 
-    def _lives(self, entry: _Entry, at: float) -> bool:
+    def _lives(self, entry: Stored, at: float) -> bool:
         return at - entry.touched <= self._policy.idle
 
     def _find(
         self, totals: list[int], ends: Iterator[int], marks: list[int], at: float
-    ) -> tuple[int, _Entry | None, list[_Cause]]:
-        """Look backwards for the longest prefix that can be read; -1 if there is none.
-
-        And say why longer ones cannot.
-        """
+    ) -> tuple[int, Stored | None, list[_Cause]]:
+        """Find the longest prefix that can be read, or -1, and say why longer ones cannot."""
         live, hit = -1, None
         causes: list[_Cause] = []
         for block, entry in self._known(totals, chain(islice(ends, self._lookback), marks)):
@@ -238,7 +214,7 @@ class _Endings(Cache):
                 break
         return live, hit, causes
 
-    def _known(self, totals: list[int], blocks: Iterable[int]) -> Iterator[tuple[int, _Entry]]:
+    def _known(self, totals: list[int], blocks: Iterable[int]) -> Iterator[tuple[int, Stored]]:
         """Those of the blocks where a written prefix ends, with it."""
         ends, entries, name = self._ends, self._entries, self._name
         for block in blocks:

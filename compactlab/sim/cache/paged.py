@@ -31,11 +31,6 @@ class Paged(CachePolicy):
         1.3 million tokens of 320 KiB; some of that is in use.
     page
         Tokens of a page; 16 is vLLM's default.
-
-    Raises
-    ------
-    ValueError
-        If a figure is impossible.
     """
 
     capacity: int = 1_000_000

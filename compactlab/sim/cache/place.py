@@ -6,19 +6,10 @@ import msgspec
 
 
 class Place(msgspec.Struct, frozen=True, gc=False):
-    """Where a request stands among all requests of a replay, side calls among them.
+    """Where a request stands among all requests of a replay, side calls among them."""
 
-    Parameters
-    ----------
-    number
-        How many requests were made before it.
-    stem
-        The number of the earlier request that its prompt goes on from: of all that went to the
-        same model, none shares more. -1 if it shares nothing with any.
-    kept
-        Tokens that it shares with that one.
-    """
-
-    number: int = 0
+    number: int = 0  # how many requests were made before it
+    # The number of the earlier request that shares most with its prompt, of those that went to the
+    # same model; -1 if none shares anything.
     stem: int = -1
-    kept: int = 0
+    kept: int = 0  # tokens that it shares with that one

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import NamedTuple, Self
 
@@ -11,8 +11,6 @@ import msgspec
 
 from compactlab.sim.cache.prompt import Prompt
 from compactlab.sim.core.spec import spec_of
-
-# The contract of a cache policy: by which rules a provider stores and finds prefixes.
 
 
 class Settings(NamedTuple):
@@ -100,7 +98,10 @@ class Cache(ABC):
 
 
 class CachePolicy(ABC):
-    """The rules of a provider's cache. Subclasses are frozen dataclasses, named by their spec."""
+    """The rules of a provider's cache. Subclasses are frozen dataclasses, named by their spec.
+
+    One whose figures are impossible is refused with a ValueError.
+    """
 
     @property
     def spec(self) -> str:
@@ -125,7 +126,26 @@ class CachePolicy(ABC):
         """The same rules with lifetimes (or where there are none, capacities) of such a share."""
 
 
-# No cache at all: every token of every prompt is paid for.
+class Expiring(CachePolicy):
+    """A policy under which what nobody has touched for ``idle`` seconds, its field, is gone."""
+
+    idle: float
+
+    def lifetime(self, ttl: str = "") -> float:
+        """Seconds that an entry lives unread."""
+        return self.idle
+
+    def shortened(self, share: float) -> Self:
+        """The same rules with a lifetime of such a share."""
+        return replace(self, idle=self.idle * share)  # type: ignore[type-var]
+
+
+@dataclass(slots=True)
+class Stored:
+    """A stored prefix: when it was last touched, and from when it can be read."""
+
+    touched: float
+    visible: float
 
 
 @dataclass(frozen=True)
@@ -150,21 +170,11 @@ class _Nothing(Cache):
         return Lookup(missed=(("no_cache", request.prompt.sent),))
 
 
-# What a request would have read but for this and that: causes in the order of the prompt.
-
 _UPTO = itemgetter(1)
 
 
 def ascending(read: int, *causes: tuple[str, int]) -> tuple[tuple[str, int], ...]:
     """Those causes that reach beyond what was read, and beyond one another.
-
-    Parameters
-    ----------
-    read
-        Tokens that were read.
-    causes
-        Pairs of a cause and the tokens up to where the prompt would have been read but for it; of
-        two that reach as far the first counts.
 
     Examples
     --------

@@ -6,10 +6,10 @@ import math
 from bisect import bisect_left
 from collections import OrderedDict, deque
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import NamedTuple, Self
+from dataclasses import dataclass
+from typing import NamedTuple
 
-from compactlab.sim.cache.policy import Cache, CachePolicy, Lookup, Request
+from compactlab.sim.cache.policy import Cache, Expiring, Lookup, Request
 from compactlab.sim.cache.prompt import Prompt
 from compactlab.sim.cache.salt import Salt
 
@@ -32,21 +32,11 @@ _Name = Callable[[int], int]  # of the prefix that ends with a block
 
 
 class Lengths(NamedTuple):
-    """How far a prompt is held, in tokens: each reaches at least as far as the one before.
+    """How far a prompt is held, in tokens: each reaches at least as far as the one before."""
 
-    Parameters
-    ----------
-    readable
-        What is stored and can be read.
-    stored
-        What is stored, though perhaps by a request whose answer has not begun.
-    known
-        What was stored once, as far as that is remembered.
-    """
-
-    readable: int
-    stored: int
-    known: int
+    readable: int  # what is stored and can be read
+    stored: int  # what is stored, though perhaps by a request whose answer has not begun
+    known: int  # what was stored once, as far as that is remembered
 
 
 class _Node:
@@ -75,20 +65,9 @@ _Found = tuple[Lengths, int, _Node | None]
 class Prefixes:
     """The prompts that are stored, one cache's for one model.
 
-    Parameters
-    ----------
-    idle
-        Seconds for which a prefix is kept after it was last touched.
-    capacity
-        Pages that are kept; of more, those that were touched longest ago go.
-    page
-        Tokens that are stored together. A page is its prompt's, with all before it, so pages of
-        two prompts are the same only where the prompts are the same to the page's end.
-
-    Attributes
-    ----------
-    name
-        Of the prompt that was sent last, what names the prefix that ends with a block.
+    Capacity is in pages, of which those that were touched longest ago go. A page is its prompt's,
+    with all before it, so pages of two prompts are the same only where the prompts are the same to
+    the page's end.
     """
 
     def __init__(
@@ -102,7 +81,7 @@ class Prefixes:
         # children: then its turn comes when it is a leaf.
         self._queue: deque[tuple[_Touch, _Node]] = deque()
         self._salt = Salt(images=False)
-        self.name: _Name = int
+        self.name: _Name = int  # of the prompt that was sent last
         self._requests = self._size = 0
 
     def send(self, request: Request) -> Lengths:
@@ -257,19 +236,7 @@ def _most(holds: Callable[[int], bool], near: int, most: int) -> int:
 
 
 class LongestPrefix(Cache):
-    """Reads what it can of the longest prefix, writes for nothing, and says why it read no more.
-
-    Parameters
-    ----------
-    prefixes
-        What it holds.
-    grid
-        Tokens: reads are multiples of that.
-    minimum
-        Tokens below which nothing is read.
-    gone
-        The cause of not finding what was let go.
-    """
+    """Reads what it can of the longest prefix, writes for nothing, and says why it read no more."""
 
     def __init__(self, prefixes: Prefixes, *, grid: int, minimum: int, gone: str) -> None:
         self._prefixes = prefixes
@@ -317,7 +284,7 @@ class LongestPrefix(Cache):
 
 
 @dataclass(frozen=True)
-class Automatic(CachePolicy):
+class Automatic(Expiring):
     """A provider that stores every prompt by itself and reads the longest common prefix.
 
     A changed setting misses all that stands behind its level. The lifetime that a request asks
@@ -333,11 +300,6 @@ class Automatic(CachePolicy):
         Seconds that a prefix lives after the start of the last request that touched it.
     loss
         Share of requests that find nothing, because they are routed elsewhere.
-
-    Raises
-    ------
-    ValueError
-        If a figure is impossible.
     """
 
     grid: int = 1
@@ -357,11 +319,3 @@ class Automatic(CachePolicy):
         """Start an empty cache."""
         held = Prefixes(idle=self.idle)
         return LongestPrefix(held, grid=self.grid, minimum=self.minimum, gone="ttl_expired")
-
-    def lifetime(self, ttl: str = "") -> float:
-        """Seconds that an entry lives unread."""
-        return self.idle
-
-    def shortened(self, share: float) -> Self:
-        """The same rules with a lifetime of such a share."""
-        return replace(self, idle=self.idle * share)

@@ -37,56 +37,26 @@ TOOLS = "tools"
 
 
 class Prompt:
-    """The prompt of a session under one tokenizer, moved from view to view.
-
-    Parameters
-    ----------
-    tokenizer
-        Counts its blocks.
-    strips
-        Whether the model drops the thinking of earlier turns when a new one starts.
-    blocks
-        Counts the blocks instead, where their sizes are known.
-
-    Attributes
-    ----------
-    view
-        What the prompt now is.
-    symbols
-        What each block is: system blocks first, then the parts of the messages.
-    totals
-        Tokens up to and including each block.
-    tokens
-        Tokens of the whole prompt.
-    front
-        How many blocks stand before what a client adds to each session (see
-        :data:`CLIENT_CONTEXT`): tools and system prompt, which clients mark for the cache.
-    tools
-        How many of those define tools.
-    starts
-        Index of the first block of each message.
-    images
-        Indices of the messages that hold an image.
-    stripped
-        Of the messages that had been there, the first of which the last move took out thinking,
-        or put it back; None if there is none.
-    """
+    """The prompt of a session under one tokenizer, moved from view to view."""
 
     def __init__(
         self, tokenizer: Tokenizer, *, strips: bool = False, blocks: Blocks | None = None
     ) -> None:
         self.blocks = blocks_of(tokenizer) if blocks is None else blocks
         self._strips = strips
+        # The first message that had been there and whose thinking the last move took out or put
+        # back.
         self.stripped: int | None = None
         # So many leading messages stand without their thinking; None while nobody thinks.
         self._bare: int | None = None
         self.view = View()
-        self.symbols: list[int] = []
-        self.totals: list[int] = []
+        self.symbols: list[int] = []  # what each block is: system first, then parts of messages
+        self.totals: list[int] = []  # tokens up to and including each block
         self.tokens = 0
+        # How many blocks stand before what a client adds to each session (see CLIENT_CONTEXT).
         self.front = self.tools = 0
-        self.starts: list[int] = []
-        self.images: list[int] = []
+        self.starts: list[int] = []  # index of the first block of each message
+        self.images: list[int] = []  # indices of the messages that hold an image
         # The prompt that was last sent: the first so many blocks of this one, and these symbols.
         self._agreed = 0
         self._rest: list[int] = []

@@ -14,16 +14,6 @@ class Salt:
 
     An image anywhere in a prompt is a setting of its messages: adding the first one, or removing
     the last one, invalidates what was stored of them (Anthropic's page on prompt caching).
-
-    Parameters
-    ----------
-    images
-        Whether that is so; with other providers an image is part of the prompt and no more.
-
-    Attributes
-    ----------
-    plain
-        Whether all numbers are 0, because no setting is anything but what it was at first.
     """
 
     def __init__(self, *, images: bool = True) -> None:
@@ -33,7 +23,7 @@ class Salt:
         self._tools = self._front = 0
         self._settings: Settings | None = None
         self._image = False
-        self.plain = True
+        self.plain = True  # whether no setting is anything but what it was at first
 
     def take(self, settings: Settings, prompt: Prompt) -> None:
         """Turn to a request: its settings and its prompt."""

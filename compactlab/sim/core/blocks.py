@@ -21,11 +21,6 @@ class Blocks:
     """Remembers what messages are made of, as a cache and a bill see it.
 
     The same messages are sent again and again, by one strategy after the other.
-
-    Parameters
-    ----------
-    tokenizer
-        Counts the blocks.
     """
 
     def __init__(self, tokenizer: Tokenizer) -> None:

@@ -69,24 +69,7 @@ _PART = 3
 
 
 def unknown(what: str, name: str, known: Iterable[str], listing: str = "") -> str:
-    """Say that a name is not known, and which known ones are nearest.
-
-    Parameters
-    ----------
-    what
-        What it is the name of.
-    name
-        The name.
-    known
-        The names that are known. Where none is near, the first twelve are told.
-    listing
-        What shows all of them, where they are too many to be told; "" for nothing.
-
-    Examples
-    --------
-    >>> unknown("strategy", "keep_al", ["keep_all", "keep_none"])
-    "unknown strategy 'keep_al'; did you mean keep_all or keep_none?"
-    """
+    """Say that a name is not known, and which known ones are nearest."""
     known = sorted(known)
     near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
     # A part of a long name is not much like the whole of it.

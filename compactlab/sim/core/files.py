@@ -15,13 +15,7 @@ _BEGUN = ".tmp"
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Write a file under a temporary name and rename it, so that it is whole or not there.
-
-    Raises
-    ------
-    UsageError
-        If it cannot be written, say because the disk is full; what was there stays.
-    """
+    """Write a file under a temporary name and rename it, so that it is whole or not there."""
     if not path.name:
         raise UsageError(f"cannot write {str(path)!r}: it is a folder")
     temporary = path.with_name(f".{path.name}{_BEGUN}")
@@ -43,13 +37,7 @@ def replace_file(path: Path, content: bytes) -> None:
 
 
 def open_file(path: Path) -> BinaryIO:
-    """Open a file to read it, and not what a link of its name leads to.
-
-    Raises
-    ------
-    OSError
-        If it cannot be read, or is a link, a folder, a pipe or a device.
-    """
+    """Open a file to read it, and not what a link of its name leads to."""
     if path.is_symlink():
         raise OSError("it is a link")
     # A pipe would be waited for; a link may have come in the meantime.

@@ -49,37 +49,17 @@ _START = "from compactlab.sim.core.isolation import _started; _started()"
 
 @dataclass(frozen=True)
 class Outcome(Generic[T]):
-    """What came of work in a process of its own.
+    """What came of work in a process of its own."""
 
-    Parameters
-    ----------
-    value
-        What the work returned; None if nothing came back.
-    fault
-        Why nothing came back; "" if something did.
-    printed
-        How what it printed begins, on standard output and standard error.
-    refused
-        Whether the fault is an error of compactlab's own, which says all that is to be said.
-    killed
-        Whether somebody else killed the process, such as a system that is out of memory.
-    """
-
-    value: T | None
-    fault: str = ""
-    printed: str = ""
-    refused: bool = False
-    killed: bool = False
+    value: T | None  # what the work returned; None if nothing came back
+    fault: str = ""  # why nothing came back; "" if something did
+    printed: str = ""  # how standard output and standard error begin
+    refused: bool = False  # whether the fault is an error of compactlab's own
+    killed: bool = False  # whether somebody else killed the process, such as a system out of memory
 
 
 def is_foreign(code: object) -> bool:
-    """Whether a class or a function is neither compactlab's own nor Python's.
-
-    Examples
-    --------
-    >>> is_foreign(Outcome), is_foreign(list), is_foreign(traceback.extract_tb)
-    (False, False, True)
-    """
+    """Whether a class or a function is neither compactlab's own nor Python's."""
     while isinstance(code, partial):
         code = code.func
     return str(getattr(code, "__module__", "")).partition(".")[0] not in (PACKAGE, "builtins")

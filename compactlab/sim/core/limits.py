@@ -49,12 +49,6 @@ def check_fields(made: Any) -> None:
 
     A list becomes a tuple where a field is one, as a spec may write either.
 
-    Raises
-    ------
-    ValueError
-        If a field is beyond a limit, is none of its literals, or is no tuple of texts though it
-        must be. It names the field and its range.
-
     Examples
     --------
     >>> @dataclasses.dataclass(frozen=True)

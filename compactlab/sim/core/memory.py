@@ -17,8 +17,6 @@ import msgspec
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Source
 
-# What a real agent would keep in files beside its transcript.
-
 
 class Folder(MutableMapping[str, str]):
     """Files in a folder on disk, by their path in it.
@@ -79,35 +77,18 @@ class Folder(MutableMapping[str, str]):
         return place
 
 
-# What an agent has put down for later, outside of its context.
-
 # What is worth keeping before a compaction, after section 6.4.3 of the Signet specification.
 Topic = Literal["decision", "user", "progress", "action"]
 
 
 class Remembered(msgspec.Struct, frozen=True):
-    """One note in an agent's memory.
+    """One note in an agent's memory."""
 
-    Parameters
-    ----------
-    topic
-        ``decision``, what was learnt about the ``user``, ``progress`` and what blocks it, or an
-        ``action`` to be taken.
-    text
-        What it says.
-    sources
-        The messages that it comes from.
-    time
-        When it was written, in seconds since 1970.
-    """
-
-    topic: Topic
+    topic: Topic  # ``decision``, ``user``, ``progress`` or ``action``
     text: str
     sources: tuple[Source, ...]
-    time: float = 0.0
+    time: float = 0.0  # seconds since 1970
 
-
-# Which notes have to do with what is asked.
 
 _WORD = re.compile(r"\w+")
 # The usual constants of BM25: how soon a repeated word stops to count, and how much length does.
@@ -123,11 +104,6 @@ def ranked(query: str, texts: Sequence[str]) -> list[int]:
     """Places of the texts that share a word with a query, the best first, by BM25.
 
     Scores are rounded to 1e-9, and of equals the earlier is the better.
-
-    Examples
-    --------
-    >>> ranked("where is the parser?", ["tests pass", "the parser is slow", "the end"])
-    [1, 2]
     """
     counts = [_words(text) for text in texts]
     lengths = [count.total() for count in counts]

@@ -227,6 +227,11 @@ def encoded(piece: object) -> bytes:
         return json.dumps(msgspec.to_builtins(piece, order="deterministic")).encode()
 
 
+def plain(text: str) -> Part:
+    """Text of the client's own, which stands for nothing that was said."""
+    return Part("text", text, "synthetic", ())
+
+
 def frame(text: str) -> Part:
     """Text that a client puts around a message on its way to the model.
 
@@ -254,6 +259,9 @@ def verbatim(
 # Readers and strategies both write them, so that a summary made here is the one that pi would
 # send. The literals are those of pi 0.49.3 to 0.73.1.
 
+# What it calls the message of such a summary. Recordings never have one of ours: summaries are no
+# part of a script.
+SUMMARY = "compactionSummary"
 COMPACTED = "The conversation history before this point was compacted into the following summary:"
 BRANCHED = "The following is a summary of a branch that this conversation came back from:"
 
@@ -274,21 +282,9 @@ def shell(
     *,
     exit_code: int | None = None,
     cancelled: bool = False,
-    full_output: str = "",
+    full_output: str = "",  # where all of it is, if only a piece was kept
 ) -> list[Part]:
-    """A command that the user ran, and what it printed, as the model is told.
-
-    Parameters
-    ----------
-    command, output
-        The words of both.
-    exit_code
-        What the command ended with, if that is known.
-    cancelled
-        Whether the user stopped it.
-    full_output
-        Where all of the output is to be found, if only a piece of it was kept.
-    """
+    """A command that the user ran, and what it printed, as the model is told."""
     end = ""
     if cancelled:
         end += "\n\n(command cancelled)"

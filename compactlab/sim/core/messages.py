@@ -52,18 +52,7 @@ def without(some: list[Message], others: list[Message]) -> list[Message]:
 
 
 class Buffer:
-    """A list that grows at its end, and running sums over it by weight.
-
-    Parameters
-    ----------
-    items
-        The list.
-    sums
-        By weight, sums of the first 0, 1, 2, ... items, as far as they are known.
-    stem
-        Of a buffer that was made from another one: that one's mark, and how many leading items
-        they have in common.
-    """
+    """A list that grows at its end, and running sums over it by weight."""
 
     __slots__ = ("items", "mark", "stem", "sums")
 
@@ -73,8 +62,9 @@ class Buffer:
         sums: dict[Weight, list[int]] | None = None,
         stem: tuple[object, int] = (None, 0),
     ) -> None:
+        # The mark of the buffer it was made from, and how many leading items both have.
         self.items, self.stem = items, stem
-        self.sums = {} if sums is None else sums
+        self.sums = {} if sums is None else sums  # by weight: of the first 0, 1, 2, ... items
         self.mark = object()
 
     def running(self, weight: Weight) -> list[int]:
@@ -297,13 +287,7 @@ class Messages(Sequence[Message]):
         return self._buffer is other._buffer
 
     def difference(self, other: Messages) -> tuple[list[Message], list[Message]]:
-        """What must leave this sequence, and what must come to it, to make the other.
-
-        Returns
-        -------
-        tuple
-            The messages that are only here, and those that are only there, by identity.
-        """
+        """What must leave this sequence, and what must come to it, to make the other."""
         mine, its = self._buffer.items, other._buffer.items
         if self.ahead_of(other):
             return mine[self._start : other._start], its[self._stop : other._stop]

@@ -51,20 +51,7 @@ def _write(obj: Any, name: str, fields: list[str], *, always: bool) -> str:
 
 
 def parse_spec(text: str) -> tuple[str, dict[str, Any]]:
-    """Take a spec apart into its name and its arguments.
-
-    Raises
-    ------
-    UsageError
-        If the text is no spec, or an argument is no literal.
-
-    Examples
-    --------
-    >>> parse_spec("sliding_window(keep=20)")
-    ('sliding_window', {'keep': 20})
-    >>> parse_spec("keep_all")
-    ('keep_all', {})
-    """
+    """Take a spec apart into its name and its arguments."""
     name, paren, rest = text.strip().partition("(")
     if not paren:
         return name, {}
@@ -100,13 +87,7 @@ def _value(text: str, name: str, value: ast.expr) -> Any:
 
 
 def build(cls: type[T], arguments: dict[str, Any]) -> T:
-    """Build a dataclass from a spec's arguments, with errors that name field and type.
-
-    Raises
-    ------
-    UsageError
-        If a field is unknown, a value has the wrong type, or the class refuses it.
-    """
+    """Build a dataclass from a spec's arguments, with errors that name field and type."""
     name = snake_case(cls.__name__)
     fields = {f.name: f for f in dataclasses.fields(cls) if f.init}  # type: ignore[arg-type]
     hints = _hints(cls)  # type: ignore[arg-type]

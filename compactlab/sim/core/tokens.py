@@ -70,21 +70,11 @@ def utf16_length(text: str) -> int:
 
 @dataclass(frozen=True)
 class Encoding:
-    """One way to cut text into tokens, which remembers what it has counted.
+    """One way to cut text into tokens, which remembers what it has counted."""
 
-    Parameters
-    ----------
-    name
-        ``o200k_base``, ``cl100k_base`` or ``chars4``.
-    encode
-        Counts the tokens of a text.
-    counts
-        What was counted so far, by text.
-    """
-
-    name: str
+    name: str  # ``o200k_base``, ``cl100k_base`` or ``chars4``
     encode: Callable[[str], int]
-    counts: dict[str, int]
+    counts: dict[str, int]  # what was counted so far, by text
 
     def count(self, text: str) -> int:
         """Count a text's tokens; the second time, look it up."""
@@ -149,18 +139,6 @@ def _ranks(name: str, sha256: str) -> dict[bytes, int]:
 class Tokenizer:
     """How a model counts: an encoding, and a factor for what the encoding misses.
 
-    Parameters
-    ----------
-    encoding
-        Name of the encoding.
-    factor
-        Tokens of the model per token of the encoding. No tokenizer of a current Claude model is
-        public; the factors are measured on recorded sessions (see ``models.toml``).
-    framing
-        Tokens of the model with which it frames a tool call and its result.
-    thinking
-        Tokens that the model bills for thinking, per token of the text that logs show of it.
-
     Examples
     --------
     >>> Tokenizer("o200k_base", 2.0).text("hello world")
@@ -168,9 +146,11 @@ class Tokenizer:
     """
 
     encoding: str = "o200k_base"
+    # Tokens of the model per token of the encoding. No tokenizer of a current Claude model is
+    # public; the factors are measured on recorded sessions (see models.toml).
     factor: float = 1.0
-    framing: int = 0
-    thinking: float = 1.0
+    framing: int = 0  # tokens with which the model frames a tool call and its result
+    thinking: float = 1.0  # tokens billed for thinking, per token of the text that logs show of it
 
     def __hash__(self) -> int:
         return hash(self.encoding)  # asked for at every call, and few share an encoding

@@ -88,15 +88,6 @@ def _plain(value: Any) -> Any:
 class Section:
     """A table, and where it stands.
 
-    Parameters
-    ----------
-    values
-        What it holds.
-    file
-        The file's name, for errors.
-    path
-        The keys that lead to it, with dots between them; "" for the file itself.
-
     Examples
     --------
     >>> row = Section({"window": 0}, "own.toml", "models.mine")
@@ -108,8 +99,8 @@ from 1, not 0
     """
 
     values: dict[str, Any]
-    file: str = ""
-    path: str = ""
+    file: str = ""  # the file's name, for errors
+    path: str = ""  # the keys that lead to it, with dots between them; "" for the file itself
 
     def only(self, keys: Iterable[str]) -> Section:
         """This section, if it has no other keys."""

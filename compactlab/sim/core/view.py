@@ -10,8 +10,6 @@ import msgspec
 from compactlab.sim.core.message import Message, Part
 from compactlab.sim.core.messages import Messages
 
-# What the model would be sent now.
-
 
 class View(msgspec.Struct, frozen=True):
     """System blocks and messages: what the model would be sent.
@@ -44,9 +42,6 @@ class View(msgspec.Struct, frozen=True):
     def with_system(self, *parts: Part) -> View:
         """This view with other system blocks."""
         return View(parts, self.messages)
-
-
-# The moments at which a strategy can be asked.
 
 
 class Phase(StrEnum):

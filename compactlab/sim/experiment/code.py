@@ -195,13 +195,7 @@ def _read(source: bytes) -> tuple[bytes, tuple[tuple[int, str], ...], tuple[str,
 
 
 class _Form:
-    """Writes a tree such that equal code has equal bytes, and no other has.
-
-    Parameters
-    ----------
-    documented
-        Whether docstrings count.
-    """
+    """Writes a tree such that equal code has equal bytes, and no other has."""
 
     def __init__(self, *, documented: bool) -> None:
         self._documented = documented

@@ -25,8 +25,6 @@ from compactlab.sim.metrics import RunData
 from compactlab.sim.models.model import Model
 from compactlab.sim.replay.trace import Step
 
-# A line of a compaction before and after: a message, or several that were put together.
-
 # What may have become of a message, and how it is said.
 FATES = {
     "kept": "it stands in both prompts",
@@ -44,62 +42,29 @@ TOLD = 8
 
 
 class Forgotten(msgspec.Struct, frozen=True):
-    """A fact that the prompt after no longer holds.
-
-    Parameters
-    ----------
-    id
-        Its id.
-    said
-        Its key and value, shortened.
-    state
-        Its state in the prompt after, see :mod:`compactlab.sim.facts.tracker`.
-    missed
-        The number of the first call that needed it and did not find it; 0: none.
-    """
+    """A fact that the prompt after no longer holds."""
 
     id: str
-    said: str
-    state: str
-    missed: int = 0
+    said: str  # key and value, shortened
+    state: str  # in the prompt after; see compactlab.sim.facts.tracker
+    missed: int = 0  # number of the first call that needed it and did not find it; 0: none
 
 
 class Line(msgspec.Struct, frozen=True):
-    """A message before and after, or several of one fate that were put together.
+    """A message before and after, or several of one fate that were put together."""
 
-    Parameters
-    ----------
-    fate
-        One of :data:`FATES`.
-    count
-        How many messages it stands for.
-    message, became
-        The message before, and what stands for it after, where that is another one; None where
-        there is none, of several, and of the system blocks.
-    shown
-        The parts by which it is shown; none of what was put together.
-    system
-        Whether it is the system blocks.
-    before, after
-        Tokens on either side.
-    lost, missed
-        How many facts the prompt lost with it, and how many of those were needed later and not
-        found.
-    facts
-        The first of them, those that were missed before the others.
-    """
-
-    fate: str
-    count: int = 1
+    fate: str  # one of FATES
+    count: int = 1  # how many messages it stands for
+    # The message before; None where there is none, of several, and of the system blocks.
     message: Message | None = None
-    became: Message | None = None
-    shown: tuple[Part, ...] = ()
-    system: bool = False
-    before: int = 0
-    after: int = 0
-    lost: int = 0
-    missed: int = 0
-    facts: tuple[Forgotten, ...] = ()
+    became: Message | None = None  # what stands for it after, where that is another one
+    shown: tuple[Part, ...] = ()  # the parts by which it is shown; none of what was put together
+    system: bool = False  # whether it is the system blocks
+    before: int = 0  # tokens
+    after: int = 0  # tokens
+    lost: int = 0  # how many facts the prompt lost with it
+    missed: int = 0  # how many of those were needed later and not found
+    facts: tuple[Forgotten, ...] = ()  # the first of them, those that were missed before the others
 
 
 def together(lines: Iterable[Line]) -> list[Line]:
@@ -124,8 +89,6 @@ def _sum(fate: str, lines: list[Line]) -> Line:
         facts=tuple(sorted(facts, key=lambda fact: not fact.missed)[:TOLD]),
     )
 
-
-# How a long text begins and ends.
 
 GAP = " … "
 # What a key, a path or an address may be made of.
@@ -168,22 +131,12 @@ def excerpt(parts: Iterable[Part], head: int, tail: int) -> str:
     return ends(" ".join(" ".join(near).split()), head, tail)
 
 
-# Which facts each call's prompt has lost, and which of them were missed later.
-
-
 class Loss(NamedTuple):
-    """What one prompt no longer holds.
+    """What one prompt no longer holds."""
 
-    Parameters
-    ----------
-    facts
-        The facts that it has lost, as bits.
-    missed
-        Of those that a later call, or this one, needs and does not find: the index of the first
-        such call, by the number of the fact. A need is put down to the last prompt that lost it.
-    """
-
-    facts: int
+    facts: int  # as bits
+    # The index of the first call that needs a lost fact and does not find it, by the fact's number;
+    # a need is put down to the last prompt that lost the fact.
     missed: dict[int, int]
 
 
@@ -366,9 +319,6 @@ def said(fact: Fact) -> str:
     return text + _POLARITY[fact.polarity]
 
 
-# The messages of a compaction line by line.
-
-
 def lines_of(both: Sides, model: Model, script: Mapping[str, Message]) -> Iterator[Line]:
     """A line a message; what stands far from any change is put together at once."""
     return _Lines(both, model, script).told()
@@ -446,8 +396,6 @@ def _same(one: Message, two: Message) -> bool:
     return (one.role, one.parts) == (two.role, two.parts)
 
 
-# One compaction, message by message.
-
 # Messages that are shown one by one; what stands between them is put together.
 MOST = 16
 _PUT_BACK = ("written", "back")
@@ -455,21 +403,11 @@ _PUT_BACK = ("written", "back")
 
 @dataclass(frozen=True)
 class Diff:
-    """One compaction, message by message.
+    """One compaction, message by message."""
 
-    Parameters
-    ----------
-    call
-        The number of the call before which it happened, from 1 on.
-    lines
-        What became of the messages.
-    script
-        The messages of the script, by their ids: what is none of them was written.
-    """
-
-    call: int
+    call: int  # the number of the call before which it happened, from 1 on
     lines: tuple[Line, ...]
-    script: Mapping[str, Message]
+    script: Mapping[str, Message]  # by id; what is none of them was written
 
 
 def most_forgetful(data: RunData, found: Mapping[int, Loss]) -> int | None:

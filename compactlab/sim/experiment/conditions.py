@@ -23,26 +23,12 @@ from compactlab.sim.replay.summarize import Summarizer
 
 @dataclass(frozen=True)
 class Setting(Options):
-    """What is the same for all runs of an experiment: the options of its replays, and what is kept.
+    """What is the same for all runs: their options, and what is kept; a loop is run beside none."""
 
-    Parameters
-    ----------
-    window, catalogue, churn, loop, ...
-        As for a replay; the closed loop is replayed beside the open one.
-    metrics
-        Names of those that are computed; all by default.
-    tables
-        Names of the tables that are written, beside that of the runs.
-    redact
-        Whether what looks like a secret is hidden in all that is written.
-    isolate
-        Whether code that is not ours gets a process of its own for each run.
-    """
-
-    metrics: tuple[str, ...] = tuple(METRICS)
-    tables: tuple[str, ...] = USUAL
-    redact: bool = False
-    isolate: bool = True
+    metrics: tuple[str, ...] = tuple(METRICS)  # names of those that are computed; all by default
+    tables: tuple[str, ...] = USUAL  # names of the tables that are written, beside that of the runs
+    redact: bool = False  # whether what looks like a secret is hidden in all that is written
+    isolate: bool = True  # whether code that is not ours gets a process of its own for each run
 
     @property
     def effort(self) -> int:
@@ -75,22 +61,10 @@ class Setting(Options):
 
 @dataclass(frozen=True)
 class Condition:
-    """A strategy under a model and a summariser, in a setting.
-
-    Parameters
-    ----------
-    strategy
-        The strategy.
-    model
-        The model's name; "" for the recorded one, or a current one where nothing was recorded.
-    setting
-        What is the same for all runs.
-    summarizer
-        Makes the summaries that the strategy asks for; None for nobody.
-    """
+    """A strategy under a model and a summariser, in a setting."""
 
     strategy: Strategy
-    model: str
+    model: str  # "": the recorded one, or a current one where nothing was recorded
     setting: Setting
     summarizer: Summarizer | None = None
 

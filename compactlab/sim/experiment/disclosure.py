@@ -53,11 +53,6 @@ class Disclosure:
     """Makes the runs of a source such that they may be stored.
 
     Equal secrets of a source get equal numbers, in the order in which it says them.
-
-    Parameters
-    ----------
-    source
-        The source, whose conversations are taken in their order.
     """
 
     def __init__(self, source: Source) -> None:

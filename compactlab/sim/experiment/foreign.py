@@ -23,20 +23,10 @@ _SHOWN = 300  # characters of what was printed, in an error
 
 @dataclass(frozen=True)
 class Card:
-    """What a strategy says of itself.
+    """What a strategy says of itself."""
 
-    Parameters
-    ----------
-    kind
-        Module and name of its class.
-    code
-        Digest of its code.
-    spec, label, lifetime, sees_future, flushes, breaks
-        As :class:`compactlab.sim.replay.strategy.Strategy` has them.
-    """
-
-    kind: str
-    code: str
+    kind: str  # module and name of its class
+    code: str  # digest
     spec: str
     label: str
     lifetime: Lifetime
@@ -65,18 +55,10 @@ class Card:
 
 @dataclass(frozen=True)
 class Foreign(Strategy):
-    """A strategy that is built and asked in processes of its own alone.
-
-    Parameters
-    ----------
-    card
-        What it says of itself.
-    build
-        Builds it. Must be picklable.
-    """
+    """A strategy that is built and asked in processes of its own alone."""
 
     card: Card
-    build: Callable[[], Strategy] = field(repr=False, compare=False)
+    build: Callable[[], Strategy] = field(repr=False, compare=False)  # must be picklable
 
     @classmethod
     def known(cls, name: str, build: Callable[[], Strategy]) -> Foreign:

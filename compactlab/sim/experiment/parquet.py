@@ -28,18 +28,11 @@ _NUMPY: dict[Type, Any] = {"count": np.int64, "number": np.float64, "flag": np.b
 
 @dataclass(frozen=True)
 class Column:
-    """One column.
+    """One column."""
 
-    Parameters
-    ----------
-    type
-        ``text``, ``texts`` (a list of them), ``count`` (a whole number), ``number`` or ``flag``.
-    meaning
-        What it holds, with its unit.
-    """
-
+    # ``text``, ``texts`` (a list of them), ``count`` (a whole number), ``number`` or ``flag``.
     type: Type
-    meaning: str
+    meaning: str  # with its unit
 
     def nothing(self, count: int) -> NDArray[Any]:
         """So many zeros, or empty texts."""
@@ -59,23 +52,12 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """One table.
+    """One table."""
 
-    Parameters
-    ----------
-    name
-        Its name in queries, and the name of its folder.
-    meaning
-        What a row is.
-    columns
-        By name, without ``run``, which every table has in front.
-    of
-        Its rows for a reading, column by column; a column that is left out holds zeros.
-    """
-
-    name: str
-    meaning: str
-    columns: Mapping[str, Column]
+    name: str  # in queries, and of its folder
+    meaning: str  # what a row is
+    columns: Mapping[str, Column]  # by name, without ``run``, which every table has in front
+    # Its rows for a reading, column by column; a column that is left out holds zeros.
     of: Callable[[RunData], Columns]
 
     def rows(self, data: RunData) -> Rows:
@@ -94,18 +76,11 @@ class Table:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows of a table, column by column: all of them, or a stretch.
+    """Rows of a table, column by column: all of them, or a stretch."""
 
-    Parameters
-    ----------
-    columns
-        Arrays by name; of a store, they are read when they are asked for.
-    start, stop
-        Which stretch of them.
-    """
-
+    # Arrays by name; of a store, they are read when they are asked for.
     columns: Mapping[str, NDArray[Any]]
-    start: int = 0
+    start: int = 0  # which stretch of them
     stop: int = 0
 
     def __len__(self) -> int:

@@ -39,18 +39,6 @@ def selected(store: Store, manifest: Mapping[str, Any]) -> Iterator[duckdb.DuckD
 
     It is for SQL that a user types; the runs of an experiment are read without any. What else the
     store holds is in tables called ``all_runs``, ``all_calls`` and so on.
-
-    Parameters
-    ----------
-    store
-        The store.
-    manifest
-        Its manifest: without conditions, everything is selected.
-
-    Raises
-    ------
-    InputError
-        If the store is damaged, or a query is wrong.
     """
     store.check()
     with store.connected() as connection:
@@ -107,13 +95,7 @@ _STATUS = ("ok", "failed", "unreadable")
 
 
 def read_runs(store: Store, manifest: Mapping[str, Any]) -> list[Run]:
-    """The runs of an experiment, in its order; rows of tables are read when they are asked for.
-
-    Raises
-    ------
-    InputError
-        If the store is damaged.
-    """
+    """The runs of an experiment, in its order; rows of tables are read when they are asked for."""
     metrics = dict.fromkeys(manifest.get("metrics", METRICS), Column("number", ""))
     shards = dict(store.read(RUNS, {**HEAD, **ROWS, **metrics}, optional=metrics))
     store.check(shards)
@@ -193,8 +175,6 @@ class _Stored(Mapping[str, NDArray[Any]]):
     def __len__(self) -> int:
         return len(TABLES[self._table].columns)
 
-
-# What an experiment found: its runs, their figures, and the rows of their tables.
 
 _PROVENANCE = ("digest", "own_models", "loop", "labels")
 _OUTCOME = ("status", "error")
@@ -348,27 +328,7 @@ class Results:
 
 
 def ask(store: Store, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """Ask a store in SQL.
-
-    Parameters
-    ----------
-    store
-        The store.
-    sql
-        A query, see :meth:`Results.query`.
-
-    Returns
-    -------
-    tuple
-        The names of the columns, and the rows.
-
-    Raises
-    ------
-    InputError
-        If there is no store.
-    UsageError
-        If the query is wrong.
-    """
+    """Ask a store in SQL."""
     import duckdb
 
     with selected(store, store.manifest()) as connection:

@@ -18,38 +18,7 @@ IDENTITY = ("conversation", "scenario", "strategy", "model", "window", "seed", "
 
 @dataclass
 class Run:
-    """One conversation under one strategy.
-
-    Parameters
-    ----------
-    conversation, scenario, strategy, model, window, seed
-        What was replayed: ids and specs; ``scenario`` is the format, of a recording.
-    status
-        ``ok``, ``failed``, or ``unreadable`` for a source without conversations.
-    error
-        What went wrong; "" if nothing did.
-    digest, summarizer, own_models, loop
-        Of the conversation, the summariser's spec, the digest of the user's own models ("" if
-        there were none, so that results by other figures are told apart), and the spec of the
-        closed loop that was replayed beside the open one ("" if none was).
-    metrics
-        Value by metric.
-    rows
-        Rows by table, see :mod:`compactlab.sim.experiment.tables`.
-    skipped
-        Lines of the conversation's transcript that were passed over.
-    labels
-        Where facts and needs come from: ``declared`` by the conversation, or ``inferred`` from its
-        actions.
-    label
-        The strategy's short name, without what is as usual.
-    source, place
-        Name of the source, and the place of the conversation in it.
-    source_key, condition
-        Keys of the source and of the condition: what the run is found again by.
-    printed
-        What code that is not ours has printed meanwhile; it is shown, and not stored.
-    """
+    """One conversation under one strategy; ``HEAD`` says what its fields are, as columns."""
 
     conversation: str
     scenario: str
@@ -62,7 +31,7 @@ class Run:
     digest: str = ""
     summarizer: str = ""
     metrics: dict[str, float | None] = field(default_factory=dict)
-    rows: dict[str, Rows] = field(default_factory=dict, repr=False)
+    rows: dict[str, Rows] = field(default_factory=dict, repr=False)  # rows by table
     skipped: int = 0
     own_models: str = ""
     loop: str = ""
@@ -72,6 +41,7 @@ class Run:
     place: int = 0
     source_key: str = ""
     condition: str = ""
+    # By code that is not ours; shown, and not stored.
     printed: str = field(default="", repr=False, compare=False)
 
     def __post_init__(self) -> None:

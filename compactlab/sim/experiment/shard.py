@@ -214,8 +214,6 @@ def uncollected() -> Iterator[None]:
             gc.enable()
 
 
-# What one worker does in one go: some sources under some conditions.
-
 DEFAULT_MODEL = "claude-sonnet-4-5"
 # About a second of work: enough for starting it not to matter, little to do again if it is lost.
 FULL = 128
@@ -225,21 +223,11 @@ _BYTES = 500_000
 
 @dataclass(frozen=True)
 class Task:
-    """A source under some conditions.
-
-    Parameters
-    ----------
-    source
-        Where the conversations come from.
-    conditions
-        Under what they are replayed.
-    counts
-        Token counts of its texts, as far as they are known: see :mod:`compactlab.sim.core.tokens`.
-    """
+    """A source under some conditions."""
 
     source: Source
     conditions: tuple[Condition, ...]
-    counts: bytes = b""
+    counts: bytes = b""  # token counts of its texts, as far as they are known
 
     @property
     def cells(self) -> list[Cell]:
@@ -338,18 +326,10 @@ class Task:
 
 @dataclass(frozen=True)
 class Shard:
-    """Tasks that are done and stored together.
-
-    Parameters
-    ----------
-    tasks
-        The tasks.
-    timeout
-        Seconds that a run may take; None for as many as it wants.
-    """
+    """Tasks that are done and stored together."""
 
     tasks: tuple[Task, ...]
-    timeout: float | None = None
+    timeout: float | None = None  # seconds that a run may take; None for as many as it wants
 
     @property
     def cells(self) -> list[Cell]:

@@ -13,39 +13,20 @@ from compactlab.sim.core.errors import CompactlabError, InputError
 from compactlab.sim.core.isolation import is_foreign, isolated, told
 from compactlab.sim.core.spec import spec_of
 
-# Where conversations come from.
-
 
 @dataclass(frozen=True)
 class Source:
-    """Where conversations come from; small, so that it travels to a worker in their place.
+    """Where conversations come from; small, so that it travels to a worker in their place."""
 
-    Parameters
-    ----------
-    name
-        Unique in the experiment, with the seed; begins the ids of its conversations.
-    load
-        Reads or makes them. Must be picklable: a function of a module, or a partial of one.
-    seed
-        The seed of the replays.
-    stem
-        With what the ids of its conversations begin as they are loaded.
-    content
-        Tells what it holds, and changes when that changes: a digest of the file, say. Picklable
-        too. By default all is loaded and the conversations' digests tell.
-    size
-        Bytes of text in it, about; 0 where nobody knows.
-    alias
-        Under what name it is written where its own is not to be seen; "" for its own.
-    """
-
-    name: str
-    load: Callable[[], Iterable[Conversation]]
-    seed: int = 0
-    stem: str = ""
+    name: str  # unique in the experiment, with the seed; begins the ids of its conversations
+    load: Callable[[], Iterable[Conversation]]  # must be picklable
+    seed: int = 0  # of the replays
+    stem: str = ""  # with what the ids of its conversations begin as they are loaded
+    # Tells what it holds, and changes when that changes: a digest of the file, say. Picklable too.
+    # By default all is loaded and the conversations' digests tell.
     content: Callable[[], str] | None = None
-    size: int = 0
-    alias: str = ""
+    size: int = 0  # bytes of text in it, about; 0 where nobody knows
+    alias: str = ""  # under what name it is written where its own is not to be seen
 
     @cached_property
     def key(self) -> str:
@@ -89,9 +70,6 @@ class Source:
         if not self.stem or self.name == self.stem:
             return conversation
         return replace(conversation, id=self.name + conversation.id.removeprefix(self.stem))
-
-
-# The contract of a scenario: something that makes conversations from seeds.
 
 
 class Scenario(ABC):

@@ -106,13 +106,7 @@ Cell = tuple[str, str]
 
 
 class Store:
-    """A directory of results.
-
-    Parameters
-    ----------
-    folder
-        Where it is, or will be.
-    """
+    """A directory of results."""
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)

@@ -24,60 +24,28 @@ from compactlab.sim.replay.summarize import Summarizer
 
 @dataclass(frozen=True)
 class Done:
-    """What is told of a shard that is done.
+    """What is told of a shard that is done."""
 
-    Parameters
-    ----------
-    cells
-        How many cells it held: a source under a condition each.
-    calls
-        How many calls were replayed.
-    failed
-        How many runs failed, or sources could not be read.
-    name
-        The name of its last source.
-    work
-        How much work it was, as :attr:`compactlab.sim.experiment.shard.Shard.work` had it.
-    printed
-        What code that is not ours has printed, with the names of its rows in front: strategy and
-        conversation.
-    """
-
-    cells: int
-    calls: int
-    failed: int
-    name: str
+    cells: int  # a source under a condition each
+    calls: int  # how many were replayed
+    failed: int  # runs that failed, and sources that could not be read
+    name: str  # of its last source
     work: int = 0
-    printed: tuple[tuple[str, str], ...] = ()
+    printed: tuple[tuple[str, str], ...] = ()  # by code that is not ours, by name of the row
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """What is to be run: every strategy, under every model and summariser, over every source.
-
-    Parameters
-    ----------
-    sources
-        Where the conversations come from.
-    strategies
-        The strategies.
-    models
-        Names of models, or ``recorded``. Empty: ``recorded`` for recordings, and a current one for
-        conversations that were made up.
-    setting
-        What is the same for all runs.
-    skipped
-        Files that were passed over because they are no transcripts.
-    summarizers
-        Who makes the summaries: each in turn, also where a strategy asks for none, so that every
-        summariser is held against the same strategies. Empty: nobody.
-    """
+    """What is to be run: every strategy, under every model and summariser, over every source."""
 
     sources: tuple[Source, ...]
     strategies: tuple[Strategy, ...]
+    # ``recorded`` where none is named, and a current one for what was made up.
     models: tuple[str, ...] = ()
     setting: Setting = field(default_factory=Setting)
-    skipped: int = 0
+    skipped: int = 0  # files that are no transcripts
+    # Each in turn, also where a strategy asks for none, so that every summariser is held against
+    # the same strategies.
     summarizers: tuple[Summarizer, ...] = ()
 
     def __post_init__(self) -> None:
@@ -172,11 +140,7 @@ class Experiment:
         return sorted(todo, key=lambda shard: -shard.work)
 
     def others(self, store: Store) -> int:
-        """How many cells a store holds that are none of this experiment's, or were once.
-
-        Of strategies that it names no more, say, and of all whose code, content or settings have
-        changed since.
-        """
+        """How many cells a store holds that are none of this experiment's, or were once."""
         sources = {source.key for source in self.sources}
         conditions = {condition.key for condition in self.conditions}
         return sum(s not in sources or c not in conditions for s, c in store.cells())

@@ -121,15 +121,7 @@ def _asked(client: Any, worker: str) -> Any:
 
 
 class Cluster:
-    """Does shards on the workers of a cluster.
-
-    Parameters
-    ----------
-    client
-        A client of dask, connected.
-    silent
-        Addresses of workers that get nothing to do.
-    """
+    """Does shards on the workers of a cluster."""
 
     def __init__(self, client: Any, silent: Set[str] = frozenset()) -> None:
         self._client = client
@@ -218,8 +210,6 @@ def _compare(here: Mapping[str, str], there: Any, worker: str) -> None:
         raise UsageError(f"{worker} would not find the same: {', '.join(differences)}")
 
 
-# Having shards done: here, by processes of this machine, or on a cluster.
-
 Work = Callable[[Shard], Any]
 Piece = tuple[list[Run], Counted]
 T = TypeVar("T")
@@ -232,21 +222,11 @@ _DEATHS = 2
 
 @dataclass(frozen=True)
 class Workers:
-    """Who does shards.
+    """Who does shards."""
 
-    Parameters
-    ----------
-    jobs
-        How many processes; 1 for this one alone.
-    dask
-        Address of the scheduler of a dask cluster, which does them instead.
-    warn
-        Told of what goes wrong there and is made good.
-    """
-
-    jobs: int = 1
-    dask: str = ""
-    warn: Callable[[str], object] = str
+    jobs: int = 1  # how many processes; 1 for this one alone
+    dask: str = ""  # address of the scheduler of a dask cluster, which does them instead
+    warn: Callable[[str], object] = str  # told of what goes wrong there and is made good
 
     def do(self, work: Work, shards: Sequence[Shard]) -> Iterator[Outcome]:
         """Do shards, and give out what comes of each as soon as it is there.
@@ -303,13 +283,7 @@ def _piece(shard: Shard, runs: list[Run], counts: Counted) -> Piece:
 
 @dataclass(frozen=True)
 class _Pieced(Shard):
-    """A shard whose cells were done one by one: it holds the same as if it had been done whole.
-
-    Parameters
-    ----------
-    pieces
-        What came of each.
-    """
+    """A shard whose cells were done one by one: it holds the same as if it had been done whole."""
 
     pieces: tuple[Piece, ...] = ()
 

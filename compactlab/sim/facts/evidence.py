@@ -68,24 +68,13 @@ def normal(text: str) -> str:
 
 
 class Spoken(NamedTuple):
-    """What words say of a fact.
+    """What words say of a fact."""
 
-    Parameters
-    ----------
-    key
-        Whether its key, or another name of it, occurs; of a fact without a key, its value.
-    said
-        Whether key and value stand within :data:`WINDOW` words.
-    intact
-        Whether they stand within so many words together with a word of its polarity.
-    ordered
-        Whether a word that puts one thing after another stands as near to the value; only of a
-        fact that supersedes others all of the text is looked at for it.
-    """
-
-    key: bool = False
-    said: bool = False
-    intact: bool = False
+    key: bool = False  # whether its key, or another name of it, occurs; without a key, its value
+    said: bool = False  # whether key and value stand within WINDOW words
+    intact: bool = False  # whether a word of its polarity stands with them
+    # Whether a word that puts one thing after another stands near the value; only for a fact that
+    # supersedes others all of the text is looked at.
     ordered: bool = False
 
 
@@ -93,21 +82,7 @@ SILENT = Spoken()
 
 
 class Wording:
-    """A text that is asked about facts.
-
-    Parameters
-    ----------
-    text
-        The text.
-
-    Examples
-    --------
-    >>> ban = Fact("f", "prohibition", "deploy day", "Friday", polarity="must_not")
-    >>> Wording("Deploy day: never on a Friday.").says(ban)
-    Spoken(key=True, said=True, intact=True, ordered=False)
-    >>> Wording("The deploy day is Friday").says(ban).intact
-    False
-    """
+    """A text that is asked about facts."""
 
     def __init__(self, text: str) -> None:
         self._text = normal(text)
@@ -219,28 +194,17 @@ QUOTING = ("verbatim", "truncated", "recovered")
 
 
 class Evidence(NamedTuple):
-    """Facts as bits, by what a part of a prompt shows of them.
+    """Facts as bits, by what a part of a prompt shows of them."""
 
-    Parameters
-    ----------
-    verbatim
-        Origins that stand there as they were said; a bit for each origin where only all of them
-        together state a fact.
-    key, said, intact, ordered
-        What is said of them in other words, see :class:`compactlab.sim.facts.evidence.Spoken`.
-    handle
-        Those that a call or pointer in it would fetch.
-    opaque
-        Those of which there are only tokens without text.
-    """
-
+    # Origins that stand there as they were said; a bit for each where only all together state a
+    # fact.
     verbatim: int = 0
-    key: int = 0
+    key: int = 0  # what is said of them in other words, as in Spoken
     said: int = 0
     intact: int = 0
     ordered: int = 0
-    handle: int = 0
-    opaque: int = 0
+    handle: int = 0  # those that a call or pointer in it would fetch
+    opaque: int = 0  # those of which there are only tokens without text
 
     def __or__(self, other: Evidence) -> Evidence:
         return Evidence(*(mine | its for mine, its in zip(self, other, strict=True)))
@@ -250,20 +214,7 @@ NOTHING = Evidence()
 
 
 class Witness:
-    """Reads parts for evidence.
-
-    Parameters
-    ----------
-    ledger
-        The facts.
-    stored
-        What can be fetched by the handles that parts carry.
-
-    Attributes
-    ----------
-    born
-        Of messages that were born in the replay: the pieces of the script that they bring back.
-    """
+    """Reads parts for evidence."""
 
     def __init__(self, ledger: Ledger, stored: Mapping[str, str] | None = None) -> None:
         self.ledger = ledger

@@ -80,31 +80,15 @@ def numbers(mask: int) -> Iterator[int]:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """What holds at a call, before it is answered.
+    """What holds at a call, before it is answered."""
 
-    Parameters
-    ----------
-    due
-        Facts that were stated, are neither superseded nor deleted, and whose scope has not ended.
-        Decoys are never due.
-    replaced
-        Facts that have been superseded.
-    deleted
-        Facts that have been taken back.
-    needed
-        Due facts that this call uses.
-    said
-        Ids of the messages that had been said, by which ages are told: how many.
-    turn
-        How often a person had spoken.
-    """
-
+    # Stated, neither superseded nor deleted, and in scope; decoys are never due.
     due: int
     replaced: int
     deleted: int
-    needed: int
-    said: int
-    turn: int
+    needed: int  # due facts that this call uses
+    said: int  # how many ids of messages had been said, by which ages are told
+    turn: int  # how often a person had spoken
 
 
 @dataclass
@@ -125,30 +109,14 @@ class _Path:
 
 @dataclass(frozen=True)
 class Ledger:
-    """The facts of a conversation, numbered, and what holds at each of its calls.
-
-    Parameters
-    ----------
-    conversation
-        The script.
-    facts
-        Its facts; where it has none, those that its actions show to be needed.
-    declared
-        Whether the facts are labels, and not inferred.
-
-    Attributes
-    ----------
-    moments
-        What holds at each call, by the id of its answer.
-    end
-        What holds when all has been said, on the branch that was not abandoned.
-    """
+    """The facts of a conversation, numbered, and what holds at each of its calls."""
 
     conversation: Conversation
-    facts: tuple[Fact, ...]
+    facts: tuple[Fact, ...]  # where it has none, those that its actions need
     needs: dict[str, int]
-    declared: bool
-    moments: dict[str, Moment] = field(init=False, repr=False)
+    declared: bool  # whether the facts are labels, and not inferred
+    moments: dict[str, Moment] = field(init=False, repr=False)  # by the id of a call's answer
+    # After the last message, on the branch that was not abandoned.
     end: Moment = field(init=False, repr=False)
 
     def __post_init__(self) -> None:

@@ -33,25 +33,13 @@ _REMEMBERED = 10_000_000  # characters of texts whose identifiers are kept: abou
 
 
 def words(text: str) -> frozenset[str]:
-    """All words of a text that could be identifiers or arguments.
-
-    Examples
-    --------
-    >>> sorted(words("open src/main.py, then HATHAT."))
-    ['HATHAT', 'open', 'src/main.py', 'then']
-    """
+    """All words of a text that could be identifiers or arguments."""
     stripped = [run.lstrip(_LEADING).rstrip(_TRAILING) for run in _runs(text)]
     return frozenset([word for word in stripped if 1 < len(word) <= _LONGEST])
 
 
 def words_among(text: str, wanted: Mapping[str, object]) -> Iterator[str]:
-    """Those words of a text that are wanted, as :func:`words` would find them, but sooner.
-
-    Examples
-    --------
-    >>> sorted(words_among("open src/main.py, then HATHAT.", {"src/main.py": 0, "HATHAT": 1}))
-    ['HATHAT', 'src/main.py']
-    """
+    """Those words of a text that are wanted, as :func:`words` would find them, but sooner."""
     runs = _runs(text)
     matches = runs & wanted.keys()
     # Most runs have nothing to take off at their ends, and then are wanted as they are or not.
@@ -66,13 +54,7 @@ def _runs(text: str) -> set[str]:
 
 
 def identifiers(text: str) -> frozenset[str]:
-    """The words of a text that name something: paths, symbols, addresses, hashes, numbers.
-
-    Examples
-    --------
-    >>> sorted(identifiers("run parse_args in src/cli.py:120, ticket AB-12, take 1500 not 15"))
-    ['1500', 'AB-12', 'parse_args', 'src/cli.py:120']
-    """
+    """The words of a text that name something: paths, symbols, addresses, hashes, numbers."""
     return _memory.of(text)
 
 
@@ -160,44 +142,24 @@ class _Path:
 
 
 class ForwardNeeds:
-    """Words that recorded actions use and that had appeared before, numbered.
-
-    Parameters
-    ----------
-    conversation
-        The script.
-    ahead
-        How many actions are looked ahead: several figures, found in one pass.
-
-    Attributes
-    ----------
-    wanted
-        By how many actions are looked ahead, and by the id of a call's answer: the words that this
-        action and the next ones use and that had appeared before the call, as bits.
-    sizes
-        How many words that are, the same way.
-    names
-        The words by number.
-    size
-        How many numbers there are.
-    due
-        For each call, counted from 0, and for the time after the last: the words that its action
-        or a later one uses, as bits.
-    stated
-        By message, the places in it where facts are stated, and the last call that needs each.
-    """
+    """Words that recorded actions use and that had appeared before, numbered."""
 
     def __init__(self, conversation: Conversation, ahead: Sequence[int] = AHEAD) -> None:
         uses = {answer.id: used(answer) for answer in conversation.calls}
         self._numbers = {w: i for i, w in enumerate(sorted(frozenset().union(*uses.values())))}
-        self.names = tuple(self._numbers)
+        self.names = tuple(self._numbers)  # the words by number
         self.size = len(self._numbers)
         acts = {id: bits(self._numbers[w] for w in words) for id, words in uses.items()}
         in_turn = [acts[answer.id] for answer in conversation.calls]
+        # For each call, counted from 0, and for the time after the last: the words that its action
+        # or a later one uses, as bits.
         self.due = [*accumulate(reversed(in_turn), or_, initial=0)][::-1]
+        # By message, the places in it where facts are stated, and the last call that needs each.
         self.stated = _stated(conversation)
         self._held: dict[str, tuple[int, ...]] = {}
         self._bits_in: dict[int, tuple[Message, int]] = {}
+        # By how many actions are looked ahead, and by the id of a call's answer: the words that
+        # this action and the next ones use and had appeared before the call, as bits; and how many.
         self.wanted = self._wanted(conversation, acts, ahead)
         self.sizes = {
             k: {id: words.bit_count() for id, words in of_calls.items()}
@@ -274,17 +236,10 @@ class Later:
 
     Those things are the words that recorded actions use, and the places where the facts are
     stated that calls are labelled to need. Each is a bit.
-
-    Parameters
-    ----------
-    conversation
-        The script.
-    call
-        The first call that counts, from 0: those before have been made.
     """
 
     def __init__(self, conversation: Conversation, call: int) -> None:
-        self.call = call
+        self.call = call  # the first that counts, from 0: those before have been made
         self._needs = forward_needs(conversation)
         self._due = self._needs.due[min(call, len(self._needs.due) - 1)]
 

@@ -14,23 +14,12 @@ from compactlab.sim.core.view import View
 from compactlab.sim.facts.evidence import NOTHING, Evidence, Witness
 from compactlab.sim.facts.ledger import Ledger
 
-# How many messages of a prompt hold each of many things, for all things at once.
-
 
 class Counts:
     """A counter for each bit.
 
     The first plane has the last binary digits of all counts, the next one those before them:
     adding a message is adding 1 to many counts, in as many steps as they have digits.
-
-    Examples
-    --------
-    >>> held = Counts()
-    >>> held.add(0b11)
-    >>> held.add(0b10)
-    >>> held.take(0b11)
-    >>> bin(held.bits)
-    '0b10'
     """
 
     __slots__ = ("_planes",)
@@ -64,8 +53,6 @@ class Counts:
         return reduce(or_, self._planes, 0)
 
 
-# In which state each fact is.
-
 STATES = (
     "verbatim",
     "conflict",
@@ -82,37 +69,18 @@ class States(NamedTuple):
     """The state of every fact in a prompt: exactly one, of the first that applies.
 
     After the project's notes on metrics, section 4. Each field is a set of facts as bits.
-
-    Parameters
-    ----------
-    verbatim
-        A piece that states it stands there as it was said.
-    conflict
-        Where nothing is verbatim, its value and an older one are both said, and no word tells
-        which is the newer.
-    intact
-        Key, value and polarity stand near each other.
-    stale
-        Only an older value is there.
-    mutated
-        Its key is there, without its value or without its polarity.
-    retrievable
-        Nothing of it is there but a way to fetch it: the call of a tool, a pointer to a file that
-        holds it, a note in memory.
-    unknown
-        What came from it is there as tokens without text.
-    lost
-        None of these.
     """
 
-    verbatim: int = 0
+    verbatim: int = 0  # a piece that states it stands there as it was said
+    # Nothing is verbatim, its value and an older one are both said, and no word tells which is the
+    # newer.
     conflict: int = 0
-    intact: int = 0
-    stale: int = 0
-    mutated: int = 0
-    retrievable: int = 0
-    unknown: int = 0
-    lost: int = 0
+    intact: int = 0  # key, value and polarity stand near each other
+    stale: int = 0  # only an older value is there
+    mutated: int = 0  # its key is there, without its value or without its polarity
+    retrievable: int = 0  # only a call, a pointer to a file or a note would bring it back
+    unknown: int = 0  # what came from it is there as tokens without text
+    lost: int = 0  # none of these
 
     @property
     def kept(self) -> int:
@@ -127,18 +95,8 @@ class States(NamedTuple):
         return "lost"
 
 
-# Follows the prompts of a replay and says in which state every fact is.
-
-
 class Tracker:
     """The states of facts in a prompt that is moved from call to call.
-
-    Parameters
-    ----------
-    ledger
-        The facts.
-    stored
-        What can be fetched by the handles that parts carry.
 
     Examples
     --------

@@ -71,43 +71,10 @@ METRICS: dict[str, Metric] = {m.name: m for family in FAMILIES for m in family.m
 def measure(
     trace: Trace, conversation: Conversation, names: Iterable[str] | None = None
 ) -> dict[str, float | None]:
-    """Compute the figures of a run.
-
-    Parameters
-    ----------
-    trace
-        What happened.
-    conversation
-        The script that was replayed.
-    names
-        Which metrics; all by default.
-
-    Returns
-    -------
-    dict
-        Value by metric; None where it has none.
-    """
+    """Compute the figures of a run."""
     return figures(RunData(trace, conversation), names)
 
 
 def figures(data: RunData, names: Iterable[str] | None = None) -> dict[str, float | None]:
-    """Compute the figures of a run from a reading that one has.
-
-    Parameters
-    ----------
-    reading
-        A trace with its conversation. What several metrics need is computed once.
-    names
-        Which metrics, so that a caller may leave out what is dear to compute; all by default.
-
-    Returns
-    -------
-    dict
-        Value by metric, in the order asked for; None where it has none.
-
-    Raises
-    ------
-    KeyError
-        If there is no metric of a name.
-    """
+    """Compute the figures of a run from a reading that one has."""
     return {name: METRICS[name].compute(data) for name in (METRICS if names is None else names)}

@@ -237,13 +237,7 @@ def order_fidelity(data: RunData) -> float | None:
 
 
 def kendall(places: Sequence[int]) -> float | None:
-    """Kendall's tau between a sequence of places and its sorted order; equal ones make no pair.
-
-    Examples
-    --------
-    >>> kendall([1, 2, 3, 4]), kendall([4, 3, 2, 1]), kendall([1, 3, 2]), kendall([5, 5])
-    (1.0, -1.0, 0.3333333333333333, None)
-    """
+    """Kendall's tau between a sequence of places and its sorted order; equal ones make no pair."""
     pairs = _pairs(len(places)) - sum(map(_pairs, Counter(places).values()))
     if not pairs:
         return None

@@ -7,7 +7,6 @@ from statistics import fmean, median
 
 from compactlab.sim.metrics.metric import OVER_CALLS, OVER_REQUESTS, OWN, Metric
 from compactlab.sim.metrics.run_data import RunData, above_input
-from compactlab.sim.replay.trace import SideCall
 
 # What a replay costs: money, and tokens by billing class.
 
@@ -125,16 +124,12 @@ def summary_cost_usd(data: RunData) -> float:
     The side calls of purpose ``summary`` alone: prompts and answers. Extra turns, such as flushes
     of memory, are in ``side_cost_usd`` beside them.
     """
-    return math.fsum(map(data.cost, _summaries(data)))
+    return math.fsum(map(data.cost, data.summaries))
 
 
 def tokens_summary(data: RunData) -> int:
     """Prompt and answer of the requests that make summaries."""
-    return sum(call.usage.prompt + call.usage.output for call in _summaries(data))
-
-
-def _summaries(data: RunData) -> list[SideCall]:
-    return [call for call in data.side_calls if call.purpose == "summary"]
+    return sum(call.usage.prompt + call.usage.output for call in data.summaries)
 
 
 def tokens_dead_writes(data: RunData) -> int:

@@ -21,8 +21,6 @@ from compactlab.sim.metrics.metric import Metric
 from compactlab.sim.metrics.recency import moments
 from compactlab.sim.metrics.run_data import RunData, shared
 
-# How far a compaction moves the context: descriptive, as dropping anything at all moves it.
-
 
 def drift_words(data: RunData) -> float | None:
     """One less the cosine between the words of the context before a compaction and after it.
@@ -103,13 +101,7 @@ def _diverged(was: Numbers, now: Numbers) -> float:
 
 
 def divergence(counts: Iterable[tuple[int, int]]) -> float:
-    """Jensen-Shannon divergence of two distributions, to the base 2.
-
-    Examples
-    --------
-    >>> divergence([(1, 2), (3, 6)]), divergence([(1, 0), (0, 5)]), divergence([])
-    (0.0, 1.0, 0.0)
-    """
+    """Jensen-Shannon divergence of two distributions, to the base 2."""
     # Many things are counted alike; and what fsum adds may come in any order.
     alike = Counter(counts)
     here = sum(one * times for (one, _), times in alike.items())
@@ -153,13 +145,7 @@ _WORD = re.compile(r"\w+")
 
 
 class Lexicon:
-    """What is found in parts, numbered in the order in which it was found.
-
-    Parameters
-    ----------
-    find
-        Finds the words of a part.
-    """
+    """What is found in parts, numbered in the order in which it was found."""
 
     def __init__(self, find: Callable[[Part], Collection[str]]) -> None:
         self._find = find
@@ -195,25 +181,11 @@ class Lexicon:
 
 
 class Terms:
-    """The lexicons of a conversation; what is thought is in none.
-
-    Parameters
-    ----------
-    conversation
-        The script.
-
-    Attributes
-    ----------
-    names
-        Identifiers, each once a part.
-    words
-        Runs of letters, digits and underscores, in lower case, each as often as it is there.
-    tools
-        Names of tools, each as often as it is called.
-    """
+    """The lexicons of a conversation; what is thought is in none."""
 
     def __init__(self, conversation: Conversation) -> None:
         self._messages = conversation.messages
+        # Identifiers count once a part, words and tools as often as they are there.
         self.names = Lexicon(lambda part: identifiers(_said(part)))
         self.words = Lexicon(lambda part: _WORD.findall(_said(part).lower()))
         self.tools = Lexicon(lambda part: [part.name] if part.type == "tool_call" else [])
@@ -254,13 +226,7 @@ def terms_of(conversation: Conversation) -> Terms:
 
 
 class Context:
-    """Counts what stands in a context that is looked at again: only what changed is counted.
-
-    Parameters
-    ----------
-    lexicons
-        What is counted.
-    """
+    """Counts what stands in a context that is looked at again: only what changed is counted."""
 
     def __init__(self, *lexicons: Lexicon) -> None:
         self._lexicons = lexicons

@@ -24,33 +24,17 @@ from compactlab.sim.replay.trace import Step
 
 
 class Age(NamedTuple):
-    """What is recent at a call.
+    """What is recent at a call."""
 
-    Parameters
-    ----------
-    now
-        What the clock shows.
-    recent
-        For each limit, the facts that were last stated less than so long ago, as bits.
-    began
-        Facts that are due for the first time, and what the clock showed when they were stated.
-    """
-
-    now: int
-    recent: tuple[int, ...]
+    now: int  # what the clock shows
+    recent: tuple[int, ...]  # for each limit, the facts last stated less than so long ago
+    # Facts that are due for the first time, and what the clock showed when they were stated.
     began: tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True)
 class Ages:
     """What is recent at each of some calls.
-
-    Parameters
-    ----------
-    limits
-        The limits, rising.
-    at
-        The calls.
 
     Examples
     --------
@@ -195,8 +179,6 @@ def in_order(found: Mapping[str, Age], answers: Iterable[str]) -> list[Age]:
     return [found[answer] for answer in answers]
 
 
-# What became of the facts, call by call of the script: what all figures of memory count.
-
 # Limits of ages: project's notes on metrics, section 4, age curve and IA@k. Rounds: the first six.
 TOKENS = (1_000, 4_000, 16_000, 64_000)
 TURNS = (1, 2, 5, 10, 20, 100)
@@ -208,29 +190,15 @@ class FactTimeline:
     """The calls of the script and the states of facts in their prompts; sets of facts are bits.
 
     What an agent does beside the script, to get back what it has forgotten, is not among them.
-
-    Parameters
-    ----------
-    ledger
-        The facts.
-    steps
-        The calls.
-    states
-        At each call, the state of every fact.
-    memory
-        At each call, the facts that the agent's memory holds.
-    rounds_made
-        At each call, the compactions since the call before, its own among them.
-    tokenizer
-        Of the model of the first call: by it the log is measured.
     """
 
     ledger: Ledger
     steps: Sequence[Step]
     states: Sequence[States]
-    memory: Sequence[int]
+    memory: Sequence[int]  # the facts that the agent's memory holds
+    # At each call, the compactions since the call before, its own among them.
     rounds_made: Sequence[int]
-    tokenizer: Tokenizer
+    tokenizer: Tokenizer  # of the model of the first call: by it the log is measured
 
     @cached_property
     def moments(self) -> list[Moment]:

@@ -22,8 +22,6 @@ from compactlab.sim.metrics.fact_timeline import (
 from compactlab.sim.metrics.metric import Metric
 from compactlab.sim.metrics.run_data import RunData
 
-# Amnesia: how much of what should be known at a call stands in its prompt no more.
-
 TYPES: tuple[FactType, ...] = get_args(FactType)
 
 

@@ -57,21 +57,9 @@ class Metric:
 
 @dataclass(frozen=True)
 class Family:
-    """Metrics that belong together.
+    """Metrics that belong together."""
 
-    Parameters
-    ----------
-    name
-        One word.
-    title
-        What they are about, as a heading.
-    metrics
-        In the order of tables.
-    about
-        What is said of all of them.
-    """
-
-    name: str
-    title: str
-    metrics: tuple[Metric, ...]
-    about: str = ""
+    name: str  # one word
+    title: str  # as a heading
+    metrics: tuple[Metric, ...]  # in the order of tables
+    about: str = ""  # what is said of all of them

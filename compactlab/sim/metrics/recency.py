@@ -27,24 +27,13 @@ MOMENTS = 50
 
 
 class Moment(NamedTuple):
-    """A compaction's call, with the context before it and after.
-
-    Parameters
-    ----------
-    step
-        The call.
-    before
-        The messages of the prompt before, with all that came to the log since.
-    system
-        The system blocks of the prompt before.
-    prompt
-        The messages of its own prompt.
-    """
+    """A compaction's call, with the context before it and after."""
 
     step: Step
+    # The messages of the prompt before, with all that came to the log since.
     before: tuple[Message, ...]
-    system: tuple[Part, ...]
-    prompt: Messages
+    system: tuple[Part, ...]  # of the prompt before
+    prompt: Messages  # the messages of its own prompt
 
 
 @shared

@@ -34,18 +34,7 @@ from compactlab.sim.replay.trace import SideCall, Step, Trace
 
 
 def dead_writes(requests: Sequence[Step | SideCall]) -> list[int]:
-    """Tokens that each request wrote and none after it has read.
-
-    Parameters
-    ----------
-    requests
-        All requests of a run, in the order in which they were made.
-
-    Returns
-    -------
-    list of int
-        Tokens, one figure a request; the last ones of what it wrote.
-    """
+    """Tokens that each request wrote and none after it has read."""
     index = {request.place.number: i for i, request in enumerate(requests)}
     stems = [index.get(request.place.stem, -1) for request in requests]
     reads = [request.place.kept for request in requests]
@@ -125,22 +114,7 @@ _LAYOUT = ("cache_write_1h", "cache_write_5m", "uncached")
 
 
 def above_reading(prices: Prices, call: Billed, causes: Collection[str] = AVOIDABLE) -> float:
-    """What the cache-miss tokens of some causes cost more than reading them would have.
-
-    Parameters
-    ----------
-    prices
-        What requests cost.
-    call
-        A request. Its causes stand in the order of its prompt.
-    causes
-        Which; by default all of what had been sent before, and of what only a strategy asked for.
-
-    Returns
-    -------
-    float
-        Dollars; 0 where nothing can be read.
-    """
+    """What the cache-miss tokens of some causes cost more than reading them would have."""
     if call.causes.keys().isdisjoint(causes) or not prices.stores(call):
         return 0.0
     spans, edge = [], 0
@@ -153,21 +127,7 @@ def above_reading(prices: Prices, call: Billed, causes: Collection[str] = AVOIDA
 
 
 def read_instead(usage: Usage, spans: Sequence[tuple[int, int]]) -> Usage:
-    """A usage of which some stretches had been read.
-
-    Parameters
-    ----------
-    usage
-        The usage of a request.
-    spans
-        First and last (not included) of the cache-miss tokens of each stretch, counted from where
-        the request stopped reading.
-
-    Examples
-    --------
-    >>> read_instead(Usage(uncached=5, cache_write_5m=20), [(10, 22)])
-    Usage(uncached=3, cache_read=12, cache_write_5m=10, cache_write_1h=0, output=0, storage=0)
-    """
+    """A usage of which some stretches had been read."""
     left, read, edge = {}, usage.cache_read, 0
     for name in _LAYOUT:
         size = left[name] = getattr(usage, name)
@@ -212,30 +172,14 @@ def if_larger(prices: Prices, call: Billed, tokens: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Payback:
-    """One compaction: what it cost, and what it saved until the next one.
+    """One compaction: what it cost, and what it saved until the next one."""
 
-    Parameters
-    ----------
-    call
-        The index of its call.
-    avoidable_cost
-        Dollars that the cache misses which it caused cost more than reading them.
-    summary
-        Dollars of the summaries that were asked for since the compaction before.
-    removed
-        Tokens by which the prompt was smaller than the one before with what had come since.
-    calls
-        Calls from this one on, until the next compaction.
-    saved
-        Dollars that the removed tokens would have cost on these calls, if they had been read.
-    """
-
-    call: int
-    avoidable_cost: float
-    summary: float
-    removed: int
-    calls: int
-    saved: float
+    call: int  # its index
+    avoidable_cost: float  # dollars that the cache misses which it caused cost above a read
+    summary: float  # dollars of the summaries that were asked for since the compaction before
+    removed: int  # tokens less than the prompt before with what had come since
+    calls: int  # from this one on, until the next compaction
+    saved: float  # dollars that the removed tokens would have cost to read on these calls
 
     @property
     def break_even(self) -> float:
@@ -252,15 +196,7 @@ class Payback:
 
 
 def paybacks(steps: Sequence[Step], prices: Prices) -> list[Payback]:
-    """The account of each compaction, in order.
-
-    Parameters
-    ----------
-    steps
-        All calls of a run.
-    prices
-        What requests cost.
-    """
+    """The account of each compaction, in order."""
     starts = [i for i, step in enumerate(steps) if step.compaction and i]
     summaries = [call for step in steps for call in step.side if call.purpose == "summary"]
     computed: list[Payback] = []
@@ -289,8 +225,6 @@ def _removed(last: Step, step: Step, model: Model) -> int:
     return last.usage.prompt + come - step.usage.prompt
 
 
-# A trace with its conversation, and what several metrics need of both, made once.
-
 RECENT = 10
 # Calls before a compaction that its spike is measured against.
 BASE_CALLS = 5
@@ -302,53 +236,28 @@ class Change(NamedTuple):
 
     Whole prompts are not kept: under a strategy that makes each anew, all of them together grow
     with the square of the session.
-
-    Parameters
-    ----------
-    step
-        The call.
-    gone, come
-        The messages that left, and those that came.
-    moved
-        What stood behind those that left and was not touched. Of those that came, some may stand
-        before it and some behind; see ``placed``.
-    placed
-        How many of those that came stand before it.
-    length
-        How many messages the prompt has.
-    first
-        The first of them.
-    tail
-        After a compaction, the last ten of them.
     """
 
     step: Step
-    gone: tuple[Message, ...]
-    come: tuple[Message, ...]
+    gone: tuple[Message, ...]  # the messages that left
+    come: tuple[Message, ...]  # those that came
+    # What stood behind those that left and was not touched; of those that came, some may stand
+    # before it.
     moved: Messages
-    placed: int
-    length: int
-    first: Message | None
-    tail: Messages
+    placed: int  # how many of those that came stand before it
+    length: int  # how many messages the prompt has
+    first: Message | None  # the prompt's first message
+    tail: Messages  # after a compaction, the last ten of them
 
 
 @dataclass(frozen=True)
 class RunData:
-    """What a metric is computed from.
-
-    Parameters
-    ----------
-    trace
-        What happened.
-    conversation
-        What it happened to.
-    best, worst
-        The same in the closed loop, where what is stale or mutated is noticed or used; None where
-        the loop was left open.
-    """
+    """What a metric is computed from."""
 
     trace: Trace
     conversation: Conversation
+    # Of the closed loop, where what is stale or mutated is noticed, and where it is used; None of
+    # an open one.
     best: RunData | None = None
     worst: RunData | None = None
 
@@ -413,6 +322,11 @@ class RunData:
     def side_calls(self) -> list[SideCall]:
         """All side calls in order."""
         return [call for step in self.trace.steps for call in step.side]
+
+    @property
+    def summaries(self) -> list[SideCall]:
+        """The side calls that made summaries."""
+        return [call for call in self.side_calls if call.purpose == "summary"]
 
     @cached_property
     def requests(self) -> list[Step | SideCall]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
 
-from compactlab.sim.core.message import Message
+from compactlab.sim.core.message import SUMMARY, Message
 from compactlab.sim.metrics.metric import OVER_CALLS, OWN, Metric
 from compactlab.sim.metrics.run_data import RunData, shared
 
@@ -48,9 +48,6 @@ class _Soundness(NamedTuple):
     rejected: int
 
 
-# A prompt begins with the user; but what stands before a provider's own compaction block, which is
-# the agent's, the provider itself ignores.
-_BLOCK = "compactionSummary"
 _PAIR = ("tool_call", "tool_result")
 
 
@@ -74,7 +71,9 @@ def _soundness(data: RunData) -> _Soundness:
             rejected += 1
         else:
             count += faults.count + faults.orphans + faults.stacks.count
-            count += first.role != "user" and first.origin != _BLOCK
+            # A prompt begins with the user; but what stands before a provider's own compaction
+            # block, which is the agent's, the provider itself ignores.
+            count += first.role != "user" and first.origin != SUMMARY
             messages += length
             rejected += faults.orphans > 0
     return _Soundness(count, messages, rejected)

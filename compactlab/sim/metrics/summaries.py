@@ -9,7 +9,6 @@ from compactlab.sim.core.message import Message, Part
 from compactlab.sim.facts.needs import identifiers, words
 from compactlab.sim.metrics.metric import OWN, Metric
 from compactlab.sim.metrics.run_data import RunData
-from compactlab.sim.replay.trace import SideCall
 
 _WORD = re.compile(r"\w")
 
@@ -43,17 +42,13 @@ def summaries_failed(data: RunData) -> int:
     run in which there are any is worth looking at; what failed stays in the prompt, and in the
     figures.
     """
-    return sum(bool(call.faults) for call in _asked(data))
+    return sum(bool(call.faults) for call in data.summaries)
 
 
 def summaries_failed_share(data: RunData) -> float | None:
     """Share of the summaries that are none, by their looks; None where none was asked for."""
-    asked = _asked(data)
+    asked = data.summaries
     return summaries_failed(data) / len(asked) if asked else None
-
-
-def _asked(data: RunData) -> list[SideCall]:
-    return [call for call in data.side_calls if call.purpose == "summary"]
 
 
 def _summaries(data: RunData) -> Iterator[tuple[Part, Iterable[Message]]]:

@@ -20,40 +20,20 @@ from compactlab.sim.metrics.run_data import RunData, shared
 
 
 class Life(NamedTuple):
-    """How long something was followed, and whether it died then.
-
-    Parameters
-    ----------
-    time
-        By any clock.
-    died
-        False if it was alive when it was last seen.
-    """
+    """How long something was followed, and whether it died then."""
 
     time: int
-    died: bool
+    died: bool  # false if it was alive when it was last seen
 
 
 class Point(NamedTuple):
-    """A time at which a curve falls.
-
-    Parameters
-    ----------
-    time
-        The time.
-    at_risk, deaths
-        How many were followed up to it, and how many of them died at it.
-    survival
-        The share that lives on.
-    low, high
-        Its band of 95 %.
-    """
+    """A time at which a curve falls."""
 
     time: int
-    at_risk: int
-    deaths: int
-    survival: float
-    low: float
+    at_risk: int  # how many were followed up to it
+    deaths: int  # how many of them died at it
+    survival: float  # the share that lives on
+    low: float  # of the band of 95 %
     high: float
 
 

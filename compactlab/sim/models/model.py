@@ -59,25 +59,7 @@ _INSTEAD = {"cache_read": "input", "cache_write_5m": "input", "cache_write_1h": 
 
 
 def models_of(tables: dict[str, Any], file: str = "") -> dict[str, dict[str, Any]]:
-    """Check the tables of a file, and give for each model the fields that it is built of.
-
-    Parameters
-    ----------
-    tables
-        What the file says: ``providers`` and ``models``.
-    file
-        The file's name, for errors.
-
-    Returns
-    -------
-    dict
-        Fields of :class:`compactlab.sim.models.model.Model` by name of the model.
-
-    Raises
-    ------
-    InputError
-        If a key is unknown or missing, or a value has the wrong type or range.
-    """
+    """Check the tables of a file, and give for each model the fields that it is built of."""
     whole = Section(tables, file).only(("models", "providers"))
     providers = {
         name: row.only(PROVIDER_KEYS) for name, row in whole.section("providers").sections()
@@ -242,29 +224,17 @@ def _multipliers(row: Section) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class Degradation:
-    """What a provider's cache falls short of its documentation.
+    """What a provider's cache falls short of its documentation."""
 
-    Parameters
-    ----------
-    lifetimes
-        Share of the documented lifetimes; of capacities, where nothing expires.
-    lose_every
-        Every so manieth request finds nothing; 0 for none.
-    latency
-        Seconds until the answer to a side call begins: the call after it starts so much later, and
-        until then nobody can read what it wrote.
-    """
-
-    lifetimes: float = 1.0
-    lose_every: int = 0
+    lifetimes: float = 1.0  # share of the documented ones; of capacities, where nothing expires
+    lose_every: int = 0  # every so manieth request finds nothing; 0 for none
+    # Seconds until the answer to a side call begins: until then nobody can read what it wrote.
     latency: float = 0.0
 
 
 NEUTRAL = Degradation()
 ARMS = {"neutral": NEUTRAL, "pessimistic": Degradation(0.8, 20, 5.0)}
 
-
-# Models by name: window, tokenizer, cache policy and where the prices stand.
 
 # A model that can be replayed, for those who have to name one.
 EXAMPLE = "claude-sonnet-4-5"
@@ -336,13 +306,7 @@ class Model:
         return prod(self.multipliers[name] for name in self.chosen)
 
     def under(self, policy: str) -> Model:
-        """This model under another cache policy, or its own in a worse arm (``pessimistic``).
-
-        Raises
-        ------
-        ModelError
-            If there is no such policy.
-        """
+        """This model under another cache policy, or its own in a worse arm (``pessimistic``)."""
         name = f"{self.name}@{policy}"
         if policy in ARMS:
             arm = ARMS[policy]
@@ -355,13 +319,7 @@ class Model:
         return replace(self, name=name, policy=policy_kept)
 
     def at(self, multipliers: Iterable[str]) -> Model:
-        """This model with its prices multiplied.
-
-        Raises
-        ------
-        ModelError
-            If it has no such multiplier.
-        """
+        """This model with its prices multiplied."""
         chosen = tuple(sorted(set(multipliers)))
         for name in chosen:
             if name not in self.multipliers:
@@ -392,13 +350,7 @@ class Catalogue:
 
     @classmethod
     def load(cls, path: str | Path) -> Catalogue:
-        """The built-in models and those of a file.
-
-        Raises
-        ------
-        InputError
-            If the file cannot be read, or anything in it is wrong.
-        """
+        """The built-in models and those of a file."""
         return cls.of(read_toml(Path(path), "file of models"), str(path))
 
     @classmethod
@@ -421,11 +373,6 @@ class Catalogue:
 
         A trailing date is ignored, a dot counts as a dash, ``@policy`` puts the model under
         another cache policy, and ``+multiplier`` multiplies its prices.
-
-        Raises
-        ------
-        ModelError
-            If there is no such model, no such policy, or no such multiplier of it.
         """
         stem, *parts = re.split(f"([{RESERVED}])", name)
         marked = list(zip(parts[::2], parts[1::2], strict=True))
@@ -471,11 +418,6 @@ def catalogue() -> Mapping[str, Model]:
 def find_model(name: str) -> Model:
     """Look a built-in model up, see :meth:`Catalogue.find`.
 
-    Raises
-    ------
-    ModelError
-        If there is no such model, no such policy, or no such multiplier of it.
-
     Examples
     --------
     >>> find_model("claude-opus-4-5-20251101").name
@@ -510,13 +452,7 @@ def _unknown(name: str, plain: str, known: Mapping[str, Model]) -> str:
 
 
 def replayable(model: Model) -> tuple[Model, CachePolicy]:
-    """A model with its policy.
-
-    Raises
-    ------
-    ModelError
-        If no policy is built for it yet; the text names what to use instead.
-    """
+    """A model with its policy."""
     if model.policy is None:
         raise ModelError(
             f"no cache policy is built for {model.name} yet; name another model, "
@@ -526,13 +462,7 @@ def replayable(model: Model) -> tuple[Model, CachePolicy]:
 
 
 def tokenizer_of(name: str, catalogue: Catalogue | None = None) -> Tokenizer:
-    """How a recorded model counts; o200k as it is for a model that is not known.
-
-    Examples
-    --------
-    >>> tokenizer_of("claude-opus-5+unheard") == tokenizer_of("claude-opus-5")
-    True
-    """
+    """How a recorded model counts; o200k as it is for a model that is not known."""
     plain = re.split(f"[{RESERVED}]", name, maxsplit=1)[0]  # its price changes nothing
     try:
         return (catalogue or built_in()).find(plain).tokenizer

@@ -55,18 +55,7 @@ class Sheet(Protocol):
 
 
 class PriceSheet:
-    """All prices of one model in genai-prices.
-
-    Parameters
-    ----------
-    price
-        ``provider/model`` in genai-prices.
-
-    Raises
-    ------
-    ModelError
-        If genai-prices does not have the model.
-    """
+    """All prices of one model in genai-prices."""
 
     def __init__(self, price: str) -> None:
         from genai_prices.data_snapshot import get_snapshot
@@ -118,18 +107,7 @@ class PriceSheet:
 
 
 class TokenPrices:
-    """All prices of a model that is paid by the token, with its storage and its multipliers.
-
-    Parameters
-    ----------
-    model
-        The model.
-
-    Raises
-    ------
-    ModelError
-        If it has no prices.
-    """
+    """All prices of a model that is paid by the token, with its storage and its multipliers."""
 
     def __init__(self, model: Model) -> None:
         if not (model.prices or model.price):

@@ -9,8 +9,6 @@ from typing import NamedTuple
 
 from compactlab.sim.core.message import Usage
 
-# Rates: dollars per token, by billing class; and prices that somebody wrote down by hand.
-
 MILLION = 1_000_000
 HOUR = 3600.0
 
@@ -70,14 +68,7 @@ class Rates:
         )
 
     def times(self, factor: float) -> Rates:
-        """All of them so many times as high.
-
-        Examples
-        --------
-        >>> Rates(2.0, 0.5, 2.5, 4.0, 10.0).times(0.5)
-        Rates(uncached=1.0, cache_read=0.25, cache_write_5m=1.25, cache_write_1h=2.0, output=5.0, \
-storage=0.0)
-        """
+        """All of them so many times as high."""
         return Rates(
             self.uncached * factor,
             self.cache_read * factor,
@@ -90,15 +81,10 @@ storage=0.0)
 
 @dataclass(frozen=True)
 class Tiers:
-    """Rates by the size of the request, written by hand for a model that no price list has.
+    """Rates by the size of the request, written by hand for a model that no price list has."""
 
-    Parameters
-    ----------
-    steps
-        Pairs of a size and the rates of requests whose whole prompt has more tokens than that,
-        descending; the last size is 0, whose rates hold for an empty prompt as well.
-    """
-
+    # A size and the rates of requests whose whole prompt has more tokens, descending; the last size
+    # is 0, whose rates hold for an empty prompt as well.
     steps: tuple[tuple[int, Rates], ...]
 
     def rates(self, time: float, prompt: int) -> Rates:
@@ -128,18 +114,10 @@ def step_of(steps: Sequence[tuple[int, Rates]], prompt: int) -> Rates:
 
 @dataclass(frozen=True)
 class StorageRate:
-    """What keeping a cache costs, where that is paid by time.
+    """What keeping a cache costs, where that is paid by time."""
 
-    Parameters
-    ----------
-    price
-        Dollars per million tokens and hour.
-    until
-        The second since 1970 at which it ends; infinite where no end is known.
-    """
-
-    price: float
-    until: float
+    price: float  # dollars per million tokens and hour
+    until: float  # the second since 1970 at which it ends; infinite where no end is known
 
     @property
     def rate(self) -> float:
@@ -170,34 +148,6 @@ class Prefill:
 
     It stands where rates by the token stand: :meth:`cost` takes a usage and gives dollars.
 
-    Parameters
-    ----------
-    parameters
-        Of the model.
-    layers, width
-        Of the model: its layers, and the size of what is handed from one to the next.
-    kv_heads, head
-        Heads for keys and values in each layer, and the size of a head.
-    gpus
-        How many it runs on, together.
-    flops
-        Operations per second that a GPU is capable of.
-    bandwidth
-        Bytes per second that a GPU reads from its memory.
-    dollars
-        For one GPU, an hour.
-    bytes
-        Of a number, in the weights and in the cache.
-    utilisation
-        Share of ``flops``, and of ``bandwidth``, that is reached. 0.4 to 0.6 is usual in prefill.
-    streams
-        Requests that are decoded at once and share the reading of the weights.
-
-    Raises
-    ------
-    ValueError
-        If a figure is not above 0; only time may be had for nothing.
-
     Examples
     --------
     >>> small = PRESETS["8b"]
@@ -212,16 +162,16 @@ class Prefill:
 
     parameters: float
     layers: int
-    width: int
-    kv_heads: int
-    head: int
-    gpus: int
-    flops: float
-    bandwidth: float
-    dollars: float
-    bytes: int = 2
-    utilisation: float = 0.5
-    streams: int = 16
+    width: int  # size of what is handed from one layer to the next
+    kv_heads: int  # in each layer
+    head: int  # its size
+    gpus: int  # together
+    flops: float  # operations per second of a GPU
+    bandwidth: float  # bytes per second that a GPU reads from its memory
+    dollars: float  # for one GPU, an hour
+    bytes: int = 2  # of a number, in the weights and in the cache
+    utilisation: float = 0.5  # share that is reached; 0.4 to 0.6 is usual in prefill
+    streams: int = 16  # requests that are decoded at once and share the reading of the weights
 
     def __post_init__(self) -> None:
         for name in (field.name for field in fields(self)):

@@ -9,10 +9,7 @@ from compactlab.sim.core.message import Usage
 
 
 class Bill(msgspec.Struct, frozen=True):
-    """What one request came to: tokens by billing class, and its cache-miss tokens by cause.
-
-    And where it stands among all requests.
-    """
+    """What one request came to: tokens by billing class, its cache-miss tokens by cause, its place."""
 
     usage: Usage
     causes: dict[str, int]

@@ -32,17 +32,7 @@ from compactlab.sim.replay.trace import NOWHERE, Step
 
 @dataclass
 class Script:
-    """What strategies are told of the script: streams of chance, and to oracles what comes.
-
-    Parameters
-    ----------
-    conversation
-        The script.
-    parts
-        The strategies.
-    seed
-        Root of all random draws.
-    """
+    """What strategies are told of the script: streams of chance, and to oracles what comes."""
 
     conversation: Conversation
     parts: tuple[Strategy, ...]
@@ -64,7 +54,7 @@ class Script:
 
 @dataclass
 class Caller:
-    """One replay in progress; the parameters are those of ``replay``."""
+    """One replay in progress."""
 
     conversation: Conversation
     strategy: Strategy

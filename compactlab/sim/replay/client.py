@@ -23,25 +23,14 @@ Depth = Literal["front", "messages"]
 
 
 class Rate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How often something happened, with an interval of 95 %.
+    """How often something happened, with an interval of 95 %."""
 
-    Parameters
-    ----------
-    calls
-        Calls at which it could have happened.
-    front
-        At how many of them nothing was found again, tools and system prompt included.
-    messages
-        At how many of them only what stands before the messages was found; where a part of the
-        messages was, too, the share that was not counts.
-    low, high
-        Interval of the share of both together.
-    """
-
-    calls: int = 0
-    front: float = 0.0
+    calls: int = 0  # at which it could have happened
+    front: float = 0.0  # where nothing was found again, tools and system prompt included
+    # Where only what stands before the messages was found again; a call at which some of them were,
+    # too, counts by the share of them that was not.
     messages: float = 0.0
-    low: float = 0.0
+    low: float = 0.0  # interval of the share of both together
     high: float = 1.0
 
     def __post_init__(self) -> None:
@@ -63,24 +52,12 @@ class Rate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Churn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How often a client changes its prompt unasked.
+    """How often a client changes its prompt unasked."""
 
-    Parameters
-    ----------
-    client
-        The client: the format of its logs.
-    turn
-        At the first call of a turn.
-    call
-        At every other call.
-    sessions
-        From how many sessions that was measured.
-    """
-
-    client: str
-    turn: Rate = Rate()
-    call: Rate = Rate()
-    sessions: int = 0
+    client: str  # the format of its logs
+    turn: Rate = Rate()  # at the first call of a turn
+    call: Rate = Rate()  # at every other call
+    sessions: int = 0  # from how many that was measured
 
     def check(self, client: str) -> None:
         """Refuse to be the churn of another client."""
@@ -114,21 +91,11 @@ def write_churn(churn: Churn) -> bytes:
     return msgspec.json.format(msgspec.json.encode(churn), indent=2) + b"\n"
 
 
-# What a client asks for beside the text of its prompts, call by call: as recorded, and unasked.
-
-
 class Client:
     """Follows the settings of a session.
 
     What was told first of the client's version and of its thinking mode stands for what was there
     before; so a log that names them late changes nothing by that.
-
-    Parameters
-    ----------
-    churn
-        How often the client changes its prompt unasked; None for never.
-    rng
-        Opens a stream of random numbers by name.
 
     Examples
     --------

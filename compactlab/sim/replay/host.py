@@ -22,19 +22,11 @@ from compactlab.sim.replay.summarize import SummaryRequest, TurnRequest
 
 @dataclass(frozen=True, slots=True)
 class Compacted:
-    """A compaction of the session's view that has happened in this replay.
+    """A compaction of the session's view that has happened in this replay."""
 
-    Parameters
-    ----------
-    before, after
-        Tokens of the view before and after.
-    last
-        Id of the newest message in the log at that time.
-    """
-
-    before: int
+    before: int  # tokens of the view
     after: int
-    last: str
+    last: str  # id of the newest message in the log at that time
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,41 +39,17 @@ class Recorded:
 
 @dataclass
 class State:
-    """What a session has come to, and a rewind takes back.
-
-    Parameters
-    ----------
-    view
-        The session's view.
-    log
-        All that has been said.
-    notes
-        Of each strategy its JSON state.
-    turn
-        The view that holds for the turn; None where none does.
-    sent
-        The prompt that was sent last.
-    heard
-        How much of the log had been said by then.
-    new_turn
-        Whether a person has spoken since.
-    reported
-        The usage of that call.
-    rewound
-        Whether the script has gone back since.
-    compactions, recorded
-        What strategies have compacted so far, and what the recorded agent had by now.
-    """
+    """What a session has come to, and a rewind takes back."""
 
     view: View = field(default_factory=View)
     log: Messages = field(default_factory=Messages)
-    notes: list[dict[str, Any]] = field(default_factory=list)
-    turn: View | None = None
-    sent: View | None = None
-    heard: int = 0
-    new_turn: bool = False
-    reported: Usage | None = None
-    rewound: bool = False
+    notes: list[dict[str, Any]] = field(default_factory=list)  # of each strategy its JSON state
+    turn: View | None = None  # holds for the turn; None where none does
+    sent: View | None = None  # the prompt that was sent last
+    heard: int = 0  # how much of the log had been said by then
+    new_turn: bool = False  # whether a person has spoken since
+    reported: Usage | None = None  # usage of that call
+    rewound: bool = False  # whether the script has gone back since
     compactions: list[Compacted] = field(default_factory=list)
     recorded: tuple[Recorded, ...] = ()
 
@@ -97,19 +65,7 @@ def _nobody(*asked: object) -> Any:
 
 @dataclass(frozen=True)
 class Services:
-    """Who answers a host. Each is told which host asks, and none keeps it: so no circle arises.
-
-    Parameters
-    ----------
-    summarize, run_turn
-        Make a summary; let the agent take an extra turn.
-    fetch
-        Says what a handle leads to.
-    rng
-        Opens a stream of random numbers for a purpose.
-    needs
-        Says what comes, to oracles.
-    """
+    """Who answers a host. Each is told which host asks, and none keeps it: so no circle arises."""
 
     summarize: Callable[[Host, View, SummaryRequest], tuple[Part, ...]] = _nobody
     run_turn: Callable[[Host, View, TurnRequest], View] = _nobody

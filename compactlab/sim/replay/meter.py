@@ -48,18 +48,11 @@ class Meter:
 
     A side call has a prompt of its own, so that it does not disturb what is known of the main
     one; both use the same cache.
-
-    Parameters
-    ----------
-    caches
-        By model, where prompts are stored; sessions that are given the same one share it.
-    rng
-        Opens a stream of random numbers by name; without it no request is lost by chance.
-    settings
-        What requests are made of beside their text.
     """
 
+    # By model; sessions that are given the same one share it.
     caches: MutableMapping[str, Cache] = field(default_factory=dict)
+    # Without it no request is lost by chance.
     rng: Callable[[str], random.Random] | None = None
     settings: Settings = PLAIN
     _lines: dict[str, _Line] = field(default_factory=dict)

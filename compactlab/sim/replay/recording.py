@@ -42,22 +42,13 @@ def recorded_contexts(conversation: Conversation) -> Iterator[tuple[Message, Mes
 
 @dataclass(frozen=True)
 class Unseen:
-    """Tokens (o200k) that a recording's prompts held and its messages do not.
+    """Tokens (o200k) that a recording's prompts held and its messages do not."""
 
-    Parameters
-    ----------
-    system
-        Tool definitions and system prompt: what was read from the cache right after a compaction,
-        or all of the rest that is always there.
-    context
-        What else is always there: project files, environment.
-    head
-        What was said before the recording began, until its first compaction.
-    """
-
+    # What was read from the cache right after a compaction, or all of the rest that is always
+    # there.
     system: int = 0
-    context: int = 0
-    head: int = 0
+    context: int = 0  # what else is always there: project files, environment
+    head: int = 0  # what was said before the recording began, until its first compaction
 
     @property
     def blocks(self) -> tuple[Part, ...]:

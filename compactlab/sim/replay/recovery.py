@@ -82,38 +82,16 @@ class ClosedLoop:
 
 
 class Act(NamedTuple):
-    """What the agent does about one fact.
+    """What the agent does about one fact."""
 
-    Parameters
-    ----------
-    what
-        ``fetch`` (a tool's call again, or what was put away), ``recall`` (a search in memory),
-        ``ask`` (the user) or ``misuse``.
-    messages
-        What is said. Those that have a call answer a request each.
-    """
-
+    # ``fetch`` (a tool's call again, or what was put away), ``recall`` (a search in memory),
+    # ``ask`` (the user) or ``misuse``.
     what: str
-    messages: tuple[Message, ...]
+    messages: tuple[Message, ...]  # those that have a call answer a request each
 
 
 class Actor:
-    """The agent in the closed loop.
-
-    Parameters
-    ----------
-    loop
-        Its settings.
-    ledger
-        What the script states and needs.
-    chance
-        Opens a stream of random numbers by name, the same for all strategies.
-
-    Attributes
-    ----------
-    tracker
-        The states of facts in the prompt.
-    """
+    """The agent in the closed loop."""
 
     def __init__(
         self, loop: ClosedLoop, ledger: Ledger, chance: Callable[[str], random.Random]

@@ -16,27 +16,7 @@ _PLAIN = Options()
 def replay(
     conversation: Conversation, strategy: Strategy, options: Options = _PLAIN
 ) -> Iterator[Step]:
-    """Take a conversation through a strategy, call by call.
-
-    Parameters
-    ----------
-    conversation
-        The script.
-    strategy
-        The strategy.
-    options
-        How it is replayed.
-
-    Yields
-    ------
-    Step
-        One for every call of the script, and those that the closed loop adds.
-
-    Raises
-    ------
-    ModelError
-        If something needed is not known of a model.
-    """
+    """Take a conversation through a strategy: a step for each call, also of the closed loop."""
     caller = Caller(conversation, strategy, options)
     step = None
     for event in conversation.events:
@@ -56,7 +36,7 @@ def replay(
 
 
 def record(conversation: Conversation, strategy: Strategy, options: Options = _PLAIN) -> Trace:
-    """Replay to the end and keep everything; the parameters are those of :func:`replay`."""
+    """Replay to the end and keep everything."""
     steps = list(replay(conversation, strategy, options))
     return Trace(header_of(conversation, strategy, options), steps, options.catalogue)
 

@@ -66,20 +66,11 @@ class Session:
     """A log, and the view that the strategies keep of it.
 
     Whatever asks strategies is told the host that they are handed.
-
-    Parameters
-    ----------
-    parts
-        The strategies, in the order in which they are asked.
-    view
-        The view before anything was said: the system blocks.
-    targets
-        Ids of the messages to which the script will rewind.
     """
 
-    parts: tuple[Strategy, ...]
-    view: View
-    targets: frozenset[str] = frozenset()
+    parts: tuple[Strategy, ...]  # in the order in which they are asked
+    view: View  # before anything was said: the system blocks
+    targets: frozenset[str] = frozenset()  # ids of the messages to which the script will rewind
 
     def __post_init__(self) -> None:
         notes: list[dict[str, Any]] = [{} for _ in self.parts]

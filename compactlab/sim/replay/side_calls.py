@@ -10,7 +10,7 @@ import msgspec
 
 from compactlab.sim.core.errors import InputError, ModelError
 from compactlab.sim.core.memory import Remembered
-from compactlab.sim.core.message import Message, Part, Role, Usage, verbatim
+from compactlab.sim.core.message import Message, Part, Role, Usage, plain, verbatim
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import View
 from compactlab.sim.replay.host import Host
@@ -39,8 +39,8 @@ def messages_of(id: str, request: TurnRequest, notes: Written, time: float) -> l
     done; it answers. Each of its own messages answers a call of the model. Only the notes stand
     for something that was said before, and have its sources.
     """
-    prompt = Message(f"{id}-prompt", "user", (_framing(request.prompt),), time, meta=True)
-    reply = Message(f"{id}-reply", "assistant", (_framing(notes.reply),), time)
+    prompt = Message(f"{id}-prompt", "user", (plain(request.prompt),), time, meta=True)
+    reply = Message(f"{id}-reply", "assistant", (plain(notes.reply),), time)
     if not notes.items:
         return [prompt, reply]
     sources = tuple(dict.fromkeys(source for item in notes.items for source in item.sources))
@@ -50,37 +50,18 @@ def messages_of(id: str, request: TurnRequest, notes: Written, time: float) -> l
     return [prompt, wrote, Message(f"{id}-written", "tool", (done,), time), reply]
 
 
-def _framing(text: str) -> Part:
-    return Part("text", text, "synthetic", ())
-
-
 def _arguments(items: tuple[Remembered, ...]) -> str:
     lines = "\n".join(f"- {item.topic}: {item.text}" for item in items)
     written = {"path": FILE, "content": lines}
     return json.dumps(written, ensure_ascii=False, separators=(",", ":"))
 
 
-# Side calls: what strategies ask for, a summary or an extra turn of the agent, made and billed.
-
-
 @dataclass
 class SideCalls:
-    """The side calls of a replay: the host's summaries and extra turns.
+    """The side calls of a replay: the host's summaries and extra turns."""
 
-    Parameters
-    ----------
-    spec
-        The strategy's, for errors.
-    summarizer
-        Says what the model would write; None if nobody does.
-    meter
-        Bills them.
-    session
-        What they are about.
-    """
-
-    spec: str
-    summarizer: Summarizer | None
+    spec: str  # the strategy's, for errors
+    summarizer: Summarizer | None  # says what the model would write; None if nobody does
     meter: Meter
     session: Session
     made: list[SideCall] = field(default_factory=list)
@@ -114,10 +95,7 @@ class SideCalls:
         return parts
 
     def run_turn(self, host: Host, view: View, request: TurnRequest) -> View:
-        """Let the agent take an extra turn, and bill its calls.
-
-        It comes before what a person has just said: nobody has answered that yet.
-        """
+        """Let the agent take an extra turn, before what nobody has answered yet; bill its calls."""
         if self.summarizer is None:
             raise ModelError(f"{self.spec} has the agent write; name a summariser")
         state = self.session.state
@@ -143,7 +121,7 @@ class SideCalls:
         own = [turn[0].id] if request.system and self._stored(host, live) else []
         if request.system:
             # The system prompt is one text, so that what is added to it changes all of it.
-            words = Part("text", request.system, "synthetic", ())
+            words = plain(request.system)
             live = live.with_system(words, *live.system)
         for message in turn:
             if message.role == "assistant":
@@ -201,22 +179,9 @@ def _unanswered(new: Messages) -> Messages:
     return new[start:]
 
 
-# What comes to be in a replay beside the script and beside the prompt.
-
-
 @dataclass
 class Outbox:
-    """Messages that were born, notes in memory, and what strategies have put away.
-
-    Parameters
-    ----------
-    parts
-        The strategies.
-    session
-        What they work on.
-    side
-        Where extra turns are made.
-    """
+    """Messages that were born, notes in memory, and what strategies have put away."""
 
     parts: tuple[Strategy, ...]
     session: Session

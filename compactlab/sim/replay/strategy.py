@@ -16,8 +16,6 @@ from compactlab.sim.core.spec import label_of, spec_of
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host
 
-# The contract of a strategy, and how several are composed.
-
 
 class Lifetime(StrEnum):
     """How long the view that a strategy returns holds.
@@ -180,9 +178,6 @@ class Pipeline(Strategy):
         for part in self.parts:
             view = part.compact(view, host)
         return view
-
-
-# What a whole agent is: a pipeline under a name of its own.
 
 
 class Agent(Strategy):

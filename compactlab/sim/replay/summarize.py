@@ -17,8 +17,6 @@ from compactlab.sim.core.message import Message, Part, Source
 from compactlab.sim.core.spec import label_of, spec_of
 from compactlab.sim.facts.needs import identifiers
 
-# The contract of a summariser, and the requests that a strategy makes of it.
-
 
 @dataclass(frozen=True)
 class SummaryRequest:
@@ -79,17 +77,10 @@ class TurnRequest:
 
 @dataclass(frozen=True)
 class Written:
-    """What an agent did with an extra turn.
+    """What an agent did with an extra turn."""
 
-    Parameters
-    ----------
-    reply
-        What it answered in the end.
-    items
-        What it put down before; where there is nothing, it made no call of a tool.
-    """
-
-    reply: str
+    reply: str  # what it answered in the end
+    # What it put down before; where there is nothing, it made no call of a tool.
     items: tuple[Remembered, ...] = ()
 
 
@@ -188,11 +179,6 @@ class Remembering(Summarizer):
 
     Strategies that differ in something else often ask for the same summary, and making one is
     the dearest thing in a replay.
-
-    Parameters
-    ----------
-    inner
-        Who makes the summaries; the spec is its own.
     """
 
     inner: Summarizer
@@ -285,30 +271,7 @@ _CLOSING = " \t\r\n\"'*_`)]}>\u201d\u2019"
 def faults(
     request: SummaryRequest, parts: Iterable[Part], count: Callable[[str], int]
 ) -> tuple[str, ...]:
-    """Name the faults of a summary.
-
-    Parameters
-    ----------
-    request
-        What was to be summarised, and how: messages, the summary before, budget, instructions.
-    parts
-        The summary.
-    count
-        Counts the tokens of a text as the model does.
-
-    Returns
-    -------
-    tuple of str
-        Keys of :data:`FAULTS`, in their order; none if it is sane, or there was nothing to say.
-
-    Examples
-    --------
-    >>> from compactlab.sim.core.message import Message, Source, verbatim
-    >>> said = Message("m1", "user", (verbatim("m1", "text", "Why does the parser fail?"),))
-    >>> reply = Part("text", "Sure! Which parser do you mean?", "summary", (Source("m1"),))
-    >>> faults(SummaryRequest((said,), 100), (reply,), len)
-    ('nothing_aligns', 'asks_user', 'answers')
-    """
+    """Name the faults of a summary."""
     return _faults(request, tuple(part for part in parts if part.text), count)
 
 

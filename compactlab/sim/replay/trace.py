@@ -15,54 +15,24 @@ from compactlab.sim.models.model import Catalogue, built_in
 
 
 class SideCall(msgspec.Struct, frozen=True):
-    """A request that the strategy itself caused.
+    """A request that the strategy itself caused."""
 
-    Parameters
-    ----------
-    purpose
-        ``summary``, or what the strategy calls an extra turn: ``flush``.
-    model
-        Name of the model.
-    time
-        When it started, in seconds since 1970.
-    usage
-        Its tokens by billing class.
-    causes
-        Its cache-miss tokens by cause.
-    cycle
-        How often the session had been compacted before it.
-    heard
-        Tokens of its answer that the user was shown.
-    place
-        Where it stands among all requests.
-    faults
-        Of a summary: what tells that it is none, by the names of ``summarize.FAULTS``.
-    """
-
-    purpose: str
+    purpose: str  # ``summary``, or what the strategy calls an extra turn: ``flush``
     model: str
-    time: float
+    time: float  # seconds since 1970
     usage: Usage
     causes: dict[str, int]
-    cycle: int = 0
-    heard: int = 0
+    cycle: int = 0  # how often the session had been compacted before it
+    heard: int = 0  # tokens of its answer that the user was shown
     place: Place = Place()
-    faults: tuple[str, ...] = ()
+    faults: tuple[str, ...] = ()  # of a summary: what tells that it is none; names of FAULTS
 
 
 class Outside(msgspec.Struct, frozen=True):
-    """What was put somewhere else than into the prompt since the step before.
+    """What was put somewhere else than into the prompt since the step before."""
 
-    Parameters
-    ----------
-    notes
-        What the agent has put down in its memory.
-    stored
-        What can be fetched, by the handle of the part that stands in its place.
-    """
-
-    notes: tuple[Remembered, ...] = ()
-    stored: tuple[tuple[str, str], ...] = ()
+    notes: tuple[Remembered, ...] = ()  # what the agent has put down in its memory
+    stored: tuple[tuple[str, str], ...] = ()  # what can be fetched, by handle
 
 
 NOWHERE = Outside()
@@ -137,32 +107,16 @@ class Step(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Header:
-    """What a trace is of.
+    """What a trace is of."""
 
-    Parameters
-    ----------
-    conversation, digest
-        Id and digest of the conversation.
-    strategy, summarizer
-        Their specs.
-    model
-        The model's name, or ``recorded``.
-    window
-        The window that the run was narrowed to; 0 if it was not.
-    seed
-        The experiment's seed.
-    flushes
-        Whether the strategy promises a flush of memory before each compaction.
-    """
-
-    conversation: str
+    conversation: str  # id
     digest: str
-    strategy: str
+    strategy: str  # spec
     summarizer: str
     model: str
-    window: int
+    window: int  # 0 if the run was not narrowed
     seed: int
-    flushes: bool = False
+    flushes: bool = False  # whether it promises a flush of memory before each compaction
 
 
 @dataclass

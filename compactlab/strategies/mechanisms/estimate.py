@@ -65,11 +65,6 @@ def usage_tokens(
 
     The total where the provider gives one that is not 0, else the sum; NaN where something is
     missing, and 0 for what is null.
-
-    Examples
-    --------
-    >>> usage_tokens(10, 5, 100, 20), usage_tokens(1, 2, 3, 4, total=999), usage_tokens(5, 5)
-    (135, 999, nan)
     """
     if total and not math.isnan(total):
         return total

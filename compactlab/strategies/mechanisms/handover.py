@@ -7,15 +7,12 @@ from collections.abc import Iterable
 import msgspec
 
 from compactlab.sim.core.blocks import blocks_of
-from compactlab.sim.core.message import Message, Part, Role, Source, frame
+from compactlab.sim.core.message import SUMMARY, Message, Part, Role, Source, frame
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.summarize import SummaryRequest
 from compactlab.strategies.mechanisms.cut import after_results, current_turn
-
-# What pi calls such a message. Recordings never have one: summaries are no part of a script.
-ORIGIN = "compactionSummary"
 
 # Our own wording; only its length matters here, as no model reads it.
 INSTRUCTIONS = (
@@ -29,7 +26,7 @@ LEAD = "What was said before has been summarised:"
 
 def is_summary(message: Message) -> bool:
     """Whether a message stands for others that were summarised."""
-    return message.origin == ORIGIN
+    return message.origin == SUMMARY
 
 
 def summary_message(
@@ -38,7 +35,7 @@ def summary_message(
     """A message that tells a summary, with a line before it that says so."""
     before = (frame(lead),) if lead else ()
     id = f"summary-{len(host.compactions) + 1}"
-    return Message(id, role, (*before, *parts), host.now, meta=True, origin=ORIGIN)
+    return Message(id, role, (*before, *parts), host.now, meta=True, origin=SUMMARY)
 
 
 def split_previous(messages: Messages) -> tuple[tuple[Part, ...], list[Message]]:

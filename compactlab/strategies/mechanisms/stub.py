@@ -133,11 +133,6 @@ class PerReplay(Generic[T]):
     For what makes a strategy faster, or lets it give the same object twice, and changes nothing
     else: it is no JSON, and no rewind takes it back. A strategy may serve one replay after the
     other, or several at once; what it remembers of one must not tell in another.
-
-    Parameters
-    ----------
-    make
-        Makes an empty one.
     """
 
     def __init__(self, make: Callable[[], T]) -> None:

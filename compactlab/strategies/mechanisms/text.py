@@ -10,7 +10,7 @@ from typing import Any, TypeGuard
 
 import msgspec
 
-from compactlab.sim.core.message import FRAME, Kind, Message, Part, Source
+from compactlab.sim.core.message import FRAME, SUMMARY, Kind, Message, Part, Source
 from compactlab.sim.core.tokens import utf16_length
 
 # Numbers as JavaScript has them: of any kind in a configuration, and not always numbers.
@@ -34,11 +34,6 @@ def floored(number: float | None, least: float) -> float:
 
 
 # Small questions to the parts of a message, and small things done to them.
-
-
-def plain(text: str) -> Part:
-    """Text of the client's own, which stands for nothing that was said."""
-    return Part("text", text, "synthetic", ())
 
 
 def holds(message: Message, type: str) -> bool:
@@ -103,11 +98,6 @@ def collapsed(text: str, words: int = -1) -> str:
     r"""A text with one blank for every run of blanks, and none around it.
 
     Of a long text of which only so many words are wanted the rest is not looked at.
-
-    Examples
-    --------
-    >>> collapsed("  a\n b "), collapsed("a b c d", words=2)
-    ('a b', 'a b')
     """
     if any(map(text.__contains__, _DISPUTED)):
         text = _BLANK_RUN.sub(" ", text).strip(" ")
@@ -129,13 +119,7 @@ def as_json(value: object) -> str:
 
 
 def whole(text: str) -> str:
-    r"""A text without halves of pairs: pi takes them out of everything that it sends.
-
-    Examples
-    --------
-    >>> whole("a\ud83d...")
-    'a...'
-    """
+    r"""A text without halves of pairs: pi takes them out of everything that it sends."""
     return text if text.isascii() else LONE.sub("", text)
 
 
@@ -167,9 +151,6 @@ def _spans(message: Message, index: int, spans: list[tuple[int, int]]) -> tuple[
     return tuple(sources) or part.sources
 
 
-_SUMMARY = "compactionSummary"
-
-
 def speaker(message: Message) -> str:
     """``User`` or ``Assistant``; "" if neither of them speaks.
 
@@ -178,7 +159,7 @@ def speaker(message: Message) -> str:
     the agent in an extra turn is the user's: it stands in the transcript as such.
     """
     if message.role == "assistant":
-        return "" if message.origin == _SUMMARY else "Assistant"
+        return "" if message.origin == SUMMARY else "Assistant"
     attached = message.meta and any(part.kind != "synthetic" for part in message.parts)
     return "" if message.role == "tool" or message.origin or attached else "User"
 

@@ -37,24 +37,13 @@ def is_silent(text: str | None, version: Version = "2026.3.13") -> bool:
     """Whether a text is to be suppressed as a whole; as ``isSilentReplyText``.
 
     2026.1.29 looks at both ends of the text, 2026.3.13 at all of it.
-
-    Examples
-    --------
-    >>> is_silent("Saved. NO_REPLY", "2026.1.29"), is_silent("Saved. NO_REPLY", "2026.3.13")
-    (True, False)
     """
     match = _ENDS.search if version == "2026.1.29" else _WHOLE.fullmatch
     return match(text or "") is not None
 
 
 def strip_silent(text: str) -> str:
-    """A text without the token at its end and without outer blanks; as ``stripSilentToken``.
-
-    Examples
-    --------
-    >>> strip_silent("Saved. NO_REPLY")
-    'Saved.'
-    """
+    """A text without the token at its end and without outer blanks; as ``stripSilentToken``."""
     return _TRAILING.sub("", text, count=1).strip(BLANKS)
 
 
@@ -63,11 +52,6 @@ def is_silent_start(text: str | None) -> bool:
 
     Capitals only, so that a sentence which begins with "No" is not held back; without the
     underscore only ``NO``.
-
-    Examples
-    --------
-    >>> is_silent_start("NO"), is_silent_start("No"), is_silent_start("NO_RE")
-    (True, False, True)
     """
     begun = (text or "").lstrip(BLANKS)
     return SILENT.startswith(begun) and ("_" in begun or begun == "NO")

@@ -10,14 +10,13 @@ from types import MappingProxyType
 from typing import Annotated, Literal
 
 from compactlab.sim.core.limits import at_least, between
-from compactlab.sim.core.message import Message, Part, Source
+from compactlab.sim.core.message import Message, Part, Source, plain
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.tokens import utf16_length
 from compactlab.sim.core.view import View
 from compactlab.sim.replay.host import Host
-from compactlab.sim.replay.strategy import Strategy
 from compactlab.strategies.mechanisms.estimate import estimate, role_of
-from compactlab.strategies.mechanisms.text import BLANKS, head, plain
+from compactlab.strategies.mechanisms.text import BLANKS, head
 from compactlab.strategies.openclaw.pairs import answers, repair
 from compactlab.strategies.openclaw.safeguard import (
     MARGIN,
@@ -26,7 +25,7 @@ from compactlab.strategies.openclaw.safeguard import (
     failure_section,
     tool_failures,
 )
-from compactlab.strategies.pi.compaction import PHASES, Rules, occasion
+from compactlab.strategies.pi.compaction import Occasion, OnPi
 from compactlab.strategies.pi.preparation import file_section
 from compactlab.strategies.pi.summary import STRUCTURE, Scribe, lines
 
@@ -89,7 +88,7 @@ def buffer_section(messages: Sequence[Message]) -> list[Part]:
 
 
 @dataclass(frozen=True)
-class RecencyBuffer(Strategy):
+class RecencyBuffer(OnPi):
     """Summarising compaction whose summary ends with the newest of the old messages, verbatim.
 
     OpenClaw pull request 3968 (not merged), on top of the safeguard of OpenClaw 2026.1.29, on top
@@ -114,17 +113,9 @@ class RecencyBuffer(Strategy):
         Messages in the buffer, at most.
     keep_tokens
         Estimated tokens in the buffer, at most, but for the newest message, which is always kept.
-    reserve_tokens
-        Tokens of the window that the context may not grow into.
-    reserve_tokens_floor
-        OpenClaw raises the reserve to so many tokens.
-    keep_recent_tokens
-        Estimated tokens of the tail that stays as it is.
     max_history_share
         If what is new takes more than this share of the window (and a fifth), the history is
         pruned to the share before it is summarised; what is pruned is summarised first. 0.1 to 0.9.
-    version
-        Of pi, see ``auto_compact``.
     """
 
     enabled: bool = True
@@ -135,7 +126,6 @@ class RecencyBuffer(Strategy):
     keep_recent_tokens: Annotated[int, at_least(0)] = 20_000
     max_history_share: Annotated[float, between(0.1, 0.9)] = 0.5
     version: Literal["0.49.3", "0.58.0", "0.73.1"] = "0.49.3"
-    phases = PHASES
 
     breaks = MappingProxyType(
         {
@@ -144,16 +134,12 @@ class RecencyBuffer(Strategy):
         }
     )
 
-    def compact(self, view: View, host: Host) -> View:
-        """Replace the old part, if it is time."""
-        rules = Rules.of(self)
-        now = occasion(view, host, rules)
-        if now is None:
-            return view
+    def compacted(self, now: Occasion, view: View, host: Host) -> View:
+        """The view with its old part replaced."""
         prepared = now.prepared
         old = prepared.history
         end = len(old) - buffered(old, self.keep_messages, self.keep_tokens, self.enabled)
-        scribe = Scribe(now.view, host, max(1, rules.reserve), self.version)
+        scribe = Scribe(now.view, host, max(1, self.reserve), self.version)
         safeguard = Safeguard(scribe, self.max_history_share)
         history, previous = safeguard.fitted(old[:end], prepared)
         parts = [
@@ -274,7 +260,7 @@ _REAL = ("user", "assistant", "toolResult")
 
 
 @dataclass(frozen=True)
-class PreserveTurns(Strategy):
+class PreserveTurns(OnPi):
     """Summarising compaction whose summary ends with the last turns of what it replaces.
 
     The safeguard of OpenClaw 2026.3.13, on top of pi's compaction (see ``auto_compact``). The turns
@@ -291,17 +277,9 @@ class PreserveTurns(Strategy):
     ----------
     recent_turns_preserve
         Turns that are kept, at most 12.
-    reserve_tokens
-        Tokens of the window that the context may not grow into.
-    reserve_tokens_floor
-        OpenClaw raises the reserve to so many tokens.
-    keep_recent_tokens
-        Estimated tokens of the tail that stays as it is.
     max_history_share
         If what is new takes more than this share of the window (and a fifth), the history is
         pruned to the share before it is summarised; what is pruned is summarised first. 0.1 to 0.9.
-    version
-        Of pi, see ``auto_compact``.
     """
 
     recent_turns_preserve: Annotated[int, between(0, 12)] = 3
@@ -310,7 +288,6 @@ class PreserveTurns(Strategy):
     keep_recent_tokens: Annotated[int, at_least(0)] = 20_000
     max_history_share: Annotated[float, between(0.1, 0.9)] = 0.5
     version: Literal["0.49.3", "0.58.0", "0.73.1"] = "0.58.0"
-    phases = PHASES
 
     breaks = MappingProxyType(
         {
@@ -319,17 +296,13 @@ class PreserveTurns(Strategy):
         }
     )
 
-    def compact(self, view: View, host: Host) -> View:
-        """Replace the old part, if it is time."""
-        rules = Rules.of(self)
-        now = occasion(view, host, rules)
-        if now is None:
-            return view
+    def compacted(self, now: Occasion, view: View, host: Host) -> View:
+        """The view with its old part replaced."""
         prepared = now.prepared
         old = [*prepared.history, *prepared.prefix]
         if not any(role_of(message) in _REAL for message in old):
             return view
-        scribe = Scribe(now.view, host, max(1, rules.reserve), self.version)
+        scribe = Scribe(now.view, host, max(1, self.reserve), self.version)
         safeguard = Safeguard(
             scribe, self.max_history_share, STRUCTURE, OVERHEAD, MARGIN, _repaired
         )

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Annotated, Literal
 
 from compactlab.sim.core.limits import at_least, between
-from compactlab.sim.core.view import Phase, View
+from compactlab.sim.core.view import View
 from compactlab.sim.replay.host import Host
-from compactlab.sim.replay.strategy import Agent, Lifetime, Strategy
+from compactlab.sim.replay.strategy import Agent, Strategy
 from compactlab.strategies.mechanisms.cut import current_turn, last_turns
-from compactlab.strategies.mechanisms.stub import PerReplay
 from compactlab.strategies.openclaw.flush import MemoryFlush
 from compactlab.strategies.openclaw.kept import PreserveTurns, RecencyBuffer
 from compactlab.strategies.openclaw.outputs import OffloadOutputs
-from compactlab.strategies.openclaw.pairs import BREAKS, Mender, PairRepair
+from compactlab.strategies.openclaw.pairs import BREAKS, Mending, PairRepair
 from compactlab.strategies.openclaw.planner import TokenBudget
 from compactlab.strategies.openclaw.pruning import TtlPrune
 from compactlab.strategies.openclaw.recovery import ContextRecovery
@@ -26,7 +24,7 @@ from compactlab.strategies.pi.compaction import AutoCompact
 
 
 @dataclass(frozen=True)
-class TurnSlice(Strategy):
+class TurnSlice(Mending):
     """Send the newest turns before the current one, whole.
 
     After OpenClaw's ``limitHistoryTurns`` (2026.1.29 to 2026.3.13), which slices the history that
@@ -50,11 +48,6 @@ class TurnSlice(Strategy):
 
     history_limit: Annotated[int, at_least(1)] = 10
     repair: bool = True
-    phases = frozenset({Phase.BEFORE_TURN})
-    lifetime = Lifetime.TURN
-    menders: PerReplay[Mender] = field(
-        default_factory=partial(PerReplay, Mender), init=False, repr=False, compare=False
-    )
 
     @property
     def breaks(self) -> Mapping[str, str]:  # type: ignore[override]
@@ -63,14 +56,9 @@ class TurnSlice(Strategy):
 
     def compact(self, view: View, host: Host) -> View:
         """Cut before the oldest turn that is kept."""
-        messages = view.messages
-        now = current_turn(messages)
-        start = last_turns(messages[:now], self.history_limit)
-        history = messages[start:now]
-        mended = self.menders.of(host).mend(history) if self.repair else history
-        if mended is history:
-            return view.with_messages(messages[start:])
-        return view.with_messages(mended.append(*messages[now:])) if mended else view
+        history = view.messages[: current_turn(view.messages)]
+        start = last_turns(history, self.history_limit)
+        return self.cut(view, host, start, repair=self.repair)
 
 
 @dataclass(frozen=True)

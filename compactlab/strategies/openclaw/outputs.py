@@ -16,12 +16,12 @@ import msgspec
 
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.limits import at_least
-from compactlab.sim.core.message import Message, Part, Source
+from compactlab.sim.core.message import Message, Part, Source, plain
 from compactlab.sim.core.tokens import utf16_length
 from compactlab.sim.core.view import View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Strategy
-from compactlab.strategies.mechanisms.text import head, is_finite, plain, whole
+from compactlab.strategies.mechanisms.text import head, is_finite, whole
 
 FOLDER = "tool-output"
 NOTICE_CHARS = 400  # room for the path, the hash and the words around them

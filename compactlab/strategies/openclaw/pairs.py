@@ -284,7 +284,28 @@ class Mender:
 
 
 @dataclass(frozen=True)
-class PairRepair(Strategy):
+class Mending(Strategy):
+    """What looks at the history once a turn, for that turn, and repairs it."""
+
+    phases = frozenset({Phase.BEFORE_TURN})
+    lifetime = Lifetime.TURN
+    breaks = BREAKS
+    menders: PerReplay[Mender] = field(
+        default_factory=partial(PerReplay, Mender), init=False, repr=False, compare=False
+    )
+
+    def cut(self, view: View, host: Host, start: int, *, repair: bool = True) -> View:
+        """The view from an index on; the very view, if the repair would leave no history."""
+        messages, now = view.messages, current_turn(view.messages)
+        history = messages[start:now]
+        mended = self.menders.of(host).mend(history) if repair else history
+        if mended is history:
+            return view.with_messages(messages[start:])
+        return view.with_messages(mended.append(*messages[now:])) if mended else view
+
+
+@dataclass(frozen=True)
+class PairRepair(Mending):
     """Give every call its result right behind it, and drop results that have no call there.
 
     After OpenClaw's ``repairToolUseResultPairing``, with its faults, which
@@ -304,12 +325,6 @@ class PairRepair(Strategy):
     """
 
     version: Version = NEWEST
-    phases = frozenset({Phase.BEFORE_TURN})
-    lifetime = Lifetime.TURN
-    breaks = BREAKS
-    menders: PerReplay[Mender] = field(
-        default_factory=partial(PerReplay, Mender), init=False, repr=False, compare=False
-    )
 
     def compact(self, view: View, host: Host) -> View:
         """Repair what there is before the current turn."""

@@ -5,22 +5,19 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass
 from typing import Annotated, Literal, NamedTuple
 
 from compactlab.sim.core.limits import at_least, between
 from compactlab.sim.core.message import Message, Weight
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.tokens import chars4, utf16_length
-from compactlab.sim.core.view import Phase, View
+from compactlab.sim.core.view import View
 from compactlab.sim.replay.host import Host
-from compactlab.sim.replay.strategy import Lifetime, Strategy
 from compactlab.strategies.mechanisms.cut import current_turn, last_turns, starts_turn
 from compactlab.strategies.mechanisms.estimate import estimate, role_of
-from compactlab.strategies.mechanisms.stub import PerReplay
 from compactlab.strategies.mechanisms.text import BLANKS, floored
-from compactlab.strategies.openclaw.pairs import BREAKS, Mender
+from compactlab.strategies.openclaw.pairs import Mending
 
 # What the planner leaves of a budget aside, because its token counts are estimates.
 SAFETY_RATIO = 0.9
@@ -156,7 +153,7 @@ def static_tokens(system: str, prompt: str) -> int:
 
 
 @dataclass(frozen=True)
-class TokenBudget(Strategy):
+class TokenBudget(Mending):
     """Once a turn, drop the oldest messages until the history fits its budget.
 
     After the planner of OpenClaw's pull request 17345 (commit 84e6946), which was never merged.
@@ -188,12 +185,6 @@ class TokenBudget(Strategy):
     dynamic_reserve_ratio: Annotated[float, between(0, 0.5)] = DYNAMIC_RESERVE_RATIO
     min_dynamic_reserve_tokens: Annotated[int, at_least(0)] = MIN_DYNAMIC_RESERVE_TOKENS
     history_limit: Annotated[int, at_least(0)] = 0
-    phases = frozenset({Phase.BEFORE_TURN})
-    lifetime = Lifetime.TURN
-    breaks = BREAKS
-    menders: PerReplay[Mender] = field(
-        default_factory=partial(PerReplay, Mender), init=False, repr=False, compare=False
-    )
 
     def compact(self, view: View, host: Host) -> View:
         """Plan the history; the current prompt is no part of it."""
@@ -202,11 +193,7 @@ class TokenBudget(Strategy):
         static = _static(view, messages[now:])
         first = plan(messages[:now], self._budget(host.window, static)).first or 0
         first += last_turns(messages[first:now], self.history_limit)
-        history = messages[first:now]
-        mended = self.menders.of(host).mend(history)
-        if mended is history:
-            return view.with_messages(messages[first:])
-        return view.with_messages(mended.append(*messages[now:])) if mended else view
+        return self.cut(view, host, first)
 
     def _budget(self, window: int, static: int) -> Budget:
         return Budget(

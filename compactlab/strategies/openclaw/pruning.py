@@ -23,8 +23,6 @@ from compactlab.strategies.mechanisms.stub import Edits, PerReplay, sources_of
 from compactlab.strategies.mechanisms.text import BLANKS, head, holds, is_finite
 from compactlab.strategies.pi.preparation import is_at_least
 
-# Old tool results made shorter when the cache has gone cold: the rules of OpenClaw's pruning.
-
 PLACEHOLDER = "[Old tool result content cleared]"
 
 _UNITS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
@@ -56,11 +54,6 @@ def effective_settings(raw: object) -> Pruning | None:
 
     What does not fit is brought into its range or passed over; None unless the mode is
     ``cache-ttl``.
-
-    Examples
-    --------
-    >>> effective_settings({"mode": "cache-ttl", "ttl": "1h", "softTrimRatio": 3}).soft_trim_ratio
-    1
     """
     if not isinstance(raw, Mapping) or raw.get("mode") != "cache-ttl":
         return None
@@ -83,13 +76,7 @@ def effective_settings(raw: object) -> Pruning | None:
 
 
 def duration_ms(text: str) -> int | None:
-    """Read a duration, ``90s`` or ``1.5h``; minutes where no unit is given; None if it is none.
-
-    Examples
-    --------
-    >>> duration_ms("5"), duration_ms("250ms"), duration_ms("-5m")
-    (300000, 250, None)
-    """
+    """Read a duration, ``90s`` or ``1.5h``; minutes where no unit is given; None if it is none."""
     match = _DURATION.fullmatch(text.strip(BLANKS).lower())
     if match is None:
         return None
@@ -114,12 +101,6 @@ def may_prune(tools: Mapping[str, Any]) -> Callable[[str], bool]:
 
     Patterns know the asterisk only, and case does not matter. A tool that is denied is out; where
     any are allowed, so are all others.
-
-    Examples
-    --------
-    >>> allowed = may_prune({"allow": ["web_*"], "deny": ["WEB_search"]})
-    >>> allowed("web_fetch"), allowed("web_search"), allowed("read")
-    (True, False, False)
     """
     allow, deny = (_patterns(tools.get(name)) for name in ("allow", "deny"))
 
@@ -422,8 +403,6 @@ def context_chars(message: Message) -> int:
             chars += utf16_length(part.text) + CHARS_PER_TOKEN * part.size
     return chars
 
-
-# Make old tool results shorter when the cache has gone cold: OpenClaw's cache-ttl pruning.
 
 # What a strategy calls its settings, and what OpenClaw does.
 _NAMES = {

@@ -25,11 +25,6 @@ def clamp(snippets: Sequence[str], budget: float | None) -> list[str]:
     The first that does not fit is cut, and is the last. Empty ones cost nothing, but pass only
     while something of the budget is left. The cut may go through a pair of code units. None, 0,
     less than that, and NaN are no limit.
-
-    Examples
-    --------
-    >>> clamp(["abc", "defg", "h"], 5), clamp(["abc"], 0)
-    (['abc', 'de'], ['abc'])
     """
     if budget is None or not budget > 0:
         return list(snippets)

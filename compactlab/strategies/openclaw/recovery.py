@@ -70,13 +70,7 @@ class Piece(NamedTuple):
 
 
 def settings(messages: float | None) -> Settings:
-    """Resolve the number of messages that is wanted: none is 0, and 50 is the most.
-
-    Examples
-    --------
-    >>> settings(51), settings(None)
-    (Settings(enabled=True, messages=50), Settings(enabled=False, messages=0))
-    """
+    """Resolve the number of messages that is wanted: none is 0, and 50 is the most."""
     wanted = 0 if messages is None else messages
     return Settings(wanted > 0, MOST if wanted > MOST else wanted)
 

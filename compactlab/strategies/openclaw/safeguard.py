@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from compactlab.sim.core.message import Message, Part, Source
+from compactlab.sim.core.message import Message, Part, Source, plain
 from compactlab.sim.core.tokens import utf16_length
 from compactlab.strategies.mechanisms.estimate import estimate
-from compactlab.strategies.mechanisms.text import BLANKS, head, is_finite, plain
+from compactlab.strategies.mechanisms.text import BLANKS, head, is_finite
 from compactlab.strategies.pi.preparation import Preparation
 from compactlab.strategies.pi.summary import MERGE, NO_HISTORY, SPLIT_TURN, TURN_PREFIX, Scribe
 
@@ -225,8 +225,6 @@ def failure_section(failures: list[Failure]) -> list[Part]:
         parts.append(plain(f"\n- ...and {len(failures) - MOST} more"))
     return parts
 
-
-# OpenClaw's safeguard: how it has a history summarised instead of pi.
 
 # What 2026.3.13 reckons for a request beside its messages.
 OVERHEAD = 4096

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 from compactlab.sim.core.limits import at_least
-from compactlab.sim.core.message import FAILED, Message, Part, compacted
+from compactlab.sim.core.message import FAILED, SUMMARY, Message, Part, compacted
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host
@@ -35,23 +36,12 @@ def should_compact(tokens: float, window: float, reserve: float, enabled: bool =
     """Whether the context has grown into the reserve: pi's ``shouldCompact`` (0.49.3 to 0.73.1).
 
     Strictly; never if the tokens are not a number.
-
-    Examples
-    --------
-    >>> should_compact(180_000, 200_000, 20_000), should_compact(180_001, 200_000, 20_000)
-    (False, True)
     """
     return enabled and tokens > window - reserve
 
 
 def reserve_floor(floor: float | None) -> int:
-    """The floor that is meant: as OpenClaw's ``resolveCompactionReserveTokensFloor`` (2026.1.29).
-
-    Examples
-    --------
-    >>> reserve_floor(None), reserve_floor(-1), reserve_floor(0), reserve_floor(16384.5)
-    (20000, 20000, 0, 16384)
-    """
+    """The floor that is meant: OpenClaw's ``resolveCompactionReserveTokensFloor`` (2026.1.29)."""
     if not isinstance(floor, int | float) or not math.isfinite(floor) or floor < 0:
         return RESERVE_FLOOR
     return math.floor(floor)
@@ -63,33 +53,14 @@ def raised_reserve(reserve: float, floor: float | None) -> float:
     return reserve if reserve >= least else least
 
 
-# When pi is asked: after a run of the agent, before the next prompt, and when a provider refuses
-# a request. Never between the calls of a turn.
-PHASES = frozenset({Phase.AFTER_TURN, Phase.BEFORE_TURN, Phase.ON_OVERFLOW})
 # From this version on, an answer that is older than the last compaction triggers none.
 STALE_IS_IGNORED = "0.56.3"
-SUMMARY = "compactionSummary"
 
 _NOTES = "compaction"
 # A provider that refuses a request answers with an error. pi keeps that answer in the session, of
 # no weight and with no words, and it is an entry before which a cut may fall.
 _REFUSED = Entry("refused", message=Message("refused", "assistant", (), origin="error"))
 _TYPES = {"custom": "custom_message", "branchSummary": "branch_summary"}
-
-
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """How a session is compacted."""
-
-    reserve: float  # tokens of the window that the context may not grow into
-    keep_recent_tokens: float  # what the kept tail is to weigh
-    version: str  # of pi
-
-    @classmethod
-    def of(cls, strategy: Any) -> Rules:
-        """The rules that a strategy's fields give."""
-        reserve = raised_reserve(strategy.reserve_tokens, strategy.reserve_tokens_floor)
-        return cls(reserve, strategy.keep_recent_tokens, strategy.version)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +98,46 @@ class Occasion:
         return View(self.view.system, Messages([message, *rest]))
 
 
-def occasion(view: View, host: Host, rules: Rules) -> Occasion | None:
+class OnPi(Strategy):
+    """What compacts when pi does, and cuts where pi cuts; subclasses say what is then kept.
+
+    Parameters
+    ----------
+    reserve_tokens
+        Tokens of the window that the context may not grow into.
+    reserve_tokens_floor
+        OpenClaw raises the reserve to so many tokens.
+    keep_recent_tokens
+        Estimated tokens of the tail that stays as it is.
+    version
+        Of pi, see ``auto_compact``.
+    """
+
+    # No fields here: a spec has them in the order of the strategy itself.
+    reserve_tokens: int
+    reserve_tokens_floor: int
+    keep_recent_tokens: int
+    version: str
+    # After a run of the agent, before the next prompt, and when a provider refuses a request; never
+    # between the calls of a turn.
+    phases = frozenset({Phase.AFTER_TURN, Phase.BEFORE_TURN, Phase.ON_OVERFLOW})
+
+    @property
+    def reserve(self) -> float:
+        """Tokens of the window that the context may not grow into, the floor considered."""
+        return raised_reserve(self.reserve_tokens, self.reserve_tokens_floor)
+
+    def compact(self, view: View, host: Host) -> View:
+        """Replace the old part, if it is time."""
+        now = _occasion(view, host, self)
+        return view if now is None else self.compacted(now, view, host)
+
+    @abstractmethod
+    def compacted(self, now: Occasion, view: View, host: Host) -> View:
+        """The view with its old part replaced; the very view, if nothing is to be done."""
+
+
+def _occasion(view: View, host: Host, rules: OnPi) -> Occasion | None:
     """Say whether it is time to compact, and what; None if it is not."""
     tokens = last_usage(host)
     if host.phase is not Phase.ON_OVERFLOW and (
@@ -202,7 +212,7 @@ def _is_summary(messages: Messages, notes: dict[str, Any]) -> bool:
 
 
 @dataclass(frozen=True)
-class AutoCompact(Strategy):
+class AutoCompact(OnPi):
     """Summarise what is older than the tail once the context has grown into the reserve.
 
     pi's compaction (``@mariozechner/pi-coding-agent``), with the floor that OpenClaw puts under
@@ -224,12 +234,8 @@ class AutoCompact(Strategy):
 
     Parameters
     ----------
-    reserve_tokens
-        Tokens of the window that the context may not grow into.
     reserve_tokens_floor
         OpenClaw raises the reserve to so many tokens; 0 for pi alone.
-    keep_recent_tokens
-        Estimated tokens of the tail that stays as it is.
     version
         Of pi. ``0.49.3`` (what OpenClaw had in January 2026): what one compaction had kept, the
         next neither summarises nor keeps, so that it is silently lost; tool results are summarised
@@ -249,7 +255,6 @@ class AutoCompact(Strategy):
     version: Literal["0.49.3", "0.58.0", "0.73.1"] = "0.73.1"
     file_lists: bool = True
     rides: Literal["live", "fresh"] = "fresh"
-    phases = PHASES
 
     breaks = MappingProxyType(
         {
@@ -258,13 +263,9 @@ class AutoCompact(Strategy):
         }
     )
 
-    def compact(self, view: View, host: Host) -> View:
-        """Replace the old part by a summary, if it is time."""
-        rules = Rules.of(self)
-        now = occasion(view, host, rules)
-        if now is None:
-            return view
-        scribe = Scribe(now.view, host, rules.reserve, self.version, self.rides)
+    def compacted(self, now: Occasion, view: View, host: Host) -> View:
+        """The view with a summary in the place of its old part."""
+        scribe = Scribe(now.view, host, self.reserve, self.version, self.rides)
         summary = pi_summary(scribe, now.prepared)
         files = now.prepared.files.carried()
         listed = file_section(files) if self.file_lists else []

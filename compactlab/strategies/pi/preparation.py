@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from compactlab.sim.core.message import FRAME, Message, Part, Source
+from compactlab.sim.core.message import FRAME, Message, Part, Source, plain
 from compactlab.strategies.mechanisms.estimate import estimate, estimate_context, role_of
-from compactlab.strategies.mechanisms.text import arguments_of, plain
+from compactlab.strategies.mechanisms.text import arguments_of
 
 # The tools whose calls pi looks into (0.49.3 to 0.73.1).
 _TOOLS = {"read": "read", "write": "written", "edit": "edited"}
@@ -203,13 +203,7 @@ KEPT_ARE_SEEN = "0.63.1"
 
 
 def is_at_least(version: str, other: str) -> bool:
-    """Whether a version is another one or a later one.
-
-    Examples
-    --------
-    >>> is_at_least("0.73.1", "0.63.1"), is_at_least("0.9.0", "0.63.1")
-    (True, False)
-    """
+    """Whether a version is another one or a later one."""
     return _numbers(version) >= _numbers(other)
 
 

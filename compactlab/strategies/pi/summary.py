@@ -10,12 +10,12 @@ from typing import Literal
 
 import msgspec
 
-from compactlab.sim.core.message import Message, Part
+from compactlab.sim.core.message import Message, Part, plain
 from compactlab.sim.core.tokens import utf16_length
 from compactlab.sim.core.view import View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.summarize import SummaryRequest
-from compactlab.strategies.mechanisms.text import as_json, head, plain
+from compactlab.strategies.mechanisms.text import as_json, head
 from compactlab.strategies.pi.preparation import Preparation, is_at_least
 
 # What a model is told when it is asked for a summary.
@@ -175,8 +175,6 @@ def _arguments(text: str) -> list[tuple[str, str]]:
         raise ValueError("arguments are no object")
     return [(name, as_json(value)) for name, value in values.items()]
 
-
-# The summary that stands for the old part of a history, and the requests for it.
 
 # Literals of pi (0.49.3 to 0.73.1).
 NO_HISTORY = "No prior history."

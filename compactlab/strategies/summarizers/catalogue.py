@@ -29,25 +29,13 @@ SUMMARIZERS = {
 
 
 def find_summarizer(text: str = DEFAULT) -> Summarizer:
-    """Build the summariser that a spec names.
-
-    Examples
-    --------
-    >>> find_summarizer("inflating").spec
-    'inflating()'
-    """
+    """Build the summariser that a spec names."""
     name, arguments = parse_spec(text)
     return build(find_class(name), arguments)
 
 
 def find_class(name: str) -> type[Summarizer]:
-    """Find the class of a summariser.
-
-    Examples
-    --------
-    >>> find_class("lexrank").__name__
-    'Lexrank'
-    """
+    """Find the class of a summariser."""
     if name not in SUMMARIZERS:
         raise UsageError(unknown("summariser", name, SUMMARIZERS))
     module, cls = SUMMARIZERS[name]

@@ -143,8 +143,6 @@ class Checklist(Sized):
         ``regenerate``: all fields are filled anew from what is given, and the summary before is
         text like any other. The two ways that Factory.ai compared in December 2025 (anchored
         merge 2.45 of 5 on artifacts, regenerated 2.33).
-    tokens
-        Length that is aimed at; a request for less gets less.
     files
         Whether there is a field for files.
     """

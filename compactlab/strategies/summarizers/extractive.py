@@ -43,11 +43,6 @@ class Cosines:
     With ``W`` the normed TF-IDF rows the matrix is ``W W'``; to multiply by it one word after the
     other costs as much as there are words. And ``bincount`` adds in the order of the words, where
     BLAS would add in an order of its own.
-
-    Parameters
-    ----------
-    texts
-        The texts.
     """
 
     def __init__(self, texts: Sequence[str]) -> None:
@@ -108,7 +103,7 @@ class Sized(ScriptedWriter):
     Parameters
     ----------
     tokens
-        The length; a request for less gets less.
+        Length that is aimed at; a request for less gets less.
     """
 
     tokens: Annotated[int, at_least(1)] = USUAL
@@ -144,17 +139,7 @@ class Extractive(ScriptedWriter):
     def choose(
         self, units: Sequence[Unit], budget: int, count: Callable[[str], int]
     ) -> Iterable[int]:
-        """Choose units by their numbers, best first.
-
-        Parameters
-        ----------
-        units
-            What there is to choose from, in order.
-        budget
-            Tokens that they may have together, each with a line break after it.
-        count
-            Counts the tokens of a text as the model does.
-        """
+        """Choose units by their numbers, best first."""
 
     def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
         """Summarise; see :meth:`compactlab.sim.replay.summarize.Summarizer.summarize`."""

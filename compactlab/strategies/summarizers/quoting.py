@@ -185,14 +185,8 @@ def _rarities(units: Sequence[Unit]) -> list[float]:
 class Lead(Sized):
     """Quote the oldest sentences and lines until the budget is spent, and never another.
 
-    What units are and how they are written down, see
-    :class:`~.extractive.Extractive`. What the first summary says stays for
-    ever, as the lines of the summary before are the oldest.
-
-    Parameters
-    ----------
-    tokens
-        Length that is aimed at; a request for less gets less.
+    What units are and how they are written down, see :class:`~.extractive.Extractive`. What the
+    first summary says stays for ever, as the lines of the summary before are the oldest.
     """
 
     def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
@@ -204,13 +198,7 @@ class Lead(Sized):
 
 @dataclass(frozen=True)
 class Tail(Sized):
-    """Quote the newest sentences and lines until the budget is spent.
-
-    Parameters
-    ----------
-    tokens
-        Length that is aimed at; a request for less gets less.
-    """
+    """Quote the newest sentences and lines until the budget is spent."""
 
     def summarize(self, request: SummaryRequest, count: Callable[[str], int]) -> tuple[Part, ...]:
         """Summarise; see :meth:`compactlab.sim.replay.summarize.Summarizer.summarize`."""
@@ -233,14 +221,8 @@ def _until_full(units: Iterable[Unit], budget: int, count: Callable[[str], int])
 class Random(Sized):
     """Quote sentences and lines by chance, in their original order, within the budget.
 
-    What units are and how they are written down, see
-    :class:`~.extractive.Extractive`. The draws depend on the experiment's
-    seed, the conversation and which messages are to be summarised.
-
-    Parameters
-    ----------
-    tokens
-        Length that is aimed at; a request for less gets less.
+    What units are and how they are written down, see :class:`~.extractive.Extractive`. The draws
+    depend on the experiment's seed, the conversation and which messages are to be summarised.
     """
 
     simulated: ClassVar[str] = "chance decides what is quoted"

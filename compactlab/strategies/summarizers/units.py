@@ -49,8 +49,6 @@ def place_of(part: Part) -> Source | None:
     return part.sources[0]
 
 
-# What a summary quotes: sentences, lines and calls, each with the very span that it comes from.
-
 _FULL = 120  # full marks for each of length (in characters), identifiers and place
 
 # A path or a dotted name is one word: else all lines about one file would be alike.

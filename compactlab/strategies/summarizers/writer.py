@@ -108,21 +108,11 @@ def _noted(messages: Iterable[Message]) -> Iterator[Remembered]:
 
 @dataclass(frozen=True, eq=False)
 class Bound(ScriptedWriter):
-    """Knows the conversation and the seed; subclasses make the summaries.
-
-    Parameters
-    ----------
-    conversation
-        What is replayed.
-    seed
-        The experiment's seed.
-    name
-        The spec of the summariser that was bound.
-    """
+    """Knows the conversation and the seed; subclasses make the summaries."""
 
     conversation: Conversation
     seed: int
-    name: str
+    name: str  # the spec of the summariser that was bound
 
     @property
     def spec(self) -> str:

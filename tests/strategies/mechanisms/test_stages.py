@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlab.sim.core.message import Part, Source
+from compactlab.sim.core.message import Part, Source, plain
 from compactlab.sim.replay.host import Services
-from compactlab.strategies.mechanisms.text import plain
 from compactlab.strategies.openclaw.safeguard import (
     Stages,
     chunk_ratio,

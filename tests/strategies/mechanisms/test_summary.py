@@ -4,9 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from compactlab.sim.core.message import Part, Source
+from compactlab.sim.core.message import Part, Source, plain
 from compactlab.sim.replay.host import Services
-from compactlab.strategies.mechanisms.text import plain
 from compactlab.strategies.pi.preparation import Files, Preparation
 from compactlab.strategies.pi.summary import (
     FIRST,
