@@ -1,16 +1,25 @@
 """What every test may ask for."""
 
+import gc
 import os
+import sys
 import tomllib
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from _pytest.doctest import DoctestModule
 from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared"
+
+# Whatever the environment says, bytecode is written: tests start Python hundreds of times, and
+# rewriting the asserts of four hundred files takes longer than to collect them.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # The same examples on every machine, and no failure because one of them is slow.
 settings.register_profile("ci", derandomize=True, deadline=None)
@@ -21,6 +30,23 @@ FAST = tomllib.loads((ROOT / "tests" / "fast.toml").read_text(encoding="utf-8"))
 # `make test-slow` draws all examples of a property test, anything else a fifth of them.
 EVERY = "COMPACTLAB_EXAMPLES"
 FEWEST = 10
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file() -> Iterator[None]:
+    """Look for examples in docstrings of the package alone; tests have none."""
+    collectors = yield
+    return [each for each in collectors if not isinstance(each, DoctestModule)]
+
+
+def pytest_collection_finish() -> None:
+    """Leave what is collected, which stays to the end, out of all that looks for garbage."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_unconfigure() -> None:
+    gc.unfreeze()
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -83,9 +109,11 @@ def shared() -> Path:
     return SHARED
 
 
-@pytest.fixture(autouse=True)
-def plain(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(scope="session", autouse=True)
+def plain() -> Iterator[None]:
     """No terminal, whatever the tests are run on."""
     rich = ("COLUMNS", "FORCE_COLOR", "NO_COLOR", "TERM", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
-    for name in rich:
-        monkeypatch.delenv(name, raising=False)
+    with pytest.MonkeyPatch.context() as environment:
+        for name in rich:
+            environment.delenv(name, raising=False)
+        yield
