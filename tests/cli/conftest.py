@@ -37,12 +37,20 @@ def _code(error: SystemExit) -> int:
 
 
 @pytest.fixture
-def compactlab(monkeypatch) -> Callable[..., Outcome]:
+def drawn() -> None:
+    """Asked for by whom pages shall show charts to."""
+
+
+@pytest.fixture
+def compactlab(request, monkeypatch) -> Callable[..., Outcome]:
     """Call the command line's own `main` in this process, under click's runner."""
 
     # A dry run tries a few cells; here one will do.
     monkeypatch.setattr("compactlab.cli.rehearsal._LEAST", 1)
     monkeypatch.setattr("compactlab.cli.rehearsal._SECONDS", 0.0)
+    # Drawing the charts of a page takes five times as long as a tiny run.
+    if "drawn" not in request.fixturenames:
+        monkeypatch.setattr("compactlab.reports.page.sections.gallery", lambda *_: [])
 
     def call(*arguments: object) -> Outcome:
         with CliRunner().isolation() as (out, err, _):
