@@ -32,6 +32,22 @@ EVERY = "COMPACTLAB_EXAMPLES"
 FEWEST = 10
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """A file's tests stay together: what they share is made once."""
+    if config.getoption("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class Shared(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            # These look at the same conversations, from `made.py`.
+            made = "tests/scenarios/"
+            return made if nodeid.startswith(made) else super()._split_scope(nodeid)
+
+    return Shared(config, log)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collect_file() -> Iterator[None]:
     """Look for examples in docstrings of the package alone; tests have none."""

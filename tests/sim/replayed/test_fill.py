@@ -56,7 +56,10 @@ class Field:
         compared = tuple(find_strategy(spec) for spec in strategies)
         # In this process, which takes less time: what other processes change is told elsewhere.
         return Experiment(
-            tuple(found), compared, (self.kit.model,), Setting(**{"tables": ("calls",), "isolate": False, **setting})
+            tuple(found),
+            compared,
+            (self.kit.model,),
+            Setting(**{"tables": ("calls",), "isolate": False, **setting}),
         )
 
     def filled(self, *specs: str, **more: Any) -> int:
