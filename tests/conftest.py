@@ -125,6 +125,15 @@ def shared() -> Path:
     return SHARED
 
 
+@pytest.fixture(scope="module", autouse=True)
+def forgotten(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Empty a file's own caches behind its tests: a large process is slow to copy."""
+    yield
+    for each in vars(request.module).values():
+        if getattr(each, "__module__", "") == request.module.__name__:
+            getattr(each, "cache_clear", int)()
+
+
 @pytest.fixture(scope="session", autouse=True)
 def plain() -> Iterator[None]:
     """No terminal, whatever the tests are run on."""

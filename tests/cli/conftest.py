@@ -36,6 +36,22 @@ def _code(error: SystemExit) -> int:
     return error.code if isinstance(error.code, int) else int(error.code is not None)
 
 
+def called(*arguments: object) -> Outcome:
+    """Call the command line in this process."""
+    with CliRunner().isolation() as (out, err, _), pytest.MonkeyPatch.context() as patched:
+        patched.setattr(sys, "argv", ["compactlab", *map(str, arguments)])
+        code = 0
+        try:
+            main()
+        except SystemExit as error:
+            code = _code(error)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        outcome = Outcome(code, out.getvalue().decode(), err.getvalue().decode())
+    assert "Traceback" not in outcome.said
+    return outcome
+
+
 @pytest.fixture
 def drawn() -> None:
     """Asked for by whom pages shall show charts to."""
@@ -52,21 +68,7 @@ def compactlab(request, monkeypatch) -> Callable[..., Outcome]:
     if "drawn" not in request.fixturenames:
         monkeypatch.setattr("compactlab.reports.page.sections.gallery", lambda *_: [])
 
-    def call(*arguments: object) -> Outcome:
-        with CliRunner().isolation() as (out, err, _):
-            monkeypatch.setattr(sys, "argv", ["compactlab", *map(str, arguments)])
-            code = 0
-            try:
-                main()
-            except SystemExit as error:
-                code = _code(error)
-            sys.stdout.flush()
-            sys.stderr.flush()
-            outcome = Outcome(code, out.getvalue().decode(), err.getvalue().decode())
-        assert "Traceback" not in outcome.said
-        return outcome
-
-    return call
+    return called
 
 
 @pytest.fixture(scope="session")
@@ -131,13 +133,13 @@ def bad() -> Callable[[Path], Path]:
 
 
 @pytest.fixture(scope="session")
-def store(tmp_path_factory, process, chat) -> Path:
+def store(tmp_path_factory, chat) -> Path:
     """The results of a tiny run: two strategies over a scenario and a transcript."""
     folder = tmp_path_factory.mktemp("store") / "out"
     talk = chat(folder.parent / "talk.jsonl")
     options = ("--strategies", "keep_all", "--strategies", "sliding_window(keep=4)", "--jobs", 1)
     more = ("--model", "claude-sonnet-4-5", "--out", folder)
-    done = process("run", "--conversations", TINY, "--conversations", talk, *options, *more)
+    done = called("run", "--conversations", TINY, "--conversations", talk, *options, *more)
     assert done.code == 0, done.said
     return folder
 
