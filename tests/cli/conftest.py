@@ -7,14 +7,16 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from compactlab.__main__ import main
+from compactlab.scenarios.engine.story import Story
 
 TINY = "coding_agent(turns=2, tokens=2000)"
 
@@ -50,6 +52,14 @@ def called(*arguments: object) -> Outcome:
         outcome = Outcome(code, out.getvalue().decode(), err.getvalue().decode())
     assert "Traceback" not in outcome.said
     return outcome
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _made_once() -> Iterator[None]:
+    """A tiny scenario takes longer to make than to replay, and nothing changes it."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Story, "conversation", cache(Story.conversation))
+        yield
 
 
 @pytest.fixture
