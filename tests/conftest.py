@@ -2,7 +2,6 @@
 
 import gc
 import os
-import sys
 import tomllib
 from collections import defaultdict
 from collections.abc import Iterator
@@ -15,11 +14,6 @@ from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared"
-
-# Whatever the environment says, bytecode is written: tests start Python hundreds of times, and
-# rewriting the asserts of four hundred files takes longer than to collect them.
-os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-sys.dont_write_bytecode = False
 
 # The same examples on every machine, and no failure because one of them is slow.
 settings.register_profile("ci", derandomize=True, deadline=None)
