@@ -14,6 +14,10 @@ help: ## say what there is to make
 demo: $(READY) ## replay the built-in scenario under every built-in strategy, into compactlab-out/
 	$(BIN)/compactlab run
 
+# Whatever the environment says, bytecode is kept: to rewrite the asserts of four hundred files takes
+# longer than to collect them, and some tests start Python.
+test test-slow: export PYTHONDONTWRITEBYTECODE :=
+
 # A file's tests stay together: what they share is made once.
 test: $(READY) ## run the fast tests, on two cores
 	$(BIN)/pytest -m "not slow" -n 2 --dist loadfile

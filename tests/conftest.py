@@ -1,12 +1,15 @@
 """What every test may ask for."""
 
+import gc
 import os
 import tomllib
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from _pytest.doctest import DoctestModule
 from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -21,6 +24,39 @@ FAST = tomllib.loads((ROOT / "tests" / "fast.toml").read_text(encoding="utf-8"))
 # `make test-slow` draws all examples of a property test, anything else a fifth of them.
 EVERY = "COMPACTLAB_EXAMPLES"
 FEWEST = 10
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """A file's tests stay together: what they share is made once."""
+    if config.getoption("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class Shared(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            # These look at the same conversations, from `made.py`.
+            made = "tests/scenarios/"
+            return made if nodeid.startswith(made) else super()._split_scope(nodeid)
+
+    return Shared(config, log)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file() -> Iterator[None]:
+    """Look for examples in docstrings of the package alone; tests have none."""
+    collectors = yield
+    return [each for each in collectors if not isinstance(each, DoctestModule)]
+
+
+def pytest_collection_finish() -> None:
+    """Leave what is collected, which stays to the end, out of all that looks for garbage."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_unconfigure() -> None:
+    gc.unfreeze()
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -83,9 +119,20 @@ def shared() -> Path:
     return SHARED
 
 
-@pytest.fixture(autouse=True)
-def plain(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(scope="module", autouse=True)
+def forgotten(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Empty a file's own caches behind its tests: a large process is slow to copy."""
+    yield
+    for each in vars(request.module).values():
+        if getattr(each, "__module__", "") == request.module.__name__:
+            getattr(each, "cache_clear", int)()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def plain() -> Iterator[None]:
     """No terminal, whatever the tests are run on."""
     rich = ("COLUMNS", "FORCE_COLOR", "NO_COLOR", "TERM", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
-    for name in rich:
-        monkeypatch.delenv(name, raising=False)
+    with pytest.MonkeyPatch.context() as environment:
+        for name in rich:
+            environment.delenv(name, raising=False)
+        yield

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import re
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -54,8 +55,10 @@ def test_nothing_inherits_from_what_is_compiled() -> None:
     sources = (path.read_text("utf-8") for path in LISTED)
     names = {node.name for source in sources for node in classes(source) if node.name[0] != "_"}
     assert {"Prompt", "Messages", "Session"} <= names
+    suspect = re.compile(rf"\bclass \w+[^:]*\b(?:{'|'.join(names)})\b")
     for path in (ROOT / "compactlab").rglob("*.py"):
-        assert heirs(path.read_text("utf-8"), names) == [], path
+        source = path.read_text("utf-8")
+        assert not suspect.search(source) or heirs(source, names) == [], path
 
 
 def test_both_rules_can_be_broken() -> None:

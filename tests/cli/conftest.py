@@ -7,14 +7,16 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from compactlab.__main__ import main
+from compactlab.scenarios.engine.story import Story
 
 TINY = "coding_agent(turns=2, tokens=2000)"
 
@@ -36,29 +38,47 @@ def _code(error: SystemExit) -> int:
     return error.code if isinstance(error.code, int) else int(error.code is not None)
 
 
+def called(*arguments: object) -> Outcome:
+    """Call the command line in this process."""
+    with CliRunner().isolation() as (out, err, _), pytest.MonkeyPatch.context() as patched:
+        patched.setattr(sys, "argv", ["compactlab", *map(str, arguments)])
+        code = 0
+        try:
+            main()
+        except SystemExit as error:
+            code = _code(error)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        outcome = Outcome(code, out.getvalue().decode(), err.getvalue().decode())
+    assert "Traceback" not in outcome.said
+    return outcome
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _made_once() -> Iterator[None]:
+    """A tiny scenario takes longer to make than to replay, and nothing changes it."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Story, "conversation", cache(Story.conversation))
+        yield
+
+
 @pytest.fixture
-def compactlab(monkeypatch) -> Callable[..., Outcome]:
+def drawn() -> None:
+    """Asked for by whom pages shall show charts to."""
+
+
+@pytest.fixture
+def compactlab(request, monkeypatch) -> Callable[..., Outcome]:
     """Call the command line's own `main` in this process, under click's runner."""
 
     # A dry run tries a few cells; here one will do.
     monkeypatch.setattr("compactlab.cli.rehearsal._LEAST", 1)
     monkeypatch.setattr("compactlab.cli.rehearsal._SECONDS", 0.0)
+    # Drawing the charts of a page takes five times as long as a tiny run.
+    if "drawn" not in request.fixturenames:
+        monkeypatch.setattr("compactlab.reports.page.sections.gallery", lambda *_: [])
 
-    def call(*arguments: object) -> Outcome:
-        with CliRunner().isolation() as (out, err, _):
-            monkeypatch.setattr(sys, "argv", ["compactlab", *map(str, arguments)])
-            code = 0
-            try:
-                main()
-            except SystemExit as error:
-                code = _code(error)
-            sys.stdout.flush()
-            sys.stderr.flush()
-            outcome = Outcome(code, out.getvalue().decode(), err.getvalue().decode())
-        assert "Traceback" not in outcome.said
-        return outcome
-
-    return call
+    return called
 
 
 @pytest.fixture(scope="session")
@@ -123,13 +143,13 @@ def bad() -> Callable[[Path], Path]:
 
 
 @pytest.fixture(scope="session")
-def store(tmp_path_factory, process, chat) -> Path:
+def store(tmp_path_factory, chat) -> Path:
     """The results of a tiny run: two strategies over a scenario and a transcript."""
     folder = tmp_path_factory.mktemp("store") / "out"
     talk = chat(folder.parent / "talk.jsonl")
     options = ("--strategies", "keep_all", "--strategies", "sliding_window(keep=4)", "--jobs", 1)
     more = ("--model", "claude-sonnet-4-5", "--out", folder)
-    done = process("run", "--conversations", TINY, "--conversations", talk, *options, *more)
+    done = called("run", "--conversations", TINY, "--conversations", talk, *options, *more)
     assert done.code == 0, done.said
     return folder
 

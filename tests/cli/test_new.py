@@ -88,8 +88,8 @@ def test_two_different_strategies_of_one_name_are_not_compared(compactlab, tmp_p
 def test_who_replaces_what_is_new_has_acted(compactlab, tmp_path, monkeypatch):
     """It changes no prompt that was sent, and is compared with nobody: but it did something."""
     monkeypatch.chdir(tmp_path)
-    session = "coding_agent(turns=10, tokens=100000)"
-    small = "offload_outputs(max_text_chars=10000)"
+    session = "coding_agent(turns=4, tokens=30000)"
+    small = "offload_outputs(max_text_chars=2000, preview_chars=1000)"
     done = compactlab("run", "--conversations", session, "--strategies", small)
     assert done.code == 0
     assert "Never acted" not in done.said

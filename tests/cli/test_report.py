@@ -15,6 +15,7 @@ from compactlab.sim.metrics import METRICS
 from tests.cli.conftest import digest
 
 
+@pytest.mark.usefixtures("drawn")
 @pytest.mark.parametrize("form", FORMATS)
 def test_every_format_names_every_strategy(compactlab, store, form):
     done = compactlab("report", store, "--format", form)

@@ -26,12 +26,14 @@ def run(compactlab, tmp_path):
     return call
 
 
+@pytest.mark.usefixtures("drawn")
 def test_it_writes_a_store_and_a_report_and_shows_a_table(run, tmp_path, contents):
     done = run(strategies=("keep_all", "keep_none"))
     assert done.code == 0
     assert {Path(name).parts[0] for name in contents(tmp_path / "out")} <= FOLDERS | FILES
     assert "keep_none" in done.out
     assert str(tmp_path / "out" / "report.html") in done.out
+    assert "<figure" in (tmp_path / "out" / "report.html").read_text("utf-8")
     assert "[2/2 cells]" in done.err
 
 

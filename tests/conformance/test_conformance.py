@@ -1,8 +1,8 @@
 """What the real programs answered, and what this project answers to the same question.
 
 The vectors are read from the folder that `--vectors` names, by default that of `shared` beside the
-checkout. Every case of every file is a test; a file whose function is not built here is one test
-that is skipped and says so.
+checkout. Every file is a test that goes over all of its cases and names those that differ; a case
+that is excluded, or a file whose function is not built here, is one that is skipped and says so.
 """
 
 from __future__ import annotations
@@ -11,23 +11,23 @@ import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from fnmatch import fnmatchcase
-from functools import lru_cache
+from operator import attrgetter
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 import pytest
 
-from tests.conformance.answers import Answer, answers, excluded
+from tests.conformance.answers import Answer, Excluded, answers, excluded
 from tests.conformance.not_built import NOT_BUILT
-from tests.conformance.vectors import Case, differences, named, read
+from tests.conformance.vectors import Case, differences, function_of, read
 
 ANSWERS = answers()
 EXCLUDED = excluded()
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    wanted = {"case", "unanswered"} & set(metafunc.fixturenames)
+    wanted = {"vectors", "unanswered"} & set(metafunc.fixturenames)
     if not wanted:
         return
     folder: Path = metafunc.config.getoption("vectors")
@@ -35,41 +35,34 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         reason = f"no vectors to compare with: {folder} is not there; name a folder: --vectors"
         metafunc.parametrize(wanted.pop(), [pytest.param(None, marks=pytest.mark.skip(reason))])
         return
-    places = [
-        (path, number, function, name)
-        for path in sorted(folder.rglob("*.json"))
-        for function, names in [named(path)]
-        for number, name in enumerate(names)
-    ]
-    if "case" in wanted:
-        known = [place for place in places if place[2] in ANSWERS]
-        ids = [f"{path.relative_to(folder)}::{name}" for path, _, _, name in known]
-        metafunc.parametrize("case", [place[:2] for place in known], ids=ids, indirect=True)
+    functions = {path: function_of(path) for path in sorted(folder.rglob("*.json"))}
+    if "vectors" in wanted:
+        known = [path for path, function in functions.items() if function in ANSWERS]
+        ids = [str(path.relative_to(folder)) for path in known]
+        metafunc.parametrize("vectors", known, ids=ids)
     else:
-        functions = dict.fromkeys(function for _, _, function, _ in places)
-        metafunc.parametrize("unanswered", [f for f in functions if f not in ANSWERS])
+        asked = dict.fromkeys(functions.values())
+        metafunc.parametrize("unanswered", [f for f in asked if f not in ANSWERS])
 
 
-@pytest.fixture
-def case(request: pytest.FixtureRequest) -> Case:
-    path, number = request.param
-    return cases(path)[number]
+def test_same_answer(vectors: Path) -> None:
+    """Of every case of a file; all that differ are named."""
+    wrong = [f"{case.name}: {text}" for case in read(vectors) for text in wrongs(case)]
+    assert not wrong, "\n".join(wrong)
 
 
-# One file at a time: some are large once they are expanded.
-@lru_cache(maxsize=1)
-def cases(path: Path) -> list[Case]:
-    return list(read(path))
-
-
-def test_same_answer(case: Case) -> None:
+def wrongs(case: Case) -> list[str]:
+    """Where the answer to a case is another than the recorded one, but for what is excluded."""
     skips = [e for e in EXCLUDED if e.function == case.function and fnmatchcase(case.name, e.case)]
-    for each in skips:
-        if not each.field:
-            pytest.skip(each.why)
-    found = list(differences(case.output, ANSWERS[case.function].asks(case)))
-    left = [text for text in found if not any(_about(text, e.field) for e in skips)]
-    assert not left, "\n".join(left)
+    if not all(each.field for each in skips):
+        return []
+    found = differences(case.output, ANSWERS[case.function].asks(case))
+    return [text for text in found if not any(_about(text, e.field) for e in skips)]
+
+
+@pytest.mark.parametrize("each", [e for e in EXCLUDED if not e.field], ids=attrgetter("function"))
+def test_a_case_that_is_not_compared(each: Excluded) -> None:
+    pytest.skip(f"{each.function}, {each.case}: {each.why}")
 
 
 def _about(difference: str, field: str) -> bool:

@@ -65,10 +65,10 @@ def expand(value: Any) -> Any:
     return {key: expand(item) for key, item in value.items()}
 
 
-def named(path: Path) -> tuple[str, list[str]]:
-    """The function of a file, and the names of its cases."""
-    data = json.loads(path.read_text(encoding="utf-8"))
-    return data["function"], [case["name"] for case in data["cases"]]
+def function_of(path: Path) -> str:
+    """The function that the cases of a file are about."""
+    name: str = json.loads(path.read_text(encoding="utf-8"))["function"]
+    return name
 
 
 def read(path: Path) -> Iterator[Case]:

@@ -33,12 +33,21 @@ def read_back(planted: ModuleType) -> ModuleType:
     return sys.modules["planted_estimates"]
 
 
-@pytest.fixture(scope="module")
-def study(planted: ModuleType) -> Any:
+def studied(planted: ModuleType, runs: int) -> Any:
     found = planted.Study()
-    for seed in range(RUNS):
+    for seed in range(runs):
         found.run(seed)
     return found
+
+
+@pytest.fixture(scope="module")
+def study(planted: ModuleType) -> Any:
+    return studied(planted, RUNS)
+
+
+@pytest.fixture(scope="module")
+def small(planted: ModuleType) -> Any:
+    return studied(planted, RUNS // 4)
 
 
 def reading(planted: ModuleType, seed: int) -> RunData:
@@ -58,17 +67,17 @@ def test_sixty_runs_hold_what_was_planted(study: Any) -> None:
     assert min(study.rounds) >= 5
 
 
-def test_every_rate_is_put_to_the_test_in_every_group(planted: ModuleType, study: Any) -> None:
+def test_every_rate_is_put_to_the_test_in_every_group(planted: ModuleType, small: Any) -> None:
     rates = {"kept first", "kept second", "kept third", "mutated"}
     wanted = {(rate, group.name) for rate in rates for group in planted.GROUPS}
     wanted |= {("stale", planted.GROUPS[3].name), ("kept later", "all groups")}
     wanted |= {("mean survival", "survival_5"), ("needs met", "amnesia_need")}
-    assert set(study.found) == wanted
+    assert set(small.found) == wanted
 
 
-def test_on_average_nothing_is_off(study: Any) -> None:
+def test_on_average_nothing_is_off(small: Any) -> None:
     """Of all runs together each rate is within four standard errors of what was planted."""
-    for (what, _), found in study.found.items():
+    for (what, _), found in small.found.items():
         if what not in ("mean survival", "needs met"):
             off = sum((each.found - each.truth) * each.weight for each in found)
             variance = sum(each.truth * (1 - each.truth) * each.weight for each in found)

@@ -25,6 +25,7 @@ CHROMIUM = next(
 QUIETLY = (
     "--no-sandbox",
     "--disable-gpu",
+    "--renderer-process-limit=1",
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.scenarios.made import made
+
 Transcript = Callable[..., Path]
+
+
+@pytest.fixture(scope="package", autouse=True)
+def _forgotten() -> Iterator[None]:
+    """The made conversations, a hundred megabytes of them."""
+    yield
+    made.cache_clear()
 
 
 @pytest.fixture

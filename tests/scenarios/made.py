@@ -19,6 +19,10 @@ STORIES: dict[str, type[Story]] = {
     name: cls for name, cls in SCENARIOS.items() if issubclass(cls, Story)
 }
 SEEDS = range(4)
+# Of a law about each conversation for itself; where seeds are taken together, all of them are.
+of_all_seeds = pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in SEEDS[1:])]
+)
 SIZES = [20_000, 100_000, pytest.param(400_000, marks=pytest.mark.slow)]
 FAMILIES = ("public", "held_out")
 

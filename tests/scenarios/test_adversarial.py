@@ -18,7 +18,7 @@ from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.replay import record
 from compactlab.strategies.catalogue import LINE_UP, find_strategy
 from compactlab.strategies.summarizers.catalogue import SUMMARIZERS, find_summarizer
-from tests.scenarios.made import SEEDS, made, stated, written
+from tests.scenarios.made import SEEDS, made, of_all_seeds, stated, written
 
 SCRIPTS, LOOK_ALIKES = (Adversarial.domain.words[name] for name in "gx")
 MESSAGE_IDS, CALL_IDS = (Adversarial.domain.texts[name] for name in ("message_ids", "call_ids"))
@@ -54,7 +54,7 @@ def test_all_attacks_occur() -> None:
         assert order in texts
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@of_all_seeds
 def test_orders_are_aimed_at_facts_and_state_none(seed: int) -> None:
     session = made("adversarial", 100_000, seed)
     facts = stated(session)

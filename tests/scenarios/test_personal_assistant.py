@@ -5,11 +5,9 @@ from __future__ import annotations
 from itertools import pairwise
 from statistics import median
 
-import pytest
-
 from compactlab.scenarios.engine.profile import find_profile
 from compactlab.sim.core.conversation import Conversation
-from tests.scenarios.made import SEEDS, all_made, made, stated
+from tests.scenarios.made import all_made, made, of_all_seeds, stated
 
 MINUTE, HOUR, DAY = 60, 3_600, 86_400
 
@@ -19,14 +17,14 @@ def gaps(conversation: Conversation) -> list[float]:
     return [b.time - a.time for a, b in pairwise(conversation.messages) if b.starts_turn]
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@of_all_seeds
 def test_gaps_outlive_caches(seed: int) -> None:
     found = gaps(made("personal_assistant", 100_000, seed))
     assert 0.35 < sum(gap > 5 * MINUTE for gap in found) / len(found) < 0.65
     assert 0.15 < sum(gap > HOUR for gap in found) / len(found) < 0.45
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@of_all_seeds
 def test_days_go_by_and_nobody_writes_at_night(seed: int) -> None:
     conversation = made("personal_assistant", 100_000, seed)
     first, last = conversation.messages[0], conversation.messages[-1]

@@ -6,12 +6,10 @@ from collections import Counter
 from difflib import SequenceMatcher
 from itertools import pairwise
 
-import pytest
-
 from compactlab.scenarios.repetitions import Repetitions
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.facts.ledger import ledger_of
-from tests.scenarios.made import SEEDS, made, spans, stated
+from tests.scenarios.made import SEEDS, made, of_all_seeds, spans, stated
 
 
 def readings(conversation: Conversation, tool: str) -> dict[str, list[str]]:
@@ -30,7 +28,7 @@ def readings(conversation: Conversation, tool: str) -> dict[str, list[str]]:
     return found
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@of_all_seeds
 def test_the_same_is_asked_and_pasted_again_and_again(seed: int) -> None:
     session = made("repetitions", 100_000, seed)
     asked = [m.text for m in session.messages if m.starts_turn]
@@ -50,7 +48,7 @@ def test_a_message_is_sent_twice() -> None:
     assert twice > 2 * len(SEEDS)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@of_all_seeds
 def test_few_files_are_read_many_times_with_small_differences(seed: int) -> None:
     read = readings(made("repetitions", 100_000, seed), "read")
     assert len(read) == 5
@@ -65,7 +63,7 @@ def test_few_files_are_read_many_times_with_small_differences(seed: int) -> None
     assert 0.1 < sum(ratio == 1 for ratio in alike) / len(alike) < 0.6
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@of_all_seeds
 def test_a_log_only_grows_but_for_lines_that_do_not_hold(seed: int) -> None:
     session = made("repetitions", 100_000, seed)
     values = {fact.value for fact in session.facts}
@@ -79,7 +77,7 @@ def test_a_log_only_grows_but_for_lines_that_do_not_hold(seed: int) -> None:
                 assert plain[0][-1] in plain[1]
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@of_all_seeds
 def test_facts_are_stated_again_in_other_words_or_shown_again(seed: int) -> None:
     session = made("repetitions", 100_000, seed)
     several = [fact for fact in stated(session) if len(fact.origin) > 1]
@@ -91,7 +89,7 @@ def test_facts_are_stated_again_in_other_words_or_shown_again(seed: int) -> None
     assert max(len(fact.origin) for fact in shown) > 3
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@of_all_seeds
 def test_nothing_is_said_again_once_it_does_not_hold(seed: int) -> None:
     session = made("repetitions", 100_000, seed)
     ledger = ledger_of(session)

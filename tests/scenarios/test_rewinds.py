@@ -17,7 +17,7 @@ from compactlab.sim.metrics import RunData, figures
 from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.replay import record
 from compactlab.strategies.controls import KeepAll
-from tests.scenarios.made import SEEDS, made, stated
+from tests.scenarios.made import made, of_all_seeds, stated
 
 
 def ways(conversation: Conversation) -> Iterator[tuple[Message, tuple[str, ...]]]:
@@ -65,7 +65,7 @@ def test_a_branch_is_left_and_taken_up_again(tokens: int, seed: int) -> None:
     assert any(to not in kept for to in targets)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@of_all_seeds
 def test_what_is_said_on_an_abandoned_branch_is_due_there_and_nowhere_else(seed: int) -> None:
     session = made("rewinds", 100_000, seed)
     ledger, found = ledger_of(session), aside(session)
@@ -101,7 +101,7 @@ def ids(messages: list[Message]) -> set[str]:
     return {message.id for message in messages}
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@of_all_seeds
 def test_facts_from_before_a_fork_are_needed_on_both_sides_of_it(seed: int) -> None:
     session = made("rewinds", 100_000, seed)
     kept = trunk(session)

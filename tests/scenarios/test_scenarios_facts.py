@@ -15,11 +15,20 @@ from compactlab.scenarios.engine.domain import WORDS
 from compactlab.sim.core.conversation import Fact
 from compactlab.sim.core.tokens import encoding
 from compactlab.sim.facts.evidence import Wording
-from tests.scenarios.made import SEEDS, SIZES, STORIES, all_made, made, places, size, spans, stated
+from tests.scenarios.made import (
+    SIZES,
+    STORIES,
+    all_made,
+    made,
+    of_all_seeds,
+    places,
+    size,
+    spans,
+    stated,
+)
 
 pytestmark = pytest.mark.parametrize("name", STORIES)
 of_all_sizes = pytest.mark.parametrize("tokens", SIZES)
-of_all_seeds = pytest.mark.parametrize("seed", SEEDS)
 
 HEX = re.compile(r"[0-9a-f]{10}|[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}")
 # Five of 256 words: forty bits.

@@ -20,11 +20,11 @@ from compactlab.sim.facts.ledger import ledger_of
 from compactlab.sim.facts.needs import used
 from tests.scenarios.made import (
     FAMILIES,
-    SEEDS,
     SIZES,
     STORIES,
     all_made,
     made,
+    of_all_seeds,
     places,
     size,
     stated,
@@ -34,7 +34,6 @@ from tests.scenarios.made import (
 
 of_all = pytest.mark.parametrize("name", STORIES)
 of_all_sizes = pytest.mark.parametrize("tokens", SIZES)
-of_all_seeds = pytest.mark.parametrize("seed", SEEDS)
 
 
 def test_all_types_of_facts_occur_over_the_suite() -> None:

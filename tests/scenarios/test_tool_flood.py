@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from compactlab.scenarios.tool_flood import LONGEST, ToolFlood
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.metrics import RunData, figures
@@ -12,7 +10,7 @@ from compactlab.sim.replay.replay import record
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.strategies.gemini_cli import KEPT_CHARS
 from compactlab.strategies.openclaw.outputs import OffloadOutputs
-from tests.scenarios.made import SEEDS, made, stated
+from tests.scenarios.made import SEEDS, made, of_all_seeds, stated
 
 GUARD = OffloadOutputs().max_text_chars
 
@@ -22,7 +20,7 @@ def lengths(conversation: Conversation) -> list[int]:
     return sorted(len(part.text) for part in parts if part.type == "tool_result")
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@of_all_seeds
 def test_no_result_is_over_its_limit_and_some_come_near(seed: int) -> None:
     assert lengths(made("tool_flood", 100_000, seed))[-1] > KEPT_CHARS
     assert lengths(made("tool_flood", 400_000, seed))[-3] > KEPT_CHARS
@@ -40,7 +38,7 @@ def test_in_twenty_thousand_tokens_there_is_room_for_a_preview_and_no_more() -> 
         assert OffloadOutputs().preview_chars < longest < GUARD
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@of_all_seeds
 def test_many_facts_stand_only_in_results_and_can_be_fetched_again(seed: int) -> None:
     session = made("tool_flood", 400_000, seed)
     found = stated(session)

@@ -10,6 +10,7 @@ import copy
 import json
 import re
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -95,12 +96,13 @@ def lost(path: Path, records: list[Any], lenient: bool = False) -> set[str]:
 
 def variants(format: str) -> Iterator[list[Any]]:
     """The good file of a format with one change, in all places in turn."""
+    good = json.dumps(FILES[format])
     places_in_all = sum(1 for _ in places(FILES[format]))
     for place in range(places_in_all):
         number = 0
         while True:
-            records = copy.deepcopy(FILES[format])
-            container, key = list(places(records))[place]
+            records = json.loads(good)  # a copy, and sooner than by `copy.deepcopy`
+            container, key = next(islice(places(records), place, None))
             doing = list(changes(container, key, format))
             if number >= len(doing):
                 break

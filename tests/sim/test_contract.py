@@ -223,13 +223,21 @@ BROKEN = {
 }
 
 
+# The dozen of extremes, and a few more: every offender below is found within them.
+SOME = 18
+of_some_or_many = pytest.mark.parametrize(
+    "conversations", [SOME, pytest.param(60, marks=pytest.mark.slow)]
+)
+
+
 @cache
-def rules(strategy: Strategy, conversations: int = 60) -> list[str]:
+def rules(strategy: Strategy, conversations: int = SOME) -> list[str]:
     return [broken.rule for broken in check_strategy(strategy, conversations)]
 
 
-def test_who_keeps_to_the_contract_is_not_blamed():
-    assert check_strategy(Honest()) == []
+@of_some_or_many
+def test_who_keeps_to_the_contract_is_not_blamed(conversations):
+    assert check_strategy(Honest(), conversations) == []
 
 
 @pytest.mark.parametrize("rule", sorted(BROKEN))
@@ -237,19 +245,22 @@ def test_each_check_finds_its_offender(rule):
     assert rule in rules(BROKEN[rule])
 
 
+@of_some_or_many
 @pytest.mark.parametrize("strategy", [Invents(), Misquotes()])
-def test_provenance_is_checked_against_the_log(strategy):
-    assert rules(strategy) == ["provenance"]
+def test_provenance_is_checked_against_the_log(strategy, conversations):
+    assert rules(strategy, conversations) == ["provenance"]
 
 
+@of_some_or_many
 @pytest.mark.parametrize("strategy", [Orphans(), LeavesCallsOpen()])
-def test_pairs_are_checked_from_both_sides(strategy):
-    assert rules(strategy) == ["pairs"]
+def test_pairs_are_checked_from_both_sides(strategy, conversations):
+    assert rules(strategy, conversations) == ["pairs"]
 
 
+@of_some_or_many
 @pytest.mark.parametrize("rule", ["notes", "size", "survives", "spec", "breaks"])
-def test_an_offender_is_blamed_for_nothing_else(rule):
-    assert rules(BROKEN[rule]) == [rule]
+def test_an_offender_is_blamed_for_nothing_else(rule, conversations):
+    assert rules(BROKEN[rule], conversations) == [rule]
 
 
 def test_every_rule_has_an_offender_here():
@@ -263,19 +274,20 @@ class Declares(ForgetsTheUser):
     breaks: ClassVar[Mapping[str, str]] = MappingProxyType({"last user message": "on purpose"})
 
 
-def test_what_is_declared_and_occurs_is_not_reported():
-    assert check_strategy(Declares()) == []
+@of_some_or_many
+def test_what_is_declared_and_occurs_is_not_reported(conversations):
+    assert check_strategy(Declares(), conversations) == []
 
 
 def test_of_a_pipeline_the_part_is_named():
-    (broken,) = check_strategy(Pipeline((Honest(), LeavesCallsOpen())))
+    (broken,) = check_strategy(Pipeline((Honest(), LeavesCallsOpen())), SOME)
     assert (broken.strategy, broken.rule) == ("leaves_calls_open()", "pairs")
     assert str(broken).startswith("leaves_calls_open() breaks 'pairs' ")
 
 
 def test_what_is_already_broken_is_nobody_elses_fault():
     """Honest comes after one that orphans results, and is handed them."""
-    found = check_strategy(Pipeline((Orphans(), Honest())))
+    found = check_strategy(Pipeline((Orphans(), Honest())), SOME)
     assert {broken.strategy for broken in found} == {"orphans()"}
 
 

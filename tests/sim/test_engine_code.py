@@ -14,7 +14,11 @@ from pathlib import Path
 import pytest
 
 import compactlab
+from compactlab.api import Plan
+from compactlab.scenarios import catalogue
 from compactlab.sim.experiment import code
+from compactlab.sim.experiment.store import Store
+from compactlab.sim.experiment.workers import ALONE
 from tests.compiled import interpreted
 
 PACKAGE = Path(compactlab.__file__).parent
@@ -67,7 +71,7 @@ def copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def _forget() -> None:
-    for cached in (code.digest_of_engine, code._package, code._engine):
+    for cached in (code.digest_of_engine, code._package, code._engine, catalogue._maker):
         cached.cache_clear()
 
 
@@ -152,25 +156,20 @@ def test_how_secrets_are_hidden_matters_where_they_are(copied: Path) -> None:
     assert after[1] != before[1]
 
 
-# Fills a store, and tells how many cells were to be run for that.
-FILL = """
-import sys
-from compactlab.api import Plan
-from compactlab.sim.experiment.store import Store
-from compactlab.sim.experiment.workers import ALONE
-planned = Plan(["coding_agent(turns=2, tokens=2000)"], ["keep_all", "sliding_window(keep=4)"])
-planned = planned.experiment()
-store = Store(sys.argv[1])
-with store.locked():
-    print(sum(len(shard.cells) for shard in planned.missing(store)))
-    planned.fill(store, ALONE)
-"""
-
-
 @interpreted
 def test_finished_results_stay_until_a_figure_may_be_another(copied: Path, tmp_path: Path) -> None:
+    store = Store(tmp_path / "store")
+
     def cells() -> int:
-        return int(python("-c", FILL, tmp_path / "store", at=tmp_path))
+        """How many cells are to be run; they are run."""
+        _forget()
+        planned = Plan(
+            ["coding_agent(turns=2, tokens=2000)"], ["keep_all", "sliding_window(keep=4)"]
+        ).experiment()
+        with store.locked():
+            missing = sum(len(shard.cells) for shard in planned.missing(store))
+            planned.fill(store, ALONE)
+        return missing
 
     def change(name: str, edit: Edit) -> None:
         file = copied / name

@@ -51,14 +51,14 @@ BASIC = "[redacted Basic Auth Credentials 1]"
         r"{{\"Authorization\": \"Bearer {}\"}}",
     ],
 )
-@pytest.mark.parametrize("secret", ["swordfish", "hunter2", "p@ss!w0rd"])
-def test_a_secret_without_quotes_is_hidden(text: str, secret: str) -> None:
-    if secret == "swordfish" and " is " in text:
-        pytest.skip("of letters alone, behind a word, it is a word")
-    if "%26" in text or "u0026" in text:
-        assert secret not in Redactor().text(text.format(secret))
-    else:
-        assert Redactor().text(text.format(secret)) == text.format(NAMED)
+def test_a_secret_without_quotes_is_hidden(text: str) -> None:
+    word = () if " is " in text else ("swordfish",)  # behind a word, letters alone are a word
+    for secret in (*word, "hunter2", "p@ss!w0rd"):
+        shown = Redactor().text(text.format(secret))
+        if "%26" in text or "u0026" in text:
+            assert secret not in shown
+        else:
+            assert shown == text.format(NAMED)
 
 
 @pytest.mark.parametrize(
@@ -76,14 +76,12 @@ def test_a_secret_without_quotes_is_hidden(text: str, secret: str) -> None:
         "run(['login', '--password', {}])",
     ],
 )
-@pytest.mark.parametrize(
-    "secret", ["swordfish", "two words", "$3cret", "%x1y2", "<3 kittens", "a;b)c"]
-)
 @pytest.mark.parametrize("mark", ['"', "'"])
-def test_a_secret_in_quotes_is_hidden_as_a_whole(text: str, secret: str, mark: str) -> None:
+def test_a_secret_in_quotes_is_hidden_as_a_whole(text: str, mark: str) -> None:
     quoted = f"{mark}{{}}{mark}"
-    shown = Redactor().text(text.format(quoted.format(secret)))
-    assert shown == text.format(quoted.format(NAMED))
+    for secret in ("swordfish", "two words", "$3cret", "%x1y2", "<3 kittens", "a;b)c"):
+        shown = Redactor().text(text.format(quoted.format(secret)))
+        assert shown == text.format(quoted.format(NAMED))
 
 
 @pytest.mark.parametrize(
@@ -111,9 +109,9 @@ def test_a_quotation_ends_where_json_ends_it(secret: str, levels: int) -> None:
         ("curl -s --user 'bob:{}' x", "curl -s --user 'bob:{}' x"),
     ],
 )
-@pytest.mark.parametrize("secret", ["swordfish", "hunter2", "p$s!w=d", "p@s"])
-def test_a_password_in_a_url_is_hidden(text: str, shown: str, secret: str) -> None:
-    assert Redactor().text(text.format(secret)) == shown.format(BASIC)
+def test_a_password_in_a_url_is_hidden(text: str, shown: str) -> None:
+    for secret in ("swordfish", "hunter2", "p$s!w=d", "p@s"):
+        assert Redactor().text(text.format(secret)) == shown.format(BASIC)
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import cloudpickle
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -26,6 +27,15 @@ from tests.cli.field import alive, deaf, gone, until
 pytestmark = pytest.mark.skipif(not Path("/proc").is_dir(), reason="no /proc to see processes in")
 # It ends the processes of a test that fails; one that passes never waits for it.
 LONG = 60.0
+
+
+@pytest.fixture(scope="module", autouse=True)
+def by_value() -> Iterator[None]:
+    """What is done there travels whole: a new process that imported these tests would take long."""
+    module = sys.modules[__name__]
+    cloudpickle.register_pickle_by_value(module)
+    yield
+    cloudpickle.unregister_pickle_by_value(module)
 
 
 @pytest.fixture(params=[True, False], ids=["a copy", "a new process"], autouse=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from itertools import product
 
 import pytest
 from genai_prices import Usage as Tokens
@@ -51,12 +52,11 @@ def test_a_request_costs_what_genai_prices_says(price: str, usage: Usage, time: 
 
 
 @pytest.mark.parametrize("price", PRICES)
-@pytest.mark.parametrize("edge", [100_000, 200_000, 272_000])
-def test_they_agree_at_every_edge(price: str, edge: int) -> None:
-    for total in (edge - 1, edge, edge + 1):
-        for time in (FLAT_SINCE - 1, FLAT_SINCE, TODAY):
-            usage = Usage(total - 60, 10, 20, 30, 40)
-            assert ours(price, usage, time) == pytest.approx(theirs(price, usage, time), rel=1e-9)
+def test_they_agree_at_every_edge(price: str) -> None:
+    totals = [edge + more for edge in (100_000, 200_000, 272_000) for more in (-1, 0, 1)]
+    for total, time in product(totals, (FLAT_SINCE - 1, FLAT_SINCE, TODAY)):
+        usage = Usage(total - 60, 10, 20, 30, 40)
+        assert ours(price, usage, time) == pytest.approx(theirs(price, usage, time), rel=1e-9)
 
 
 def per_million(price: str, time: float, prompt: int) -> list[float]:
@@ -111,9 +111,8 @@ def test_where_writes_have_no_price_they_are_input() -> None:
     assert read == pytest.approx(base / 10)
 
 
-@pytest.mark.parametrize("price", PRICES)
-def test_a_call_without_a_date_is_priced_as_of_today(price: str) -> None:
-    for prompt in (1000, 250_000):
+def test_a_call_without_a_date_is_priced_as_of_today() -> None:
+    for price, prompt in product(PRICES, (1000, 250_000)):
         assert per_million(price, 0, prompt) == per_million(price, TODAY, prompt)
 
 

@@ -43,12 +43,12 @@ CONTEXTS = ["{}", "see {}.", '"{}"', "({})", "a\n{}\nb", "\\n{}\\n", "key: {}, a
 
 
 @pytest.mark.parametrize("kind", sorted(SECRETS))
-@pytest.mark.parametrize("context", CONTEXTS)
-def test_a_secret_is_hidden_wherever_it_stands(kind: str, context: str) -> None:
-    if kind == "Artifactory Credentials" and context not in {"{}", '"{}"', "a\n{}\nb"}:
-        pytest.skip("the library wants a blank or a quotation mark on both sides of these")
-    shown = Redactor().text(context.format(SECRETS[kind]))
-    assert shown == context.format(f"[redacted {kind} 1]")
+def test_a_secret_is_hidden_wherever_it_stands(kind: str) -> None:
+    # The library wants a blank or a quotation mark on both sides of these.
+    apart = kind == "Artifactory Credentials"
+    for context in ("{}", '"{}"', "a\n{}\nb") if apart else CONTEXTS:
+        shown = Redactor().text(context.format(SECRETS[kind]))
+        assert shown == context.format(f"[redacted {kind} 1]")
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from compactlab.reports.render.document import Column, Document, Heading, Table, with_names
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 # Headings of this level begin a part of the page, which its contents name.
 _PART = 2
@@ -25,6 +29,12 @@ def write(document: Document, colours: Mapping[str, tuple[str, str]]) -> str:
 
 def set_page(template: str, content: Mapping[str, Any]) -> str:
     """Fill in a template of ``templates/`` with what it names."""
+    return _environment().get_template(template).render(content)
+
+
+@cache
+def _environment() -> Environment:
+    """Made once: it keeps the templates that it has compiled."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
@@ -42,7 +52,7 @@ def set_page(template: str, content: Mapping[str, Any]) -> str:
     environment.filters["names"] = with_names
     environment.filters["groups"] = _groups
     environment.tests["a"] = lambda value, kind: type(value).__name__ == kind
-    return environment.get_template(template).render(content)
+    return environment
 
 
 def _with_names(value: object) -> object:

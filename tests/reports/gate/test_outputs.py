@@ -199,9 +199,8 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("form", sorted(FORMS))
 @pytest.mark.parametrize("kind", sorted(HOSTILE))
-def test_hostile_names_say_nothing_of_their_own(kind, form, two, changed, judged) -> None:
+def test_hostile_names_say_nothing_of_their_own(kind, two, changed, judged) -> None:
     name = HOSTILE[kind]
 
     def named(results):
@@ -214,26 +213,28 @@ def test_hostile_names_say_nothing_of_their_own(kind, form, two, changed, judged
     before, after = named(two()), changed(named(two()), cost_usd=9)
     rule = Demand(Rule.parse("cost_usd", "+2%"), scenario=("*",), strategy=("sliding_window",))
     missing = Demand(Rule.parse("cost_usd", "+2%"), strategy=(name,), place="rules")
-    text = FORMS[form](judged(before, after, rule, missing))
-    lost = FORMS[form](judged(before, named(two("ab")), rule))
-    for said in (text, lost):
-        assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u200b]", said)
-        assert not re.search(r"^\s*::(?!error title=gate)", said, re.MULTILINE)
-        assert "\n::error title=no" not in said
-        assert len(said) < 30_000 or form == "json"
-        if form == "github":
-            assert "##[" not in said
-        if form == "junit":
-            assert list(JUnitXml.fromstring(said.encode()))
-        if form == "json":
-            json.loads(said)
-        if form == "markdown":
-            outside = re.sub(r"`[^`]*`", "", said).replace("<details>", "").replace(
-                "</details>", "")  # fmt: skip
-            outside = re.sub(r"</?summary>", "", outside)
-            assert not set("<[@") & set(outside)
-            rows = [row for row in said.splitlines() if row.startswith("|")]
-            assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} <= {7}
+    for verdict in (judged(before, after, rule, missing), judged(before, named(two("ab")), rule)):
+        for form, write in FORMS.items():
+            says_nothing_of_its_own(form, write(verdict))
+
+
+def says_nothing_of_its_own(form: str, said: str) -> None:
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u200b]", said)
+    assert not re.search(r"^\s*::(?!error title=gate)", said, re.MULTILINE)
+    assert "\n::error title=no" not in said
+    assert len(said) < 30_000 or form == "json"
+    if form == "github":
+        assert "##[" not in said
+    if form == "junit":
+        assert list(JUnitXml.fromstring(said.encode()))
+    if form == "json":
+        json.loads(said)
+    if form == "markdown":
+        outside = re.sub(r"`[^`]*`", "", said)
+        outside = re.sub(r"</?(details|summary)>", "", outside)
+        assert not set("<[@") & set(outside)
+        rows = [row for row in said.splitlines() if row.startswith("|")]
+        assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} <= {7}
 
 
 def test_a_hostile_baseline_says_nothing_of_its_own_either() -> None:

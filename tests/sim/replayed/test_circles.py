@@ -26,6 +26,13 @@ def replayed(spec: str) -> None:
     measure(trace, SESSION)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _alone() -> None:
+    """What other tests hold is not looked at again each time."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.mark.parametrize("spec", ["keep_all", "auto_compact", "openclaw", "oracle", "random_keep"])
 def test_memory_is_free_again_when_a_replay_is_over(spec: str) -> None:
     """Workers of a sweep look for circles seldom, and would hold every session meanwhile."""

@@ -54,8 +54,12 @@ class Field:
         found, _ = sources([self.folder / "talks"], seeds)
         strategies = (s if s.islower() else f"{self.folder / 'own.py'}:{s}" for s in specs)
         compared = tuple(find_strategy(spec) for spec in strategies)
+        # In this process, which takes less time: what other processes change is told elsewhere.
         return Experiment(
-            tuple(found), compared, (self.kit.model,), Setting(**{"tables": ("calls",), **setting})
+            tuple(found),
+            compared,
+            (self.kit.model,),
+            Setting(**{"tables": ("calls",), "isolate": False, **setting}),
         )
 
     def filled(self, *specs: str, **more: Any) -> int:

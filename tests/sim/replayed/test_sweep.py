@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,8 @@ from compactlab.strategies.controls import KeepAll, KeepNone
 
 
 def held(*scripts: Any) -> tuple[Source, ...]:
-    return tuple(Source(script.id, lambda script=script: [script]) for script in scripts)
+    """Sources that are no code of others, which would be called in a process of its own."""
+    return tuple(Source(script.id, partial(list, [script])) for script in scripts)
 
 
 def small(kit: Any, id: str = "story", **more: Any) -> Any:

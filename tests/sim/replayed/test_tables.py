@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from compactlab.scenarios.catalogue import find_scenario
 from compactlab.sim.cache.causes import CAUSES
+from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.message import Message
 from compactlab.sim.experiment.parquet import Rows
 from compactlab.sim.experiment.tables import TABLES
@@ -58,10 +59,15 @@ class Replayed:
         return {"open": self.reading, "best": best, "worst": worst}
 
 
+@pytest.fixture(scope="module")
+def script() -> Conversation:
+    """A story whose facts are revised."""
+    return find_scenario("revised_decisions(tokens=60000)").conversation(seed=0)
+
+
 @pytest.fixture(scope="module", params=SPECS)
-def replayed(request: pytest.FixtureRequest) -> Replayed:
-    """A story whose facts are revised, open and closed, under a strategy."""
-    script = find_scenario("revised_decisions(tokens=60000)").conversation(seed=0)
+def replayed(request: pytest.FixtureRequest, script: Conversation) -> Replayed:
+    """It is replayed, open and closed, under a strategy."""
     given: dict[str, Any] = {"summarizer": find_summarizer("lexrank"), "window": WINDOW}
     strategy = find_strategy(request.param)
     opened, best, worst = (
