@@ -9,7 +9,7 @@ from compactlab.sim.core.message import Usage
 
 
 class Bill(msgspec.Struct, frozen=True):
-    """What one request came to: tokens by billing class, its cache-miss tokens by cause, its place."""
+    """One request: tokens by billing class, cache-miss tokens by cause, and its place."""
 
     usage: Usage
     causes: dict[str, int]
