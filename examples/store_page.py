@@ -39,9 +39,9 @@ def runs() -> Iterator[str]:
     yield table(
         HEAD,
         last=(
-            f"| {counts} | count | how many rows of that table are of the run |",
-            "| each of the metrics | number | its figure, see [metrics](metrics.md); null where "
-            "it has no value or was not asked for |",
+            f"| {counts} | count | number of rows of the run in that table |",
+            "| each of the metrics | number | its value, see [metrics](metrics.md); null where "
+            "it has none or was not requested |",
         ),
     )
 
@@ -49,7 +49,7 @@ def runs() -> Iterator[str]:
 def section(name: str) -> Iterator[str]:
     """A table's heading, what a row is, and its columns."""
     found = TABLES[name]
-    asked = "" if name in USUAL else " It is written if it is asked for: `--tables`."
+    asked = "" if name in USUAL else " It is written only on request: `--tables`."
     yield f"## {name}"
     yield f"A row is {found.meaning}.{asked}"
     yield table(found.columns, first=(RUN,))
