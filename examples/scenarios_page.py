@@ -25,8 +25,8 @@ BEGIN = "<!-- From here to the next such line, `make docs` writes what the code 
 END = "<!-- Written by hand again. -->\n"
 TOKENS, SEEDS = 100_000, range(3)
 HEAD = (
-    "| scenario | messages | turns | calls | facts | superseded | taken back | decoys | needs "
-    "| tokens from a fact to its need, median | tokens of tools' results "
+    "| scenario | messages | turns | calls | facts | superseded | withdrawn | decoys | needs "
+    "| tokens from a fact to its need, median | tokens of tool results "
     "| pauses over 5 min | over 1 h |",
     f"|---|{'---:|' * 12}",
 )
@@ -93,17 +93,16 @@ def usual() -> str:
     """How many facts there are and when they are needed, where nothing else is said."""
     mix, later = Mix(), Lags()
     return f"""\
-*Usual* are {mix.density} stated facts for every thousand tokens, and {mix.decoys:.0%} as many
-decoys. {mix.superseded:.0%} replace an older fact, {mix.deleted:.0%} are taken back,
+The *usual* values are {mix.density} stated facts for every thousand tokens, and {mix.decoys:.0%}
+as many decoys. {mix.superseded:.0%} replace an older fact, {mix.deleted:.0%} are withdrawn,
 {mix.dependent:.0%} follow from one that is then replaced, {mix.twins:.0%} have a near-duplicate:
-another key by one word, another value of the same make. Of those that neither replace nor follow,
-{mix.first:.0%} are stated in the first {FIRST:.0%} of the tokens and {mix.last:.0%} in the last
-{mix.late} turns. A fact is needed once, with a probability of {AGAIN:.0%} once more, and so on, up
-to {MOST_NEEDS} times; each time after {later.shortest:,.0f} to {later.longest:,.0f} tokens,
-log-uniform, cut to the time for which it holds. What a scenario has otherwise is said with it, by
-the names of `Mix` and `Lags` in `compactlab/scenarios/engine/domain.py`.""".replace(
-        "%", " %"
-    ).replace("\n", " ")
+a key that differs in one word, and another value of the same kind. Of the facts that neither
+replace nor follow, {mix.first:.0%} are stated in the first {FIRST:.0%} of the tokens and
+{mix.last:.0%} in the last {mix.late} turns. A fact is needed once, with a probability of
+{AGAIN:.0%} once more, and so on, up to {MOST_NEEDS} times; each time after
+{later.shortest:,.0f} to {later.longest:,.0f} tokens, log-uniform, limited to the time for which it
+is valid. Each scenario lists the figures that differ, by the names of `Mix` and `Lags` in
+`compactlab/scenarios/engine/domain.py`.""".replace("%", " %").replace("\n", " ")
 
 
 def own(cls: type[Story]) -> Iterator[str]:
