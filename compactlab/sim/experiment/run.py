@@ -103,7 +103,7 @@ HEAD = {
     "strategy": Column("text", "spec of the strategy"),
     "label": Column("text", "the strategy's short name, without defaults"),
     "model": Column("text", "name of the model, or recorded"),
-    "window": Column("count", "size of the window in tokens; 0 for the model's own"),
+    "window": Column("count", "limit set for the window, in tokens; 0 for none"),
     "seed": Column("count", "seed of the replay"),
     "status": Column("text", "ok, failed, or unreadable for a source that could not be read"),
     "error": Column("text", "the error message"),
