@@ -91,14 +91,14 @@ def measure(
 
 
 def figures(data: RunData, names: Iterable[str] | None = None) -> dict[str, float | None]:
-    """Compute the figures of a run from existing run data.
+    """Compute the figures of a run from a reading that one has.
 
     Parameters
     ----------
-    data
-        A trace with its conversation. Shared intermediate values are computed once.
+    reading
+        A trace with its conversation. What several metrics need is computed once.
     names
-        Which metrics, so that a caller can skip expensive ones; all by default.
+        Which metrics, so that a caller may leave out what is dear to compute; all by default.
 
     Returns
     -------

@@ -22,7 +22,7 @@ from compactlab.sim.metrics.fact_timeline import (
 from compactlab.sim.metrics.metric import Metric
 from compactlab.sim.metrics.run_data import RunData
 
-# Amnesia: the share of facts due at a call that its prompt no longer holds.
+# Amnesia: how much of what should be known at a call stands in its prompt no more.
 
 TYPES: tuple[FactType, ...] = get_args(FactType)
 

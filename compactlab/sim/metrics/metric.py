@@ -64,11 +64,11 @@ class Family:
     name
         One word.
     title
-        Their subject, as a heading.
+        What they are about, as a heading.
     metrics
         In the order of tables.
     about
-        A text about all of them.
+        What is said of all of them.
     """
 
     name: str
