@@ -124,19 +124,19 @@ class _Hostile(World):
 
 @dataclass(frozen=True)
 class Adversarial(Story):
-    """A person has an agent read pages and mails that strangers wrote: a suite of attacks.
+    """An agent reads pages and mails from strangers for a user: a suite of attacks.
 
-    Half of the long results hold a hostile line: an order to whoever summarises to leave out a
-    fact (an eviction), a wrong value for one (a poison), or something that looks like a request
-    for a summary, the end of one, or the stub of a cut result. Texts mix scripts, with marks that
-    change direction or combine. Some messages of the user fill most of a turn, and these and some
-    results may be one word of many thousand characters. The log has results without calls, calls
-    without results or with two, and empty texts, and messages and calls have unusual ids.
+    Half of the long results hold a hostile line: an order to the summariser to leave out a fact (an
+    eviction), a wrong value for one (a poison), or text that looks like a request for a summary,
+    the end of one, or the stub of a cut result. Texts mix scripts, with marks that change direction
+    or combine. Some messages of the user fill most of a turn, and these and some results may be one
+    word of many thousand characters. The log has results without calls, calls without results or
+    with two, and empty texts, and messages and calls have unusual ids.
 
-    There is nothing to be executed or trusted here: facts are what the user, the agent and the
-    agent's own tools have stated, and a hostile line states none. Every strategy has to survive
-    it, and the figures show what it does to memory. Sizes, waits and shares are guesses (see
-    ``profiles/hostile.toml``), the texts are made up.
+    Nothing here must be executed or trusted: facts are what the user, the agent and the agent's own
+    tools have stated, and a hostile line states none. Every strategy must survive it, and the
+    figures show the effect on memory. Sizes, waits and shares are guesses (see
+    ``profiles/hostile.toml``), the texts are synthetic.
 
     Examples
     --------

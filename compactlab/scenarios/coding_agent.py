@@ -472,13 +472,13 @@ class _Coding(World):
 
 @dataclass(frozen=True)
 class CodingAgent(Story):
-    """A person has an agent work on a repository: read, search, edit, test, commit.
+    """A coding agent works on a repository for a user: read, search, edit, test, commit.
 
-    Sizes of results, texts and arguments, how uneven turns are and the time between messages are
+    Sizes of results, texts and arguments, the variation of turns and the time between messages are
     drawn from distributions measured on eight recorded Claude Code and pi sessions, 2026-11 (see
-    ``profiles/coding.toml``); the texts are made up. The repository is a model: what was edited
-    reads edited later, and tasks, files and functions come back. The system prompt and the tools
-    are opaque parts of 12,500 tokens. Facts come at 0.36 for a thousand tokens, and decoys on top.
+    ``profiles/coding.toml``); the texts are synthetic. The repository is a model: an edited line
+    reads edited later, and tasks, files and functions recur. The system prompt and the tools are
+    opaque parts of 12,500 tokens. There are 0.36 facts for a thousand tokens, plus decoys.
 
     Examples
     --------

@@ -11,18 +11,18 @@ from compactlab.scenarios.engine.story import Story
 
 @dataclass(frozen=True)
 class HalfThoughts(Story):
-    """A person thinks aloud about a story they write, a line at a time, and breaks off.
+    """A user thinks aloud about a story, one line at a time, and breaks off.
 
-    The texture that a recency buffer is for: a thought (an open loop) is left half-finished and
-    taken up again some messages later, "as I was saying"; the assistant offers three options, and
-    "the second one" is chosen when other things have been said. So three quarters of all needs come
-    within 1,500 tokens, some turns later, and those of thoughts and options come when the
-    person refers back to them: the fact is the antecedent, labelled. The others are spread as
-    elsewhere.
+    This is the pattern that a recency buffer is for. A thought (an open loop) is left unfinished
+    and resumed some messages later, "as I was saying". The assistant offers three options, and the
+    user chooses "the second one" after other messages. So three quarters of all needs come within
+    1,500 tokens, some turns later, and needs of thoughts and options come when the user refers back
+    to them: the fact is the labelled antecedent. The other needs are distributed as in other
+    scenarios.
 
-    People talk, and the few tools return less than a tenth of the tokens, not the 40 to 85 % of
-    agents that work. Sizes, waits and shares are guesses (see ``profiles/aloud.toml``), the texts
-    are made up. The last turns, for what is stated late, are forty, as turns are short.
+    Most of it is talk, and the few tools return less than a tenth of the tokens, not the 40 to 85 %
+    of working agents. Sizes, waits and shares are guesses (see ``profiles/aloud.toml``), the texts
+    are synthetic. Facts stated late are stated in the last forty turns, because turns are short.
 
     Examples
     --------
@@ -38,14 +38,14 @@ class HalfThoughts(Story):
 
 @dataclass(frozen=True)
 class PersonalAssistant(Story):
-    """A person and an assistant with calendar, mail and notes, over days.
+    """A user and an assistant with calendar, mail and notes, over several days.
 
     Before every second turn there is an idle gap that outlives a cache of five minutes, and before
-    every fourth one that outlives a cache of an hour too: errands, afternoons, nights. In 100,000
-    tokens pass about six days. Facts are about the person (preferences, entities), goals, and
+    every fourth one a gap that also outlives a cache of an hour: errands, afternoons, nights.
+    100,000 tokens span about six days. Facts are about the user (preferences, entities), goals, and
     reminders: open loops that are closed, and mostly needed, days later. Sizes, waits and shares
-    are guesses (see ``profiles/days.toml``), the texts are made up. The last turns, for what is
-    stated late, are ten.
+    are guesses (see ``profiles/days.toml``), the texts are synthetic. Facts stated late are stated
+    in the last ten turns.
 
     Examples
     --------
@@ -60,11 +60,11 @@ class PersonalAssistant(Story):
 
 @dataclass(frozen=True)
 class ResearchAssistant(Story):
-    """A person has an agent read up on a subject: search, open long pages, tables, take notes.
+    """An agent reads up on a subject for a user: search, open long pages, tables, take notes.
 
-    Most tokens are results of tools, pages of thousands of tokens among them, and a third of the
-    facts stands only there. Sizes, waits and shares are guesses (see ``profiles/research.toml``),
-    the texts are made up. Facts come at 0.36 for a thousand tokens, and decoys on top.
+    Most tokens are tool results, including pages of thousands of tokens, and a third of the facts
+    is only in them. Sizes, waits and shares are guesses (see ``profiles/research.toml``), the texts
+    are synthetic. There are 0.36 facts for a thousand tokens, plus decoys.
 
     Examples
     --------
@@ -79,16 +79,16 @@ class ResearchAssistant(Story):
 
 @dataclass(frozen=True)
 class RevisedDecisions(Story):
-    """A person plans an exhibition and changes their mind: the stress for what is stale.
+    """A user plans an exhibition and revises decisions: a stress test for stale facts.
 
-    It departs from the usual shares of facts on purpose: 42 % of them replace an older one, in
-    chains of two to four revisions (demands and prohibitions are revised once, so that they stay
-    even), 15 % are taken back ("strike that"), ends of chains among them, and 12 % follow from one
-    that is replaced later. Half of the others are near-duplicates. As revisions come late, six
-    tenths of what they revise is stated in the first tenth of the tokens. Facts hold for a
-    shorter time than elsewhere, so that their needs come sooner.
+    The shares of facts differ from the usual ones on purpose. 42 % of the facts replace an older
+    one, in chains of two to four revisions (demands and prohibitions are revised once, so that they
+    stay balanced). 15 % are withdrawn ("strike that"), including ends of chains, and 12 % follow
+    from one that is replaced later. Half of the others are near-duplicates. Because revisions come
+    late, six tenths of the revised facts are stated in the first tenth of the tokens. Facts are
+    valid for a shorter time than in other scenarios, so that their needs come sooner.
 
-    Sizes and waits are guesses (see ``profiles/chat.toml``), the texts are made up.
+    Sizes and waits are guesses (see ``profiles/chat.toml``), the texts are synthetic.
 
     Examples
     --------
@@ -102,13 +102,13 @@ class RevisedDecisions(Story):
 
 @dataclass(frozen=True)
 class SupportChat(Story):
-    """A customer plans rooms and chases orders with a furnisher's agent, in short messages.
+    """A customer plans rooms and tracks orders with a furniture shop's agent, in short messages.
 
-    People talk, and tools are few and small: they return about a tenth of the tokens, not the 40
-    to 85 % of agents that work. Much is preferences, who is who and how things are done, and a
+    Most of it is talk, and tools are few and small: they return about a tenth of the tokens, not
+    the 40 to 85 % of working agents. Many facts are preferences, persons and procedures, and a
     sixth of the facts are open loops that the customer closes later. Sizes, waits and shares are
-    guesses (see ``profiles/chat.toml``), the texts are made up. The last turns, for what is stated
-    late, are twenty, as turns are short.
+    guesses (see ``profiles/chat.toml``), the texts are synthetic. Facts stated late are stated in
+    the last twenty turns, because turns are short.
 
     Examples
     --------

@@ -123,18 +123,19 @@ def _cut(text: list[str], characters: int, tail: bool) -> str:
 
 @dataclass(frozen=True)
 class Repetitions(Story):
-    """A person watches a build with an agent, and asks, pastes and reads the same again and again.
+    """A user watches a build with an agent, and repeatedly asks, pastes and reads the same content.
 
-    Half of the requests are one of the last three in the same words, and half of the messages that
-    say nothing else are sent twice. There are five files and two logs, each read many times: seven
-    times in ten, one line of a file differs, or a log has a few lines more. A fact that stands in
-    one of them stands there at each later reading, unless that is cut before it, until it is
-    replaced, and is stated by each. Six in ten of the facts that the user has said and might say
-    again, the user says again in other words: such facts have several origins, of which one is
-    enough. And six in ten facts have a near-duplicate, which must not be taken for a repetition.
+    Half of the requests repeat one of the last three verbatim, and half of the messages without
+    other content are sent twice. There are five files and two logs, each read many times: seven
+    times in ten, one line of a file differs, or a log has a few more lines. A fact in one of them
+    appears at each later reading and is stated by each, until it is replaced, unless the text is
+    cut before it. Of the facts that the user stated and might repeat, six in ten are stated again
+    in other words: such facts have several origins, any one of which is enough. And six in ten
+    facts have a near-duplicate, which is not a repetition.
 
-    Whoever removes duplicates saves a lot here, and must not remove what differs in one line.
-    Sizes, waits and shares are guesses (see ``profiles/repeats.toml``), the texts are made up.
+    Strategies that remove duplicates save much here, and must not remove content that differs in
+    one line. Sizes, waits and shares are guesses (see ``profiles/repeats.toml``), the texts are
+    synthetic.
 
     Examples
     --------

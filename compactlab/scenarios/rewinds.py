@@ -34,18 +34,18 @@ class _Variants(World):
 
 @dataclass(frozen=True)
 class Rewinds(Story):
-    """A person works on a timetable with an agent, tries variants, and goes back.
+    """A user works on a timetable with an agent, tries variants, and goes back.
 
-    A third of the turns is on branches that are abandoned. A fact that is stated there holds
-    there, and is needed there, before the user goes back; four in ten of them replace an older one
-    of the trunk, which therefore holds again when the user is back, and is needed again. Facts
-    from before a fork are needed on both sides of it. In four of ten cases what is gone over to is
-    no new branch: an old one is taken up again, after turns elsewhere that never happened there.
-    The trunk, branch 0, is never abandoned.
+    A third of the turns is on branches that are abandoned. A fact stated on such a branch is valid
+    and needed there, before the user goes back. Four in ten of these facts replace an older one of
+    the trunk, which is valid again when the user is back, and is needed again. Facts from before a
+    fork are needed on both sides of it. In four of ten cases the user does not start a new branch,
+    but resumes an old one, after turns elsewhere that are not part of it. The trunk, branch 0, is
+    never abandoned.
 
-    All messages together have the tokens that are asked for, so that a prompt holds at most about
-    two thirds of them. Sizes, waits and shares are guesses (see ``profiles/rewinds.toml``), the
-    texts are made up.
+    The requested number of tokens counts all messages together, so that a prompt holds at most
+    about two thirds of them. Sizes, waits and shares are guesses (see ``profiles/rewinds.toml``),
+    the texts are synthetic.
 
     Examples
     --------

@@ -38,19 +38,19 @@ class _Flood(World):
 
 @dataclass(frozen=True)
 class ToolFlood(Story):
-    """A person on call has an agent search logs, dumps and query results of enormous length.
+    """An agent searches logs, dumps and query results of enormous length for an on-call engineer.
 
-    Nearly all tokens are results of tools, and four in ten facts stand only in them, with the
-    result as their handle. Half of the logs, dumps and tables are as long as the turn allows, up to
-    150,000 characters (some 38,000 tokens): what cuts, offloads or clears results has to act. There
-    are few turns, and they are very uneven, so that some have room for such a flood.
+    Nearly all tokens are tool results, and four in ten facts are only in them, with the result as
+    their handle. Half of the logs, dumps and tables are as long as the turn allows, up to 150,000
+    characters (some 38,000 tokens), so strategies that cut, offload or clear results must act.
+    There are few turns, and they are very uneven, so that some have room for such a result.
 
     In 100,000 tokens there is at least one result that Gemini CLI may cut (over 40,000 characters),
     and in half of the sessions one over the 120,000 of OpenClaw's guard; in 400,000 there are
-    several. In 20,000 there is no room for one: results reach some thousand tokens, which is over
-    OpenClaw's preview of 8,000 characters and under its guard.
+    several. In 20,000 there is no room for one: results reach some thousand tokens, which exceeds
+    OpenClaw's preview of 8,000 characters but not its guard.
 
-    Sizes, waits and shares are guesses (see ``profiles/flood.toml``), the texts are made up.
+    Sizes, waits and shares are guesses (see ``profiles/flood.toml``), the texts are synthetic.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Why tokens missed the cache: every token of a prompt that was not read has exactly one cause.
+"""Causes of cache misses: every prompt token that was not read has exactly one cause.
 
 The names follow section "how other tools classify rebuilds" of the project's notes on prompt
 caching; ``docs/metrics.md`` explains each.
@@ -18,21 +18,21 @@ CAUSES = {
     "history_edit": "messages that had been sent were changed without loss",
     "system_changed": "the system blocks changed",
     "rewind": "the script went back to where no stored prefix ends",
-    "settings_changed": "thinking mode, effort or the first image: what messages are stored under",
+    "settings_changed": "thinking mode, effort or the first image changed, and with them the keys",
     "thinking_strip": "the model dropped the thinking of earlier turns, so what follows moved",
-    "client_upgrade": "another version of the client, with a system prompt of its own",
-    "churn": "the client changed its prompt unasked, as often as an audit has measured",
-    "model_switch": "another model than at the last request",
+    "client_upgrade": "another version of the client, with another system prompt",
+    "churn": "the client changed its prompt on its own, at the rate that an audit measured",
+    "model_switch": "another model than in the last request",
     "ttl_expired": "the stored prefix had outlived its lifetime",
     "below_minimum": "the prefix was too short to be stored",
-    "lookback_miss": "the stored prefix lay further back than a read walks",
-    "eviction": "the stored prefix was let go for want of room, or lay on another server",
-    "concurrent_cold": "the request that writes the prefix had not begun to be answered",
-    "grid": "what a provider's grid of cacheable lengths leaves out",
+    "lookback_miss": "the stored prefix is further back than the lookback limit",
+    "eviction": "the stored prefix was evicted for lack of space, or is on another server",
+    "concurrent_cold": "the answer to the request that writes the prefix had not begun",
+    "grid": "the remainder of a provider's grid of cacheable lengths",
     "no_cache": "the provider stores nothing",
     "compaction_call": "the request that makes a summary",
-    "extra_turn": "a turn of the agent that the strategy asked for",
-    "unexplained": "none of the others; a fault of the model, if it occurs",
+    "extra_turn": "an extra turn of the agent that the strategy requested",
+    "unexplained": "none of the others; if it occurs, the cache model has a fault",
 }
 
 

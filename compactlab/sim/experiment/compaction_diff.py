@@ -27,12 +27,12 @@ from compactlab.sim.replay.trace import Step
 
 # What may have become of a message, and how it is said.
 FATES = {
-    "kept": "it stands in both prompts",
-    "new": "it was said since the last call, and sent as it is",
+    "kept": "it is in both prompts",
+    "new": "it was added since the last call, and sent unchanged",
     "gone": "it is no longer sent",
     "shortened": "less of it is sent",
-    "changed": "it is sent otherwise, and not shorter",
-    "back": "it is sent again, though it had not been in the last prompt",
+    "changed": "it is sent with other content, and not shorter",
+    "back": "it is sent again, although the last prompt did not hold it",
     "written": "the strategy wrote it",
 }
 # Of these nothing has changed.

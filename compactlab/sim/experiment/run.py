@@ -67,26 +67,26 @@ class Run:
 
 # What stands in front of the metrics in the table of runs.
 HEAD = {
-    "run": Column("text", "by which rows of other tables are joined"),
+    "run": Column("text", "key that joins the rows of other tables"),
     "conversation": Column("text", "id of the conversation"),
-    "scenario": Column("text", "the scenario that made it, or the format of the recording"),
+    "scenario": Column("text", "the scenario that generated it, or the format of the recording"),
     "strategy": Column("text", "spec of the strategy"),
-    "label": Column("text", "the strategy's short name, without what is as usual"),
+    "label": Column("text", "the strategy's short name, without defaults"),
     "model": Column("text", "name of the model, or recorded"),
-    "window": Column("count", "tokens that the window was narrowed to; 0 if it was not"),
+    "window": Column("count", "limit set for the window, in tokens; 0 for none"),
     "seed": Column("count", "seed of the replay"),
     "status": Column("text", "ok, failed, or unreadable for a source that could not be read"),
-    "error": Column("text", "what went wrong"),
+    "error": Column("text", "the error message"),
     "digest": Column("text", "digest of the conversation: changes when a replay could change"),
     "summarizer": Column("text", "spec of the summariser"),
-    "skipped": Column("count", "lines of its transcript that were passed over"),
-    "own_models": Column("text", "digest of the user's own models; empty if there were none"),
-    "loop": Column("text", "spec of the closed loop beside the open one; empty if there was none"),
-    "labels": Column("text", "whether facts and needs are declared, or inferred from actions"),
+    "skipped": Column("count", "lines of its transcript that were skipped"),
+    "own_models": Column("text", "digest of the user's own models; empty for none"),
+    "loop": Column("text", "spec of the closed loop replayed next to the open one; empty for none"),
+    "labels": Column("text", "whether facts and needs are declared or inferred from actions"),
     "source": Column("text", "name of the source that the conversation comes from"),
     "place": Column("count", "its place in the source, from 0 on"),
-    "source_key": Column("text", "changes when the source does: its content, seed or name"),
-    "condition": Column("text", "changes when strategy, model, setting or code do"),
+    "source_key": Column("text", "changes when the source's content, seed or name changes"),
+    "condition": Column("text", "changes when the strategy, model, setting or code changes"),
 }
 _RUN = Column("text", "the run, see table runs")
 _NUMBER = Column("number", "")

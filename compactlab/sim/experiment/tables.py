@@ -1,4 +1,4 @@
-"""The tables of the store, beside that of the runs: what each holds, and what fills it."""
+"""The tables of the store other than the runs: their columns, and the functions that fill them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CACHE_MISS = "cache_miss_"
 
 _COLUMNS = {
     "call": Column("count", "number of the call in its conversation, from 1 on"),
-    "model": Column("text", "model that it went to"),
+    "model": Column("text", "name of the model"),
     "time": Column("number", "when the request started, in seconds since 1970"),
     "uncached": Column("count", "prompt tokens at the plain input price"),
     "cache_read": Column("count", "prompt tokens read from the cache"),
@@ -39,14 +39,14 @@ _COLUMNS = {
     "cache_write_1h": Column("count", "prompt tokens written for an hour or longer"),
     "output": Column("count", "tokens of the answer"),
     "cost_usd": Column("number", "dollars of the call, without its side calls"),
-    "side_calls": Column("count", "side calls since the call before"),
-    "side_tokens": Column("count", "tokens of their prompts and answers"),
+    "side_calls": Column("count", "side calls since the previous call"),
+    "side_tokens": Column("count", "tokens of the prompts and answers of these side calls"),
     "side_cost_usd": Column("number", "dollars of these side calls"),
-    "rewrite": Column("flag", "whether the strategy changed more than the prompt's end"),
-    "compaction": Column("flag", "whether content that had been sent is gone or shortened"),
-    "overflow": Column("flag", "whether the prompt is larger than the window"),
-    "avoidable_cost_usd": Column("number", "avoidable cache cost in dollars, side calls among it"),
-    "dead_writes": Column("count", "tokens written that no later request has read"),
+    "rewrite": Column("flag", "whether the strategy changed more than the end of the prompt"),
+    "compaction": Column("flag", "whether sent content was removed or shortened"),
+    "overflow": Column("flag", "whether the prompt exceeds the context window"),
+    "avoidable_cost_usd": Column("number", "avoidable cache cost in dollars, side calls included"),
+    "dead_writes": Column("count", "never-read cache writes, in tokens"),
 }
 
 
@@ -119,7 +119,7 @@ CALLS = Table(
     "a call of the script, in the open loop",
     _COLUMNS
     | {
-        CACHE_MISS + cause: Column("count", f"cache-miss tokens, side calls among them: {meaning}")
+        CACHE_MISS + cause: Column("count", f"cache-miss tokens, side calls included: {meaning}")
         for cause, meaning in CAUSES.items()
     },
     _calls_of,
@@ -204,11 +204,11 @@ FACTS = Table(
             for name in STATES
         },
         "needs": Column("count", "calls of the script that needed it"),
-        "needs_met": Column("count", "of those, the calls whose prompt held it, or may have"),
+        "needs_met": Column("count", "of those, the calls whose prompt held or may have held it"),
         "first_gone": Column(
-            "count", "first call at which it was due and surely not kept; 0: none"
+            "count", "first call at which it was due and certainly not kept; 0: none"
         ),
-        "first_missed": Column("count", "first call that needed it and had it not; 0: none"),
+        "first_missed": Column("count", "first call that needed it and lacked it; 0: none"),
     },
     _facts_of,
 )
@@ -274,12 +274,12 @@ def told(text: str) -> str:
 
 MESSAGES = Table(
     "messages",
-    "a message that a strategy wrote or changed, or that came to be in the replay",
+    "a message that a strategy wrote or changed, or that the replay created",
     {
-        "message": Column("text", "digest of what it says, with # in front"),
-        "role": Column("text", "who says it"),
-        "kinds": Column("texts", "what its parts are: summary, stub, truncated, ..."),
-        "text": Column("text", "what the model reads"),
+        "message": Column("text", "digest of its content, with # in front"),
+        "role": Column("text", "role of the message"),
+        "kinds": Column("texts", "kinds of its parts: summary, stub, truncated, ..."),
+        "text": Column("text", "its text as the model reads it"),
     },
     _messages_of,
 )
@@ -320,20 +320,20 @@ COMPACTIONS = Table(
     {
         "call": Column("count", "number of the call before which it happened"),
         "tokens_before": Column("count", "tokens of the prompt before"),
-        "tokens_after": Column("count", "tokens of the prompt after, with what was new"),
+        "tokens_after": Column("count", "tokens of the prompt after, new messages included"),
         "tokens_removed": Column("count", "tokens by which it made the prompt smaller"),
         "cache_miss_tokens": Column("count", "cache-miss tokens of its call"),
         "cache_miss_tokens_before": Column(
-            "number", f"median of those of the {BASE_CALLS} calls before"
+            "number", f"median of those of the previous {BASE_CALLS} calls"
         ),
         "messages_removed": Column("count", "messages that left the prompt"),
-        "messages_added": Column("count", "messages that came, new ones of the log among them"),
+        "messages_added": Column("count", "messages that were added, new ones of the log included"),
         "written": Column("texts", "those of them that the strategy wrote, see table messages"),
         "avoidable_cost_usd": Column("number", "avoidable cache cost that it caused, in dollars"),
-        "summary_usd": Column("number", "dollars of the summaries asked for since the last one"),
-        "saved_usd": Column("number", "dollars saved until the next one, or the end"),
-        "calls_to_next": Column("count", "calls until the next one, or the end"),
-        "break_even_calls": Column("number", "calls after which it had paid; inf for never"),
+        "summary_usd": Column("number", "dollars of the summaries since the previous compaction"),
+        "saved_usd": Column("number", "dollars saved until the next compaction, or the end"),
+        "calls_to_next": Column("count", "calls until the next compaction, or the end"),
+        "break_even_calls": Column("number", "calls until it breaks even; inf for never"),
     },
     _compactions_of,
 )
@@ -361,15 +361,15 @@ def _prompts_of(data: RunData) -> Columns:
 
 PROMPTS = Table(
     "prompts",
-    "a call of a replay, the closed loop's among them: what it shared with the one before",
+    "a call of a replay, closed loop included, and what it shares with the previous call",
     {
         "loop": Column("text", "open, best or worst; closed loops equal to another are left out"),
         "request": Column("count", "number of the call in its replay, from 1 on"),
         "answer": Column("text", "id of the message that answers it"),
-        "recovery": Column("text", "why it is no call of the script; empty for one that is"),
-        "unmet": Column("texts", "ids of the facts that it had to do without"),
-        "shared": Column("count", "leading messages that it shares with the prompt before"),
-        "added": Column("texts", "the messages behind those: ids, or # and a digest"),
+        "recovery": Column("text", "why the replay added this call; empty for calls of the script"),
+        "unmet": Column("texts", "ids of the facts that it needed and did not get"),
+        "shared": Column("count", "leading messages that it shares with the previous prompt"),
+        "added": Column("texts", "the messages after those: ids, or # and a digest"),
         "prompt": Column("count", "tokens of the prompt"),
         "cache_read": Column("count", "of those, tokens read from the cache"),
         "output": Column("count", "tokens of the answer"),
@@ -457,30 +457,30 @@ def _text(line: Line, diff: Diff) -> str:
 
 VIEWS = Table(
     "views",
-    "a message before and after one compaction of the run, in the open loop: the compaction by "
-    "which most facts were forgotten that were needed later, then the one that took most away. "
-    "Messages that say less are put together",
+    "a message before and after one compaction of the run, in the open loop: the compaction that "
+    "lost most facts that were needed later, among equals the one that removed most. "
+    "Less important messages are folded into one row",
     {
         "call": Column("count", "number of the call before which it happened"),
         "fate": Column("text", "; ".join(f"{fate}: {meaning}" for fate, meaning in FATES.items())),
-        "count": Column("count", "messages that the row stands for, all of that fate"),
-        "message": Column("text", "the one before: its id, or # and a digest; empty of several"),
-        "became": Column("text", "what stands for it after, where that is another one"),
-        "role": Column("text", "who says it; system for the system blocks; empty of several"),
+        "count": Column("count", "messages that the row stands for, all with that fate"),
+        "message": Column("text", "message before: its id, or # and a digest; empty for several"),
+        "became": Column("text", "the message after, where it is another one"),
+        "role": Column("text", "its role; system for the system blocks; empty for several"),
         "what": Column("text", "types of its parts, with the names of tools"),
         "tokens_before": Column(
-            "count", "tokens in what would have been sent: the last prompt and what is new"
+            "count", "tokens without the compaction: in the last prompt and the new messages"
         ),
-        "tokens_after": Column("count", "tokens in what was sent"),
+        "tokens_after": Column("count", "tokens in the prompt that was sent"),
         "text": Column(
-            "text", "how what the script says begins and ends; for the rest see table messages"
+            "text", "beginning and end of a text of the script; for others see table messages"
         ),
         "facts_lost": Column("count", "facts that the prompt lost with it"),
-        "facts_missed": Column("count", "of those, facts that a later call needed and not found"),
-        "facts": Column("texts", "ids of the first of them, those that were missed before others"),
-        "statements": Column("texts", "what each of those says: key and value, shortened"),
-        "states": Column("texts", "the state of each after it"),
-        "missed_at": Column("texts", "the first call that needed each and lacked it; empty: none"),
+        "facts_missed": Column("count", "of those, facts that a later call needed and lacked"),
+        "facts": Column("texts", "ids of the first of these facts, in order of the first miss"),
+        "statements": Column("texts", "statement of each of these: key and value, shortened"),
+        "states": Column("texts", "state of each after the compaction"),
+        "missed_at": Column("texts", "first call that needed each and lacked it; empty: none"),
     },
     _views_of,
 )

@@ -30,8 +30,8 @@ from compactlab.sim.replay.trace import Trace
 __all__ = ["FAMILIES", "METRICS", "Family", "Metric", "RunData", "figures", "measure"]
 
 FAMILIES = (
-    Family("money", "Money, and the tokens that it is paid for", cost.COST + cost.WASTE),
-    Family("cache", "What the cache gives back, and what rewriting takes", cache.REUSE),
+    Family("money", "Money and tokens", cost.COST + cost.WASTE),
+    Family("cache", "Cache reads and rewrites", cache.REUSE),
     Family("time", "Time to the first token", cache.LATENCY, cache.ABOUT_LATENCY),
     Family("behaviour", "What the strategy did", behaviour.METRICS),
     Family(
@@ -41,12 +41,12 @@ FAMILIES = (
     ),
     Family(
         "facts",
-        "In which state facts are, and how long they last",
+        "States of facts, and their survival",
         memory.INSTRUCTIONS + memory.CORRUPTION + survival.METRICS + memory.OCCUPANCY,
     ),
     Family(
         "continuity",
-        "How smoothly the work goes on",
+        "Continuity of the work",
         recency.METRICS
         + continuity.FORWARD
         + structure.METRICS

@@ -1,4 +1,4 @@
-"""How often a strategy acted, and whether what it left still fitted."""
+"""How often a strategy acted, and whether its prompts fit the context window."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from compactlab.sim.replay.recording import BEFORE_THE_LOG
 
 
 def calls(data: RunData) -> int:
-    """Calls of the replay, side calls not among them."""
+    """Calls of the replay, without side calls."""
     return len(data.trace.steps)
 
 
 def rewrites(data: RunData) -> int:
-    """Calls whose prompt is not the last one plus what is new, because of the strategy.
+    """Calls whose prompt is not the previous one plus new messages, because of the strategy.
 
-    Going back in a script is none.
+    A rewind of the script is not a rewrite.
     """
     return sum(step.rewrite for step in data.trace.steps)
 
@@ -27,29 +27,29 @@ def rewrites(data: RunData) -> int:
 def compactions(data: RunData) -> int:
     """Calls whose prompt lacks content that had been sent.
 
-    A *compaction* is a rewrite after which content of a message that had been sent is gone or
-    shortened. Going back in a script is none.
+    A *compaction* is a rewrite that removes or shortens content of a message that had been sent. A
+    rewind of the script is not a compaction.
     """
     return sum(step.compaction for step in data.trace.steps)
 
 
 def overflows(data: RunData) -> int:
-    """Calls whose prompt is larger than the window."""
+    """Calls whose prompt exceeds the context window."""
     return sum(step.overflow for step in data.trace.steps)
 
 
 def over_window(data: RunData) -> float | None:
-    """Share of the calls whose prompt is larger than the window."""
+    """Share of the calls whose prompt exceeds the context window."""
     total = len(data.trace.steps)
     return overflows(data) / total if total else None
 
 
 def tokens_added(data: RunData) -> int:
-    """Prompt tokens of what nobody in the script said: summaries, place-holders, blocks, notes.
+    """Prompt tokens that are not from the script: summaries, place-holders, blocks, notes.
 
-    Over all calls, the tokens of the parts of prompts that nobody in the script said: summaries,
-    place-holders, recovered and recalled blocks, the turns of a memory flush. 0 for whoever only
-    drops. It is here that a strategy can be seen to feed on itself: the first version of OpenClaw's
+    Over all calls, the tokens of prompt parts that are not from the script: summaries,
+    place-holders, recovered and recalled blocks, the turns of a memory flush. 0 for strategies that
+    only drop. This metric shows whether a strategy feeds on itself: the first version of OpenClaw's
     sidecar adds blocks that quote its blocks.
     """
     script = data.conversation
@@ -92,15 +92,15 @@ def _said(script: Conversation) -> tuple[frozenset[int], frozenset[int]]:
 
 
 METRICS = (
-    Metric("tokens", "neither", "prompt tokens of what the strategy put in", OVER_CALLS, OWN,
+    Metric("tokens", "neither", "prompt tokens that the strategy added", OVER_CALLS, OWN,
            tokens_added),
     Metric("calls", "neither", "requests of the script", "count", OWN, calls),
-    Metric("calls", "lower", "calls whose prompt is not the last one plus what is new", OVER_CALLS,
-           OWN, rewrites),
+    Metric("calls", "lower", "calls whose prompt is not the previous one plus new messages",
+           OVER_CALLS, OWN, rewrites),
     Metric("calls", "neither", "calls whose prompt lacks content that had been sent", OVER_CALLS,
            OWN, compactions),
-    Metric("calls", "lower", "calls whose prompt is larger than the window", OVER_CALLS, OWN,
+    Metric("calls", "lower", "calls whose prompt exceeds the context window", OVER_CALLS, OWN,
            overflows),
-    Metric("share", "lower", "calls whose prompt is larger than the window",
+    Metric("share", "lower", "calls whose prompt exceeds the context window",
            "overflows over calls", OWN, over_window),
 )  # fmt: skip

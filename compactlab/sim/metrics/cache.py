@@ -1,4 +1,4 @@
-"""What the cache gives back, why the rest was uncached, and how long that takes."""
+"""Cache reads, causes of cache misses, and the time that they take."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from compactlab.sim.metrics.metric import OVER_CALLS, OVER_REQUESTS, OWN, Better
 from compactlab.sim.metrics.run_data import ORDINARY, RunData
 from compactlab.sim.models.rates import PRESETS
 
-# What of a prompt the cache gives back, and what rewriting adds to be sent anew.
+# Tokens of a prompt that the cache returns, and tokens that rewriting sends again.
 
 
 def prefix_reuse(data: RunData) -> float | None:
     """Share of all prompt tokens that were read from the cache.
 
-    1 less the sum of cache-miss tokens over the sum of prompt tokens. An upper bound is what a
-    client that never edits its history and never pauses would reach.
+    1 less the sum of cache-miss tokens over the sum of prompt tokens. The upper bound is the value
+    of a client that never edits its history and never pauses.
     """
     total = sum(data.prompts)
     return 1 - sum(data.cache_misses) / total if total else None
 
 
 def tokens_rewritten(data: RunData) -> int:
-    """Cache-miss tokens that the prompt before had held already.
+    """Cache-miss tokens that the previous prompt already held.
 
-    At each call but the first: the prompt before, less what was read now, not below 0 and not above
-    what missed the cache now. Tokens whose stored prefix expired count, as they had been paid for
-    before.
+    At each call but the first: the tokens of the previous prompt less the tokens read now, at least
+    0 and at most the tokens that missed the cache now. Tokens whose stored prefix expired count,
+    because they had been paid for before.
     """
     pairs = zip(data.prompts, data.trace.steps[1:], data.cache_misses[1:], strict=False)
     return sum(
@@ -46,8 +46,8 @@ def write_spike(data: RunData) -> float | None:
     """Median of the spikes.
 
     At each compaction: the cache-miss tokens of its call, less the median of the cache-miss tokens
-    of the five calls before (fewer at the start). A spike can be negative: a strategy that cuts at
-    every call has no calm calls to compare with.
+    of the five calls before (fewer at the start). A spike can be negative: if a strategy cuts at
+    every call, the calls before are compactions, too.
     """
     return _median([peak - base for peak, base in spikes(data)])
 
@@ -60,7 +60,8 @@ def write_spike_max(data: RunData) -> float | None:
 def write_spike_ratio(data: RunData) -> float | None:
     """Median of the spike ratios.
 
-    The same over that median, instead of less it; left out where the median is 0.
+    The cache-miss tokens divided by that median, instead of less it; left out where the median is
+    0.
     """
     return _median([peak / base for peak, base in spikes(data) if base])
 
@@ -81,7 +82,7 @@ REUSE = (
     Metric("share", "higher", "prompt tokens that were read from the cache",
            "one less cache-miss tokens over prompt tokens, each summed over calls",
            _PAPER, prefix_reuse),
-    Metric("tokens", "lower", "cache misses that the prompt before had held already", OVER_CALLS,
+    Metric("tokens", "lower", "cache misses that the previous prompt already held", OVER_CALLS,
            _AUDIT, tokens_rewritten),
     Metric("tokens", "lower", "cache misses of a compaction's call above the five calls before",
            "median over compactions", OWN, write_spike),
@@ -94,11 +95,11 @@ REUSE = (
 )  # fmt: skip
 
 
-# Cache-miss tokens by cause: why anything had to be sent that was not read from the cache.
+# Cache-miss tokens by cause.
 
 ABOUT_CACHE_MISSES = (
-    "Each cache-miss token has one cause, as they are listed at the end of this page; those of "
-    "side calls are among them. Together they are `tokens_uncached` plus `tokens_cache_write`."
+    "Each cache-miss token has one cause; the end of this page lists them. Side calls are "
+    "included. The sum over all causes is `tokens_uncached` plus `tokens_cache_write`."
 )
 
 
@@ -123,14 +124,14 @@ CACHE_MISS = tuple(
 )
 
 
-# A stand-in for the time to the first token: simulated, and only what depends on the cache.
+# A proxy for the time to the first token: simulated, and only the part that depends on the cache.
 
 ABOUT_LATENCY = (
-    "What misses the cache must be computed, looking back on all that stands before it; what is "
-    "read need not. The seconds are those of `compactlab.sim.models.rates` for a model of 70 "
-    "billion parameters on eight H100, whatever the model of the run is: its figures and their "
-    "sources stand there. Networks, queues and loading a stored prefix are left out, as nothing is "
-    "known of them; so figures are good for comparing strategies, and not for promising seconds."
+    "Cache-miss tokens must be computed, with attention to all tokens before them; tokens read "
+    "from the cache need not. The seconds come from `compactlab.sim.models.rates` for a model of "
+    "70 billion parameters on eight H100, for every model of a run; that module has the figures "
+    "and their sources. Networks, queues and loading a stored prefix are unknown and left out. So "
+    "the figures compare strategies; they do not predict seconds."
 )
 
 _SERVERS = PRESETS["70b"]
@@ -139,10 +140,10 @@ _SERVERS = PRESETS["70b"]
 def ttft_proxy_p50(data: RunData) -> float | None:
     """Seconds of prefill that half of the calls stay within.
 
-    A stand-in for the time to the first token, simulated: (2 N T + 4 L d (C T + T²/2)) operations
-    for T new tokens behind C read ones, at half of what eight H100 are capable of, with N = 70
-    billion, L = 80, d = 8192. What is read costs nothing but to be looked back on. Side calls that
-    a user waits for are not in it.
+    A proxy for the time to the first token, simulated: (2 N T + 4 L d (C T + T²/2)) operations for
+    T new tokens after C read ones, at half of the peak rate of eight H100, with N = 70 billion, L =
+    80, d = 8192. Tokens that are read cost only the attention of new tokens to them. Side calls
+    that a user waits for are not included.
     """
     return _percentile(data, 0.50)
 
@@ -162,8 +163,8 @@ def _percentile(data: RunData, share: float) -> float | None:
 _PREFILL = "operations of a transformer of 70 billion parameters, compactlab.sim.models.rates"
 
 LATENCY = (
-    Metric("seconds", "lower", "prefill that half of the calls stay within, a proxy",
+    Metric("seconds", "lower", "prefill time, median, a proxy",
            "median over calls", _PREFILL, ttft_proxy_p50),
-    Metric("seconds", "lower", "prefill that 19 of 20 calls stay within, a proxy",
+    Metric("seconds", "lower", "prefill time, 95th percentile, a proxy",
            "95th percentile over calls", _PREFILL, ttft_proxy_p95),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""How smoothly the work goes on: what the next actions need, and what is to be answered now."""
+"""Continuity: what the next actions need, and what the model must answer now."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def forward_need(data: RunData) -> float | None:
     """Share of the words that the next five actions use, and that had appeared, in context.
 
     For each call of the script: the *words* (see below) that the next five recorded actions (this
-    call's answer and the four after it) use and that had appeared before the call, and the share
-    of them that stand somewhere in the prompt. Summed over calls: all that was there over all that
-    was used. It needs no labels. A word that stands in a prompt by chance counts, so compare it
-    with ``random_keep`` and ``keep_none``.
+    call's answer and the four after it) use and that had appeared before the call, and the share of
+    these words in the prompt. Summed over calls: all words present over all words used. It needs no
+    labels. A word that is in a prompt by chance counts, so compare it with ``random_keep`` and
+    ``keep_none``.
     """
     return _covered(data)[5]
 
@@ -80,14 +80,14 @@ def _covered(data: RunData) -> dict[int, float | None]:
 
 
 _SLIPSTREAM = "the recorded future as ground truth, arXiv 2605.08580"
-_SUMMED = "sum of what is in context over sum of what is used, of all calls"
+_SUMMED = "sum of words in context over sum of words used, of all calls"
 
 FORWARD = (
-    Metric("share", "higher", "of what the next action uses, what is in context (FNC@1)",
+    Metric("share", "higher", "words used by the next action that are in context (FNC@1)",
            _SUMMED, _SLIPSTREAM, forward_need_1),
-    Metric("share", "higher", "of what the next five actions use, what is in context (FNC@5)",
+    Metric("share", "higher", "words used by the next five actions that are in context (FNC@5)",
            _SUMMED, _SLIPSTREAM, forward_need),
-    Metric("share", "higher", "of what the next 20 actions use, what is in context (FNC@20)",
+    Metric("share", "higher", "words used by the next 20 actions that are in context (FNC@20)",
            _SUMMED, _SLIPSTREAM, forward_need_20),
 )  # fmt: skip
 
@@ -101,19 +101,19 @@ _STANDS = frozenset({"verbatim", "truncated", "recovered"})
 def request_missing(data: RunData) -> int:
     """Calls whose prompt lacks the newest message that a person typed: a hard failure.
 
-    Of the calls of the script. It is there if any part of the prompt that is verbatim, truncated
-    or put back comes from it. A summary of it does not count, as it may have left out what was
-    asked.
+    Only calls of the script count. The message is present if a part of the prompt that is verbatim,
+    truncated or put back comes from it. A summary of it does not count, because it may have left
+    out the request.
     """
     return _missing(data).requests
 
 
 def pending_missing(data: RunData) -> int:
-    """Calls whose prompt lacks something that the model waits for: it cannot go on from there.
+    """Calls whose prompt lacks something that the model waits for: it cannot continue.
 
-    Of the calls of the script. Waited for are the results that came since the model last spoke,
-    and its last message, if a call in it has no result and no person has spoken since. Each is
-    there if any of its parts is, verbatim, truncated or put back.
+    Only calls of the script count. The model waits for the results that arrived since its last
+    message, and for that message itself if a call in it has no result and no person has written
+    since. Each is present if any of its parts is, verbatim, truncated or put back.
     """
     return _missing(data).pending
 
@@ -205,8 +205,8 @@ def _waited_for(since: Sequence[Message]) -> Iterator[str]:
 
 
 PENDING = (
-    Metric("calls", "lower", "calls whose prompt lacks what a person asked last", OVER_CALLS, OWN,
-           request_missing),
+    Metric("calls", "lower", "calls whose prompt lacks the newest request of a person",
+           OVER_CALLS, OWN, request_missing),
     Metric("calls", "lower", "calls whose prompt lacks a result that the model waits for",
            OVER_CALLS, OWN, pending_missing),
 )  # fmt: skip
@@ -221,14 +221,14 @@ _SURVIVES = frozenset({"verbatim", "truncated", "stub", "recovered"})
 
 @shared
 def order_fidelity(data: RunData) -> float | None:
-    """Kendall's tau between the log's order and the prompt's, of what survives in the prompt.
+    """Kendall's tau between the order of the log and of the prompt, over the surviving parts.
 
-    At a compaction, of the parts that are verbatim, truncated, a place-holder or put back, each at
-    the place of the log message that it comes from: the pairs that stand in the log's order less
-    those that stand the other way round, over all pairs. 1 if all keep their order, -1 if it is
-    turned round. Parts of the same message have no order among each other. Summaries are left out,
-    as they stand for many messages at once. Looked at are 50 compactions at most, evenly spread
-    over the run; those with fewer than two survivors do not count.
+    At a compaction, for the parts that are verbatim, truncated, a place-holder or put back, each at
+    the position of its log message: the pairs in the log's order less the pairs in the reverse
+    order, over all pairs. 1 if all keep their order, -1 if the order is reversed. Parts of the same
+    message have no order. Summaries are left out, because they stand for many messages at once. At
+    most 50 compactions are evaluated, evenly spread over the run; those with fewer than two
+    surviving parts do not count.
     """
     places = _Places()
     taus = [kendall(places.of(prompt, step.log)) for step, _, _, prompt in moments(data)]
@@ -280,7 +280,7 @@ class _Places:
 
 
 ORDER = (
-    Metric("ratio", "higher", "whether what survives keeps its order (Kendall's tau)",
+    Metric("ratio", "higher", "order of the surviving parts (Kendall's tau)",
            "mean over compactions, 50 at most", "M. Kendall, A New Measure of Rank Correlation, "
            "Biometrika 30, 1938", order_fidelity),
 )  # fmt: skip
@@ -293,13 +293,13 @@ ORDER = (
 def reference_closure(data: RunData) -> float | None:
     """Share of the identifiers in the kept tail whose introduction is still in context.
 
-    At a compaction the *kept tail* is what the prompt ends with as the log does, unchanged and in
-    order, ten messages at most. Of the *identifiers* in it (see below; thinking left out) those
-    count that an earlier message of the log holds, too. Closed is one that stands in the prompt
-    before the tail, whoever says it there: a message, a summary, a place-holder, a system block.
-    What is missing of 1 are references that dangle. Looked at are 50 compactions at most, evenly
-    spread over the run; those whose tail refers to nothing do not count. No pronouns: nobody has
-    labelled what they stand for.
+    At a compaction, the *kept tail* is the longest common ending of prompt and log, unchanged and
+    in order, ten messages at most. Those of its *identifiers* (see below; without thinking) count
+    that an earlier message of the log also holds. An identifier is closed if it appears in the
+    prompt before the tail, in any place: a message, a summary, a place-holder, a system block. The
+    rest, up to 1, are dangling references. At most 50 compactions are evaluated, evenly spread over
+    the run; those whose tail refers to nothing do not count. Pronouns are not covered: no labels
+    say what they stand for.
     """
     looked_at = moments(data)
     if not looked_at:
@@ -338,7 +338,7 @@ class _Introduced:
 
 
 REFERENCES = (
-    Metric("share", "higher", "of what the kept tail refers to, what is still introduced",
+    Metric("share", "higher", "identifiers of the kept tail whose introduction is in context",
            "mean over compactions, 50 at most", OWN, reference_closure),
 )  # fmt: skip
 
@@ -351,8 +351,8 @@ _FIGURES = (structural_validity, reference_closure, forward_need, order_fidelity
 def continuity_minimum(data: RunData) -> float | None:
     """The least of structural validity, reference closure, forward need and order fidelity.
 
-    Of those that have a value; an order fidelity below 0 counts as 0. No mean: a prompt that is
-    sound and in order, and lacks what the next action needs, is not good by two thirds.
+    Only figures that have a value count; an order fidelity below 0 counts as 0. It is not a mean: a
+    prompt that is valid and in order, but lacks what the next action needs, is not two thirds good.
     """
     values = [value for compute in _FIGURES if (value := compute(data)) is not None]
     return max(0.0, min(values)) if values else None

@@ -1,4 +1,4 @@
-"""What a replay costs, what of it goes beyond reading and appending, and what compactions save."""
+"""Cost of a replay, avoidable cost, and savings from compactions."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from compactlab.sim.metrics.run_data import RunData, above_input
 def cost_usd(data: RunData) -> float:
     """Dollars of all calls and side calls.
 
-    Tokens by billing class times the price of that class, at the date of the call and for the size
-    of its whole prompt, from genai-prices. A call without a time is priced at the list's newest
-    prices.
+    Tokens of each billing class times the price of that class, at the date of the call and for the
+    size of its whole prompt, from genai-prices. A call without a time is priced at the newest
+    prices of the list.
     """
     return math.fsum(data.costs) + side_cost_usd(data)
 
@@ -27,26 +27,27 @@ def side_cost_usd(data: RunData) -> float:
 
 
 def cost_input_usd(data: RunData) -> float:
-    """Dollars of what calls sent at the plain input price, without side calls.
+    """Dollars of tokens sent at the plain input price, without side calls.
 
-    With ``cost_read_usd``, ``cost_write_usd``, ``cost_output_usd`` and ``side_cost_usd`` it is
-    ``cost_usd``. On servers of one's own, prefill is shared out among the cache-miss tokens.
+    The sum of this, ``cost_read_usd``, ``cost_write_usd``, ``cost_output_usd`` and
+    ``side_cost_usd`` is ``cost_usd``. On self-hosted servers, the cost of prefill is distributed
+    over the cache-miss tokens.
     """
     return data.bill.input
 
 
 def cost_read_usd(data: RunData) -> float:
-    """Dollars of what calls read from the cache, without side calls."""
+    """Dollars of tokens that calls read from the cache, without side calls."""
     return data.bill.read
 
 
 def cost_write_usd(data: RunData) -> float:
-    """Dollars of what calls wrote to the cache, and of storing it, without side calls."""
+    """Dollars of writing the cache in calls, and of storing it, without side calls."""
     return data.bill.write
 
 
 def cost_output_usd(data: RunData) -> float:
-    """Dollars of what the model answered, without side calls."""
+    """Dollars of the model's answers, without side calls."""
     return data.bill.output
 
 
@@ -78,16 +79,16 @@ def prompt_tokens_peak(data: RunData) -> int | None:
 _ANTHROPIC = "usage fields as Anthropic bills them, 2026-08-21"
 
 COST = (
-    Metric("USD", "lower", "what it costs", OVER_REQUESTS, _ANTHROPIC, cost_usd),
-    Metric("USD", "lower", "the part of it that side calls cost", "sum over side calls",
+    Metric("USD", "lower", "cost of all requests", OVER_REQUESTS, _ANTHROPIC, cost_usd),
+    Metric("USD", "lower", "cost of side calls, part of cost_usd", "sum over side calls",
            _ANTHROPIC, side_cost_usd),
-    Metric("USD", "lower", "the part of it that plain input costs", OVER_CALLS, _ANTHROPIC,
+    Metric("USD", "lower", "cost of plain input, part of cost_usd", OVER_CALLS, _ANTHROPIC,
            cost_input_usd),
-    Metric("USD", "lower", "the part of it that reading the cache costs", OVER_CALLS, _ANTHROPIC,
+    Metric("USD", "lower", "cost of cache reads, part of cost_usd", OVER_CALLS, _ANTHROPIC,
            cost_read_usd),
-    Metric("USD", "lower", "the part of it that writing and storing the cache costs", OVER_CALLS,
+    Metric("USD", "lower", "cost of cache writes and storage, part of cost_usd", OVER_CALLS,
            _ANTHROPIC, cost_write_usd),
-    Metric("USD", "neither", "the part of it that answers cost", OVER_CALLS, _ANTHROPIC,
+    Metric("USD", "neither", "cost of answers, part of cost_usd", OVER_CALLS, _ANTHROPIC,
            cost_output_usd),
     Metric("tokens", "lower", "prompt tokens at the plain input price", OVER_REQUESTS,
            _ANTHROPIC, tokens_uncached),
@@ -102,18 +103,19 @@ COST = (
 )  # fmt: skip
 
 
-# What of the bill goes beyond reading and appending, and whether compactions earn it back.
+# Costs above reading and appending, and whether compactions break even.
 
 
 def avoidable_cost_usd(data: RunData) -> float:
-    """Avoidable cache cost: what cache-miss tokens cost above reading them, in dollars.
+    """Avoidable cache cost: the cost of cache-miss tokens above reading them, in dollars.
 
-    The cache-miss tokens of all causes but ``cold_start`` and ``append``, in calls and side calls:
-    what they cost less what reading them would have cost, at the prices of the call's model, date
-    and size. Each token is priced in the class it was billed in; in a prompt, what is written for
-    an hour stands first, then what is written for five minutes, then what is not written. It is
-    what would have been saved if nothing had ever expired or moved, and nothing been asked for
-    beside the script. 0 where nothing is stored, as nothing could have been read there.
+    It covers the cache-miss tokens of all causes but ``cold_start`` and ``append``, in calls and
+    side calls: their cost less the cost of reading them, at the prices of the call's model, date
+    and size. Each token is priced in the class it was billed in. In a prompt, tokens written for an
+    hour come first, then tokens written for five minutes, then tokens that are not written. This
+    amount would have been saved if no entry had expired, no content had moved, and the strategy had
+    made no requests of its own. 0 where the provider stores nothing, because nothing could have
+    been read there.
     """
     return math.fsum(data.avoidable_costs)
 
@@ -121,8 +123,8 @@ def avoidable_cost_usd(data: RunData) -> float:
 def summary_cost_usd(data: RunData) -> float:
     """Dollars of the requests that make summaries.
 
-    The side calls of purpose ``summary`` alone: prompts and answers. Extra turns, such as flushes
-    of memory, are in ``side_cost_usd`` beside them.
+    Only the side calls of purpose ``summary``: prompts and answers. Extra turns, such as flushes of
+    memory, are also part of ``side_cost_usd``, but not of this.
     """
     return math.fsum(map(data.cost, data.summaries))
 
@@ -133,22 +135,22 @@ def tokens_summary(data: RunData) -> int:
 
 
 def tokens_dead_writes(data: RunData) -> int:
-    """Tokens that were written to the cache and that no later request has read.
+    """Never-read cache writes: tokens written to the cache that no later request reads.
 
-    Of what a call *k* wrote, that is live which any later request *j*, a side call or not, has
-    read: up to the largest, over all *j* to the same model, of the smaller of what *j* read and
-    what the prompts of *k* and *j* share. The rest was written for nothing. The last call of a
-    session always writes for nobody. Who goes back to an older branch and reads it brings it back
-    to life. What expired unread, was written again and then read counts as read: it is the same
-    text, and its second price stands under ``ttl_expired``.
+    A write of call *k* is live up to the largest prefix that any later request *j*, a side call or
+    not, reads: the maximum, over all *j* to the same model, of the smaller of the tokens that *j*
+    reads and the prefix that the prompts of *k* and *j* share. The rest is never read. The last
+    write of a session is always never read. A rewind to an older branch makes its writes live again
+    if it reads them. Tokens that expired unread, were written again and then read count as read: it
+    is the same text, and its second price has the cause ``ttl_expired``.
     """
     return sum(data.dead)
 
 
 def dead_writes_usd(data: RunData) -> float:
-    """Dollars that writing them cost above sending them.
+    """Dollars that these writes cost above sending the tokens uncached.
 
-    Above the plain input price, that is, for they would have been sent in any case.
+    The cost above the plain input price, because the tokens would have been sent in any case.
     """
     both = zip(data.requests, data.dead, strict=True)
     return math.fsum(above_input(data, request, dead) for request, dead in both)
@@ -157,34 +159,35 @@ def dead_writes_usd(data: RunData) -> float:
 def spike_avoidable_cost_usd(data: RunData) -> float:
     """Avoidable cache cost of compactions' calls, in dollars, that the strategy caused.
 
-    At each compaction's call, the part of ``avoidable_cost_usd`` whose cause lies in the prompt's
-    change (``compaction``, ``history_edit``, ``system_changed``): the summary, and all that moved.
-    What had expired by then in any case is not the compaction's to pay.
+    At each compaction's call, the part of ``avoidable_cost_usd`` whose cause is the change of the
+    prompt (``compaction``, ``history_edit``, ``system_changed``): the summary, and all content that
+    moved. Entries that had expired anyway are not charged to the compaction.
     """
     return math.fsum(each.avoidable_cost for each in data.paybacks)
 
 
 def break_even_calls(data: RunData) -> float | None:
-    """Median of the calls after which a compaction has paid for itself.
+    """Median of the calls until a compaction breaks even.
 
-    For each compaction: its avoidable cost (see ``spike_avoidable_cost_usd``) and the summaries
-    that were asked for since the compaction before, over what it saves per call. *Saved per call*:
-    the prompt before, with all that came to the log since, less the prompt after, at the read price
-    of each call from the compaction's own to the last before the next compaction (at the input
-    price, where nothing is stored); the mean of these. What a larger prompt would have cost more
-    when it expired, or for passing into a dearer tier, is not counted, so break-even is told rather
-    too late than too early; thinking of earlier turns that the model itself drops at that call
-    counts as removed, though it would have gone in any case. Infinite if nothing is saved (null in
-    JSON and CSV).
+    For each compaction: its avoidable cost (see ``spike_avoidable_cost_usd``) plus the cost of the
+    summaries requested since the previous compaction, divided by its saving per call. *Saved per
+    call*: the previous prompt with all messages added to the log since, less the new prompt, at the
+    read price of each call from the compaction's own to the last before the next compaction (at the
+    input price, where nothing is stored); the mean of these. Two savings are not counted, so
+    break-even is rather too late than too early: the higher cost of a larger prompt when it
+    expires, and when it enters a more expensive tier. Thinking of earlier turns that the model
+    itself drops at that call counts as removed, although it would have been dropped anyway.
+    Infinite if nothing is saved (null in JSON and CSV).
     """
     return median(each.break_even for each in data.paybacks) if data.paybacks else None
 
 
 def paid_back(data: RunData) -> float | None:
-    """Share of the compactions that have paid for themselves before the next one.
+    """Share of the compactions that break even before the next one.
 
-    A compaction has *paid back* if as many calls followed, its own among them, as it breaks even
-    after. Strategies that cut at every call never do: each cut is judged by one call alone.
+    A compaction *pays back* if at least as many calls follow, its own included, as it needs to
+    break even. Strategies that cut at every call never pay back: each cut is judged by one call
+    only.
     """
     return fmean(each.paid for each in data.paybacks) if data.paybacks else None
 
@@ -194,20 +197,20 @@ _KVLEAK = "dead writes of kvleak 0.12"
 _BREAK_EVEN = "break-even turns, as the project's notes on metrics define them"
 
 WASTE = (
-    Metric("USD", "lower", "avoidable cache cost: what was sent before, above reading it",
+    Metric("USD", "lower", "avoidable cache cost: cache-miss tokens above the price of reading",
            OVER_REQUESTS, _LOST, avoidable_cost_usd),
-    Metric("USD", "lower", "the requests that make summaries",
+    Metric("USD", "lower", "cost of the requests that make summaries",
            "sum over side calls of that purpose", _ANTHROPIC, summary_cost_usd),
     Metric("tokens", "lower", "prompts and answers of the requests that make summaries",
            "sum over side calls of that purpose", _ANTHROPIC, tokens_summary),
-    Metric("tokens", "lower", "written to the cache and read by no later request", OVER_REQUESTS,
+    Metric("tokens", "lower", "never-read cache writes", OVER_REQUESTS,
            _KVLEAK, tokens_dead_writes),
-    Metric("USD", "lower", "what writing those cost more than only sending them", OVER_REQUESTS,
-           _KVLEAK, dead_writes_usd),
-    Metric("USD", "lower", "what compactions' calls paid above reading for what they changed",
+    Metric("USD", "lower", "cost of never-read cache writes above sending them uncached",
+           OVER_REQUESTS, _KVLEAK, dead_writes_usd),
+    Metric("USD", "lower", "avoidable cache cost of compactions' calls that the strategy caused",
            "sum over compactions", _LOST, spike_avoidable_cost_usd),
-    Metric("calls", "lower", "calls after which a compaction has paid for itself",
+    Metric("calls", "lower", "calls until a compaction breaks even",
            "median over compactions", _BREAK_EVEN, break_even_calls),
-    Metric("share", "higher", "compactions that paid for themselves before the next one",
+    Metric("share", "higher", "compactions that break even before the next one",
            "mean over compactions", _BREAK_EVEN, paid_back),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Decoys, which nobody stated: how much of what is kept may be chance."""
+"""Decoys, facts that the script never states: how much of what is kept may be chance."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from compactlab.sim.metrics.memory import amnesia
 from compactlab.sim.metrics.metric import Metric
 from compactlab.sim.metrics.run_data import RunData, shared
 
-# Facts that were never stated, and are found all the same: what chance alone would keep.
+# Decoys: facts that were never stated, so only chance can keep them.
 
 
 @shared
@@ -92,7 +92,7 @@ def _names(fact: Fact) -> list[str]:
     return [normal(name) for name in names or (fact.value, *fact.variants)]
 
 
-# How much of what is kept may be chance: decoys, which nobody stated and which are found.
+# How much of what is kept may be chance.
 
 # Project's notes on metrics, section 4: from where on chance is corrected for, and from where on a
 # run is invalid because values are too easy to guess.
@@ -100,11 +100,11 @@ CORRECTED, INVALID = 0.005, 0.05
 
 
 def decoys_found(data: RunData) -> float | None:
-    """Share of the decoys that are found intact, all calls of the script together.
+    """Share of the decoys that are found intact, over all calls of the script.
 
-    A decoy is made as the facts are and never stated. It counts as found if any part of the prompt
-    that is not verbatim says it as an intact fact is said. Verbatim parts are not asked: what
-    stands there as it was said is known by where it comes from, not by its words.
+    A decoy is generated like a fact and never stated. It counts as found if any part of the prompt
+    that is not verbatim states it as an intact fact. Verbatim parts are not checked: their facts
+    are known by provenance, not by their words.
     """
     decoys, calls = data.ledger.decoys, len(fact_timeline(data).steps)
     matches = (
@@ -116,10 +116,10 @@ def decoys_found(data: RunData) -> float | None:
 
 
 def amnesia_corrected(data: RunData) -> float | None:
-    """Amnesia less what chance keeps: ``amnesia / (1 - decoys_found)``, at most 1.
+    """Amnesia corrected for chance: ``amnesia / (1 - decoys_found)``, at most 1.
 
     That is 1 - R* with R* = (R - c) / (1 - c), where R is 1 - ``amnesia`` and c ``decoys_found``.
-    It has a value where c is above 0.5 %; below, there is nothing to correct.
+    It has a value where c is above 0.5 %; below, no correction is needed.
     """
     chance, forgotten = decoys_found(data), amnesia(data)
     if chance is None or forgotten is None or not CORRECTED < chance < 1:
@@ -128,7 +128,7 @@ def amnesia_corrected(data: RunData) -> float | None:
 
 
 def guessable(data: RunData) -> float | None:
-    """1 if more than 5 % of the decoys are found, else 0: then the run says nothing of memory."""
+    """1 if more than 5 % of the decoys are found, else 0: the run is then invalid for memory."""
     chance = decoys_found(data)
     return None if chance is None else float(chance > INVALID)
 
@@ -136,10 +136,11 @@ def guessable(data: RunData) -> float | None:
 _NOTES = "chance correction as the project's notes on metrics define it, section 4"
 
 METRICS = (
-    Metric("share", "lower", "facts never stated that are found all the same, by chance",
+    Metric("share", "lower", "decoys, never stated, that the prompt holds by chance",
            "sum of decoys found over sum of decoys, of all calls", _NOTES, decoys_found),
-    Metric("share", "lower", "amnesia (mean over types) less what chance keeps",
-           "one less recall above chance over what is above chance", _NOTES, amnesia_corrected),
-    Metric("share", "lower", "runs whose values are too easy to guess, so that they are invalid",
-           "count: 1 if it is so, else 0", _NOTES, guessable),
+    Metric("share", "lower", "amnesia (mean over types) corrected for chance",
+           "one less recall above chance over the possible recall above chance", _NOTES,
+           amnesia_corrected),
+    Metric("share", "lower", "runs that are invalid because their values are too easy to guess",
+           "1 if invalid, else 0", _NOTES, guessable),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""How far a compaction moves the context: descriptive, as dropping anything at all moves it."""
+"""How far a compaction moves the context: descriptive, because any removal moves it."""
 
 from __future__ import annotations
 
@@ -25,13 +25,12 @@ from compactlab.sim.metrics.run_data import RunData, shared
 def drift_words(data: RunData) -> float | None:
     """One less the cosine between the words of the context before a compaction and after it.
 
-    *Before* is the prompt before with all that came to the log since; *after* is the prompt of the
-    compaction's call; system blocks are in both, thinking in none. Words are runs of letters,
-    digits and underscores in lower case. A word weighs how often it stands there, times its
-    inverse document frequency: ln((1 + n) / (1 + k)) + 1, if k of the n messages of the script
-    hold it, rounded to tenths. 0 if nothing moved, 1 if no word is left. It rises with all
-    that is dropped, so no direction of it is good. Looked at are 50 compactions at most, evenly
-    spread over the run.
+    *Before* is the previous prompt with all messages added to the log since; *after* is the prompt
+    of the compaction's call. System blocks are in both, thinking in none. Words are runs of
+    letters, digits and underscores in lower case. A word's weight is its count times its inverse
+    document frequency: ln((1 + n) / (1 + k)) + 1, if k of the n messages of the script hold it,
+    rounded to tenths. 0 if nothing moved, 1 if no word is left. Every removal raises it, so neither
+    direction is good. At most 50 compactions are evaluated, evenly spread over the run.
     """
     return _mean(drift.words for drift in _drifts(data))
 
@@ -39,15 +38,15 @@ def drift_words(data: RunData) -> float | None:
 def drift_identifiers(data: RunData) -> float | None:
     """Jensen-Shannon divergence between the identifiers before a compaction and after it.
 
-    Of the distributions of *identifiers* (see below), each weighing the parts that hold it, over
-    the same contexts as ``drift_words``; to the base 2. 0 if they are equal, 1 if they share
-    nothing.
+    The distributions are of *identifiers* (see below), each weighted by the number of parts that
+    hold it, over the same contexts as ``drift_words``; to the base 2. 0 if they are equal, 1 if
+    they share nothing.
     """
     return _mean(drift.names for drift in _drifts(data))
 
 
 def drift_tools(data: RunData) -> float | None:
-    """The same divergence between the names of the tools that are called in them."""
+    """The same divergence between the names of the tools that the contexts call."""
     return _mean(drift.tools for drift in _drifts(data))
 
 
@@ -125,12 +124,12 @@ _TF_IDF = "cosine of TF-IDF vectors; K. Sparck Jones, Journal of Documentation 2
 _LIN = "J. Lin, Divergence Measures Based on the Shannon Entropy, IEEE Trans. Inf. Theory 37, 1991"
 
 METRICS = (
-    Metric("share", "neither", "how far a compaction moves the words of the context", _OF_SOME,
+    Metric("share", "neither", "change of the words of the context at a compaction", _OF_SOME,
            _TF_IDF, drift_words),
-    Metric("share", "neither", "how far it moves the identifiers in it", _OF_SOME, _LIN,
-           drift_identifiers),
-    Metric("share", "neither", "how far it moves the tools that are called in it", _OF_SOME, _LIN,
-           drift_tools),
+    Metric("share", "neither", "change of the identifiers of the context at a compaction",
+           _OF_SOME, _LIN, drift_identifiers),
+    Metric("share", "neither", "change of the tools that the context calls at a compaction",
+           _OF_SOME, _LIN, drift_tools),
 )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""What became of the facts, call by call of the script: what all figures of memory count."""
+"""The states of facts, call by call of the script: the basis of all memory metrics."""
 
 from __future__ import annotations
 

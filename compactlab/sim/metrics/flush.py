@@ -1,4 +1,4 @@
-"""Whether memory was written down before each compaction, and what of the facts reached it."""
+"""Whether memory was written before each compaction, and which facts reached it."""
 
 from __future__ import annotations
 
@@ -11,19 +11,18 @@ from compactlab.sim.metrics.metric import Metric
 from compactlab.sim.metrics.run_data import RunData, shared
 from compactlab.sim.replay.trace import SideCall
 
-# Whether memory was written down before each compaction, how near to it, and who heard of it.
+# Whether memory was flushed before each compaction, how near to it, and what users were shown.
 
 
 def flushed_compactions(data: RunData) -> float | None:
-    """Share of the session's compactions before which there was a flush in the same cycle.
+    """Share of the session's compactions with a flush in the same cycle before them.
 
-    A *flush* is an extra turn before a compaction, in which the agent writes its memory down; the
-    Signet specification (6.4.1) demands one each time. A *cycle* is what lies between two
-    compactions of the session's view; compactions that hold for a turn or a request alone end none.
-    Of the compactions, the share in whose cycle there was a flush. None where nothing was
-    compacted, and for strategies that promise no flush: a reminder in the request for the summary
-    is a promise of one that is never kept (0), and of a mechanism that cannot be seen from outside
-    nothing is said.
+    A *flush* is an extra turn before a compaction, in which the agent writes its memory; the Signet
+    specification (6.4.1) demands one each time. A *cycle* is the time between two compactions of
+    the session's view; compactions for a single turn or request do not end it. The metric is the
+    share of compactions whose cycle has a flush. None where nothing was compacted, and for
+    strategies that promise no flush. A reminder in the summary request promises a flush that never
+    happens (0). A mechanism that cannot be observed from outside has no value.
     """
     margins = _margins(data)
     asked = data.trace.header.flushes or _flushes(data)
@@ -31,24 +30,24 @@ def flushed_compactions(data: RunData) -> float | None:
 
 
 def flush_margin(data: RunData) -> float | None:
-    """Median over flushed compactions of the tokens that came between flush and compaction.
+    """Median over flushed compactions of the tokens between flush and compaction.
 
-    For each compaction with a flush before it: the largest prompt from the flush on, the flush's
-    own calls among them, less the flush's first prompt. The specification recommends to flush 4,000
-    tokens early; where a turn grows by more than that, the flush comes too late for what the turn
-    adds, and a margin of a few hundred tokens says that it came in the last moment. None without a
-    flush.
+    For each compaction with a flush before it: the largest prompt since the flush, including the
+    flush's own calls, less the flush's first prompt. The specification recommends to flush 4,000
+    tokens early. If a turn grows by more than that, the flush comes too late for the turn's
+    content; a margin of a few hundred tokens means that the flush came at the last moment. None
+    without a flush.
     """
     margins = [margin for margin in _margins(data) if margin is not None]
     return median(margins) if margins else None
 
 
 def flush_heard(data: RunData) -> int | None:
-    """Tokens of what flushes answered that the user was shown.
+    """Tokens of the answers to flushes that the user was shown.
 
-    A flush must be invisible to the user, so this must be 0. It is what is left of the agent's
-    answers when the client has dealt with the token for silence, by the rules of its version. The
-    scripted agent answers with the token alone; another summariser may say more. None without a
+    A flush must be invisible to the user, so this must be 0. It counts the rest of the agent's
+    answers after the client has processed the token for silence, by the rules of its version. The
+    scripted agent answers with the token alone; another summariser may write more. None without a
     flush.
     """
     flushes = _flushes(data)
@@ -87,16 +86,16 @@ def _margins(data: RunData) -> list[int | None]:
 _SIGNET = "Signet specification, section 6.4"
 
 FLUSH = (
-    Metric("share", "higher", "compactions before which memory was flushed, in the same cycle",
+    Metric("share", "higher", "compactions with a flush of memory in the same cycle before them",
            "mean over compactions", _SIGNET, flushed_compactions),
-    Metric("tokens", "neither", "tokens that came between a flush and its compaction",
+    Metric("tokens", "neither", "tokens between a flush and its compaction",
            "median over compactions with a flush", _SIGNET, flush_margin),
-    Metric("tokens", "lower", "tokens that a user was shown of the answers to flushes",
+    Metric("tokens", "lower", "tokens of the answers to flushes that the user was shown",
            "sum over flushes", _SIGNET, flush_heard),
 )  # fmt: skip
 
 
-# What of the facts a flush has brought into memory, before they were compacted away.
+# The facts that a flush wrote into memory before the compaction.
 
 # What is worth keeping before a compaction, after section 6.4.3 of the Signet specification, by
 # the types of facts that it is made of.
@@ -145,9 +144,9 @@ def _reached(topic: str) -> Callable[[RunData], float | None]:
     reached.__name__ = reached.__qualname__ = f"flush_{topic}"
     reached.__doc__ = (
         f"Share of {words} that memory holds at a compaction after a flush.\n\n"
-        "Facts of those types that are due at the first call of the script after a compaction in "
-        "whose cycle there was a flush; the share that a note in memory holds by then, as they "
-        "were said or intact. All such compactions together."
+        "Facts of those types that are due at the first call of the script after a compaction "
+        "with a flush in its cycle; the share that a note in memory holds by then, verbatim or "
+        "intact. All such compactions together."
     )
     return reached
 

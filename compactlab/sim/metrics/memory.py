@@ -1,4 +1,4 @@
-"""Amnesia: how much of what should be known at a call stands in its prompt no more."""
+"""Amnesia: the share of required facts that a prompt no longer holds."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ TYPES: tuple[FactType, ...] = get_args(FactType)
 
 
 def amnesia_need(data: RunData) -> float | None:
-    """Share of the needs that the prompt does not meet: the headline, as it weighs what is used.
+    """Share of the needs that the prompt does not meet: the fact miss rate, the headline of memory.
 
     A need is a fact and a call of the script that uses it, while the fact is due. It is met if the
-    fact is verbatim or intact in that call's prompt; if its state is unknown, the need is left
-    out. Where a conversation has no labels, needs are what its actions show (see below).
+    fact is verbatim or intact in that call's prompt. If the fact's state is unknown, the need is
+    left out. Where a conversation has no labels, its actions give the needs (see below).
     """
     timeline = fact_timeline(data)
     return lack(timeline.kept, timeline.needed)
 
 
 def amnesia_need_effective(data: RunData) -> float | None:
-    """Share of the needs that the prompt neither meets nor tells how to: the rest is retrievable.
+    """Share of the needs that the prompt neither meets nor tells how to fetch.
 
-    As ``amnesia_need``, with what is retrievable counted as kept. It says nothing about whether an
-    agent would fetch it, so it is never to be shown alone.
+    As ``amnesia_need``, but retrievable facts count as kept. It does not show whether an agent
+    would fetch them, so never show it alone.
     """
     timeline = fact_timeline(data)
     return lack(timeline.within_reach, timeline.needed)
@@ -55,17 +55,17 @@ def need_retrievable(data: RunData) -> float | None:
 def amnesia(data: RunData) -> float | None:
     """Mean over types of the share of due facts that are neither verbatim nor intact.
 
-    For each type apart: all pairs of a call of the script and a fact of that type that is due at
-    it, without those whose state is unknown, and the share of them in another state than verbatim
-    or intact. Types of which there are no such pairs are left out. The mean is over types, so that
-    a type with many facts does not outshout the others.
+    For each type separately: all pairs of a call of the script and a due fact of that type, without
+    those whose state is unknown, and the share of these pairs in another state than verbatim or
+    intact. Types without such pairs are left out. The mean is over types, so that a type with many
+    facts does not dominate.
     """
     timeline = fact_timeline(data)
     return timeline.amnesia(timeline.kept, timeline.known)
 
 
 def amnesia_effective(data: RunData) -> float | None:
-    """The same mean, with what is retrievable counted as kept; never to be shown alone."""
+    """The same mean, but retrievable facts count as kept; never show it alone."""
     timeline = fact_timeline(data)
     return timeline.amnesia(timeline.within_reach, timeline.known)
 
@@ -82,20 +82,20 @@ def _of_type(kind: FactType) -> Callable[[RunData], float | None]:
 
 
 _AMNESIA = "amnesia as the project's notes on metrics define it, section 4"
-_NEEDS = "sum of needs not met over sum of needs, of all calls"
+_NEEDS = "sum of missed needs over sum of needs, of all calls"
 _TYPES = "mean over types of one less facts kept over facts due, each summed over calls"
 _PAIRS = "one less facts kept over facts due, each summed over calls"
 
 MEMORY = (
-    Metric("share", "lower", "facts that a call uses and its prompt does not hold",
+    Metric("share", "lower", "fact miss rate: facts that a call uses and its prompt does not hold",
            _NEEDS, _AMNESIA, amnesia_need),
-    Metric("share", "lower", "the same, less what its prompt tells how to fetch",
+    Metric("share", "lower", "the same, without facts that its prompt tells how to fetch",
            _NEEDS, _AMNESIA, amnesia_need_effective),
     Metric("share", "neither", "facts that a call uses and its prompt only tells how to fetch",
            "sum of such needs over sum of needs, of all calls", _AMNESIA, need_retrievable),
     Metric("share", "lower", "facts due at a call that its prompt does not hold, by type",
            _TYPES, _AMNESIA, amnesia),
-    Metric("share", "lower", "the same, less what its prompt tells how to fetch",
+    Metric("share", "lower", "the same, without facts that its prompt tells how to fetch",
            _TYPES, _AMNESIA, amnesia_effective),
     *(
         Metric("share", "lower", f"facts due at a call that its prompt does not hold: {kind}",
@@ -105,14 +105,14 @@ MEMORY = (
 )  # fmt: skip
 
 
-# Amnesia by age: of what was stated long ago, and of what was stated just now.
+# Amnesia by age of the facts.
 
 Clock = Literal["tokens", "turns", "rounds"]
 
 _MEASURED = {
-    "tokens": "measured in tokens of the log behind the message that stated it last, as the model "
+    "tokens": "measured in tokens of the log after the message that stated it last, as the model "
     "of the first call counts them",
-    "turns": "measured in turns of the user, the one in which it was stated last being the first",
+    "turns": "measured in turns of the user; the turn in which it was stated last is the first",
     "rounds": "measured in compactions since it was stated last",
 }
 
@@ -167,7 +167,7 @@ BY_AGE = (
 )  # fmt: skip
 
 
-# Immediate amnesia: what a compaction has taken of what was said just before it.
+# Immediate amnesia: facts stated just before a compaction that it removed.
 
 LAST = (1, 2, 5, 10)  # turns of the user: project's notes on metrics, section 4, IA@k
 
@@ -183,12 +183,11 @@ def _in_turns(count: int) -> Callable[[RunData], float | None]:
 
     immediate.__name__ = immediate.__qualname__ = f"immediate_amnesia_{count}"
     immediate.__doc__ = (
-        f"Immediate amnesia, IA@{count}: of what was stated in the last {_words(count)} of the "
-        "user, the share that the first prompt after a compaction holds no more.\n\n"
+        f"Immediate amnesia, IA@{count}: the share of facts stated in the last {_words(count)} of "
+        "the user that the first prompt after a compaction no longer holds.\n\n"
         "Facts due at the first call of the script after each compaction and stated in those "
-        "turns, the one that the call belongs to being the first of them; the share that is "
-        "neither verbatim nor intact. All compactions together, so that one before which much was "
-        "said weighs more."
+        "turns; the turn of the call is the first. The share that is neither verbatim nor intact. "
+        "Facts of all compactions are summed, so a compaction after many statements weighs more."
     )
     return immediate
 
@@ -201,14 +200,14 @@ _IMMEDIATE = "immediate amnesia as the project's notes on metrics define it, sec
 
 IMMEDIATE = tuple(
     Metric("share", "lower",
-           f"facts of the last {_words(count)} that a compaction has taken (IA@{count})",
+           f"facts of the last {_words(count)} that a compaction removed (IA@{count})",
            "one less facts kept over facts due, each summed over compactions", _IMMEDIATE,
            _in_turns(count))
     for count in LAST
 )  # fmt: skip
 
 
-# In which states due facts are: the whole picture, of which amnesia is one side.
+# States of due facts: amnesia summarises them.
 
 
 def _in_state(state: str) -> Callable[[RunData], float | None]:
@@ -219,8 +218,7 @@ def _in_state(state: str) -> Callable[[RunData], float | None]:
     occupancy.__name__ = occupancy.__qualname__ = f"occupancy_{state}"
     occupancy.__doc__ = (
         f"Share of due facts that are in the state {state}.\n\n"
-        "All pairs of a call of the script and a fact due at it. The shares of all states add up "
-        "to 1."
+        "All pairs of a call of the script and a due fact. The shares of all states add up to 1."
     )
     return occupancy
 
@@ -233,7 +231,7 @@ OCCUPANCY = tuple(
 )  # fmt: skip
 
 
-# What a prompt gets wrong: old values, changed ones, and what should be gone.
+# Errors in a prompt: old values, changed ones, and deleted facts.
 
 # Project's notes on metrics, sections 0.4 and 4: a damaged rule did more harm than a missing one.
 MUTATED, LOST = 1.5, 1.0
@@ -242,8 +240,8 @@ MUTATED, LOST = 1.5, 1.0
 def stale(data: RunData) -> float | None:
     """Share of revised facts of which the prompt holds only an older value.
 
-    A revised fact is one that is due and supersedes others, at each call of the script; those
-    whose state is unknown are left out.
+    A revised fact is due and supersedes others, at each call of the script. Facts whose state is
+    unknown are left out.
     """
     timeline = fact_timeline(data)
     revised = timeline.ledger.revised
@@ -252,9 +250,9 @@ def stale(data: RunData) -> float | None:
 
 
 def conflict(data: RunData) -> float | None:
-    """Share of revised facts whose new and old value are both said, and no word tells the newer.
+    """Share of revised facts whose new and old value both appear, with nothing to order them.
 
-    Only in words that are not the log's own: what stands there as it was said stands in its order.
+    Only text that is not the log's own counts: verbatim text is in the log's order.
     """
     timeline = fact_timeline(data)
     revised = timeline.ledger.revised
@@ -263,14 +261,14 @@ def conflict(data: RunData) -> float | None:
 
 
 def cascade(data: RunData) -> float | None:
-    """Share of what follows from a changed fact that is held as it was, without the change.
+    """Share of dependents of a changed fact that are held unchanged, without the change.
 
-    A dependent is a fact that is due and follows, directly or through others, from a fact that has
-    been superseded; its value is that of before the change. It counts as an error if it is
-    verbatim or intact while none of the facts that supersede the changed one is: the agent then
-    relies on what it cannot know to be out of date. Where the change is in the prompt as well, it
-    can. A dependent that has been superseded itself is no longer due, and its successor may be
-    stale. All dependents at all calls of the script, without those whose state is unknown.
+    A dependent is a due fact that follows, directly or through others, from a superseded fact; its
+    value dates from before the change. It counts as an error if it is verbatim or intact while none
+    of the facts that supersede the changed one is: the agent then relies on a value that it cannot
+    know to be out of date. If the change is in the prompt, too, the agent can know. A dependent
+    that has been superseded itself is no longer due, and its successor may be stale. All dependents
+    at all calls of the script count, without those whose state is unknown.
     """
     timeline = fact_timeline(data)
     chains = _Chains(timeline.ledger)
@@ -324,10 +322,10 @@ def _premises(ledger: Ledger, number: int) -> set[int]:
 def deletion_leak(data: RunData) -> float | None:
     """Share of deleted facts that are still verbatim or intact.
 
-    All pairs of a call of the script and a fact that had been taken back before it, without those
-    whose state is unknown. What takes it back may stand in the prompt as well, so a strategy that
-    keeps everything has a leak of 1: the figure is about what must be gone, not about what an agent
-    would believe.
+    All pairs of a call of the script and a fact that was deleted before it, without those whose
+    state is unknown. The deletion itself may be in the prompt, too, so a strategy that keeps
+    everything has a leak of 1: the metric shows which facts should be gone, not what an agent would
+    believe.
     """
     timeline = fact_timeline(data)
     both = zip(timeline.moments, timeline.states, strict=True)
@@ -346,9 +344,9 @@ def mutation(data: RunData) -> float | None:
 def severity(data: RunData) -> float | None:
     """Mutated facts times 1.5 and lost ones times 1.0, over due facts.
 
-    All pairs of a call of the script and a due fact, without those whose state is unknown. What is
-    stale, in conflict or retrievable has no weight; a damaged rule weighs more than a missing one,
-    as agents followed it less. The weights are a choice, and no result.
+    All pairs of a call of the script and a due fact, without those whose state is unknown. Stale,
+    conflicting and retrievable facts have no weight. A damaged rule weighs more than a missing one,
+    because agents followed it less. The weights are a choice, not a result.
     """
     mutated = mutation(data)
     timeline = fact_timeline(data)
@@ -361,14 +359,14 @@ _REVISED = "sum of such facts over sum of revised facts, of all calls"
 _DUE = "sum of such facts over sum of due facts, of all calls"
 
 CORRUPTION = (
-    Metric("share", "lower", "revised facts of which only an older value is there",
+    Metric("share", "lower", "revised facts of which the prompt holds only an older value",
            _REVISED, _ERRORS, stale),
-    Metric("share", "lower", "revised facts whose old and new value are both said, unordered",
+    Metric("share", "lower", "revised facts whose old and new value both appear, unordered",
            _REVISED, _ERRORS, conflict),
-    Metric("share", "lower", "facts held as they were though what they follow from has changed",
-           "sum of such facts over sum of what follows from changed facts, of all calls",
+    Metric("share", "lower", "facts held unchanged although a fact that they follow from changed",
+           "sum of such facts over sum of dependents of changed facts, of all calls",
            "own, after the cascades of MEME, arXiv 2605.12477", cascade),
-    Metric("share", "lower", "deleted facts that are still there",
+    Metric("share", "lower", "deleted facts that the prompt still holds",
            "sum of such facts over sum of deleted facts, of all calls", _ERRORS, deletion_leak),
     Metric("share", "lower", "due facts whose value or polarity was changed", _DUE, _ERRORS,
            mutation),
@@ -377,14 +375,14 @@ CORRUPTION = (
 )  # fmt: skip
 
 
-# What is still to be done and to be kept to: open loops and standing instructions.
+# Open loops and standing instructions.
 
 
 def open_loops(data: RunData) -> float | None:
     """Share of open loops that are verbatim or intact.
 
-    All pairs of a call of the script and an open loop that has not been closed, without those
-    whose state is unknown.
+    All pairs of a call of the script and an open loop that has not been closed, without those whose
+    state is unknown.
     """
     timeline = fact_timeline(data)
     loops = timeline.ledger.of_kind.get("open_loop", 0)
@@ -405,7 +403,7 @@ def _instruction(
 
     instruction.__name__ = instruction.__qualname__ = f"instruction_{polarity}"
     instruction.__doc__ = (
-        f"Share of standing instructions that {words} which are verbatim or intact.\n\n"
+        f"Share of standing instructions to {words} that are verbatim or intact.\n\n"
         f"All pairs of a call of the script and a due fact of polarity {polarity} whose scope is "
         "the rest of the session, without those whose state is unknown."
     )
@@ -419,7 +417,7 @@ _SUM = "sum of facts kept over sum of facts due, of all calls"
 INSTRUCTIONS = (
     Metric("share", "higher", "open loops that the prompt still states", _SUM, _LOOPS, open_loops),
     Metric("share", "higher", "standing instructions to do something that the prompt holds",
-           _SUM, _KEPT, _instruction("must", "demand something")),
+           _SUM, _KEPT, _instruction("must", "do something")),
     Metric("share", "higher", "standing instructions not to do something that the prompt holds",
-           _SUM, _KEPT, _instruction("must_not", "forbid something")),
+           _SUM, _KEPT, _instruction("must_not", "avoid something")),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""One figure of a run: what it means, and how it is computed."""
+"""One figure of a run: its meaning and its computation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from compactlab.sim.metrics.run_data import RunData
 
 Better = Literal["lower", "higher", "neither"]
 
-# Sources and ways to put a run's figure together that many metrics share.
+# Sources and aggregations that many metrics share.
 OWN = "own, docs/metrics.md"
 OVER_REQUESTS = "sum over calls and side calls"
 OVER_CALLS = "sum over calls"
@@ -24,17 +24,17 @@ class Metric:
     Parameters
     ----------
     unit
-        What it is counted in.
+        Its unit.
     better
-        Which direction is good; ``neither`` for what only describes.
+        Which direction is good; ``neither`` for descriptive figures.
     meaning
-        What it says, in one line.
+        Its meaning, in one line.
     of_run
-        How the figure of a run is put together from its calls and compactions.
+        How the figure of a run is computed from its calls and compactions.
     source
-        Whose definition it is.
+        The source of the definition.
     compute
-        The function; None where it has no value. Its docstring is the definition.
+        The function; it returns None where it has no value. Its docstring is the definition.
     """
 
     unit: str

@@ -1,4 +1,4 @@
-"""Metrics by the names that people write: a metric's, a family's, or what it was called before."""
+"""Metrics by the names that users write: of a metric, of a family, or an earlier name."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FAMILIES = {family.name: tuple(m.name for m in family.metrics) for family in FA
 
 
 def current(name: str) -> str:
-    """Today's name of a metric; one of an earlier version is told in a RenamedWarning.
+    """Today's name of a metric; a name of an earlier version gives a RenamedWarning.
 
     Examples
     --------

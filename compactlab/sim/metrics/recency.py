@@ -1,4 +1,4 @@
-"""How much of what was said last stands there word for word, at compactions looked at closely."""
+"""Share of the latest messages that are verbatim in the prompt, at selected compactions."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from compactlab.sim.metrics.metric import OWN, Metric
 from compactlab.sim.metrics.run_data import RECENT, RunData, shared
 from compactlab.sim.replay.trace import Step
 
-# Compactions to look at closely: contexts as they were before and after.
+# Selected compactions, with their contexts before and after.
 #
-# What is found out by going through whole contexts would cost too much under strategies that
-# compact at every call, and would be much the same each time. So of many compactions some are
-# looked at, evenly spread from the first to the last.
+# Metrics over whole contexts would be too expensive under strategies that compact at every call,
+# and nearly equal each time. So at most MOMENTS compactions are evaluated, evenly spread from the
+# first to the last.
 
-# Compactions of a run at the most. Under five rules on four made-up sessions (coding_agent, 150,000
-# tokens, seeds 0 to 3; up to 324 compactions) shares so found were within 2.1 points of those of
-# all compactions, half of them within 0.1, and the median tail within 9.3 %; 2026-11-22.
+# Compactions of a run at the most. Under five rules on four synthetic sessions (coding_agent,
+# 150,000 tokens, seeds 0 to 3; up to 324 compactions) these shares were within 2.1 points of those
+# of all compactions, half of them within 0.1, and the median tail within 9.3 %; 2026-11-22.
 MOMENTS = 50
 
 
@@ -67,7 +67,7 @@ def spread(places: Sequence[int], most: int) -> list[int]:
     return [places[n * last // (most - 1)] for n in range(most)]
 
 
-# How much of what was said last stands there word for word: VRC@k, and behind the kept tail.
+# Share of the latest messages that is verbatim: VRC@k, and messages before the kept tail.
 
 # How many messages of the log are newer: from so many, to so many (not included).
 _AGES = {"11_20": (10, 20), "21_50": (20, 50), "51_100": (50, 100)}
@@ -76,8 +76,8 @@ _AGES = {"11_20": (10, 20), "21_50": (20, 50), "51_100": (50, 100)}
 def verbatim_recency(data: RunData) -> float | None:
     """Mean over compactions of the share of the last ten messages that the prompt ends with.
 
-    At each compaction: of the tokens of the ten newest messages of the log, the share of those
-    that the prompt ends with, unchanged and in order. None without compactions.
+    At each compaction: of the tokens of the ten newest messages of the log, the share of those that
+    the prompt ends with, unchanged and in order. None without compactions.
     """
     return _recency(data, RECENT)
 
@@ -143,9 +143,9 @@ def kept_tail(log: Sequence[Message], prompt: Sequence[Message]) -> int:
 def verbatim_tail_messages(data: RunData) -> float | None:
     """Median over compactions of the messages that the prompt ends with as the log does.
 
-    The longest run, counted from the newest message back, of messages that stand at the end of the
-    prompt unchanged and in order. Looked at are 50 compactions at most, evenly spread over the
-    run. None without compactions.
+    The longest run of messages, counted from the newest back, that is unchanged and in order at the
+    end of the prompt. At most 50 compactions are evaluated, evenly spread over the run. None
+    without compactions.
     """
     lengths = [len(tail) for tail, _ in _kept(data)]
     return median(lengths) if lengths else None
@@ -174,12 +174,12 @@ def _behind(age: str) -> Callable[[RunData], float | None]:
 
     first, last = age.split("_")
     verbatim.__name__ = verbatim.__qualname__ = f"verbatim_{age}"
-    verbatim.__doc__ = f"""Share of messages {first} to {last} back that stand in the prompt.
+    verbatim.__doc__ = f"""Share of messages {first} to {last} back that are in the prompt.
 
     At a compaction: of the tokens of the log's messages {first} to {last}, counted from the newest
-    back, the share of those that stand anywhere in the prompt, unchanged. ``verbatim_recency``
-    looks at the tail that nearly every agent keeps; this, at what lies behind it. Looked at are 50
-    compactions at most, evenly spread over the run; those without such messages do not count."""
+    back, the share that is anywhere in the prompt, unchanged. ``verbatim_recency`` covers the tail
+    that nearly every agent keeps; this covers the messages before it. At most 50 compactions are
+    evaluated, evenly spread over the run; those without such messages do not count."""
     return verbatim
 
 
@@ -220,19 +220,19 @@ _OF_COMPACTIONS = "mean over compactions"
 _OF_SOME = "mean over compactions, 50 at most"
 
 METRICS = (
-    Metric("share", "higher", "of the newest message, what the prompt ends with (VRC@1)",
+    Metric("share", "higher", "share of the newest message that the prompt ends with (VRC@1)",
            _OF_COMPACTIONS, OWN, verbatim_recency_1),
-    Metric("share", "higher", "of the last two messages, what the prompt ends with (VRC@2)",
+    Metric("share", "higher", "share of the last two messages that the prompt ends with (VRC@2)",
            _OF_COMPACTIONS, OWN, verbatim_recency_2),
-    Metric("share", "higher", "of the last five messages, what the prompt ends with (VRC@5)",
+    Metric("share", "higher", "share of the last five messages that the prompt ends with (VRC@5)",
            _OF_COMPACTIONS, OWN, verbatim_recency_5),
-    Metric("share", "higher", "of the last ten messages, what the prompt ends with (VRC@10)",
+    Metric("share", "higher", "share of the last ten messages that the prompt ends with (VRC@10)",
            _OF_COMPACTIONS, OWN, verbatim_recency),
-    Metric("messages", "higher", "messages that the prompt ends with as they were said",
+    Metric("messages", "higher", "messages that the prompt ends with verbatim",
            "median over compactions, 50 at most", OWN, verbatim_tail_messages),
-    Metric("tokens", "higher", "tokens that the prompt ends with as they were said",
+    Metric("tokens", "higher", "tokens that the prompt ends with verbatim",
            "median over compactions, 50 at most", OWN, verbatim_tail_tokens),
-    *(Metric("share", "higher", f"of messages {age.replace('_', ' to ')} back, what stands there",
+    *(Metric("share", "higher", f"share of messages {age.replace('_', ' to ')} back in the prompt",
              _OF_SOME, OWN, compute)
       for age, compute in zip(_AGES, (verbatim_11_20, verbatim_21_50, verbatim_51_100),
                               strict=True)),

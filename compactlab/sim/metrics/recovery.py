@@ -1,4 +1,4 @@
-"""What forgetting costs when it has consequences: figures of the closed loop."""
+"""The cost of forgetting when it has consequences: figures of the closed loop."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from compactlab.sim.metrics.metric import OVER_REQUESTS, Metric
 from compactlab.sim.metrics.run_data import RunData
 
 ABOUT = (
-    "They come from replays of the same script in which what is missing is fetched, asked for or "
-    "used wrongly, see `compactlab.sim.replay.recovery`: simulated. None where the loop was left "
-    "open."
+    "These come from simulated replays of the same script in which missing facts are fetched, "
+    "asked for or used wrongly, see `compactlab.sim.replay.recovery`. None where only the open "
+    "loop was replayed."
 )
 _FETCHED = frozenset({"fetch", "recall"})
 # Calls before a compaction that tell which share of needs was met, and calls that must be as good.
@@ -29,7 +29,7 @@ def rereads_per_100_calls(data: RunData) -> float | None:
 
 
 def questions_per_100_calls(data: RunData) -> float | None:
-    """Calls that asked the user for what had been said before, per 100 calls of the script.
+    """Calls that asked the user for something already stated, per 100 calls of the script.
 
     In the best case. A constraint that is lost and not asked for is in ``unmet_needs``.
     """
@@ -37,10 +37,10 @@ def questions_per_100_calls(data: RunData) -> float | None:
 
 
 def misuses_per_100_calls(data: RunData) -> float | None:
-    """Stale and mutated values that were used as they stood, per 100 calls of the script.
+    """Stale and mutated values that were used unnoticed, per 100 calls of the script.
 
-    In the worst case, in which each one is. It costs the wrong call, the user's correction and a
-    call that undoes it.
+    In the worst case, in which every one is used. Each costs the wrong call, the user's correction
+    and a call that undoes it.
     """
     calls = _per_100(data.worst, frozenset({"misuse"}))
     return None if calls is None else calls / 2
@@ -55,7 +55,7 @@ def _per_100(closed: RunData | None, what: frozenset[str]) -> float | None:
 
 
 def reread_tokens(data: RunData) -> int | None:
-    """Tokens that came back from fetching again and from searching memory, once each.
+    """Tokens returned by fetching again and by searching memory, once each.
 
     In the best case. They are billed again with each prompt that holds them.
     """
@@ -70,10 +70,10 @@ def reread_tokens(data: RunData) -> int | None:
 
 
 def unmet_needs(data: RunData) -> float | None:
-    """Share of the needs that stayed unmet when all had been done that can be done.
+    """Share of the needs that stay unmet after all possible recovery.
 
-    In the best case: what was lost and could neither be fetched nor asked for, a rule that the
-    agent went on without, and what came back without the words that were needed.
+    In the best case: facts that were lost and could neither be fetched nor asked for, a rule that
+    the agent went on without, and recovered content that lacks the needed words.
     """
     closed = data.best
     wanted = closed and _needs(closed)
@@ -83,7 +83,7 @@ def unmet_needs(data: RunData) -> float | None:
 def cost_with_recovery_usd(data: RunData) -> float | None:
     """Dollars for all requests in the closed loop, in the best case.
 
-    What is fetched, asked and put right is in it, and what that does to the cache and to later
+    It includes fetches, questions and corrections, and their effect on the cache and on later
     compactions. ``cost_usd`` is the same without consequences.
     """
     return _cost(data.best)
@@ -101,7 +101,7 @@ def _cost(closed: RunData | None) -> float | None:
 def cost_per_kept_need_usd(data: RunData) -> float | None:
     """``cost_with_recovery_usd`` over the needs that were met in the end.
 
-    None where nothing is needed, or nothing was met.
+    None where there are no needs, or none was met.
     """
     closed = data.best
     met = _met(closed) if closed else 0
@@ -109,12 +109,12 @@ def cost_per_kept_need_usd(data: RunData) -> float | None:
 
 
 def calls_to_recover(data: RunData) -> float | None:
-    """Calls after a compaction until the share of needs that are met at once is back.
+    """Calls after a compaction until the share of needs that are met at once recovers.
 
-    Which share was met at once (before anything was fetched) in the 20 calls before the
-    compaction, that must be met again in the next five calls with needs; counted up to the first
-    of them, or up to the next compaction where it does not come to that. Median over compactions
-    before and after which something was needed. In the best case.
+    The share met at once (before anything is fetched) in the 20 calls before the compaction must be
+    reached again in five consecutive calls with needs. The value counts the calls up to the first
+    of these, or up to the next compaction if the share is not reached. Median over compactions with
+    needs before and after them. In the best case.
     """
     closed = data.best
     if closed is None:
@@ -179,14 +179,14 @@ _HUNDRED = "count over calls of the script, times 100"
 _PER = "per 100 calls"
 
 METRICS = (
-    Metric("USD", "lower", "what it costs with what forgetting leads to, at best",
+    Metric("USD", "lower", "cost including the recovery of missing facts, at best",
            OVER_REQUESTS, _LOOP, cost_with_recovery_usd),
-    Metric("USD", "lower", "the same at worst: what is stale or mutated is used",
+    Metric("USD", "lower", "the same at worst: stale and mutated facts are used",
            OVER_REQUESTS, _LOOP, cost_with_recovery_worst_usd),
     Metric("USD per need", "lower", "cost with recovery over the needs that were met",
            "sum over calls and side calls, over the sum of needs met", _LOOP,
            cost_per_kept_need_usd),
-    Metric(_PER, "lower", "calls that fetch again what is gone, per 100", _HUNDRED, _LOOP,
+    Metric(_PER, "lower", "calls that fetch lost content again, per 100", _HUNDRED, _LOOP,
            rereads_per_100_calls),
     Metric(_PER, "lower", "calls that ask the user again, per 100", _HUNDRED, _LOOP,
            questions_per_100_calls),
@@ -194,8 +194,8 @@ METRICS = (
            _LOOP, misuses_per_100_calls),
     Metric("tokens", "lower", "tokens that were fetched again", "sum over fetches", _LOOP,
            reread_tokens),
-    Metric("share", "lower", "needs that nothing could be done about",
+    Metric("share", "lower", "needs that recovery could not meet",
            "sum of needs unmet over sum of needs", _LOOP, unmet_needs),
-    Metric("calls", "lower", "calls until as many needs are met as before a compaction",
+    Metric("calls", "lower", "calls until as large a share of needs is met as before a compaction",
            "median over compactions", _LOOP, calls_to_recover),
 )  # fmt: skip

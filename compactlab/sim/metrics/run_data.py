@@ -1,4 +1,4 @@
-"""A trace with its conversation, its prices, and what several metrics need of both, made once."""
+"""A trace with its conversation and prices, and values that several metrics share."""
 
 from __future__ import annotations
 

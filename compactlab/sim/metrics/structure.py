@@ -1,4 +1,4 @@
-"""Whether prompts are such as a provider takes, and an agent would have built."""
+"""Whether a provider would accept the prompts, and an agent would have built them."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from compactlab.sim.metrics.run_data import RunData, shared
 def structural_validity(data: RunData) -> float | None:
     """One less the faults per message, over all prompts.
 
-    Faults are: a tool result without its call before it, a call without its result, two messages
-    of the same id, a message without content, a prompt that does not begin with a user message
-    (what stands before a provider's own compaction block, the provider ignores), and stacked
-    summaries: as many as stand, too many, for the message that most of them stand for. A prompt
-    without messages is refused as a whole: it counts as if every message said so far were at
-    fault. Two messages of one role in a row are no fault: providers merge them, and every client
-    sends what it attaches beside what the user typed. Recordings have faults of their own (an
-    aborted call); ``keep_all`` shows how many.
+    Faults are: a tool result without its call before it, a call without its result, two messages of
+    the same id, a message without content, a prompt that does not begin with a user message (the
+    provider ignores content before its own compaction block), and stacked summaries. Of the
+    summaries that stand for the same message, all but one are faults; the message with the most
+    summaries counts. A prompt without messages is refused as a whole: it counts as if every message
+    so far were at fault. Two messages of one role in a row are no fault: providers merge them, and
+    every client sends its attachments next to the user's text. Recordings have faults of their own
+    (an aborted call); ``keep_all`` shows how many.
     """
     soundness = _soundness(data)
     if not soundness.messages:
@@ -31,11 +31,11 @@ def structural_validity(data: RunData) -> float | None:
 
 
 def rejected_calls(data: RunData) -> int:
-    """Calls whose prompt no provider would take.
+    """Calls whose prompt no provider would accept.
 
-    It has a tool result without its call before it, or a call without its result, or no message
-    at all. Which of the other faults are refused, providers differ in. What the recording itself
-    broke counts too: ``keep_all`` shows how much.
+    The prompt has a tool result without its call before it, or a call without its result, or no
+    message at all. Providers differ in which of the other faults they refuse. Faults of the
+    recording itself count, too: ``keep_all`` shows how many.
     """
     return _soundness(data).rejected
 
@@ -163,8 +163,8 @@ class _Pair:
 
 
 METRICS = (
-    Metric("share", "higher", "messages without a fault in the shape of the prompt",
+    Metric("share", "higher", "messages without a structural fault",
            "one less faults over messages, each summed over calls", OWN, structural_validity),
-    Metric("calls", "lower", "calls whose prompt no provider would take", OVER_CALLS, OWN,
+    Metric("calls", "lower", "calls whose prompt no provider would accept", OVER_CALLS, OWN,
            rejected_calls),
 )  # fmt: skip

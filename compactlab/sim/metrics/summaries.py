@@ -1,4 +1,4 @@
-"""Whether summaries say what was said, and are summaries at all."""
+"""Whether summaries are faithful to their sources, and are summaries at all."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _WORD = re.compile(r"\w")
 
 
 def novelty(data: RunData) -> float | None:
-    """Share of the identifiers and numbers in summaries that stand nowhere in their sources.
+    """Share of the identifiers and numbers in summaries that do not occur in their sources.
 
-    Of each summary part that came into a prompt, once: its *identifiers* (see below) and its
-    numbers of two digits and more. Nowhere is what no source message holds, not even as a piece of
-    something longer (``main.py`` of ``src/main.py``); tools' names belong to the messages that
-    call them. Summed over the parts of all summaries. It is what was made up: 0 for summaries that
-    quote whole words. A heading that looks like an identifier counts, and so does one that was cut
-    in the middle. None without summaries, or if they name nothing.
+    For each summary part that enters a prompt, once: its *identifiers* (see below) and its numbers
+    of two digits and more. A name does not occur if no source message holds it, not even as a piece
+    of something longer (``main.py`` of ``src/main.py``); tools' names belong to the messages that
+    call them. Summed over the parts of all summaries. It measures invented content: 0 for summaries
+    that quote whole words. A heading that looks like an identifier counts, and so does an
+    identifier that was cut in the middle. None without summaries, or if they contain no names.
     """
     novel = total = 0
     originals = {message.id: message for message in data.conversation.messages}
@@ -34,21 +34,20 @@ def novelty(data: RunData) -> float | None:
 
 
 def summaries_failed(data: RunData) -> int:
-    """Summaries that are none, by their looks.
+    """Summaries that fail a sanity check.
 
-    Side calls of purpose ``summary`` in which any fault was found: the summary is empty, names
-    hardly any identifier of what it was given, has no sentence in common with it, asks the user or
-    answers, holds the request for it or all of the summary before, or is far over its budget. A
-    run in which there are any is worth looking at; what failed stays in the prompt, and in the
-    figures.
+    Side calls of purpose ``summary`` with any of these faults: the summary is empty, names hardly
+    any identifier of its input, has no sentence in common with it, asks the user or answers,
+    contains its own request or the whole previous summary, or far exceeds its budget. Inspect a run
+    that has any: the failed summary stays in the prompt, and in the figures.
     """
     return sum(bool(call.faults) for call in data.summaries)
 
 
 def summaries_failed_share(data: RunData) -> float | None:
-    """Share of the summaries that are none, by their looks; None where none was asked for."""
-    asked = data.summaries
-    return summaries_failed(data) / len(asked) if asked else None
+    """Share of the summaries that fail a sanity check; None where none was requested."""
+    requested = data.summaries
+    return summaries_failed(data) / len(requested) if requested else None
 
 
 def _summaries(data: RunData) -> Iterator[tuple[Part, Iterable[Message]]]:
@@ -107,9 +106,9 @@ _SANITY = "summary sanity, as the project's notes on metrics define it, section 
 
 METRICS = (
     Metric("share", "lower", "identifiers and numbers in summaries that their sources lack",
-           "sum of what is new over sum of what is named, of all summaries", OWN, novelty),
-    Metric("summaries", "lower", "summaries that are none, by their looks",
+           "sum of new names over sum of all names, of all summaries", OWN, novelty),
+    Metric("summaries", "lower", "summaries that fail a sanity check",
            "count of side calls of that purpose", _SANITY, summaries_failed),
-    Metric("share", "lower", "of the summaries, those that are none",
+    Metric("share", "lower", "share of the summaries that fail a sanity check",
            "count of failed over count of all", _SANITY, summaries_failed_share),
 )  # fmt: skip

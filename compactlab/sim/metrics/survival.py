@@ -16,7 +16,7 @@ from compactlab.sim.metrics.fact_timeline import ROUNDS, Age, FactTimeline, fact
 from compactlab.sim.metrics.metric import Metric
 from compactlab.sim.metrics.run_data import RunData, shared
 
-# Survival curves: the share that is still alive, though not all have been followed to the end.
+# Survival curves, with censored observations.
 
 
 class Life(NamedTuple):
@@ -41,7 +41,7 @@ Curve = Sequence[Point]
 
 
 def kaplan_meier(lives: Iterable[Life]) -> list[Point]:
-    """Estimate a survival curve; whoever was last seen at a time counts as alive at it.
+    """Estimate a survival curve; a life last seen at a time counts as alive at it.
 
     The product-limit estimate of Kaplan and Meier (J. Am. Stat. Assoc. 53, 1958), with bands of
     1.96 standard errors by Greenwood's formula (1926), cut off at 0 and 1.
@@ -179,7 +179,7 @@ def occupancy_by_round(data: RunData) -> list[dict[str, float | None]]:
     return rows
 
 
-# How many compactions facts survive, and how much talk.
+# How many compactions and tokens facts survive.
 
 LIMIT_ROUNDS, LIMIT_TOKENS = 5, 64_000  # project's notes on metrics, section 4, survival
 ROUNDING = 1e-9  # 2/3 of 3/4 is a half
@@ -189,23 +189,22 @@ def survival_5(data: RunData) -> float | None:
     """Mean number of compactions that facts survive, of the first five.
 
     A fact's life begins when it is stated, and ends at the first call of the script at which it is
-    due and neither verbatim nor intact; time is the compactions since it was stated. Where it is
-    superseded, deleted or over, where a rewind takes it back, where its state is unknown, and at
-    the session's end it is lost from sight (right-censored). The curve of each type is estimated
-    after Kaplan and Meier, and goes on flat where nothing has been followed any further, so that
-    nothing is lost where nothing is compacted. The figure is the area below the curve from 0 to 5,
-    the mean over types: 5 if nothing was lost before the fifth compaction, 1 if all was at the
-    first.
+    due and neither verbatim nor intact. Time is the number of compactions since it was stated. A
+    life is right-censored where the fact is superseded, deleted or over, where a rewind removes it,
+    where its state is unknown, and at the session's end. The curve of each type is the Kaplan-Meier
+    estimate, and stays flat after the last observed fact, so that nothing is lost where nothing is
+    compacted. The figure is the area below the curve from 0 to 5, the mean over types: 5 if nothing
+    was lost before the fifth compaction, 1 if everything was lost at the first.
     """
     return _mean(curves_by_rounds(data).values(), LIMIT_ROUNDS)
 
 
 def survival_64k(data: RunData) -> float | None:
-    """Share of the first 64,000 tokens of the log behind it that a fact survives.
+    """Share of the 64,000 tokens of log after a fact that the fact survives.
 
-    As ``survival_5``, with time in tokens of the log behind the message that stated the fact, as
-    the model of the first call counts them: the area below the curve from 0 to 64,000, over
-    64,000, the mean over types.
+    As ``survival_5``, with time in tokens of the log after the message that stated the fact, as the
+    model of the first call counts them: the area below the curve from 0 to 64,000, over 64,000, the
+    mean over types.
     """
     mean = _mean(curves_by_tokens(data).values(), LIMIT_TOKENS)
     return None if mean is None else mean / LIMIT_TOKENS
@@ -214,8 +213,8 @@ def survival_64k(data: RunData) -> float | None:
 def survival_half_life(data: RunData) -> int | None:
     """Compactions after which no more than half of the facts are left; none if more are left.
 
-    Of the mean of the types' curves, see ``survival_5``: the first compaction at which it stands
-    at 0.5 or below.
+    From the mean of the types' curves, see ``survival_5``: the first compaction at which it is at
+    0.5 or below.
     """
     curve = _mean_curve(curves_by_rounds(data).values())
     return next((rounds for rounds, alive in curve if alive <= 0.5 + ROUNDING), None)
@@ -248,10 +247,11 @@ _KAPLAN = "E. Kaplan and P. Meier, J. Am. Stat. Assoc. 53, 1958"
 METRICS = (
     Metric("rounds", "higher", "compactions that a fact survives, of the first five",
            "mean over types of the area below the curve", _KAPLAN, survival_5),
-    Metric("share", "higher", "of the 64,000 tokens behind a fact, those that it survives",
+    Metric("share", "higher", "share of the 64,000 tokens after a fact that the fact survives",
            "mean over types of the area below the curve", _KAPLAN, survival_64k),
     Metric("rounds", "higher", "compactions after which half of the facts are gone",
-           "mean over types of the curves, where it comes to 0.5", _KAPLAN, survival_half_life),
-    Metric("share", "lower", "facts that the worst compaction in their life takes",
+           "first compaction at which the mean curve over types is at most 0.5", _KAPLAN,
+           survival_half_life),
+    Metric("share", "lower", "largest share of facts lost at one compaction",
            "maximum fall of the mean over types of the curves", _KAPLAN, survival_cliff),
 )  # fmt: skip
