@@ -90,8 +90,8 @@ def replay(
     strategy
         A strategy or its spec.
     model
-        A model's name. By default the one that was recorded, call by call; for conversations that
-        were made up, a current one.
+        A model's name. By default the one that was recorded, call by call; for synthetic
+        conversations, a current one.
     summarizer
         Makes the summaries that strategies ask for; a summariser or its spec.
     window

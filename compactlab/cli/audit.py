@@ -1,4 +1,4 @@
-"""``compactlab audit``: what recorded sessions cost, why, and what we would have predicted."""
+"""``compactlab audit``: what recorded sessions cost, why, and what the cache model predicts."""
 
 from __future__ import annotations
 
@@ -30,20 +30,7 @@ if TYPE_CHECKING:
 
 
 class Auditor:
-    """Reads and audits transcripts.
-
-    Parameters
-    ----------
-    catalogue
-        The models that may be named.
-    lenient
-        Whether lines that cannot be read are passed over.
-
-    Attributes
-    ----------
-    misnamed
-        Whether something that was named, and not only found in a folder, could not be read.
-    """
+    """Reads and audits transcripts."""
 
     def __init__(self, catalogue: Catalogue, lenient: bool = False) -> None:
         self._catalogue, self._lenient = catalogue, lenient
@@ -146,7 +133,7 @@ class Auditor:
         reasons = passed_over(self._passed)
         if self._unknown:
             names = enumerated([clean(name) or "(not named)" for name in self._unknown], 5)
-            reasons.append(f"write {names} into a file with prices, and name it with --models")
+            reasons.append(f"write {names} into a file with prices and name it with --models")
         return reasons
 
 
@@ -157,13 +144,16 @@ class Auditor:
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @own_models
 @redact
-@click.option("--json", "as_json", is_flag=True, help="All figures, of every call, as JSON.")
-@click.option("--html", type=click.Path(dir_okay=False), metavar="FILE", help="Write a page.")
+@click.option("--json", "as_json", is_flag=True, help="Print all figures, of every call, as JSON.")
+@click.option(
+    "--html", type=click.Path(dir_okay=False), metavar="FILE", help="Write an HTML page to FILE."
+)
 @click.option(
     "--churn-out",
     type=click.Path(dir_okay=False),
     metavar="FILE",
-    help="Write how much the client churns, for --churn; of several clients, a file each.",
+    help="Write the measured churn to FILE, for --churn of other commands. Several clients: "
+    "one file per client.",
 )
 @click.option(
     "--worst",
@@ -171,9 +161,9 @@ class Auditor:
     default=5,
     show_default=True,
     metavar="N",
-    help="How many of the calls that are furthest off are told.",
+    help="Show the N calls with the largest errors.",
 )
-@click.option("--lenient", is_flag=True, help="Pass over lines that cannot be read.")
+@click.option("--lenient", is_flag=True, help="Skip lines that cannot be read.")
 def audit(
     paths: tuple[str, ...],
     *,
@@ -184,11 +174,12 @@ def audit(
     worst: int,
     lenient: bool,
 ) -> None:
-    """Say why recorded sessions cost what they did, e.g. compactlab audit ~/.claude/projects.
+    """Explain what recorded sessions cost and why, e.g. compactlab audit ~/.claude/projects.
 
-    PATH is a transcript or a folder of them: of Claude Code, pi, Codex, or whatever else has
-    recorded usage. What the cache was expected to do is held against what it did; every token
-    that was not read from it gets a cause; and what the client changed unasked is measured.
+    PATH is a transcript or a folder of transcripts: of Claude Code, pi, Codex, or any other format
+    with recorded usage. The audit compares what the cache was expected to do with what it did,
+    gives every cache-miss token a cause, and measures how often the client changed its prompt
+    unasked (churn).
     """
     from compactlab.naming import known_models
     from compactlab.reports.audit.report import page, report

@@ -1,4 +1,4 @@
-"""``compactlab fit``: what scenarios are made of, out of recordings."""
+"""``compactlab fit``: a profile for scenarios, measured in recordings."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from compactlab.sim.experiment.sources import Source
 
 
-# How close made-up conversations come to the recordings that their profile was measured on.
+# How close synthetic conversations come to the recordings that their profile was measured on.
 
 _NAME, _UNIT, _FIGURE = 20, 8, 7  # characters of a column; a longer name is cut
-_TOLD = 8  # so many names of what stands on one side alone
+_SHOWN = 8  # names of what only one side has
 
 
 def fit_table(profile: Profile, recorded: Samples, made: Samples) -> str:
@@ -35,11 +35,11 @@ def fit_table(profile: Profile, recorded: Samples, made: Samples) -> str:
     count = counted(made.formats.total(), "conversation")
     lines = [
         profile.source,
-        f"Held against {count} made by it (simulated).",
+        f"Compared with {count} made by it (synthetic).",
         "",
-        f"{'':{_NAME + _UNIT}}{'recorded':>{_FIGURE * 5}}{'made':>{_FIGURE * 5}}",
+        f"{'':{_NAME + _UNIT}}{'recorded':>{_FIGURE * 5}}{'synthetic':>{_FIGURE * 5}}",
         f"{'':{_NAME + _UNIT}}{'n':>{_FIGURE}}{heads}{'n':>{_FIGURE}}{heads}"
-        f"{'apart':>{_FIGURE}}{'chance':>{_FIGURE}}",
+        f"{'KS':>{_FIGURE}}{'crit.':>{_FIGURE}}",
         *(_line(row) for row in rows if row.recorded and row.made),
         "",
         *_alone(rows),
@@ -56,13 +56,13 @@ def _line(row: Row) -> str:
 
 
 def _alone(rows: Sequence[Row]) -> Iterator[str]:
-    """What has nothing on the other side to be held against."""
+    """What only one side has."""
     recorded = [clean(row.name) for row in rows if not row.made]
     made = [clean(row.name) for row in rows if not row.recorded]
     if recorded:
-        yield f"Only recorded: {enumerated(recorded, _TOLD)}."
+        yield f"Only recorded: {enumerated(recorded, _SHOWN)}."
     if made:
-        yield f"Only made: {enumerated(made, _TOLD)}."
+        yield f"Only synthetic: {enumerated(made, _SHOWN)}."
     if recorded or made:
         yield ""
 
@@ -113,42 +113,50 @@ def _returned(samples: Samples) -> float:
 
 
 def _percent(words: str, recorded: float, made: float) -> str:
-    return f"{shorten(words, 39):40}{recorded:>8.1%} recorded{made:>8.1%} made"
+    return f"{shorten(words, 39):40}{recorded:>8.1%} recorded{made:>8.1%} synthetic"
 
 
 def _verdict(rows: Sequence[Row]) -> str:
     row = worst(rows)
     if row is None or row.distance is None or row.chance is None:
-        return "There are too few samples of anything to say how close this is."
+        return "There are too few samples to measure the distance."
     return (
-        f"Furthest apart: {clean(row.name)}, by {row.distance:.2f} where chance explains "
-        f"{row.chance:.2f}."
+        f"Largest KS distance: {clean(row.name)}, {row.distance:.2f} (critical value at 5%: "
+        f"{row.chance:.2f})."
     )
 
 
-# ``compactlab fit``: what scenarios are made of, out of recordings.
+# The command.
 
 
 @click.command()
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option(
-    "-o", "--out", type=click.Path(dir_okay=False), metavar="FILE", help="Write the profile."
+    "-o",
+    "--out",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Write the profile to FILE.",
 )
-@click.option("--name", default="fitted", show_default=True, help="What the profile is called.")
-@click.option("--date", default="", help="When it was measured, for its source; else left out.")
+@click.option("--name", default="fitted", show_default=True, help="Name of the profile.")
+@click.option(
+    "--date",
+    default="",
+    help="Date of the measurement, for the source of the profile.  [default: none]",
+)
 @click.option(
     "--scenario",
     default="coding_agent",
     show_default=True,
     metavar="SPEC",
-    help="What is made by the profile, to be held against the recordings.",
+    help="Scenario whose synthetic conversations are compared with the recordings.",
 )
 @click.option(
     "--fill",
     default="coding",
     show_default=True,
     metavar="PROFILE",
-    help="Whose figures stand for what the recordings do not tell; a built-in one or a file.",
+    help="Profile for figures that the recordings do not have: a built-in one or a file.",
 )
 @click.option(
     "--made",
@@ -156,10 +164,10 @@ def _verdict(rows: Sequence[Row]) -> str:
     default=10,
     show_default=True,
     metavar="N",
-    help="How many conversations are made, of the turns and tokens of the recordings.",
+    help="Number of synthetic conversations, with turns and tokens of the recordings.",
 )
 @redact
-@click.option("--lenient", is_flag=True, help="Pass over lines that cannot be read.")
+@click.option("--lenient", is_flag=True, help="Skip lines that cannot be read.")
 def fit(
     paths: tuple[str, ...],
     *,
@@ -171,17 +179,17 @@ def fit(
     made: int,
     lenient: bool,
 ) -> None:
-    """Measure recordings, and make a profile for scenarios of them.
+    """Measure recordings, and make a profile for scenarios from them.
 
-    PATH is a transcript of any format or a folder of them. Measured are the sizes of what the user
-    says, of the agent's texts, thinking and arguments, and of each tool's results; how often which
-    tool is called, alone or with others, and how often it fails; how long the agent, the tools and
-    the user take, with breaks; and how many calls a turn has.
+    PATH is a transcript of any format or a folder of them. The command measures the sizes of user
+    messages, of the agent's texts, thinking and arguments, and of each tool's results; how often
+    each tool is called, alone or with others, and how often it fails; how long the agent, the tools
+    and the user take, with breaks; and the number of calls per turn.
 
     -o FILE writes the profile, for "coding_agent(profile='FILE')" and every other scenario that
-    takes one. The report shows how close conversations that are made by it come to the recordings:
-    quantiles side by side, and the distance of Kolmogorov and Smirnov (0: distributed alike, 1: no
-    overlap) beside the one that chance explains, 95 times in 100, between two samples of this size.
+    takes one. The report compares the recordings with synthetic conversations made by the profile:
+    quantiles side by side, the Kolmogorov-Smirnov distance (KS; 0: same distribution, 1: no
+    overlap), and its critical value at 5% for two samples of this size (crit.).
     """
     from compactlab.scenarios.catalogue import find_scenario, sources
     from compactlab.scenarios.engine.profile import find_profile

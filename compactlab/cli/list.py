@@ -166,9 +166,9 @@ def _span(seconds: float) -> str:
 def _legend(row: Row) -> list[str]:
     listed = f"{row['price_list']}, on {row['priced_at']}" if row["price_list"] else "by hand"
     return [
-        f"Dollars per million tokens ({listed}); + is more for large requests; own servers, at "
-        "1,000 tokens. ? is not known.",
-        "--json has all of it: policies with their figures, tiers, multipliers, storage, sources.",
+        f"Dollars per million tokens ({listed}). +: more for large requests. ?: unknown. Own "
+        "servers: price at 1,000 tokens.",
+        "--json has all details: cache policies, price tiers, multipliers, storage, sources.",
     ]
 
 
@@ -254,15 +254,14 @@ _NOTES = {
 
 @click.command("list")
 @click.argument("kind", metavar="KIND", type=click.Choice((*_KINDS, MODELS)))
-@click.option("--parameters", "-p", is_flag=True, help="Parameters with their defaults, too.")
+@click.option("--parameters", "-p", is_flag=True, help="Add parameters and their defaults.")
 @own_models
-@click.option("--json", "as_json", is_flag=True, help="All that is known, as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print all details as JSON.")
 def list_(kind: str, parameters: bool, models_file: str | None, as_json: bool) -> None:
-    """List what there is to choose from.
+    """List strategies, scenarios, summarisers, metrics, transcript formats or models.
 
-    KIND is strategies, scenarios, summarizers, metrics, formats (of transcripts) or models. A line
-    each, and what of it is simulated; with --parameters, what can be configured follows. Metrics
-    stand under their families, of which --metrics of compactlab run takes the names, too.
+    One line each; a second line says what is simulated, and --parameters adds the parameters.
+    Metrics stand under their families; --metrics of compactlab run takes names of families, too.
     """
     if models_file and kind != MODELS:
         raise UsageError(f"--models FILE adds to the list of models, not of {kind}")

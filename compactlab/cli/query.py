@@ -1,4 +1,4 @@
-"""``compactlab query``: ask a store in SQL."""
+"""``compactlab query``: query a store in SQL."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from compactlab.reports.render.text import clean, plain
 )
 @redact
 def query(folder: str, sql: str, form: str) -> None:
-    """Ask the store in FOLDER in SQL, of DuckDB.
+    """Query the store in FOLDER in SQL (DuckDB).
 
     Its tables are runs, calls, compactions, facts, messages, views and prompts, as far as they
-    were written; `run` joins them. What the experiment no longer names is in all_runs, all_calls,
-    and so on.
+    were written; the column `run` joins them. all_runs, all_calls and so on also hold runs that
+    the experiment no longer names.
 
     \b
     compactlab query compactlab-out "SELECT strategy, sum(cost_usd) FROM runs GROUP BY ALL"

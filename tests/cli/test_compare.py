@@ -47,9 +47,9 @@ def test_what_cannot_be_compared_is_said(store: Path, compactlab: Call) -> None:
     for said, arguments in {
         "keep_some": ("keep_some", "sliding_window"),
         "keep_all is no store": (other, "keep_all"),
-        "are for stores": ("keep_all", "sliding_window", "--strategy", "x"),
+        "need several stores": ("keep_all", "sliding_window", "--strategy", "x"),
         "unknown entry of a manifest 'price'": (other, "--despite", "price"),
-        "unlike in price list": (other,),
+        "differ in price list": (other,),
     }.items():
         done = compactlab("compare", "one", *arguments)
         assert done.code == 2

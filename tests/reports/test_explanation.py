@@ -115,7 +115,7 @@ def test_calls_that_only_appended_are_put_together() -> None:
     calm = [entry(call, 10_000, append=7) for call in range(2, 42)]
     lines = explanation(account(entry(1, 0, cold_start=10_000), *calm)).splitlines()
     (folded,) = [line for line in lines if line.strip().startswith("...")]
-    assert "39 calls, only appended to" in folded
+    assert "39 calls, appended only" in folded
     assert "0.78" in folded
 
 
@@ -132,9 +132,9 @@ def test_of_many_eventful_calls_the_dearest_are_shown() -> None:
 @pytest.mark.parametrize(
     ("removed", "saved", "told"),
     [
-        (8_000, 0.09, "compacted by 8.00k, paid for after 1.0 calls"),
-        (8_000, 0.01, "compacted by 8.00k, unpaid: needs 9.0 calls"),
-        (-500, -0.1, "compacted, larger by 500, saves nothing"),
+        (8_000, 0.09, "compacted by 8.00k, break-even after 1.0 calls"),
+        (8_000, 0.01, "compacted by 8.00k, no break-even yet: it takes 9.0 calls"),
+        (-500, -0.1, "compacted, larger by 500, no break-even: it saves nothing"),
     ],
 )
 def test_whether_a_compaction_has_paid(removed: int, saved: float, told: str) -> None:

@@ -1,4 +1,4 @@
-"""Holds the cache model against what was recorded: what was expected, what happened, and why."""
+"""Compares the cache model with a recording: what was expected, what happened, and why."""
 
 from __future__ import annotations
 
@@ -37,25 +37,13 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Audited:
-    """The audit of one recording.
-
-    Parameters
-    ----------
-    findings
-        Its calls, with prompts as large as recorded.
-    recorded, rebuilt
-        What it comes to with prompts of the recorded size, and of the size that the text gives.
-    left_out
-        Calls whose model is not known, by its name.
-    repeated
-        Calls that stand in another recording as well and were counted there.
-    """
+    """The audit of one recording."""
 
     findings: Session
-    recorded: Tally
-    rebuilt: Tally
-    left_out: dict[str, int]
-    repeated: int = 0
+    recorded: Tally  # with prompts of the recorded size
+    rebuilt: Tally  # with prompts rebuilt from the text
+    left_out: dict[str, int]  # calls of unknown models, by model
+    repeated: int = 0  # calls that another recording holds, too
 
     @property
     def client(self) -> str:
@@ -78,7 +66,7 @@ def audit(
     find: Callable[[str], Model] = find_model,
     counted: Collection[Key] = (),
 ) -> Audited | None:
-    """Hold the model against one recording."""
+    """Compare the model with one recording."""
     every = list(inquest(forecasts(conversation, "recorded", find)))
     known = {finding.forecast.exchange.answer.id for finding in every}
     findings = [each for each in every if each.forecast.exchange.key not in counted]

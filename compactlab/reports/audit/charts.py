@@ -49,7 +49,7 @@ def bars(entries: Sequence[Entry], name: str) -> str:
     with canvas():
         names = [shorten(clean(entry.name), 36) for entry in entries]
         drawn = stacked_bars(names, pieces, USD, "dollars of input")
-    return svg(drawn, name, "dollars of input by cause, a bar a session")
+    return svg(drawn, name, "dollars of input by cause, one bar per session")
 
 
 def _ordered(bills: Sequence[Mapping[str, float]]) -> list[str]:
@@ -87,7 +87,7 @@ def course(entry: Entry, name: str) -> str:
             axes.tick_params(length=0)
         upper.tick_params(labelbottom=False)
         lower.set_xlabel("call number")
-    content = "prompt, tokens read and expected to be read at every call; costs so far"
+    content = "prompt, tokens read and tokens expected to be read per call; cumulative cost"
     return svg(sheet.figure, name, content)
 
 
@@ -131,9 +131,9 @@ def _sums(axes: Axes, entry: Entry) -> None:
         line = [sums[number - 1] for number in at]
         axes.plot(at, line, color=light(colour), linewidth=1.4)
     if priced:
-        axes.set_ylabel("dollars so far")
+        axes.set_ylabel("cumulative dollars")
     else:
-        measure(axes, "y", TOKENS, "cache-miss tokens so far")
+        measure(axes, "y", TOKENS, "cumulative cache-miss tokens")
 
 
 def furthest_off(entries: Sequence[Entry]) -> Entry:

@@ -21,24 +21,12 @@ from compactlab.reports.render.text import plain
 
 @dataclass(frozen=True)
 class Miss:
-    """A call that was not as expected.
-
-    Parameters
-    ----------
-    entry
-        Its session.
-    number
-        The call's place in the session, from 1.
-    finding
-        What was found out about it.
-    dollars
-        What its input cost more than expected; None where prices are not known.
-    """
+    """A call that was not as expected."""
 
     entry: Entry
-    number: int
+    number: int  # of the call in its session, from 1
     finding: Finding
-    dollars: float | None
+    dollars: float | None  # above expected; None: no price is known
 
     @property
     def tokens(self) -> int:
@@ -58,8 +46,8 @@ class Miss:
         parts = [f"{charge.cause} {charge.tokens:,}" for charge in charges if charge.tokens]
         if not parts:
             return "no cache misses"
-        stands = next((GROUNDS[c.ground] for c in charges if c.ground in ("read", "pattern")), "")
-        return ", ".join(parts) + (f" ({stands})" if stands else "")
+        evidence = next((GROUNDS[c.ground] for c in charges if c.ground in ("read", "pattern")), "")
+        return ", ".join(parts) + (f" (evidence: {evidence})" if evidence else "")
 
 
 def worst(entries: Iterable[Entry], most: int) -> list[Miss]:

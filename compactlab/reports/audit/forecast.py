@@ -37,13 +37,7 @@ _SHARES = {"claude-code"}
 
 
 class Habits:
-    """The habits of a client.
-
-    Parameters
-    ----------
-    client
-        The format of its logs.
-    """
+    """The habits of a client."""
 
     def __init__(self, client: str) -> None:
         self.forks = client in _FORKS
@@ -84,35 +78,16 @@ class Habits:
 
 @dataclass(frozen=True)
 class Forecast:
-    """What was expected of one recorded call.
-
-    Parameters
-    ----------
-    exchange
-        The call.
-    model
-        Its model.
-    prompt
-        Tokens of the prompt that was expected; what was recorded, if sizes were given.
-    lookup
-        What the cache was expected to do.
-    causes
-        Expected cache-miss tokens by cause.
-    before, had
-        Tokens that the last counted call of this model left in the cache, as recorded and as it
-        was expected to; 0 at first.
-    system
-        Tokens of tools and system prompt, as far as they were known.
-    """
+    """What was expected of one recorded call."""
 
     exchange: Exchange
     model: Model
-    prompt: int
+    prompt: int  # tokens expected; as recorded, if sizes were given
     lookup: Lookup
-    causes: dict[str, int]
-    before: int
-    had: int
-    system: int
+    causes: dict[str, int]  # expected cache-miss tokens
+    before: int  # tokens that the last call of this model left in the cache, as recorded
+    had: int  # the same, as expected
+    system: int  # tokens of tools and system prompt, as far as known
 
     @property
     def read(self) -> int:

@@ -95,21 +95,10 @@ class Charge(NamedTuple):
 
 @dataclass(frozen=True)
 class Finding:
-    """What was found out about one recorded call.
-
-    Parameters
-    ----------
-    forecast
-        What was expected of it.
-    lost
-        Tokens that the call before had left in the cache and that were not read, as many as the
-        prompt still has; 0 where there is no call before.
-    charges
-        All its cache-miss tokens.
-    """
+    """What was found out about one recorded call."""
 
     forecast: Forecast
-    lost: int
+    lost: int  # tokens that the previous call had left in the cache and that were not read
     charges: tuple[Charge, ...]
 
     @property

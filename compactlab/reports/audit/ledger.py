@@ -26,15 +26,7 @@ def client_name(client: str) -> str:
 
 @dataclass(frozen=True)
 class Entry:
-    """An audited session.
-
-    Parameters
-    ----------
-    file
-        Where its log stands.
-    audited
-        What was found.
-    """
+    """An audited session."""
 
     file: str
     audited: Audited
@@ -47,23 +39,12 @@ class Entry:
 
 @dataclass(frozen=True)
 class Ledger:
-    """All that was audited.
-
-    Parameters
-    ----------
-    entries
-        The sessions.
-    passed_over
-        What was not audited: how much of it, by the key of the reason.
-    failures
-        What could not be read, in words.
-    unknown
-        Models that are not known, with their calls, of the sessions that were passed over.
-    """
+    """All that was audited."""
 
     entries: tuple[Entry, ...]
-    passed_over: dict[str, int] = field(default_factory=dict)
-    failures: tuple[str, ...] = ()
+    passed_over: dict[str, int] = field(default_factory=dict)  # how many, by a key of REASONS
+    failures: tuple[str, ...] = ()  # messages
+    # Calls by model, of sessions that were skipped.
     unknown: dict[str, int] = field(default_factory=dict)
 
     @classmethod
@@ -97,8 +78,8 @@ class Ledger:
         return tuple(each for each in self.entries if client in ("", each.audited.client))
 
     @cached_property
-    def dearest(self) -> tuple[Entry, ...]:
-        """The sessions that cost most first; those without a price behind, by cache-miss tokens."""
+    def by_cost(self) -> tuple[Entry, ...]:
+        """The most expensive sessions first; those without a price last, by cache-miss tokens."""
         return tuple(sorted(self.entries, key=_weight, reverse=True))
 
     @cached_property

@@ -32,31 +32,32 @@ from compactlab.reports.render.text import NONE, counted, dollars, shorten, show
 from compactlab.sim.cache.causes import CAUSES
 from compactlab.sim.replay.client import Rate
 
-# Sessions that have a row of their own, the dearest: on a terminal, and on a page.
+# The most expensive sessions have a row of their own: so many on a terminal, and on a page.
 SESSIONS = 12
 _OF_PAGE = 100
 _NAME = 32
 
 _MEANING = (
-    "Cost is that of the input. Cache-miss tokens were not read from the cache: they were written "
-    "to it, or billed as plain input. Off by: expected against recorded. Exact, within 5%: calls "
-    "that read so much as expected.",
-    "A rebuild is a call that lost 4,000 tokens or more of what the call before had left in the "
-    "cache. Follow: something in the log tells of it. Found: those of them that were expected. "
-    "Invented: expected, and did not happen.",
-    "From text: by how much all of it is off when the sizes of prompts are not given, but rebuilt "
-    "from the text of the log; of prompt sizes, the median of a session's calls, and of several "
-    "sessions the middle one.",
+    "Cost is the cost of the input. Missed tokens were not read from the cache: they were written "
+    "to it or billed as plain input. Error: how far the expected figure lies above or below the "
+    "recorded one. Exact, within 5%: share of calls whose expected read is right, or off by 5% at "
+    "most.",
+    "A rebuild is a call that did not read 4,000 or more of the tokens that the previous call had "
+    "left in the cache. In log: rebuilds that the log gives a reason for. Predicted: of these, the "
+    "rebuilds that were expected. False alarms: expected rebuilds that did not happen.",
+    "From text: the errors if prompt sizes are rebuilt from the text of the log and not taken from "
+    "the recorded usage. Prompt size: median over the calls of a session, and median over "
+    "sessions.",
 )
 _WHY_MEANING = (
-    "Every cache-miss token has one cause. Above reading: what its tokens cost more than reading "
-    "them would have; what is new cannot be read. The rest of the input cost was paid for reading."
+    "Every cache-miss token has one cause. Avoidable: what the tokens cost more than cache reads "
+    "of them; new text cannot be read. The rest of the input cost was paid for cache reads."
 )
 _CHURN_MEANING = (
-    "Of the calls that could have read all that the one before had left, by all that the log "
-    "says: how many lost 4,000 tokens or more. Front lost: nothing was found again, tools and "
-    "system prompt included. Messages lost: only those were found; where a part of the messages "
-    "was, too, the share that was not counts."
+    "Calls: those that could have read everything that the previous call had left, as far as the "
+    "log tells. A loss is 4,000 tokens or more. Front lost: not even tools and system prompt were "
+    "read. Messages lost: tools and system prompt were read, messages were not; if some messages "
+    "were read, the share that was not read counts."
 )
 
 
@@ -67,10 +68,10 @@ def report(ledger: Ledger, most: int) -> Document:
     blocks = (
         Sentences(statements, bullets=False),
         sentences(remarks(ledger), "quiet"),
-        Heading("What would we have predicted?", level=2),
+        Heading("What did the cache model predict?", level=2),
         *_predicted(ledger, SESSIONS),
         *_worst(ledger, most),
-        Heading("Why did it happen?", level=2),
+        Heading("Why did tokens miss the cache?", level=2),
         _causes(ledger.entries),
         sentences([_WHY_MEANING], "quiet"),
         *_churn(ledger),
@@ -83,16 +84,16 @@ def page(ledger: Ledger, most: int) -> Document:
     first, *others = headline(ledger.entries)
     statements = (Sentence(first, "strong"), *map(Sentence, others))
     blocks = (
-        Heading("Why did it cost this?", level=1),
+        Heading("Why did these sessions cost this much?", level=1),
         sentences([_scope(ledger)], "quiet", bullets=False),
         Sentences(statements, bullets=False),
         sentences(remarks(ledger), "quiet"),
         sentences([name(failure) for failure in ledger.failures], "bad"),
-        Heading("What would we have predicted?", level=2),
+        Heading("What did the cache model predict?", level=2),
         *_predicted(ledger, _OF_PAGE, whole=True),
         _course(ledger),
         *_worst(ledger, most),
-        Heading("Why did it happen?", level=2),
+        Heading("Why did tokens miss the cache?", level=2),
         *_causes_by_client(ledger),
         sentences([_WHY_MEANING, "Point at a cause to see what it means."], "quiet"),
         *_bars(ledger),
@@ -124,7 +125,7 @@ class _Line:
 
 @dataclass(frozen=True)
 class _Measure:
-    """A column: what stands in it, when it goes where there is no room, and what it belongs to."""
+    """A column: its cells, when it goes where there is no room, and its group."""
 
     title: str
     cell: Callable[[_Line], str]
@@ -157,7 +158,7 @@ def _pair(
     return (
         _Measure("expected", of(lambda pair: write(pair.expected)), rank + 1, title),
         _Measure("recorded", of(lambda pair: write(pair.recorded)), rank, title),
-        _Measure("off by", of(lambda pair: signed(pair.error)), rank, title),
+        _Measure("error", of(lambda pair: signed(pair.error)), rank, title),
     )
 
 
@@ -180,9 +181,9 @@ _SIZES = (
 
 _REBUILDS = (
     _Measure("recorded", _of_rebuilds("recorded"), group="rebuilds"),
-    _Measure("follow", _of_rebuilds("follow"), group="rebuilds"),
-    _Measure("found", _of_rebuilds("found"), group="rebuilds"),
-    _Measure("invented", _of_rebuilds("invented"), group="rebuilds"),
+    _Measure("in log", _of_rebuilds("follow"), group="rebuilds"),
+    _Measure("predicted", _of_rebuilds("found"), group="rebuilds"),
+    _Measure("false alarms", _of_rebuilds("invented"), group="rebuilds"),
     _Measure("prompt size", lambda line: show(line.rebuilt.prompt_error, "share"), 1, "from text"),
     _Measure("read", lambda line: signed(line.rebuilt.read.error), 3, "from text"),
     _Measure("missed", lambda line: signed(line.rebuilt.written.error), 2, "from text"),
@@ -197,7 +198,7 @@ def _error(pair: Pair | None) -> float | None:
 def _predicted(ledger: Ledger, most: int, *, whole: bool = False) -> Iterator[Block]:
     shown = [
         _Line(entry.name, entry.audited.recorded, entry.audited.rebuilt)
-        for entry in ledger.dearest[:most]
+        for entry in ledger.by_cost[:most]
     ]
     # Of a long table, what it comes to stands first.
     lines = [*_totals(ledger), *shown] if whole else [*shown, *_totals(ledger)]
@@ -215,7 +216,11 @@ def _predicted(ledger: Ledger, most: int, *, whole: bool = False) -> Iterator[Bl
         ]
         yield Table((Column("session", words=True), *heads), tuple(cells))
     more = len(ledger.entries) - len(shown)
-    left = f"The {most} dearest; {counted(more, 'session')} more in --json." if more else ""
+    left = (
+        f"These are the {most} most expensive sessions; --json has {counted(more, 'session')} more."
+        if more
+        else ""
+    )
     yield Sentences(sentences([left]).lines + sentences(_MEANING, "quiet").lines)
 
 
@@ -238,42 +243,42 @@ def _total(title: str, entries: Sequence[Entry]) -> _Line:
 
 def _course(ledger: Ledger) -> Chart:
     off = furthest_off(ledger.entries)
-    paid = "dollars of input" if off.audited.recorded.cost is not None else "cache-miss tokens"
+    sums = "dollars of input" if off.audited.recorded.cost is not None else "cache-miss tokens"
     caption = (
-        "Above: what was read of the prompt, in tokens; where a session has very many calls, "
-        "neighbours share a place, which shows the largest prompt and the least that was read. "
-        f"Below: {paid} so far. Dotted: the agent compacted. File: {name(off.file)}"
+        "Above: tokens of the prompt, and how many of them were read. In a session with very many "
+        "calls, neighbouring calls share a place; it shows the largest prompt and the smallest "
+        f"read. Below: cumulative {sums}. Dotted: the agent compacted. File: {name(off.file)}"
     )
     keys = (Key("sky", "pale", "prompt"), Key("blue", "", "recorded"))
-    title = f"The session that is furthest off: {name(off.name)}"
+    title = f"The session with the largest error: {name(off.name)}"
     expected = Key("vermillion", "line", "expected.")
     return Chart(title, course(off, "course"), caption, "course", (*keys, expected))
 
 
-# The calls that were furthest off.
+# The calls with the largest errors.
 
 
 def _worst(ledger: Ledger, most: int) -> Iterator[Block]:
     if misses := worst(ledger.entries, most):
-        yield Heading(f"The {counted(len(misses), 'call')} furthest off")
+        yield Heading(f"Largest errors: {counted(len(misses), 'call')}")
         yield Items(tuple(map(_miss, misses)), numbered=True)
 
 
 def _miss(miss: Miss) -> tuple[Sentence, ...]:
     """A call that was not as expected, in a few lines."""
     exchange, forecast = miss.finding.forecast.exchange, miss.finding.forecast
-    tokens = f"{abs(miss.tokens):,} tokens {'fewer' if miss.tokens > 0 else 'more'} were read"
+    tokens = f"{abs(miss.tokens):,} {'fewer' if miss.tokens > 0 else 'more'} than expected"
     money = ""
     if miss.dollars is not None:
-        money = f"${dollars(abs(miss.dollars))} {'more' if miss.dollars > 0 else 'less'}: "
-    prompt = f"of a prompt of {exchange.usage.prompt:,} ({name(forecast.model.name)})"
+        money = f"${dollars(abs(miss.dollars))} {'more' if miss.dollars > 0 else 'less'}; "
+    prompt = f"prompt {exchange.usage.prompt:,} ({name(forecast.model.name)})"
     about = (
-        f"expected: {forecast.read:,} read; {miss.expected}",
-        f"recorded: {miss.finding.read:,} read; {miss.happened}",
+        f"expected: read {forecast.read:,}; {miss.expected}",
+        f"recorded: read {miss.finding.read:,}; {miss.happened}",
         f"{moment(exchange.time)}, call {miss.number}, answer {name(exchange.answer.id)}",
         name(miss.entry.file),
     )
-    first = Sentence(f"{money}{tokens} than expected, {prompt}")
+    first = Sentence(f"{money}tokens read: {tokens}, {prompt}")
     return first, *(Sentence(each, "quiet") for each in about)
 
 
@@ -293,8 +298,8 @@ _CAUSES = (
     Column("of missed", rank=3),
     Column("cost, $"),
     Column("of input", rank=1),
-    Column("above\nreading, $", rank=2),
-    Column("because", words=True),
+    Column("avoidable,\n$", rank=2),
+    Column("evidence", words=True),
 )
 
 
@@ -339,12 +344,12 @@ def _causes_by_client(ledger: Ledger) -> Iterator[Block]:
 
 
 def _bars(ledger: Ledger) -> Iterator[Chart]:
-    priced = [entry for entry in ledger.dearest if entry.audited.recorded.cost is not None]
+    priced = [entry for entry in ledger.by_cost if entry.audited.recorded.cost is not None]
     if priced:
         caption = "Dollars of input by cause, in the colours of the table above."
         if (more := len(priced) - BARS) > 0:
-            caption += f" The dearest sessions; {more} more are in the JSON."
-        title = "What the input of each session was paid for"
+            caption += f" These are the most expensive sessions; the JSON has {more} more."
+        title = "Input cost of each session by cause"
         yield Chart(title, bars(priced[:BARS], "bars"), caption, "bars")
 
 
@@ -352,8 +357,7 @@ def _bars(ledger: Ledger) -> Iterator[Chart]:
 
 
 def _churn(ledger: Ledger) -> Iterator[Block]:
-    these = "does this client" if len(ledger.clients) == 1 else "do these clients"
-    yield Heading(f"How much {these} churn?", level=2)
+    yield Heading("Churn: how often does a client change its prompt unasked?", level=2)
     columns = (
         Column("client", words=True),
         Column("at", words=True),

@@ -32,40 +32,17 @@ class Uncounted(NamedTuple):
 
 @dataclass(frozen=True)
 class Exchange:
-    """A recorded call with what the log says of the time since the one before.
-
-    Parameters
-    ----------
-    answer
-        The message that answers it.
-    call
-        What was recorded of the request.
-    usage
-        Its recorded tokens.
-    context
-        The messages that it was sent, as far as the log tells.
-    arrived
-        The messages that came since the last counted call.
-    time
-        When it started: the time of its newest message, in seconds since 1970.
-    compacted
-        The request by which the agent compacted its context since the last counted call; None if
-        it did not.
-    rewound
-        Whether the user went back since then.
-    uncounted
-        The requests since then that were broken off.
-    """
+    """A recorded call with what the log says of the time since the one before."""
 
     answer: Message
     call: Call
     usage: Usage
-    context: Messages
-    arrived: tuple[Message, ...]
-    time: float
-    compacted: Uncounted | None = None
+    context: Messages  # the messages it was sent, as far as the log tells
+    arrived: tuple[Message, ...]  # since the last counted call, as all below
+    time: float  # when it started: seconds since 1970
+    compacted: Uncounted | None = None  # the request that compacted the context
     rewound: bool = False
-    uncounted: tuple[Uncounted, ...] = ()
+    uncounted: tuple[Uncounted, ...] = ()  # requests that broke off
 
     @property
     def cached(self) -> int:
@@ -186,13 +163,7 @@ WHOLE = 0.9
 
 
 class Sized(Blocks):
-    """Blocks of known sizes: of messages as told, of what has no text by itself.
-
-    Parameters
-    ----------
-    tokenizer
-        Estimates what was not told.
-    """
+    """Blocks of known sizes: of messages as told, of what has no text by itself."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         super().__init__(tokenizer)
@@ -301,27 +272,7 @@ GRID = 128
 
 
 class Front:
-    """What a client sends in front of the messages and does not log, and how large prompts are.
-
-    Parameters
-    ----------
-    blocks
-        Sizes of messages; told here, if prompts are to be as large as recorded.
-    conversation
-        The recording.
-    sizes
-        Whether they are.
-
-    Attributes
-    ----------
-    system
-        Tokens of tool definitions and system prompt.
-    edited
-        Whether the last prompt measured was smaller than the log adds up to: then the client has
-        taken something out without telling, as those do that clear old results.
-    stripped
-        The first message of which it left out thinking that the one before had; None if none.
-    """
+    """What a client sends in front of the messages and does not log, and how large prompts are."""
 
     def __init__(self, blocks: Sized, conversation: Conversation, sizes: Sizes) -> None:
         self._blocks, self._sizes = blocks, sizes

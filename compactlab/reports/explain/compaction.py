@@ -21,20 +21,20 @@ _ID, _WHAT, _FACT = 32, 120, 200
 # Facts that no call needed, of which so many are told by name.
 _NAMED = 5
 _DEEDS = {
-    "kept": "stays",
+    "kept": "kept",
     "new": "new",
-    "gone": "cut",
-    "shortened": "cut short",
+    "gone": "removed",
+    "shortened": "shortened",
     "changed": "changed",
-    "back": "put back",
+    "back": "restored",
     "written": "written",
 }
 _STATES = {
-    "lost": "gone",
-    "retrievable": "gone, but it can be fetched again",
+    "lost": "lost",
+    "retrievable": "lost, but it can be fetched again",
     "stale": "only an older value is left",
-    "mutated": "its key is left without its value",
-    "conflict": "an older value stands beside it",
+    "mutated": "only its key is left, without the value",
+    "conflict": "an older value is there, too",
 }
 
 Said = Mapping[str, str]
@@ -43,21 +43,11 @@ Said = Mapping[str, str]
 
 @dataclass(frozen=True)
 class Fact:
-    """A fact that was forgotten.
+    """A fact that was forgotten."""
 
-    Parameters
-    ----------
-    said
-        Key and value.
-    state
-        What is left of it, in words.
-    missed
-        The call that needed it and did not find it; 0: none.
-    """
-
-    said: str
-    state: str
-    missed: int
+    said: str  # key and value
+    state: str  # what is left of it
+    missed: int  # the call that needed it; 0: none
 
     @property
     def aside(self) -> str:
@@ -67,37 +57,22 @@ class Fact:
     @property
     def told(self) -> str:
         """What became of it, in words."""
-        return f"{self.state}; call {self.missed:,} needed it" if self.missed else self.state
+        needed = f"call {self.missed:,} needed it" if self.missed else ""
+        return needed if self.state == _STATES["lost"] else f"{self.state}; {needed}"
 
 
 @dataclass(frozen=True)
 class Piece:
-    """A message on one side, or several of one fate.
+    """A message on one side, or several of one fate."""
 
-    Parameters
-    ----------
-    fate
-        One of :data:`compactlab.sim.experiment.compaction_diff.FATES`.
-    count, tokens
-        How many messages, and their tokens on this side.
-    title
-        Which message it is: who says it, what it is made of, its id; or how many they are.
-    text
-        How it begins and ends; "" where that is not told.
-    facts, more
-        The facts that were lost with it, and how many more than those.
-    needed
-        How many of all these a later call needed and did not find.
-    """
-
-    fate: str
-    count: int
-    tokens: int
+    fate: str  # one of compaction_diff.FATES
+    count: int  # messages
+    tokens: int  # on this side
     title: str
-    text: str = ""
+    text: str = ""  # its beginning and end
     facts: tuple[Fact, ...] = ()
-    more: int = 0
-    needed: int = 0
+    more: int = 0  # facts beside these
+    needed: int = 0  # of all these, how many a later call needed and did not find
 
     @property
     def missed(self) -> tuple[Fact, ...]:
@@ -222,15 +197,7 @@ class Sum:
 
 @dataclass(frozen=True)
 class Pair:
-    """A row of the view: what stood there before, and what stands there after.
-
-    Parameters
-    ----------
-    fate
-        That of its messages; of several, that of what is gone.
-    left, right
-        The messages on either side; of what has not changed, only the left ones are filled in.
-    """
+    """A row of the view: what stood there before, and what stands there after."""
 
     fate: str
     left: tuple[Piece, ...] = ()
@@ -244,31 +211,15 @@ class Pair:
 
 @dataclass(frozen=True)
 class View:
-    """One compaction, before and after.
+    """One compaction, before and after."""
 
-    Parameters
-    ----------
-    call
-        The number of the call before which it happened.
-    pairs
-        The rows.
-    sums
-        What became of the messages, by fate; the system blocks are left out.
-    tokens
-        Tokens that would have been sent, and that were sent, with the system blocks.
-    lost, missed
-        Facts that were lost, and of those the ones that were needed later and not found.
-    facts
-        The facts that are told by name, those that were missed first.
-    """
-
-    call: int
+    call: int  # the call before which it happened
     pairs: tuple[Pair, ...]
-    sums: Mapping[str, Sum]
-    tokens: tuple[int, int]
+    sums: Mapping[str, Sum]  # by fate, without the system blocks
+    tokens: tuple[int, int]  # without and with the compaction, system blocks included
     lost: int
     missed: int
-    facts: tuple[Fact, ...]
+    facts: tuple[Fact, ...]  # those by name, missed ones first
 
     def _of(self, *fates: str) -> Sum:
         sums = [self.sums[fate] for fate in fates if fate in self.sums]
@@ -305,13 +256,13 @@ class View:
         parts = []
         retained, gone = self._of(*STILL), self._of("gone")
         if retained.count:
-            parts.append(f"{counted(retained.count, 'message')} stayed ({sized(retained.before)})")
+            parts.append(f"{counted(retained.count, 'message')} kept ({sized(retained.before)})")
         if gone.count:
-            parts.append(f"{counted(gone.count, 'message')} left ({sized(gone.before)})")
-        for fate, deed in (("shortened", "cut short"), ("changed", "changed")):
+            parts.append(f"{counted(gone.count, 'message')} removed ({sized(gone.before)})")
+        for fate, deed in (("shortened", "shortened"), ("changed", "changed")):
             if (each := self._of(fate)).count:
                 parts.append(f"{each.count:,} {deed} ({_from(each)})")
-        for fate, deed in (("written", "written"), ("back", "put back")):
+        for fate, deed in (("written", "written"), ("back", "restored")):
             if (each := self._of(fate)).count:
                 parts.append(f"{each.count:,} {deed} ({sized(each.after)})")
         return listed(parts)
@@ -402,7 +353,7 @@ _LINES = 12
 
 
 def in_lines(view: View) -> Iterator[str]:
-    """Tell a compaction line by line: what it comes to, and what became of the messages."""
+    """A compaction line by line: its sums, and what became of the messages."""
     for sentence in view.words:
         yield from _wrapped(sentence, 2, _WIDTH)
     yield ""

@@ -1,4 +1,4 @@
-"""A baseline: the figures that one has agreed on, in a file that is reviewed in git."""
+"""A baseline: agreed figures in a file that is reviewed in git."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from compactlab.sim.metrics.names import current
 
 Provenance = dict[str, Any]
 
-# What must be as it was, in the words in which a difference is told.
+# What must be as it was, and its name in messages.
 COMPARED = {
     "compactlab": "the version of compactlab",
     "tokenizer": "the tokenizer",
@@ -33,7 +33,7 @@ COMPARED = {
     "summarizers": "the summariser",
     "window": "the window",
     "loop": "the closed loop",
-    "own_models": "the figures of models of one's own",
+    "own_models": "the figures of your own models",
     "churn": "the client's churn",
     "seeds": "the seeds",
 }
@@ -74,8 +74,6 @@ def differences(
             yield words, was, is_
 
 
-# A baseline: the figures that one has agreed on, in a file that is reviewed in git.
-
 GATED = (
     "cost_usd",
     "side_cost_usd",
@@ -103,30 +101,14 @@ Conversation = tuple[str, str]
 
 @dataclass(frozen=True)
 class Baseline:
-    """The figures of an experiment, run by run, and where they come from.
+    """The figures of an experiment, run by run, and where they come from."""
 
-    Parameters
-    ----------
-    provenance
-        Versions, prices, setting and seeds, see :mod:`compactlab.reports.gate.baseline`.
-    metrics
-        Names of the metrics that it holds.
-    digests
-        Of each conversation, by scenario and id.
-    records
-        By strategy, model and summariser, and by what was replayed.
-    typed
-        Whether it holds needs by type of fact.
-    unreadable
-        Names of the sources that could not be read.
-    """
-
-    provenance: Provenance
+    provenance: Provenance  # versions, prices, setting, seeds
     metrics: tuple[str, ...]
-    digests: Mapping[Conversation, str]
+    digests: Mapping[Conversation, str]  # of conversations
     records: Mapping[Subject, Mapping[Case, Record]]
-    typed: bool = True
-    unreadable: tuple[str, ...] = ()
+    typed: bool = True  # whether it holds needs by type of fact
+    unreadable: tuple[str, ...] = ()  # sources
 
     @classmethod
     def of(cls, results: Results, metrics: Iterable[str] = GATED) -> Baseline:
@@ -185,7 +167,7 @@ def fit_to_keep(results: Results, named: Sequence[str], *, allow_failed: bool) -
         raise UsageError("no baseline was written: the store holds no runs")
     if results.missing:
         reason = f"{counted(results.missing, 'cell')} of the experiment are not in the store yet"
-        raise UsageError(f"no baseline was written: {reason}; run it to its end first")
+        raise UsageError(f"no baseline was written: {reason}; finish the run first")
     lacking = [name for name in named if name not in computed(results)]
     if lacking:
         reason = some(lacking)
@@ -404,7 +386,7 @@ def _fault(row: _Run, file: _File) -> str:
         return "it has needs by type, and needs_by_type is false"
     for type, (needs, met) in row.needs.items():
         if not 0 <= met <= needs:
-            return f"of {needs} needs of type {type!r}, {met} cannot be met"
+            return f"type {type!r} has {needs} needs, and {met} of them met"
     return ""
 
 

@@ -14,29 +14,19 @@ from compactlab.reports.gate.verdict import Finding, Verdict
 from compactlab.reports.render.text import clean, counted, shorten
 from compactlab.sim.experiment.results import Results
 
-# Which strategy of a baseline one is held against whose fields are others than they were.
+# Which strategy of a baseline one is compared with whose fields have changed.
 
-# Specs as long as this are told whole, and those that are longer if nothing else tells them apart.
+# Specs as long as this are shown whole; longer ones only where nothing else distinguishes them.
 _BRIEF, _SPEC = 80, 240
 Kind = tuple[str, str, str]
 
 
 @dataclass(frozen=True)
 class Successors:
-    """Strategies of a store that a baseline knows under other fields.
+    """Strategies of a store that a baseline knows under other fields."""
 
-    Parameters
-    ----------
-    pairs
-        By what is in the store and not in the baseline, what it is held against: what is in the
-        baseline and not in the store, of the same name, model and summariser, if there is one of
-        each. The name of a pipeline is those of its parts.
-    doubts
-        Where there are several, so that nobody knows which became which.
-    """
-
-    pairs: Mapping[Subject, Subject]
-    doubts: tuple[str, ...] = ()
+    pairs: Mapping[Subject, Subject]  # new strategy to the one it replaces
+    doubts: tuple[str, ...] = ()  # where several might be the same
 
     @classmethod
     def of(cls, before: Baseline, after: Baseline) -> Successors:
@@ -50,7 +40,7 @@ class Successors:
                 pairs[ours[0]] = theirs[0]
             elif theirs:
                 was, is_ = (some([subject.label for subject in each]) for each in (theirs, ours))
-                doubts.append(f"which is which cannot be told: was {was}, is {is_}")
+                doubts.append(f"renamed, and ambiguous: was {was}, is {is_}")
         return cls(pairs, tuple(dict.fromkeys(doubts)))
 
     def applied(self, before: Baseline) -> Baseline:
@@ -61,7 +51,7 @@ class Successors:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What is held against what, a sentence each, whatever the models."""
+        """What is compared with what, a sentence each, whatever the models."""
         sentences = (_against(is_, was) for is_, was in self.pairs.items())
         return tuple(dict.fromkeys(sentences))
 
@@ -80,7 +70,7 @@ def _against(is_: Subject, was: Subject) -> str:
     now, once = (shorten(clean(subject.strategy), _SPEC) for subject in (is_, was))
     if is_.label != was.label and max(len(now), len(once)) > _BRIEF:
         now, once = brief(is_.label), brief(was.label)
-    return f"{now} is held against {once} of the baseline"
+    return f"{now} is compared with {once} of the baseline"
 
 
 # What stands in the way of a verdict, whatever the rules say; and what else is new.
@@ -171,7 +161,7 @@ def news(before: Baseline | None, after: Baseline, *, exact: bool) -> Iterator[s
         return
     was, is_ = before.provenance.get(ENGINE), after.provenance.get(ENGINE)
     if was != is_:
-        yield f"the engine is another one: was {_value(was)}, is {_value(is_)}"
+        yield f"the engine has changed: was {_value(was)}, is {_value(is_)}"
     if not exact:
         yield from _new(before, after)
     still = [each for each in before.failed if each[0] in after.records]
@@ -181,7 +171,7 @@ def news(before: Baseline | None, after: Baseline, *, exact: bool) -> Iterator[s
         if (now := after.records[subject].get(record.case)) and now.failed
     ]
     if still:
-        yield f"{counted(len(still), 'run')} failed before and failed now: {_runs(still)}"
+        yield f"{counted(len(still), 'run')} failed before and again now: {_runs(still)}"
 
 
 def _subjects(subjects: Iterable[Subject]) -> str:
@@ -209,8 +199,7 @@ def gate(
 ) -> Verdict:
     """Judge results by a baseline.
 
-    What the baseline knows under other fields is held against what it was, and that is said, see
-    :mod:`compactlab.reports.gate.gate`.
+    A strategy whose fields have changed is compared with what it was, and a remark says so.
     """
     exact = demands is None
     metrics = {*(before.metrics if before else ()), *(d.rule.metric for d in demands or ())}
@@ -230,7 +219,7 @@ def gate(
     findings = tuple(
         finding for demand in demands for finding in _asked(judge, demand, after, exact)
     )
-    # Where nothing is compared, nothing is held against anything.
+    # With another provenance nothing is compared, so no pair is named.
     remarks = [*(() if other else changed.remarks), *news(before, after, exact=exact)]
     return Verdict(findings, tuple(stopped), tuple(remarks))
 
@@ -239,7 +228,7 @@ def _asked(judge: Judge, demand: Demand, after: Baseline, exact: bool) -> Iterat
     """What comes of a rule for everything that it is asked of."""
     subjects = [subject for subject in after.records if demand.fits(subject)]
     subjects = [s for s in subjects if any(map(demand.covers, after.records[s].values()))]
-    # What failed before and fails now is only mentioned, unless the rule would then guard nothing.
+    # What failed before and fails again is only mentioned, unless the rule then guards nothing.
     well = [
         s for s in subjects if judge.before.records(s, demand) or judge.after.records(s, demand)
     ]

@@ -43,15 +43,7 @@ Quote = Callable[[str], str]
 
 @dataclass(frozen=True)
 class Words:
-    """Says what a gate found.
-
-    Parameters
-    ----------
-    verdict
-        What it found.
-    quote
-        Makes a name that comes from outside harmless in the output.
-    """
+    """Says what a gate found."""
 
     verdict: Verdict
     quote: Quote = clean
@@ -143,13 +135,13 @@ def _of_span(span: Span) -> Iterator[str]:
         low, high = apart(span.low, span.high)
         yield f"95% interval {low} to {high} ({span.method}, {over})"
     if span.detectable is None:
-        yield "the smallest detectable change cannot be told"
+        yield "the smallest detectable change is unknown"
     else:
         yield f"smallest detectable change {number(span.detectable)}"
 
 
 def number(value: float | None, digits: int = _DIGITS) -> str:
-    """A figure as short as one can still hold it against a rule.
+    """A figure as short as it can be compared with a rule.
 
     Examples
     --------
@@ -192,10 +184,10 @@ def _share(before: float, after: float | None) -> str:
 
 # What a gate found: in short and in full, as JUnit's XML, and as annotations.
 
-# What a gate found, for the terminal: short, causes first.
+# For the terminal: short, causes first.
 
-# More failures than this are told in the files.
-_TOLD = 30
+# The terminal shows so many failures; files have all.
+_MOST = 30
 _MARKS: dict[Outcome, tuple[str, Tone]] = {
     Outcome.HOLDS: ("ok", "good"),
     Outcome.REGRESSED: ("REGRESSED", "bad"),
@@ -203,20 +195,20 @@ _MARKS: dict[Outcome, tuple[str, Tone]] = {
     Outcome.UNJUDGED: ("CANNOT JUDGE", "doubtful"),
 }
 _TONES: tuple[Tone, ...] = ("good", "bad", "doubtful")
-_IN_FULL = "--markdown, --json and --junit have all"
+_IN_FULL = "--markdown, --json and --junit show all"
 
 
 def in_short(verdict: Verdict) -> Document:
     """What a gate found, for a terminal: of what only follows from a cause, how many."""
     words = Words(verdict, name)
-    failed = verdict.told
+    failed = verdict.shown
     spans = [finding for finding in verdict.findings if finding.holds and finding.span]
     lines = [
         *(_cannot_judge(reason) for reason in map(name, verdict.obstacles)),
         *(_cannot_judge(reason) for reason in map(words.together, verdict.folded)),
-        *(_finding(words, finding) for finding in failed[:_TOLD]),
+        *(_finding(words, finding) for finding in failed[:_MOST]),
         *_more(len(failed), "failed check", "more"),
-        *(_finding(words, finding) for finding in spans[:_TOLD]),
+        *(_finding(words, finding) for finding in spans[:_MOST]),
         *_more(len(spans), "check", "more passed by interval"),
         *((Sentence(f"note: {name(remark)}", "quiet"),) for remark in verdict.remarks),
         (Sentence(words.headline, _TONES[verdict.code]),),
@@ -229,8 +221,8 @@ def _cannot_judge(told: str) -> tuple[Sentence]:
 
 
 def _more(number: int, noun: str, more: str) -> Iterator[tuple[Sentence]]:
-    if number > _TOLD:
-        left = counted(number - _TOLD, noun)
+    if number > _MOST:
+        left = counted(number - _MOST, noun)
         yield (Sentence(f"and {left.replace(' ', f' {more} ', 1)}: {_IN_FULL}", "quiet"),)
 
 
@@ -239,7 +231,7 @@ def _finding(words: Words, finding: Finding) -> tuple[Sentence, ...]:
     title = f"{mark}  {name(finding.name)}, {words.subject(finding.subject)}"
     text = "; ".join(filter(None, [words.figures(finding), *words.details(finding)]))
     moves = "; ".join(map(words.moved, finding.moved))
-    lines = (Sentence(text), Sentence(f"most: {moves}" if moves else "", "quiet"))
+    lines = (Sentence(text), Sentence(f"changed most: {moves}" if moves else "", "quiet"))
     return Sentence(title, tone), *(line for line in lines if line.text)
 
 
@@ -251,7 +243,7 @@ _SIGNS = {
     Outcome.INCONCLUSIVE: "\N{BLACK QUESTION MARK ORNAMENT}",
     Outcome.UNJUDGED: "\N{BLACK QUESTION MARK ORNAMENT}",
 }
-_HEADS = ("", "rule", "strategy", "before \N{RIGHTWARDS ARROW} after", "why", "moved most")
+_HEADS = ("", "rule", "strategy", "before \N{RIGHTWARDS ARROW} after", "why", "changed most")
 
 
 def report(verdict: Verdict) -> Document:
@@ -262,8 +254,8 @@ def report(verdict: Verdict) -> Document:
         Heading(capitalised(words.headline)),
         sentences([*(f"cannot judge: {each}" for each in causes), *map(name, verdict.remarks)]),
     ]
-    if verdict.told:
-        blocks.append(_table(words, verdict.told))
+    if verdict.shown:
+        blocks.append(_table(words, verdict.shown))
     if held := [finding for finding in in_order(verdict.findings) if finding.holds]:
         blocks.append(Folded(f"{counted(len(held), 'check')} passed", (_table(words, held),)))
     return Document(tuple(blocks), data=partial(_findings, verdict))
@@ -385,7 +377,7 @@ def _case(words: Words, finding: Finding) -> TestCase:
         return case
     kind = Failure if finding.outcome is Outcome.REGRESSED else Error
     result = kind(text, finding.outcome.value)
-    result.text = f"{text}\nmoved most:{moves}" if moves else text
+    result.text = f"{text}\nchanged most:{moves}" if moves else text
     case.result = [result]
     return case
 
@@ -410,7 +402,7 @@ def commands(verdict: Verdict) -> list[str]:
     ]
     if len(messages) > _SHOWN:
         more = counted(len(messages) - _SHOWN + 1, "check")
-        messages[_SHOWN - 1 :] = [("gate", f"{more} more are not passed")]
+        messages[_SHOWN - 1 :] = [("gate", f"{more} more did not pass")]
     return [command("error", title, message) for title, message in messages]
 
 
@@ -421,11 +413,14 @@ def _obstacles(verdict: Verdict) -> Iterator[tuple[str, str]]:
 
 def _failures(verdict: Verdict) -> Iterator[tuple[str, str]]:
     words = Words(verdict)
-    for finding in verdict.told:
+    for finding in verdict.shown:
         parts = [words.subject(finding.subject), words.figures(finding), *words.details(finding)]
         moves = ", ".join(map(words.moved, finding.moved))
         text = "; ".join(filter(None, parts))
-        yield f"{finding.name} {finding.outcome.value}", f"{text}\nmost: {moves}" if moves else text
+        yield (
+            f"{finding.name} {finding.outcome.value}",
+            f"{text}\nchanged most: {moves}" if moves else text,
+        )
 
 
 def command(kind: str, title: str, message: str) -> str:

@@ -49,22 +49,12 @@ class Place(NamedTuple):
 
 
 class Run(NamedTuple):
-    """Words in a row that stand elsewhere as well.
+    """Words in a row that stand elsewhere as well."""
 
-    Parameters
-    ----------
-    start, end
-        The characters of them, in the text that was asked about.
-    words
-        How many there are; signs do not count.
-    places
-        Where they stand, at most :data:`MOST` of the places.
-    """
-
-    start: int
+    start: int  # of characters
     end: int
-    words: int
-    places: tuple[Place, ...]
+    words: int  # without signs
+    places: tuple[Place, ...]  # at most MOST
 
 
 def count_words(text: str) -> int:
@@ -251,28 +241,13 @@ MADE = "compacted:"  # what the ids of messages begin with that are none of the 
 
 @dataclass(frozen=True)
 class Attributed:
-    """A compacted context with provenance.
+    """A compacted context with provenance."""
 
-    Parameters
-    ----------
-    view
-        The context. Messages that were left alone are the original ones.
-    given
-        The context as it came, by which its tokens are counted.
-    inferred
-        Whether the provenance was found out here, and not declared.
-    words
-        Words of the context.
-    found
-        Those of them that were found in the original word by word; of a context that declares its
-        provenance, all.
-    """
-
-    view: View
-    given: View
-    inferred: bool
-    words: int
-    found: int
+    view: View  # with provenance; unchanged messages are the original ones
+    given: View  # as it came; its tokens are counted
+    inferred: bool  # or declared
+    words: int  # of the context
+    found: int  # of these, in the original word by word
 
 
 def attributed(original: Sequence[Message], system: tuple[Part, ...], context: View) -> Attributed:

@@ -1,4 +1,4 @@
-"""What is left of a conversation in a context that somebody compacted, and how that is told."""
+"""What is left of a conversation in a context that somebody else compacted, and its report."""
 
 from __future__ import annotations
 
@@ -53,52 +53,25 @@ SYSTEM = "system"  # where what stands in the system blocks is said to stand
 
 
 class Found(msgspec.Struct, frozen=True):
-    """One fact that is due at the end of the original, and what became of it.
-
-    Parameters
-    ----------
-    fact
-        Its id.
-    kind, key, value
-        What it is, what it is about and what it says.
-    state
-        One of ``compactlab.sim.facts.STATES``.
-    where
-        Ids of the messages of the context from which that follows: those of the original that
-        stand there, others by their place (``compacted:1``), ``system`` for its system blocks.
-        Empty for what is lost.
-    needs
-        How often it is needed, as the figures weigh it.
-    """
+    """One fact that is due at the end of the original, and what became of it."""
 
     fact: str
     kind: FactType
     key: str
     value: str
-    state: str
+    state: str  # one of sim.facts.STATES
+    # Ids of messages by which it is so; ``compacted:1`` is a place, ``system`` the system blocks.
     where: tuple[str, ...]
-    needs: int
+    needs: int  # how often it is needed
 
 
 @dataclass(frozen=True)
 class Score:
-    """What is left of a conversation in a compacted context.
+    """What is left of a conversation in a compacted context."""
 
-    Parameters
-    ----------
-    original
-        The conversation, with its labels if it has any.
-    context
-        The context, with provenance.
-    model
-        By which tokens are counted.
-    catalogue
-        The models that are known.
-    """
-
-    original: Conversation
+    original: Conversation  # with its labels
     context: Attributed
-    model: Model
+    model: Model  # whose tokens are counted
     catalogue: Catalogue = field(repr=False)
 
     @cached_property
@@ -267,7 +240,7 @@ class _Whereabouts:
 
 # What is left of a conversation in a compacted context: for people, and for programs.
 
-_NEED = "needs of facts that the context does not hold"
+_NEED = "share of needs whose facts the context does not hold"
 _COLUMNS = ("fact", "kind", "key", "value", "state", "where", "needs")
 _FIGURES = (Column("figure", words=True), Column("value"), Column("meaning", words=True))
 
@@ -334,12 +307,12 @@ def _about(score: Score) -> list[str]:
     if context.inferred:
         share = show(_aligned(score), "share")
         provenance = (
-            f"provenance inferred, not declared: {share} of {counted(context.words, 'word')} were "
-            f"found in the original, in equal messages or in runs of {LEAST} words and more"
+            f"provenance inferred, not declared: {share} of {counted(context.words, 'word')} are "
+            f"in the original, in equal messages or in runs of {LEAST} or more words"
         )
     else:
-        provenance = "provenance declared: the context says which messages it stands for"
-    facts = "labels" if score.labelled else "inferred: what the recorded actions go on to use"
+        provenance = "provenance declared: the context names the messages that it stands for"
+    facts = "from labels" if score.labelled else "inferred: what the recorded actions use later"
     needs = "after the end" if score.later else "as often as in the original"
     due = f"facts {facts}; {counted(len(score.found), 'fact')} due at the end, needed {needs}"
     tokens = (
@@ -350,7 +323,7 @@ def _about(score: Score) -> list[str]:
 
 
 def _states(score: Score) -> Table:
-    """How many facts of each type are in each state, and the share that is not kept."""
+    """How many facts of each type are in each state, and the share that is lost."""
     heads = ("due", *STATES, "amnesia")
     lines = []
     for kind, states in score.states.items():
@@ -378,7 +351,7 @@ def _meaning(name: str) -> str:
 
 def _verdict(score: Score) -> list[str]:
     if score.faults is None:
-        return ["There is no summary in it."]
+        return ["The context holds no summary."]
     if not score.faults:
-        return ["Its summary is one, as far as can be told."]
-    return [f"Its summary may be none: {FAULTS[fault]}" for fault in score.faults]
+        return ["No fault was found in the summary."]
+    return [f"The summary may be faulty. {FAULTS[fault]}" for fault in score.faults]
