@@ -19,7 +19,7 @@ from compactlab.sim.core.errors import CompactlabError, InputError, UsageError
 
 if TYPE_CHECKING:
     from compactlab.reports.audit.audit import Audited
-    from compactlab.reports.audit.ledger import Entry, Ledger
+    from compactlab.reports.audit.ledger import AuditedFile, Ledger
     from compactlab.reports.audit.sizes import Key
     from compactlab.sim.core.conversation import Conversation
     from compactlab.sim.experiment.sources import Source
@@ -47,7 +47,7 @@ class Auditor:
 
         paths = list(paths)
         sources = self._sources(paths)
-        entries: list[Entry] = []
+        entries: list[AuditedFile] = []
         with Bar(len(sources)) as bar:
             for number, source in enumerate(sources, 1):
                 entries += self._entries(source)
@@ -79,9 +79,9 @@ class Auditor:
         self._passed.update({"no_known_format": skipped} if skipped else {})
         return inputs
 
-    def _entries(self, source: Source) -> list[Entry]:
+    def _entries(self, source: Source) -> list[AuditedFile]:
         """The audits of a file; what is wrong with it costs itself alone."""
-        from compactlab.reports.audit.ledger import Entry
+        from compactlab.reports.audit.ledger import AuditedFile
         from compactlab.scenarios.readers.transcript import NoCallsError
         from compactlab.sim.core.blocks import forget_blocks
         from compactlab.sim.core.isolation import told
@@ -92,7 +92,7 @@ class Auditor:
             for conversation in source.load():
                 audited = self._audit(source.named(conversation))
                 if audited is not None:
-                    entries.append(Entry(conversation.source, audited))
+                    entries.append(AuditedFile(conversation.source, audited))
         except NoCallsError:
             self._passed["no_usage"] += 1
         except CompactlabError as fault:

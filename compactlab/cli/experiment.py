@@ -263,7 +263,7 @@ _Address = Annotated[
 ]
 
 
-class Settings(BaseModel, extra="forbid", strict=True, frozen=True):
+class ExperimentSettings(BaseModel, extra="forbid", strict=True, frozen=True):
     """What ``compactlab run`` can be told, with its defaults; grids are written out."""
 
     conversations: Annotated[
@@ -354,7 +354,7 @@ class Settings(BaseModel, extra="forbid", strict=True, frozen=True):
     )
 
     @classmethod
-    def load(cls, path: Path | None, options: dict[str, Any]) -> Settings:
+    def load(cls, path: Path | None, options: dict[str, Any]) -> ExperimentSettings:
         """Read a file, and let options win over it.
 
         Paths in the file are taken from where it stands; seeds among the options are those of all

@@ -27,14 +27,14 @@ _SMALL = 1_000
 _TIMES = "\N{MULTIPLICATION SIGN}"
 
 
-def model_rows(file: str | None = None) -> list[Row]:
+def model_rows(file: str | None = None) -> list[Listed]:
     """All that is known of all models."""
     from compactlab.naming import known_models
 
     return [_row(model) for model in known_models(file).models.values()]
 
 
-def _row(model: Model) -> Row:
+def _row(model: Model) -> Listed:
     from compactlab.sim.models.pricing import UNDATED, price_list
 
     policy = model.policy
@@ -66,7 +66,7 @@ def _row(model: Model) -> Row:
     }
 
 
-def _prices(model: Model) -> list[Row]:
+def _prices(model: Model) -> list[Listed]:
     """Dollars by class, at each size of request from which they are others."""
     from compactlab.sim.core.errors import ModelError
     from compactlab.sim.models.pricing import prices_of
@@ -79,7 +79,7 @@ def _prices(model: Model) -> list[Row]:
     return [{"above": size, **_at(sheet, size)} for size in sizes]
 
 
-def _at(sheet: Sheet, size: int) -> Row:
+def _at(sheet: Sheet, size: int) -> Listed:
     from compactlab.sim.core.message import Usage
 
     charge = sheet.rates(0, size + 1)
@@ -106,7 +106,7 @@ _HEADS = (
 _LEFT = frozenset({"model", "provider", "tokens", "cache", "lives"})
 
 
-def model_table(rows: Sequence[Row]) -> str:
+def model_table(rows: Sequence[Listed]) -> str:
     """Set the models as a table in plain text."""
     cells = [_cells(row) for row in rows]
     widths = {head: max(len(head), *(len(line[head]) for line in cells)) for head in _HEADS}
@@ -124,7 +124,7 @@ def _line(widths: dict[str, int], cells: dict[str, str]) -> str:
     return "  ".join(set_).rstrip()
 
 
-def _cells(row: Row) -> dict[str, str]:
+def _cells(row: Listed) -> dict[str, str]:
     spec = str(row["cache"]) if row["cache"] else "(none built)"
     lives = row["lifetimes"]
     prices = row["dollars_per_million_tokens"]
@@ -144,7 +144,7 @@ def _cells(row: Row) -> dict[str, str]:
     }
 
 
-def _money(prices: Sequence[Row]) -> list[str]:
+def _money(prices: Sequence[Listed]) -> list[str]:
     """The prices of a small request, marked where a larger one costs more."""
     if not prices:
         return ["?"] * len(_CLASSES)
@@ -163,7 +163,7 @@ def _span(seconds: float) -> str:
     return f"{seconds / 60:g}m" if seconds >= 60 else f"{seconds:g}s"
 
 
-def _legend(row: Row) -> list[str]:
+def _legend(row: Listed) -> list[str]:
     listed = f"{row['price_list']}, on {row['priced_at']}" if row["price_list"] else "by hand"
     return [
         f"Dollars per million tokens ({listed}). +: more for large requests. ?: unknown. Own "
@@ -175,10 +175,10 @@ def _legend(row: Row) -> list[str]:
 # ``compactlab list``: what there is to choose from.
 
 MODELS = "models"
-Row = dict[str, object]
+Listed = dict[str, object]
 
 
-def _strategies() -> list[Row]:
+def _strategies() -> list[Listed]:
     from compactlab.strategies.catalogue import strategies
 
     return [
@@ -187,7 +187,7 @@ def _strategies() -> list[Row]:
     ]
 
 
-def _scenarios() -> list[Row]:
+def _scenarios() -> list[Listed]:
     from compactlab.scenarios.catalogue import DEFAULT, SCENARIOS, find_scenario
     from compactlab.sim.core.spec import parse_spec
 
@@ -198,14 +198,14 @@ def _scenarios() -> list[Row]:
     ]
 
 
-def _summarizers() -> list[Row]:
+def _summarizers() -> list[Listed]:
     from compactlab.strategies.summarizers.catalogue import SUMMARIZERS, find_summarizer
 
     made = {name: find_summarizer(name) for name in sorted(SUMMARIZERS)}
     return [{**_configured(name, it), "simulated": it.simulated} for name, it in made.items()]
 
 
-def _configured(name: str, configured: Any) -> Row:
+def _configured(name: str, configured: Any) -> Listed:
     """What can be configured, at its defaults."""
     fields = [field.name for field in dataclasses.fields(configured) if field.repr and field.init]
     parameters = {field: getattr(configured, field) for field in fields}
@@ -213,7 +213,7 @@ def _configured(name: str, configured: Any) -> Row:
     return {"name": name, "meaning": meaning, "spec": configured.spec, "parameters": parameters}
 
 
-def _metrics() -> list[Row]:
+def _metrics() -> list[Listed]:
     from compactlab.sim.metrics import FAMILIES
 
     return [
@@ -232,13 +232,13 @@ def _metrics() -> list[Row]:
     ]
 
 
-def _formats() -> list[Row]:
+def _formats() -> list[Listed]:
     from compactlab.scenarios.readers.transcript import FORMATS
 
     return [{"name": form.name, "meaning": form.description} for form in FORMATS]
 
 
-_KINDS: dict[str, Callable[[], list[Row]]] = {
+_KINDS: dict[str, Callable[[], list[Listed]]] = {
     "strategies": _strategies,
     "scenarios": _scenarios,
     "summarizers": _summarizers,
@@ -278,7 +278,7 @@ def list_(kind: str, parameters: bool, models_file: str | None, as_json: bool) -
         say(f"  {_NOTES[kind]}")
 
 
-def _lines(rows: list[Row], parameters: bool) -> Iterator[str]:
+def _lines(rows: list[Listed], parameters: bool) -> Iterator[str]:
     width = max(len(str(row["name"])) for row in rows)
     family = None
     for row in rows:
@@ -293,7 +293,7 @@ def _lines(rows: list[Row], parameters: bool) -> Iterator[str]:
             yield f"{'':<{width}}  {line}"
 
 
-def _below(row: Row) -> Iterator[str]:
+def _below(row: Listed) -> Iterator[str]:
     """What follows a line: parameters, and the spec that is used if none is named."""
     import textwrap
 

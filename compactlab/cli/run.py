@@ -19,7 +19,7 @@ from compactlab.reports.render.text import counted
 from compactlab.sim.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from compactlab.cli.experiment import Settings
+    from compactlab.cli.experiment import ExperimentSettings
     from compactlab.sim.experiment.results import Results
     from compactlab.sim.experiment.shard import Shard
     from compactlab.sim.experiment.store import Store
@@ -128,7 +128,7 @@ def run(experiment: str | None, dry_run: bool, retry: bool, **options: Any) -> N
     that the folder already holds are not run again: a stopped run continues, and an added strategy
     only runs itself.
     """
-    from compactlab.cli.experiment import Settings
+    from compactlab.cli.experiment import ExperimentSettings
     from compactlab.cli.progress import Progress
     from compactlab.cli.rehearsal import rehearse
     from compactlab.sim.experiment.results import Results
@@ -137,7 +137,7 @@ def run(experiment: str | None, dry_run: bool, retry: bool, **options: Any) -> N
 
     _check_kind(experiment)
     given = {name: value for name, value in options.items() if value not in (None, ())}
-    settings = Settings.load(Path(experiment) if experiment else None, given)
+    settings = ExperimentSettings.load(Path(experiment) if experiment else None, given)
     if settings.redact:
         redact_from_here()
     planned = _planned(settings)
@@ -160,7 +160,7 @@ def run(experiment: str | None, dry_run: bool, retry: bool, **options: Any) -> N
         _finish(results, store)
 
 
-def _planned(settings: Settings) -> Experiment:
+def _planned(settings: ExperimentSettings) -> Experiment:
     """The experiment that is asked for; there must be something to replay."""
     from compactlab.api import Plan
 
@@ -202,7 +202,9 @@ def _stoppable(store: Store) -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _missing(planned: Experiment, store: Store, settings: Settings, *, retry: bool) -> list[Shard]:
+def _missing(
+    planned: Experiment, store: Store, settings: ExperimentSettings, *, retry: bool
+) -> list[Shard]:
     """What is to be run; if all is there, that is said, and it ends here."""
     from compactlab.cli.rehearsal import standing
     from compactlab.sim.experiment.store import FAILED

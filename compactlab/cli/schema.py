@@ -27,12 +27,12 @@ def schema(out: str | None) -> None:
 
 def experiment_schema() -> dict[str, Any]:
     """The JSON Schema (draft 2020-12) of an experiment file."""
-    from compactlab.cli.experiment import Settings
+    from compactlab.cli.experiment import ExperimentSettings
     from compactlab.cli.fields import TomlSchema
 
     return {
         "$schema": TomlSchema.schema_dialect,
-        **Settings.model_json_schema(schema_generator=TomlSchema),
+        **ExperimentSettings.model_json_schema(schema_generator=TomlSchema),
         "title": "compactlab experiment",
         "description": "The settings of compactlab run.",
     }

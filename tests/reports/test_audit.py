@@ -15,7 +15,7 @@ from compactlab.reports.audit.audit import Audited, audit
 from compactlab.reports.audit.causes import GROUNDS, WORDS, charged, headline, read_cost, shares
 from compactlab.reports.audit.charts import course, furthest_off
 from compactlab.reports.audit.data import worst
-from compactlab.reports.audit.ledger import Entry, Ledger, together
+from compactlab.reports.audit.ledger import AuditedFile, Ledger, together
 from compactlab.reports.audit.report import moment, page, report, signed
 from compactlab.reports.audit.tally import input_costs
 from compactlab.reports.charts.drawing import COLOURS
@@ -35,8 +35,8 @@ def audited(path: Path) -> Audited:
     return found
 
 
-def entry(path: Path) -> Entry:
-    return Entry(path.name, audited(path))
+def entry(path: Path) -> AuditedFile:
+    return AuditedFile(path.name, audited(path))
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ def test_the_page_is_whole_and_alone(ledger: Ledger) -> None:
 def test_the_page_escapes_what_logs_name(tmp_path: Path) -> None:
     found = entry(claude_code(tmp_path / "x.jsonl"))
     tally = replace(found.audited.recorded, name="<b>bold</b>")
-    bad = Entry("<i>file</i>", replace(found.audited, recorded=tally))
+    bad = AuditedFile("<i>file</i>", replace(found.audited, recorded=tally))
     shown = html.write(page(Ledger.of([bad]), 3), COLOURS)
     assert "<b>bold" not in shown
     assert "<i>file" not in shown
@@ -105,7 +105,7 @@ def test_every_cause_and_every_ground_has_its_words() -> None:
 def test_sessions_without_a_price_are_in_no_sum_of_dollars(tmp_path: Path) -> None:
     priced = entry(claude_code(tmp_path / "a.jsonl", CALM))
     found = entry(claude_code(tmp_path / "b.jsonl", IDLE)).audited
-    bare = Entry("b", replace(found, recorded=replace(found.recorded, cost=None)))
+    bare = AuditedFile("b", replace(found, recorded=replace(found.recorded, cost=None)))
     both = together("", [priced.audited.recorded, bare.audited.recorded])
     assert both.cost == priced.audited.recorded.cost
     assert read_cost([priced, bare]) == read_cost([priced])

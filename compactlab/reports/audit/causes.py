@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from compactlab.reports.audit.inquest import Charge, Finding
-from compactlab.reports.audit.ledger import Entry, Ledger
+from compactlab.reports.audit.ledger import AuditedFile, Ledger
 from compactlab.reports.render.document import name
 from compactlab.reports.render.text import counted, dollars, enumerated, listed, show
 from compactlab.sim.core.message import Usage
@@ -77,7 +77,7 @@ def _sum(one: float | None, other: float | None) -> float | None:
     return other if one is None else one if other is None else one + other
 
 
-def shares(entries: Iterable[Entry]) -> list[Share]:
+def shares(entries: Iterable[AuditedFile]) -> list[Share]:
     """What the causes come to in some sessions, most tokens first.
 
     Sessions whose prices are not known count by tokens alone.
@@ -124,7 +124,7 @@ def charged(finding: Finding, priced: bool = True) -> Iterator[Charged]:
         yield charge, dollars, None if charge.cause in ORDINARY else above
 
 
-def read_cost(entries: Iterable[Entry]) -> float:
+def read_cost(entries: Iterable[AuditedFile]) -> float:
     """Dollars for what was read from the cache, of the sessions whose prices are known."""
     priced = (entry.audited for entry in entries if entry.audited.recorded.cost is not None)
     findings = (finding for audited in priced for finding in audited.findings)
@@ -143,14 +143,14 @@ _NAMED = 4
 _LEAST = 0.01
 
 
-def headline(entries: Sequence[Entry]) -> list[str]:
+def headline(entries: Sequence[AuditedFile]) -> list[str]:
     """Say what the input of some sessions cost, and for what."""
     totals = by_cause(shares(entries))
     priced = [entry for entry in entries if entry.audited.recorded.cost is not None]
     return list(_in_dollars(priced, totals) if priced else _in_tokens(entries, totals))
 
 
-def _in_dollars(entries: Sequence[Entry], totals: Sequence[Share]) -> Iterator[str]:
+def _in_dollars(entries: Sequence[AuditedFile], totals: Sequence[Share]) -> Iterator[str]:
     read = read_cost(entries)
     whole = read + sum(share.dollars or 0.0 for share in totals)
     parts = [(read, "cache reads"), *((s.dollars or 0.0, in_words(s.cause)) for s in totals)]
@@ -164,7 +164,7 @@ def _in_dollars(entries: Sequence[Entry], totals: Sequence[Share]) -> Iterator[s
         )
 
 
-def _in_tokens(entries: Sequence[Entry], totals: Sequence[Share]) -> Iterator[str]:
+def _in_tokens(entries: Sequence[AuditedFile], totals: Sequence[Share]) -> Iterator[str]:
     read = sum(entry.audited.recorded.read.recorded for entry in entries)
     whole = read + sum(share.tokens for share in totals)
     parts = [(read, "cache reads"), *((s.tokens, in_words(s.cause)) for s in totals)]
@@ -172,7 +172,7 @@ def _in_tokens(entries: Sequence[Entry], totals: Sequence[Share]) -> Iterator[st
     yield f"{tokens} tokens of input{_scope(entries)}: {_parts(parts, whole)}. No price is known."
 
 
-def _scope(entries: Sequence[Entry]) -> str:
+def _scope(entries: Sequence[AuditedFile]) -> str:
     calls = sum(entry.audited.recorded.calls for entry in entries)
     sessions = f"{counted(len(entries), 'session')} and " if len(entries) > 1 else ""
     return f" in {sessions}{counted(calls, 'call')}"

@@ -8,7 +8,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from compactlab.reports.audit.causes import by_cause, read_cost, shares
-from compactlab.reports.audit.ledger import Entry
+from compactlab.reports.audit.ledger import AuditedFile
 from compactlab.reports.audit.tally import input_costs
 from compactlab.reports.charts.drawing import PATTERNS, canvas, cause_colours, light, svg
 from compactlab.reports.charts.kit import TOKENS, USD, Piece, Sheet, measure
@@ -26,7 +26,7 @@ BARS = 20
 READ = "read from the cache"
 
 
-def bill(entry: Entry) -> dict[str, float]:
+def bill(entry: AuditedFile) -> dict[str, float]:
     """Dollars of a session's input by what they were paid for, reading first."""
     causes = {share.cause: share.dollars or 0.0 for share in by_cause(shares([entry]))}
     return {READ: read_cost([entry]), **causes}
@@ -37,7 +37,7 @@ def look(cause: str) -> tuple[str, str]:
     return ("grid", "") if cause == READ else cause_colours().get(cause, ("grey", PATTERNS[-1]))
 
 
-def bars(entries: Sequence[Entry], name: str) -> str:
+def bars(entries: Sequence[AuditedFile], name: str) -> str:
     """SVG markup of stacked bars in dollars, of sessions whose prices are known; "" without any."""
     if not entries:
         return ""
@@ -67,7 +67,7 @@ _WIDTH, _LEFT, _RIGHT = 806.4, 54.0, 10.8
 _ABOVE, _HIGH, _GAP, _LOW, _BELOW = 18.0, 187.2, 25.2, 108.0, 36.0
 
 
-def course(entry: Entry, name: str) -> str:
+def course(entry: AuditedFile, name: str) -> str:
     """SVG markup of a session, call by call.
 
     Above, the size of the prompt as an area, what was read as a darker one, what was expected to
@@ -91,7 +91,7 @@ def course(entry: Entry, name: str) -> str:
     return svg(sheet.figure, name, content)
 
 
-def _sizes(axes: Axes, entry: Entry) -> None:
+def _sizes(axes: Axes, entry: AuditedFile) -> None:
     findings = entry.audited.findings
     prompts = [finding.forecast.exchange.usage.prompt for finding in findings]
     step = -(-len(findings) // PLACES)
@@ -117,7 +117,7 @@ def _places(calls: int, step: int) -> list[float]:
     return [at + (min(step, calls - at) + 1) / 2 for at in range(0, calls, step)]
 
 
-def _sums(axes: Axes, entry: Entry) -> None:
+def _sums(axes: Axes, entry: AuditedFile) -> None:
     findings = entry.audited.findings
     priced = entry.audited.recorded.cost is not None
     if priced:
@@ -136,10 +136,10 @@ def _sums(axes: Axes, entry: Entry) -> None:
         measure(axes, "y", TOKENS, "cumulative cache-miss tokens")
 
 
-def furthest_off(entries: Sequence[Entry]) -> Entry:
+def furthest_off(entries: Sequence[AuditedFile]) -> AuditedFile:
     """The session whose sum is furthest off: in dollars where they are known, else in tokens."""
 
-    def off(entry: Entry) -> tuple[float, float]:
+    def off(entry: AuditedFile) -> tuple[float, float]:
         tally = entry.audited.recorded
         dollars = abs(tally.cost.expected - tally.cost.recorded) if tally.cost else -math.inf
         return dollars, abs(tally.written.expected - tally.written.recorded)

@@ -11,7 +11,7 @@ import msgspec
 
 from compactlab.reports.audit.causes import GROUNDS, charged, headline, read_cost, remarks, shares
 from compactlab.reports.audit.inquest import Finding
-from compactlab.reports.audit.ledger import Entry, Ledger, cost_errors, together
+from compactlab.reports.audit.ledger import AuditedFile, Ledger, cost_errors, together
 from compactlab.reports.audit.tally import Pair, Tally, input_costs
 from compactlab.reports.render.document import with_names
 from compactlab.reports.render.text import plain
@@ -23,7 +23,7 @@ from compactlab.reports.render.text import plain
 class Miss:
     """A call that was not as expected."""
 
-    entry: Entry
+    entry: AuditedFile
     number: int  # of the call in its session, from 1
     finding: Finding
     dollars: float | None  # above expected; None: no price is known
@@ -50,13 +50,13 @@ class Miss:
         return ", ".join(parts) + (f" (evidence: {evidence})" if evidence else "")
 
 
-def worst(entries: Iterable[Entry], most: int) -> list[Miss]:
+def worst(entries: Iterable[AuditedFile], most: int) -> list[Miss]:
     """The calls that are furthest off, worst first."""
     missed = (miss for miss in _misses(entries) if miss.tokens or miss.dollars)
     return nlargest(most, missed, key=_weight)
 
 
-def _misses(entries: Iterable[Entry]) -> Iterator[Miss]:
+def _misses(entries: Iterable[AuditedFile]) -> Iterator[Miss]:
     for entry in entries:
         priced = entry.audited.recorded.cost is not None
         for number, finding in enumerate(entry.audited.findings, 1):
@@ -73,10 +73,8 @@ def _weight(miss: Miss) -> tuple[bool, float, int]:
 
 # All of an audit for programs, down to every call: ``docs/formats.md`` says what the keys mean.
 
-Row = dict[str, Any]
 
-
-def data(ledger: Ledger, most: int) -> Row:
+def data(ledger: Ledger, most: int) -> dict[str, Any]:
     """All of an audit, with so many of the calls that are furthest off; no value is None."""
     return {
         "headline": headline(ledger.entries),
@@ -92,12 +90,12 @@ def data(ledger: Ledger, most: int) -> Row:
     }
 
 
-def _client(ledger: Ledger, client: str) -> Row:
+def _client(ledger: Ledger, client: str) -> dict[str, Any]:
     churn = msgspec.to_builtins(ledger.churns[client])
     return {**_together(ledger.of_client(client)), "churn": churn}
 
 
-def _together(entries: Sequence[Entry]) -> Row:
+def _together(entries: Sequence[AuditedFile]) -> dict[str, Any]:
     recorded = [entry.audited.recorded for entry in entries]
     rebuilt = [entry.audited.rebuilt for entry in entries]
     return {
@@ -110,7 +108,7 @@ def _together(entries: Sequence[Entry]) -> Row:
     }
 
 
-def _errors(tallies: Sequence[Tally]) -> Row:
+def _errors(tallies: Sequence[Tally]) -> dict[str, Any]:
     """Off by how much the input costs of sessions are: the middle one, and the worst."""
     from statistics import median
 
@@ -121,7 +119,7 @@ def _errors(tallies: Sequence[Tally]) -> Row:
     }
 
 
-def _session(entry: Entry) -> Row:
+def _session(entry: AuditedFile) -> dict[str, Any]:
     audited = entry.audited
     priced = audited.recorded.cost is not None
     return {
@@ -138,7 +136,7 @@ def _session(entry: Entry) -> Row:
     }
 
 
-def _tally(tally: Tally) -> Row:
+def _tally(tally: Tally) -> dict[str, Any]:
     return {
         "calls": tally.calls,
         "prompt_tokens": _pair(tally.prompt),
@@ -152,7 +150,7 @@ def _tally(tally: Tally) -> Row:
     }
 
 
-def _pair(pair: Pair | None) -> Row:
+def _pair(pair: Pair | None) -> dict[str, Any]:
     if pair is None:
         return {"expected": None, "recorded": None, "error": None}
     return {
@@ -162,7 +160,7 @@ def _pair(pair: Pair | None) -> Row:
     }
 
 
-def _causes(entries: Sequence[Entry]) -> list[Row]:
+def _causes(entries: Sequence[AuditedFile]) -> list[dict[str, Any]]:
     return [
         {
             "cause": share.cause,
@@ -175,12 +173,12 @@ def _causes(entries: Sequence[Entry]) -> list[Row]:
     ]
 
 
-def _read_cost(entries: Sequence[Entry]) -> int | float | None:
+def _read_cost(entries: Sequence[AuditedFile]) -> int | float | None:
     priced = any(entry.audited.recorded.cost is not None for entry in entries)
     return plain(read_cost(entries)) if priced else None
 
 
-def _call(finding: Finding, priced: bool) -> Row:
+def _call(finding: Finding, priced: bool) -> dict[str, Any]:
     forecast = finding.forecast
     exchange, usage = forecast.exchange, forecast.exchange.usage
     expected, recorded = input_costs(forecast) if priced else (None, None)
@@ -212,7 +210,7 @@ def _call(finding: Finding, priced: bool) -> Row:
     }
 
 
-def _miss(miss: Miss) -> Row:
+def _miss(miss: Miss) -> dict[str, Any]:
     return {
         "session": miss.entry.name,
         "file": miss.entry.file,

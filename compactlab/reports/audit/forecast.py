@@ -106,10 +106,10 @@ def forecasts(
     find: Callable[[str], Model] = find_model,
 ) -> Iterator[Forecast]:
     """Forecast every counted call of a recording, in order."""
-    lines: dict[str, _Line] = {}
+    lines: dict[str, _ModelCache] = {}
     clock = 0.0
     habits = Habits(conversation.format)
-    last: _Line | None = None
+    last: _ModelCache | None = None
     for exchange in exchanges(conversation):
         try:
             model, policy = replayable(find(exchange.call.model))
@@ -117,7 +117,7 @@ def forecasts(
             continue
         line = lines.get(model.name)
         if line is None:
-            line = lines[model.name] = _Line(model, policy, conversation, sizes)
+            line = lines[model.name] = _ModelCache(model, policy, conversation, sizes)
         clock = max(clock, exchange.time)
         forecast = line.ask(exchange, clock, habits, last)
         yield forecast
@@ -126,7 +126,7 @@ def forecasts(
         last = line
 
 
-class _Line:
+class _ModelCache:
     """A model's cache and prompt, and what has been learned of what the log does not show."""
 
     def __init__(
@@ -144,7 +144,9 @@ class _Line:
         self._settings = Settings()
         self._images = False
 
-    def ask(self, exchange: Exchange, clock: float, habits: Habits, last: _Line | None) -> Forecast:
+    def ask(
+        self, exchange: Exchange, clock: float, habits: Habits, last: _ModelCache | None
+    ) -> Forecast:
         """Forecast a call, and do to the cache what it did."""
         settings = habits.settings(exchange.call)
         self._ttl = exchange.call.ttl or self._ttl
@@ -167,7 +169,7 @@ class _Line:
         )
 
     def _reason(
-        self, exchange: Exchange, shared: int, settings: Settings, last: _Line | None
+        self, exchange: Exchange, shared: int, settings: Settings, last: _ModelCache | None
     ) -> str:
         """Why the prompt is not the last one: the first of these that holds."""
         before = self._last.context if self._last else Messages()
@@ -185,7 +187,7 @@ class _Line:
         return next((reason for reason, holds in reasons.items() if holds), "append")
 
     def _between(
-        self, exchange: Exchange, clock: float, habits: Habits, last: _Line | None
+        self, exchange: Exchange, clock: float, habits: Habits, last: _ModelCache | None
     ) -> None:
         """The requests since the last call that the log does not count."""
         sent = [(self, broken) for broken in exchange.uncounted]

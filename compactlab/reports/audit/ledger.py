@@ -25,7 +25,7 @@ def client_name(client: str) -> str:
 
 
 @dataclass(frozen=True)
-class Entry:
+class AuditedFile:
     """An audited session."""
 
     file: str
@@ -41,7 +41,7 @@ class Entry:
 class Ledger:
     """All that was audited."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[AuditedFile, ...]
     passed_over: dict[str, int] = field(default_factory=dict)  # how many, by a key of REASONS
     failures: tuple[str, ...] = ()  # messages
     # Calls by model, of sessions that were skipped.
@@ -50,7 +50,7 @@ class Ledger:
     @classmethod
     def of(
         cls,
-        entries: Sequence[Entry],
+        entries: Sequence[AuditedFile],
         passed_over: dict[str, int] | None = None,
         failures: Iterable[str] = (),
         unknown: dict[str, int] | None = None,
@@ -59,7 +59,7 @@ class Ledger:
         named = name_by_pattern(entry.audited for entry in entries)
         made = zip(entries, named, strict=True)
         return cls(
-            tuple(Entry(entry.file, audited) for entry, audited in made),
+            tuple(AuditedFile(entry.file, audited) for entry, audited in made),
             passed_over or {},
             tuple(failures),
             unknown or {},
@@ -73,12 +73,12 @@ class Ledger:
     def _clients(self) -> Iterable[str]:
         return (entry.audited.client for entry in self.entries)
 
-    def of_client(self, client: str) -> tuple[Entry, ...]:
+    def of_client(self, client: str) -> tuple[AuditedFile, ...]:
         """The sessions of one client; of all, for ""."""
         return tuple(each for each in self.entries if client in ("", each.audited.client))
 
     @cached_property
-    def by_cost(self) -> tuple[Entry, ...]:
+    def by_cost(self) -> tuple[AuditedFile, ...]:
         """The most expensive sessions first; those without a price last, by cache-miss tokens."""
         return tuple(sorted(self.entries, key=_weight, reverse=True))
 
@@ -107,12 +107,12 @@ class Ledger:
         return {client: churn_of(client, sessions_of(client, audits)) for client in self.clients}
 
 
-def _weight(entry: Entry) -> tuple[float, float]:
+def _weight(entry: AuditedFile) -> tuple[float, float]:
     tally = entry.audited.recorded
     return (tally.cost.recorded if tally.cost else -1.0), tally.written.recorded
 
 
-def _unpriced(entries: Iterable[Entry]) -> dict[str, int]:
+def _unpriced(entries: Iterable[AuditedFile]) -> dict[str, int]:
     without = (entry.audited.findings for entry in entries if entry.audited.recorded.cost is None)
     calls = Counter(finding.forecast.model for findings in without for finding in findings)
     return {model.name: count for model, count in calls.most_common() if not _has_price(model)}

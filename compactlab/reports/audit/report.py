@@ -10,7 +10,7 @@ from functools import partial
 from compactlab.reports.audit.causes import GROUNDS, Share, headline, read_cost, remarks, shares
 from compactlab.reports.audit.charts import BARS, READ, bars, course, furthest_off, look
 from compactlab.reports.audit.data import Miss, data, worst
-from compactlab.reports.audit.ledger import Entry, Ledger, client_name, together
+from compactlab.reports.audit.ledger import AuditedFile, Ledger, client_name, together
 from compactlab.reports.audit.tally import Pair, Tally
 from compactlab.reports.render.document import (
     Block,
@@ -114,7 +114,7 @@ def _scope(ledger: Ledger) -> str:
 
 
 @dataclass(frozen=True)
-class _Line:
+class _TallyRow:
     """A session, or several together, with prompts of the recorded size and of the text's."""
 
     label: str
@@ -128,7 +128,7 @@ class _Measure:
     """A column: its cells, when it goes where there is no room, and its group."""
 
     title: str
-    cell: Callable[[_Line], str]
+    cell: Callable[[_TallyRow], str]
     rank: int = 0
     group: str = ""
 
@@ -150,9 +150,9 @@ def signed(error: float | None) -> str:
 
 
 def _pair(
-    title: str, pick: Callable[[_Line], Pair | None], write: Callable[[float], str], rank: int
+    title: str, pick: Callable[[_TallyRow], Pair | None], write: Callable[[float], str], rank: int
 ) -> tuple[_Measure, ...]:
-    def of(part: Callable[[Pair], str]) -> Callable[[_Line], str]:
+    def of(part: Callable[[Pair], str]) -> Callable[[_TallyRow], str]:
         return lambda line: part(pair) if (pair := pick(line)) is not None else NONE
 
     return (
@@ -166,7 +166,7 @@ def _tokens(value: float) -> str:
     return show(value, "tokens")
 
 
-def _of_rebuilds(name: str) -> Callable[[_Line], str]:
+def _of_rebuilds(name: str) -> Callable[[_TallyRow], str]:
     return lambda line: f"{getattr(line.recorded.rebuilds, name):,}"
 
 
@@ -197,7 +197,7 @@ def _error(pair: Pair | None) -> float | None:
 
 def _predicted(ledger: Ledger, most: int, *, whole: bool = False) -> Iterator[Block]:
     shown = [
-        _Line(entry.name, entry.audited.recorded, entry.audited.rebuilt)
+        _TallyRow(entry.name, entry.audited.recorded, entry.audited.rebuilt)
         for entry in ledger.by_cost[:most]
     ]
     # Of a long table, what it comes to stands first.
@@ -224,7 +224,7 @@ def _predicted(ledger: Ledger, most: int, *, whole: bool = False) -> Iterator[Bl
     yield Sentences(sentences([left]).lines + sentences(_MEANING, "quiet").lines)
 
 
-def _totals(ledger: Ledger) -> list[_Line]:
+def _totals(ledger: Ledger) -> list[_TallyRow]:
     """Each client, and all sessions where there are several clients."""
     several = len(ledger.clients) > 1
     lines = [
@@ -235,10 +235,10 @@ def _totals(ledger: Ledger) -> list[_Line]:
     return lines + ([_total("all", ledger.entries)] if several else [])
 
 
-def _total(title: str, entries: Sequence[Entry]) -> _Line:
+def _total(title: str, entries: Sequence[AuditedFile]) -> _TallyRow:
     recorded = together(title, [entry.audited.recorded for entry in entries])
     rebuilt = together(title, [entry.audited.rebuilt for entry in entries])
-    return _Line(f"{title}, {counted(len(entries), 'session')}", recorded, rebuilt, total=True)
+    return _TallyRow(f"{title}, {counted(len(entries), 'session')}", recorded, rebuilt, total=True)
 
 
 def _course(ledger: Ledger) -> Chart:
@@ -303,7 +303,7 @@ _CAUSES = (
 )
 
 
-def _causes(entries: Sequence[Entry], *, read: bool = False) -> Table:
+def _causes(entries: Sequence[AuditedFile], *, read: bool = False) -> Table:
     """The causes of some sessions, most tokens first, and what was read where that is asked for."""
     totals = shares(entries)
     cache_misses = sum(share.tokens for share in totals)
@@ -325,7 +325,7 @@ def _cause(share: Share, cache_misses: int, whole: float) -> TableRow:
     return TableRow(cells, key=Key(*look(share.cause), CAUSES.get(share.cause, "")))
 
 
-def _reading(entries: Sequence[Entry]) -> TableRow:
+def _reading(entries: Sequence[AuditedFile]) -> TableRow:
     read = show(sum(entry.audited.recorded.read.recorded for entry in entries), "tokens")
     priced = any(entry.audited.recorded.cost is not None for entry in entries)
     cost = show(read_cost(entries), "USD") if priced else ""

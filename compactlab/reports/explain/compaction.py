@@ -101,7 +101,7 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ViewRow:
     """A row of the table of views; see :mod:`compactlab.sim.experiment.tables`."""
 
     call: int
@@ -126,32 +126,32 @@ def sized(tokens: int) -> str:
     return f"{show(tokens, 'tokens')} {'token' if tokens == 1 else 'tokens'}"
 
 
-def rows_of(rows: Rows) -> list[Row]:
+def rows_of(rows: Rows) -> list[ViewRow]:
     """The rows of one compaction."""
-    columns = (rows[field.name] for field in fields(Row))
-    return [Row(*each) for each in zip(*columns, strict=True)]
+    columns = (rows[field.name] for field in fields(ViewRow))
+    return [ViewRow(*each) for each in zip(*columns, strict=True)]
 
 
-def before(row: Row, said: Said) -> Piece:
+def before(row: ViewRow, said: Said) -> Piece:
     """The message of a row on the side before."""
     text = "" if row.role == "system" else said.get(row.message, row.text)
     text = " ".join(ends(text, *_BRIEF).split())
     return _piece(row, row.message, row.tokens_before, text)
 
 
-def after(row: Row, said: Said) -> Piece:
+def after(row: ViewRow, said: Said) -> Piece:
     """The message of a row on the side after."""
     system = row.text if row.role == "system" else ""
     room = _LONG if row.fate == "written" or system else _BRIEF
     return _piece(row, row.became, row.tokens_after, ends(said.get(row.became, system), *room))
 
 
-def _piece(row: Row, name: str, tokens: int, text: str) -> Piece:
+def _piece(row: ViewRow, name: str, tokens: int, text: str) -> Piece:
     lines = "\n".join(map(clean, filter(str.strip, text.splitlines())))
     return Piece(row.fate, row.count, tokens, _title(row, name), lines)
 
 
-def _title(row: Row, name: str) -> str:
+def _title(row: ViewRow, name: str) -> str:
     if row.role == "system":
         return "system blocks"
     if row.count > 1 or not row.role:
@@ -161,7 +161,7 @@ def _title(row: Row, name: str) -> str:
     return " · ".join(filter(None, (clean(shorten(row.role, _ID)), what, id)))
 
 
-def with_facts(piece: Piece, row: Row) -> Piece:
+def with_facts(piece: Piece, row: ViewRow) -> Piece:
     """A piece with the facts that were lost with it."""
     facts = tuple(
         Fact(
@@ -329,7 +329,7 @@ def said_in(run: Run) -> Said:
     return dict(zip(rows["message"], rows["text"], strict=True)) if len(rows) else {}
 
 
-def _pairs(rows: Sequence[Row], said: Said) -> Iterator[Pair]:
+def _pairs(rows: Sequence[ViewRow], said: Said) -> Iterator[Pair]:
     """The rows with their sides; what left stands beside what was written where it stood."""
     for cut, group in groupby(rows, lambda row: row.fate in _CUT):
         if cut:

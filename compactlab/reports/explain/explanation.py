@@ -40,7 +40,7 @@ CALL = "call"
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class RequestRow:
     """One request."""
 
     call: int  # from 1; of a side call, the call that it was made for
@@ -72,7 +72,7 @@ class Account:
     """All requests of a replay, and the figures of the run."""
 
     header: Header
-    entries: tuple[Entry, ...]
+    entries: tuple[RequestRow, ...]
     figures: Mapping[str, float | None]  # as ``compactlab run`` gives them
     # Of the call that was asked for, if it was a compaction.
     view: Columns = field(default_factory=dict)
@@ -86,7 +86,7 @@ def account(reading: RunData, call: int | None = None) -> Account:
     paybacks = {each.call: each for each in reading.paybacks}
     owners = {step.place.number: index for index, step in enumerate(steps)}
     owners |= {s.place.number: index for index, step in enumerate(steps) for s in step.side}
-    entries: list[Entry] = []
+    entries: list[RequestRow] = []
     total = 0.0
     beside = zip(reading.avoidable_costs, reading.dead, strict=True)
     for request, (avoidable_cost, dead) in zip(reading.requests, beside, strict=True):
@@ -94,7 +94,7 @@ def account(reading: RunData, call: int | None = None) -> Account:
         total += dollars
         step = None if isinstance(request, SideCall) else request
         entries.append(
-            Entry(
+            RequestRow(
                 call=index + 1,
                 kind=request.purpose if isinstance(request, SideCall) else CALL,
                 answer=step.answer if step else "",
@@ -178,11 +178,11 @@ def _view(account: Account) -> dict[str, Any] | None:
     }
 
 
-def _of(account: Account, call: int | None) -> list[Entry]:
+def _of(account: Account, call: int | None) -> list[RequestRow]:
     return [entry for entry in account.entries if call in (None, entry.call)]
 
 
-def _plain(entry: Entry) -> dict[str, Any]:
+def _plain(entry: RequestRow) -> dict[str, Any]:
     usage, back = entry.usage, entry.payback
     return {
         "call": entry.call,
@@ -214,7 +214,7 @@ def _plain(entry: Entry) -> dict[str, Any]:
     }
 
 
-_NOTHING = Entry(0, CALL, "", "", 0.0, None, Usage(), {}, 0.0, 0.0, 0.0, 0)
+_NOTHING = RequestRow(0, CALL, "", "", 0.0, None, Usage(), {}, 0.0, 0.0, 0.0, 0)
 _ACCOUNT_HEADS = [name for name in _plain(_NOTHING) if name != "causes"]
 
 
@@ -257,7 +257,7 @@ def explanation(account: Account, *, everything: bool = False) -> Document:
     return Document(blocks, data=partial(data, account), width=_WIDTH)
 
 
-def _chosen(entries: Sequence[Entry]) -> set[int]:
+def _chosen(entries: Sequence[RequestRow]) -> set[int]:
     eventful = [number for number, entry in enumerate(entries) if entry.eventful]
     by_cost = sorted(eventful, key=lambda number: (-round(entries[number].cost, 9), number))
     ends = {0, len(entries) - 1} if entries else set()
@@ -277,7 +277,7 @@ def _about(account: Account) -> list[str]:
     ]
 
 
-def _row(entry: Entry) -> Sequence[str]:
+def _row(entry: RequestRow) -> Sequence[str]:
     usage = entry.usage
     tokens = (usage.prompt, usage.cache_read, usage.cache_write, usage.uncached)
     what = f"{entry.call:,}" if entry.kind == CALL else name(entry.kind)
@@ -290,11 +290,11 @@ def _tokens(tokens: int) -> str:
     return show(tokens, "tokens") if tokens else NONE
 
 
-def _why(entry: Entry) -> str:
+def _why(entry: RequestRow) -> str:
     return ", ".join(f"{cause} {show(n, 'tokens')}" for cause, n in entry.causes.items())
 
 
-def _deeds(entry: Entry) -> Iterator[str]:
+def _deeds(entry: RequestRow) -> Iterator[str]:
     if entry.overflow:
         yield "EXCEEDS THE CONTEXT WINDOW"
     if entry.compaction:
@@ -303,7 +303,7 @@ def _deeds(entry: Entry) -> Iterator[str]:
         yield "rewritten"
 
 
-def _break_even(entry: Entry) -> str:
+def _break_even(entry: RequestRow) -> str:
     """What a compaction removed, and after how many calls it breaks even."""
     back = entry.payback
     if back is None:
@@ -323,7 +323,7 @@ def _ago(seconds: float | None) -> str:
     return f"{seconds / size:.0f} {unit}"
 
 
-def _folded(entries: Sequence[Entry]) -> Sequence[str]:
+def _folded(entries: Sequence[RequestRow]) -> Sequence[str]:
     """A row for requests that are not shown."""
     calls = [entry for entry in entries if entry.kind == CALL]
     parts = [counted(len(calls), "call")]
@@ -390,7 +390,7 @@ def one_call(account: Account, call: int) -> Document:
     return Document(tuple(blocks), data=partial(data, account, call))
 
 
-def _block(entry: Entry) -> Iterator[str]:
+def _block(entry: RequestRow) -> Iterator[str]:
     usage = entry.usage
     what = f"call {entry.call:,}" if entry.kind == CALL else name(entry.kind)
     answered = f", answered by {name(entry.answer)}" if entry.answer else ""
