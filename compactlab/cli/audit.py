@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING
 import click
 
 from compactlab.cli.disclosing import complain, say, shown, write_aside
-from compactlab.cli.options import Count, nothing_found, own_models, redact
+from compactlab.cli.options import (
+    Count,
+    file_option,
+    lenient_option,
+    nothing_found,
+    own_models,
+    redact,
+)
 from compactlab.reports.render.text import clean, enumerated
 from compactlab.sim.core.errors import CompactlabError, InputError, UsageError
 
@@ -24,9 +31,6 @@ if TYPE_CHECKING:
     from compactlab.sim.core.conversation import Conversation
     from compactlab.sim.experiment.sources import Source
     from compactlab.sim.models.model import Catalogue
-
-
-# Reads and audits what was named: one conversation at a time, for there may be thousands.
 
 
 class Auditor:
@@ -137,23 +141,16 @@ class Auditor:
         return reasons
 
 
-# ``compactlab audit``: what recorded sessions cost, why, and what we would have predicted.
-
-
 @click.command()
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @own_models
 @redact
 @click.option("--json", "as_json", is_flag=True, help="Print all figures, of every call, as JSON.")
-@click.option(
-    "--html", type=click.Path(dir_okay=False), metavar="FILE", help="Write an HTML page to FILE."
-)
-@click.option(
+@file_option("--html", "Write an HTML page to FILE.")
+@file_option(
     "--churn-out",
-    type=click.Path(dir_okay=False),
-    metavar="FILE",
-    help="Write the measured churn to FILE, for --churn of other commands. Several clients: "
-    "one file per client.",
+    "Write the measured churn to FILE, for --churn of other commands. Several clients: one file "
+    "per client.",
 )
 @click.option(
     "--worst",
@@ -163,7 +160,7 @@ class Auditor:
     metavar="N",
     help="Show the N calls with the largest errors.",
 )
-@click.option("--lenient", is_flag=True, help="Skip lines that cannot be read.")
+@lenient_option
 def audit(
     paths: tuple[str, ...],
     *,

@@ -243,8 +243,6 @@ def _seeds(given: int | list[int] | None) -> Sequence[int] | None:
     return range(given) if isinstance(given, int) else tuple(dict.fromkeys(given))
 
 
-# Experiment files: the settings of ``compactlab run`` in TOML.
-
 # TOML has whole numbers of 64 bits.
 _LARGEST = 2**63
 

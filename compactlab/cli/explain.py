@@ -8,7 +8,15 @@ from typing import Any
 import click
 
 from compactlab.cli.disclosing import acquaint, say, shown
-from compactlab.cli.options import Count, own_models, redact
+from compactlab.cli.options import (
+    Count,
+    churn_option,
+    conversation_option,
+    lenient_option,
+    own_models,
+    redact,
+    window_option,
+)
 from compactlab.sim.core.errors import UsageError
 
 
@@ -27,27 +35,20 @@ from compactlab.sim.core.errors import UsageError
     help="The model.  [default: the recorded one, call by call]",
 )
 @own_models
-@click.option(
-    "--conversation", default="", metavar="ID", help="The conversation, if there are several."
-)
+@conversation_option
 @click.option("--call", type=Count(1), metavar="N", help="Show only this call, in full.")
 @click.option(
     "--all", "everything", is_flag=True, help="Show all calls, also those that only append."
 )
-@click.option("--window", type=Count(1), metavar="N", help="Narrow the context window to N tokens.")
+@window_option
 @click.option(
     "--summarizer", default="lexrank", metavar="SPEC", help="The summariser.  [default: lexrank]"
 )
 @click.option(
     "--seed", type=Count(0), default=0, help="Seed of a scenario and of all random draws."
 )
-@click.option(
-    "--churn",
-    type=click.Path(),
-    metavar="FILE",
-    help="How often the client changes its prompt unasked: a file of compactlab audit --churn-out.",
-)
-@click.option("--lenient", is_flag=True, help="Skip lines that cannot be read.")
+@churn_option
+@lenient_option
 @redact
 @click.option("--json", "form", flag_value="json", help="Print all requests and figures as JSON.")
 @click.option("--csv", "form", flag_value="csv", help="Print one row per request as CSV.")

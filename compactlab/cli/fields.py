@@ -43,7 +43,7 @@ def hints_of(cls: type) -> dict[str, Any]:
     try:
         return get_type_hints(cls)
     except Exception as error:
-        raise UsageError(f"the types of {cls.__name__}'s fields cannot be told: {error}") from None
+        raise UsageError(f"the types of {cls.__name__}'s fields cannot be read: {error}") from None
 
 
 def takes_list(hint: Any) -> bool:

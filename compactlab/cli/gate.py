@@ -11,16 +11,13 @@ from typing import TYPE_CHECKING
 import click
 
 from compactlab.cli.disclosing import say, shown, shown_results, write_file
-from compactlab.cli.options import redact
+from compactlab.cli.options import file_option, redact
 from compactlab.reports.render.text import counted, listed
 from compactlab.sim.core.errors import CompactlabError, InputError, UsageError
 
 if TYPE_CHECKING:
     from compactlab.reports.gate.baseline import Baseline
     from compactlab.reports.gate.verdict import Verdict
-
-
-# ``compactlab baseline``: keep agreed figures.
 
 
 @click.command()
@@ -101,31 +98,24 @@ def _contents(snapshot: Baseline) -> str:
     )
 
 
-# ``compactlab gate``: compare a store with a baseline.
-
-_FILE = click.Path(dir_okay=False)
-
-
 @click.command()
 @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False))
 @click.option(
     "--baseline",
-    type=_FILE,
+    type=click.Path(dir_okay=False),
     default="baseline.json",
     show_default=True,
     metavar="FILE",
     help="The file that compactlab baseline has written.",
 )
-@click.option(
+@file_option(
     "--rules",
-    type=_FILE,
-    metavar="FILE",
-    help="Rules in TOML. Without them, no figure may change. compactlab new gate writes a file "
-    "with examples.",
+    "Rules in TOML. Without them, no figure may change. compactlab new gate writes a file with "
+    "examples.",
 )
-@click.option("--junit", type=_FILE, metavar="FILE", help="Write JUnit XML to FILE.")
-@click.option("--markdown", type=_FILE, metavar="FILE", help="Write Markdown to FILE.")
-@click.option("--json", type=_FILE, metavar="FILE", help="Write JSON to FILE.")
+@file_option("--junit", "Write JUnit XML to FILE.")
+@file_option("--markdown", "Write Markdown to FILE.")
+@file_option("--json", "Write JSON to FILE.")
 @click.option(
     "--github/--no-github",
     default=None,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from compactlab.cli.disclosing import say, shown
-from compactlab.cli.options import finish, nothing_found, own_models, redact
+from compactlab.cli.options import finish, lenient_option, nothing_found, own_models, redact
 from compactlab.reports.render.text import counted
 from compactlab.sim.core.errors import CompactlabError, InputError, UsageError
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option("--json", "as_json", is_flag=True, help="Print all figures as JSON.")
-@click.option("--lenient", is_flag=True, help="Skip lines that cannot be read.")
+@lenient_option
 @own_models
 @redact
 def inspect(paths: tuple[str, ...], as_json: bool, lenient: bool, models_file: str | None) -> None:

@@ -12,14 +12,13 @@ import click
 
 from compactlab.cli.disclosing import say
 from compactlab.cli.options import own_models
+from compactlab.reports.render.document import Column, Document, Table, name, rows, sentences
 from compactlab.sim.core.errors import UsageError
 
 if TYPE_CHECKING:
     from compactlab.sim.models.model import Model
     from compactlab.sim.models.pricing import Sheet
 
-
-# The models that there are: a table for people, and all that is known of them.
 
 _CLASSES = ("uncached", "cache_read", "cache_write_5m", "cache_write_1h", "output")
 # A request so small that no tier begins below it; servers are told at its size.
@@ -99,49 +98,41 @@ def _storage(model: Model) -> float:
     return float(f"{charge.cost(Usage(storage=3_600_000)) * 1_000:.6g}")
 
 
-_HEADS = (
-    "model", "provider", "window", "output", "tokens", "cache", "minimum", "lives",
-    "in", "read", "write", "write 1h", "out",
+_WORDS = frozenset({"model", "provider", "tokens", "cache", "lives"})
+_PRICES = ("in", "read", "write", "write 1h", "out")
+_COLUMNS = tuple(
+    Column(head, words=head in _WORDS, rank=rank)
+    for head, rank in {
+        "model": 0, "provider": 4, "window": 0, "output": 3, "tokens": 6, "cache": 1, "minimum": 7,
+        "lives": 5, **dict.fromkeys(_PRICES, 0),
+    }.items()
 )  # fmt: skip
-_LEFT = frozenset({"model", "provider", "tokens", "cache", "lives"})
 
 
-def model_table(rows: Sequence[Listed]) -> str:
-    """Set the models as a table in plain text."""
-    cells = [_cells(row) for row in rows]
-    widths = {head: max(len(head), *(len(line[head]) for line in cells)) for head in _HEADS}
-    lines = [_line(widths, {head: head for head in _HEADS})]
-    lines += [_line(widths, line) for line in cells]
-    named = next((row for row in rows if row["price_list"]), rows[0])
-    return "\n".join([*lines, "", *_legend(named)])
+def model_report(models: Sequence[Listed]) -> Document:
+    """The models as a table."""
+    named = next((model for model in models if model["price_list"]), models[0])
+    table = Table(_COLUMNS, rows(map(_cells, models)))
+    return Document((table, sentences(_legend(named))))
 
 
-def _line(widths: dict[str, int], cells: dict[str, str]) -> str:
-    set_ = (
-        cells[head].ljust(width) if head in _LEFT else cells[head].rjust(width)
-        for head, width in widths.items()
-    )
-    return "  ".join(set_).rstrip()
-
-
-def _cells(row: Listed) -> dict[str, str]:
+def _cells(row: Listed) -> Sequence[str]:
     spec = str(row["cache"]) if row["cache"] else "(none built)"
     lives = row["lifetimes"]
     prices = row["dollars_per_million_tokens"]
     assert isinstance(lives, list)
     assert isinstance(prices, list)
-    prices_by_head = dict(zip(_HEADS[8:], _money(prices), strict=True))
-    return {
-        "model": str(row["name"]),
-        "provider": str(row["provider"]) or "-",
-        "window": f"{row['window']:,}",
-        "output": f"{row['max_output']:,}" if row["max_output"] else "?",
-        "tokens": f"{str(row['encoding']).removesuffix('_base')} {_TIMES} {row['factor']:g}",
-        "cache": spec.partition("(")[0] if row["cache"] else spec,
-        "minimum": "-" if row["minimum"] is None else f"{row['minimum']:,}",
-        "lives": " ".join(map(_span, lives)) or "-",
-        **prices_by_head,
-    }
+    return [
+        name(str(row["name"])),
+        name(str(row["provider"])) if row["provider"] else "-",
+        f"{row['window']:,}",
+        f"{row['max_output']:,}" if row["max_output"] else "?",
+        f"{str(row['encoding']).removesuffix('_base')} {_TIMES} {row['factor']:g}",
+        spec.partition("(")[0] if row["cache"] else spec,
+        "-" if row["minimum"] is None else f"{row['minimum']:,}",
+        " ".join(map(_span, lives)) or "-",
+        *_money(prices),
+    ]
 
 
 def _money(prices: Sequence[Listed]) -> list[str]:
@@ -171,8 +162,6 @@ def _legend(row: Listed) -> list[str]:
         "--json has all details: cache policies, price tiers, multipliers, storage, sources.",
     ]
 
-
-# ``compactlab list``: what there is to choose from.
 
 MODELS = "models"
 Listed = dict[str, object]
@@ -265,23 +254,25 @@ def list_(kind: str, parameters: bool, models_file: str | None, as_json: bool) -
     """
     if models_file and kind != MODELS:
         raise UsageError(f"--models FILE adds to the list of models, not of {kind}")
-    rows = model_rows(models_file) if kind == MODELS else _KINDS[kind]()
+    from compactlab.reports.render import terminal
+
+    listed = model_rows(models_file) if kind == MODELS else _KINDS[kind]()
     if as_json:
-        click.echo(json.dumps(rows, indent=2, default=str))
+        click.echo(json.dumps(listed, indent=2, default=str))
         return
     if kind == MODELS:
-        say(model_table(rows))
+        say(terminal.write(model_report(listed)), styled=True)
         return
-    for line in _lines(rows, parameters):
+    for line in _lines(listed, parameters):
         say(line)
     if kind in _NOTES:
         say(f"  {_NOTES[kind]}")
 
 
-def _lines(rows: list[Listed], parameters: bool) -> Iterator[str]:
-    width = max(len(str(row["name"])) for row in rows)
+def _lines(items: list[Listed], parameters: bool) -> Iterator[str]:
+    width = max(len(str(row["name"])) for row in items)
     family = None
-    for row in rows:
+    for row in items:
         if row.get("family") != family:
             family = row["family"]
             yield f"{family}: {row['heading']}"

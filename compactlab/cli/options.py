@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
 
 import click
 
@@ -12,7 +12,7 @@ from compactlab.cli.disclosing import complain, redact_from_here, say
 from compactlab.reports.render.text import counted, listed
 from compactlab.sim.core.errors import CompactlabError, InputError
 
-# Options that several commands have.
+_Command = TypeVar("_Command", bound="Callable[..., Any] | click.Command")
 
 
 class Count(click.IntRange):
@@ -46,6 +46,26 @@ own_models = click.option(
     metavar="FILE",
     help="A TOML file with your own models.",
 )
+
+
+lenient_option = click.option("--lenient", is_flag=True, help="Skip lines that cannot be read.")
+window_option = click.option(
+    "--window", type=Count(1), metavar="N", help="Narrow the context window to N tokens."
+)
+churn_option = click.option(
+    "--churn",
+    type=click.Path(),
+    metavar="FILE",
+    help="How often the client changes its prompt unasked: a file of compactlab audit --churn-out.",
+)
+conversation_option = click.option(
+    "--conversation", default="", metavar="ID", help="The conversation, if there are several."
+)
+
+
+def file_option(name: str, help: str) -> Callable[[_Command], _Command]:
+    """An option that names a file."""
+    return click.option(name, type=click.Path(dir_okay=False), metavar="FILE", help=help)
 
 
 def _begin(context: click.Context, option: click.Parameter, given: bool | None) -> bool | None:

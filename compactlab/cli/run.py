@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from compactlab.cli.disclosing import complain, redact_from_here, redactor, say
-from compactlab.cli.options import Count, Seconds, nothing_found, own_models, redact
+from compactlab.cli.options import (
+    Count,
+    Seconds,
+    churn_option,
+    nothing_found,
+    own_models,
+    redact,
+    window_option,
+)
 from compactlab.reports.render.text import counted
 from compactlab.sim.core.errors import UsageError
 
@@ -59,13 +67,8 @@ _TRANSCRIPTS = (".json", ".jsonl")
     "prices, or 'recorded' (the default for recordings). Repeatable.",
 )
 @own_models
-@click.option(
-    "--churn",
-    type=click.Path(),
-    metavar="FILE",
-    help="How often the client changes its prompt unasked: a file of compactlab audit --churn-out.",
-)
-@click.option("--window", type=Count(1), metavar="N", help="Narrow the context window to N tokens.")
+@churn_option
+@window_option
 @click.option(
     "--summarizer",
     multiple=True,

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from compactlab.cli.disclosing import acquaint, say, shown, shown_json, write_file
-from compactlab.cli.options import own_models, redact
+from compactlab.cli.options import conversation_option, own_models, redact
 
 
 @click.command()
@@ -23,9 +23,7 @@ from compactlab.cli.options import own_models, redact
     "--model", default="", metavar="NAME", help="Count tokens with the tokenizer of this model."
 )
 @own_models
-@click.option(
-    "--conversation", default="", metavar="ID", help="The conversation, if there are several."
-)
+@conversation_option
 @click.option(
     "--format",
     "form",

@@ -5,34 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from compactlab.reports.audit.churning import Session, churn_of, halvings
-from compactlab.reports.audit.forecast import Forecast, forecasts
-from compactlab.reports.audit.inquest import Charge, Finding, Ground, by_pattern, inquest
+from compactlab.reports.audit.churning import Session
+from compactlab.reports.audit.forecast import forecasts
+from compactlab.reports.audit.inquest import by_pattern, inquest
 from compactlab.reports.audit.sizes import Key, exchanges
-from compactlab.reports.audit.tally import Pair, Rebuilds, Tally, causes, input_costs, tally
+from compactlab.reports.audit.tally import Tally, tally
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.models.model import Model, find_model
-from compactlab.sim.replay.client import Churn
-
-__all__ = [
-    "Audited",
-    "Charge",
-    "Churn",
-    "Finding",
-    "Forecast",
-    "Ground",
-    "Key",
-    "Pair",
-    "Rebuilds",
-    "Tally",
-    "audit",
-    "causes",
-    "churn_of",
-    "halvings",
-    "input_costs",
-    "name_by_pattern",
-    "sessions_of",
-]
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,6 @@ from compactlab.sim.metrics.run_data import ORDINARY, read_instead
 from compactlab.sim.models.pricing import Charge as Price
 from compactlab.sim.models.pricing import prices_of
 
-# Why recorded tokens missed the cache: what each cause comes to in tokens and dollars, and its
-# words.
-
 # The evidence for a cause.
 GROUNDS = {
     "log": "log",

@@ -7,9 +7,10 @@ whatever was not read is due to the client or the provider, and no rule predicte
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from itertools import combinations
 from math import comb, sqrt
+from operator import add
 
 from compactlab.reports.audit.inquest import Finding
 from compactlab.reports.audit.sizes import REBUILD
@@ -34,9 +35,7 @@ class _Count:
     messages: float = 0.0
 
     def __add__(self, other: _Count) -> _Count:
-        return _Count(
-            self.calls + other.calls, self.front + other.front, self.messages + other.messages
-        )
+        return _Count(*map(add, astuple(self), astuple(other)))
 
     @property
     def lost(self) -> float:

@@ -16,8 +16,6 @@ from compactlab.reports.audit.tally import Pair, Tally, input_costs
 from compactlab.reports.render.document import with_names
 from compactlab.reports.render.text import plain
 
-# The calls of an audit at which expected and recorded lie furthest apart.
-
 
 @dataclass(frozen=True)
 class Miss:
@@ -151,13 +149,8 @@ def _tally(tally: Tally) -> dict[str, Any]:
 
 
 def _pair(pair: Pair | None) -> dict[str, Any]:
-    if pair is None:
-        return {"expected": None, "recorded": None, "error": None}
-    return {
-        "expected": plain(pair.expected),
-        "recorded": plain(pair.recorded),
-        "error": plain(pair.error),
-    }
+    names = ("expected", "recorded", "error")
+    return {name: plain(getattr(pair, name)) if pair else None for name in names}
 
 
 def _causes(entries: Sequence[AuditedFile]) -> list[dict[str, Any]]:

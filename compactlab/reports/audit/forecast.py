@@ -25,8 +25,6 @@ from compactlab.sim.core.view import View
 from compactlab.sim.models.model import Model, find_model, replayable
 from compactlab.sim.replay.client import Client
 
-# What clients are known to do without logging it, and what one of them was seen to do.
-
 # Clients that ask for a suggestion when a turn has ended, with a request that rides on the live
 # prompt: 3.7 % of 22,596 recorded calls of Claude Code read more than the call before had left.
 _FORKS = {"claude-code"}
@@ -44,7 +42,7 @@ class Habits:
         self._shares = client in _SHARES
         self._skills = self._lost = 0
         self._in_skill = False
-        self._told = Client()
+        self._client = Client()
 
     def shares_system(self, ttl: str) -> bool:
         """Whether other sessions keep tools and system prompt in the cache."""
@@ -57,7 +55,7 @@ class Habits:
         of the two it is shows at the first skill of a session.
         """
         skill = "skill" if call.skill and 2 * self._lost > self._skills else ""
-        base = self._told.settings(call, "", opens_turn=False)[1]
+        base = self._client.settings(call, "", opens_turn=False)[1]
         return base._replace(messages=base.messages + skill)
 
     def learn(self, exchange: Exchange, before: int, read: int) -> None:
@@ -69,8 +67,6 @@ class Habits:
         self._in_skill = skill
 
 
-# What would have been read from the cache, had one asked before each recorded call.
-#
 # A call is forecast from what happened before it and from what the log itself says of it: its
 # time, model, lifetime of entries, settings, messages; and its prompt's size, if one wants that
 # as it was recorded. What its usage says of the cache is looked at only afterwards.

@@ -10,8 +10,6 @@ from typing import Literal, NamedTuple
 from compactlab.reports.audit.forecast import Forecast
 from compactlab.reports.audit.sizes import REBUILD, Exchange
 
-# What a log itself says before a call that may cost it what was stored, whatever one expected.
-#
 # A forecast weighs such signs, and may be wrong; so whether a loss follows from the log is asked
 # of the log alone, and not of the forecast.
 
@@ -68,8 +66,6 @@ def _shows(exchange: Exchange) -> bool:
     return any(part.type == "image" for message in exchange.arrived for part in message.parts)
 
 
-# Why tokens missed the cache, after the fact: every recorded one gets a cause, or is unexplained.
-#
 # A forecast may look only at what came before a call. Here everything may be looked at, what was
 # read of the cache above all: it tells how far the prompt was still the one that had been stored.
 

@@ -68,10 +68,8 @@ class Ledger:
     @cached_property
     def clients(self) -> tuple[str, ...]:
         """The clients, those with most sessions first."""
-        return tuple(client for client, _ in Counter(self._clients()).most_common())
-
-    def _clients(self) -> Iterable[str]:
-        return (entry.audited.client for entry in self.entries)
+        counts = Counter(entry.audited.client for entry in self.entries)
+        return tuple(client for client, _ in counts.most_common())
 
     def of_client(self, client: str) -> tuple[AuditedFile, ...]:
         """The sessions of one client; of all, for ""."""
@@ -93,7 +91,10 @@ class Ledger:
     @cached_property
     def unpriced(self) -> dict[str, int]:
         """Calls of models whose prices are not known, by model."""
-        return _unpriced(self.entries)
+        audits = (entry.audited for entry in self.entries if entry.audited.recorded.cost is None)
+        models = (finding.forecast.model for audited in audits for finding in audited.findings)
+        counts = Counter(models).most_common()
+        return {model.name: count for model, count in counts if not _has_price(model)}
 
     @property
     def repeated(self) -> int:
@@ -110,12 +111,6 @@ class Ledger:
 def _weight(entry: AuditedFile) -> tuple[float, float]:
     tally = entry.audited.recorded
     return (tally.cost.recorded if tally.cost else -1.0), tally.written.recorded
-
-
-def _unpriced(entries: Iterable[AuditedFile]) -> dict[str, int]:
-    without = (entry.audited.findings for entry in entries if entry.audited.recorded.cost is None)
-    calls = Counter(finding.forecast.model for findings in without for finding in findings)
-    return {model.name: count for model, count in calls.most_common() if not _has_price(model)}
 
 
 def _has_price(model: Model) -> bool:

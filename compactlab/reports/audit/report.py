@@ -63,11 +63,8 @@ _CHURN_MEANING = (
 
 def report(ledger: Ledger, most: int) -> Document:
     """What was audited, with so many of the calls that are furthest off."""
-    first, *others = headline(ledger.entries)
-    statements = (Sentence(first, "strong"), *map(Sentence, others))
     blocks = (
-        Sentences(statements, bullets=False),
-        sentences(remarks(ledger), "quiet"),
+        *_headline(ledger),
         Heading("What did the cache model predict?", level=2),
         *_predicted(ledger, SESSIONS),
         *_worst(ledger, most),
@@ -81,13 +78,10 @@ def report(ledger: Ledger, most: int) -> Document:
 
 def page(ledger: Ledger, most: int) -> Document:
     """The same with more sessions, with charts, and with the causes of each client."""
-    first, *others = headline(ledger.entries)
-    statements = (Sentence(first, "strong"), *map(Sentence, others))
     blocks = (
         Heading("Why did these sessions cost this much?", level=1),
         sentences([_scope(ledger)], "quiet", bullets=False),
-        Sentences(statements, bullets=False),
-        sentences(remarks(ledger), "quiet"),
+        *_headline(ledger),
         sentences([name(failure) for failure in ledger.failures], "bad"),
         Heading("What did the cache model predict?", level=2),
         *_predicted(ledger, _OF_PAGE, whole=True),
@@ -100,6 +94,12 @@ def page(ledger: Ledger, most: int) -> Document:
         *_churn(ledger),
     )
     return Document(blocks)
+
+
+def _headline(ledger: Ledger) -> Iterator[Block]:
+    first, *others = headline(ledger.entries)
+    yield Sentences((Sentence(first, "strong"), *map(Sentence, others)), bullets=False)
+    yield sentences(remarks(ledger), "quiet")
 
 
 def _scope(ledger: Ledger) -> str:
@@ -255,9 +255,6 @@ def _course(ledger: Ledger) -> Chart:
     return Chart(title, course(off, "course"), caption, "course", (*keys, expected))
 
 
-# The calls with the largest errors.
-
-
 def _worst(ledger: Ledger, most: int) -> Iterator[Block]:
     if misses := worst(ledger.entries, most):
         yield Heading(f"Largest errors: {counted(len(misses), 'call')}")
@@ -351,9 +348,6 @@ def _bars(ledger: Ledger) -> Iterator[Chart]:
             caption += f" These are the most expensive sessions; the JSON has {more} more."
         title = "Input cost of each session by cause"
         yield Chart(title, bars(priced[:BARS], "bars"), caption, "bars")
-
-
-# How much clients change their prompts unasked.
 
 
 def _churn(ledger: Ledger) -> Iterator[Block]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
+from operator import add
 from statistics import median
 
 from compactlab.reports.audit.forecast import Forecast
@@ -43,12 +44,7 @@ class Rebuilds:
     invented: int = 0  # expected, and did not happen
 
     def __add__(self, other: Rebuilds) -> Rebuilds:
-        return Rebuilds(
-            self.recorded + other.recorded,
-            self.follow + other.follow,
-            self.found + other.found,
-            self.invented + other.invented,
-        )
+        return Rebuilds(*map(add, astuple(self), astuple(other)))
 
 
 @dataclass(frozen=True)

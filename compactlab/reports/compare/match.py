@@ -27,8 +27,6 @@ from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.run import Run
 from compactlab.sim.metrics import METRICS
 
-# Which strategy of a store is compared with which of another.
-
 
 @dataclass(frozen=True)
 class Pairing:
@@ -65,9 +63,6 @@ def _changed(gone: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, str
         theirs = [each for each in new if bare(each) == bare(spec)]
         if len(ours) == len(theirs) == 1:
             yield spec, theirs[0]
-
-
-# A match: one strategy compared with another, over the conversations that both had.
 
 
 @dataclass(frozen=True)

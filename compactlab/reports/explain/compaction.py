@@ -12,8 +12,6 @@ from compactlab.sim.experiment.compaction_diff import STILL, ends
 from compactlab.sim.experiment.parquet import NO_ROWS, Rows
 from compactlab.sim.experiment.run import Run
 
-# A message of a compaction as it is shown, or several that were put together.
-
 # Characters of a message that are shown, of its beginning and of its end: of one of the script, as
 # the store keeps it, and of one that the strategy wrote.
 _BRIEF, _LONG = (160, 80), (3_000, 1_000)
@@ -37,7 +35,7 @@ _STATES = {
     "conflict": "an older value is there, too",
 }
 
-Said = Mapping[str, str]
+Texts = Mapping[str, str]
 """What messages that are not of the script say, by the names that the store has for them."""
 
 
@@ -132,18 +130,18 @@ def rows_of(rows: Rows) -> list[ViewRow]:
     return [ViewRow(*each) for each in zip(*columns, strict=True)]
 
 
-def before(row: ViewRow, said: Said) -> Piece:
+def before(row: ViewRow, texts: Texts) -> Piece:
     """The message of a row on the side before."""
-    text = "" if row.role == "system" else said.get(row.message, row.text)
+    text = "" if row.role == "system" else texts.get(row.message, row.text)
     text = " ".join(ends(text, *_BRIEF).split())
     return _piece(row, row.message, row.tokens_before, text)
 
 
-def after(row: ViewRow, said: Said) -> Piece:
+def after(row: ViewRow, texts: Texts) -> Piece:
     """The message of a row on the side after."""
     system = row.text if row.role == "system" else ""
     room = _LONG if row.fate == "written" or system else _BRIEF
-    return _piece(row, row.became, row.tokens_after, ends(said.get(row.became, system), *room))
+    return _piece(row, row.became, row.tokens_after, ends(texts.get(row.became, system), *room))
 
 
 def _piece(row: ViewRow, name: str, tokens: int, text: str) -> Piece:
@@ -178,8 +176,6 @@ def with_facts(piece: Piece, row: ViewRow) -> Piece:
 def _told(what: str) -> str:
     return clean(what).replace("tool_call", "calls").replace("tool_result", "result of")
 
-
-# A compaction as it is shown: rows with two sides, and what they come to in words.
 
 _CUT = ("gone", "written", "back")
 # Facts that are told by name in the sentence on what was missed.
@@ -296,7 +292,7 @@ def _from(each: Sum) -> str:
     return f"from {show(each.before, 'tokens')} to {sized(each.after)}"
 
 
-def view_of(rows: Rows, said: Said) -> View | None:
+def view_of(rows: Rows, texts: Texts) -> View | None:
     """Make a view of rows of the table of views."""
     if not len(rows):
         return None
@@ -310,7 +306,7 @@ def view_of(rows: Rows, said: Said) -> View | None:
                 last.before + row.tokens_before,
                 last.after + row.tokens_after,
             )
-    pairs = tuple(_pairs(entries, said))
+    pairs = tuple(_pairs(entries, texts))
     facts = [fact for pair in pairs for piece in pair.left + pair.right for fact in piece.facts]
     return View(
         entries[0].call,
@@ -323,24 +319,24 @@ def view_of(rows: Rows, said: Said) -> View | None:
     )
 
 
-def said_in(run: Run) -> Said:
+def said_in(run: Run) -> Texts:
     """What the messages of a run say that stand in its table of messages."""
     rows = run.rows.get("messages", NO_ROWS)
     return dict(zip(rows["message"], rows["text"], strict=True)) if len(rows) else {}
 
 
-def _pairs(rows: Sequence[ViewRow], said: Said) -> Iterator[Pair]:
+def _pairs(rows: Sequence[ViewRow], texts: Texts) -> Iterator[Pair]:
     """The rows with their sides; what left stands beside what was written where it stood."""
     for cut, group in groupby(rows, lambda row: row.fate in _CUT):
         if cut:
             both = list(group)
-            left = tuple(with_facts(before(r, said), r) for r in both if r.fate == "gone")
-            right = tuple(with_facts(after(r, said), r) for r in both if r.fate != "gone")
+            left = tuple(with_facts(before(r, texts), r) for r in both if r.fate == "gone")
+            right = tuple(with_facts(after(r, texts), r) for r in both if r.fate != "gone")
             yield Pair("gone" if left else right[0].fate, left, right)
             continue
         for row in group:
-            one = with_facts(before(row, said), row)
-            right = () if row.fate in STILL else (after(row, said),)
+            one = with_facts(before(row, texts), row)
+            right = () if row.fate in STILL else (after(row, texts),)
             yield Pair(row.fate, (one,), right)
 
 

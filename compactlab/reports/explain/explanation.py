@@ -32,10 +32,6 @@ from compactlab.sim.metrics import METRICS, RunData, figures
 from compactlab.sim.metrics.run_data import Payback
 from compactlab.sim.replay.trace import Header, SideCall, Step
 
-# An account of a replay: every request with what it was, what it cost and why.
-
-# A replay request by request: what each was, what it cost and why, side calls among them.
-
 CALL = "call"
 
 
@@ -107,9 +103,7 @@ def account(reading: RunData, call: int | None = None) -> Account:
                 total=total,
                 avoidable_cost=avoidable_cost,
                 dead=dead,
-                rewrite=step is not None and step.rewrite,
-                compaction=step is not None and step.compaction,
-                overflow=step is not None and step.overflow,
+                **{name: step is not None and getattr(step, name) for name in _OF_STEP},
                 payback=paybacks.get(index) if step else None,
             )
         )
@@ -127,9 +121,6 @@ def _compared(reading: RunData, index: int) -> tuple[Columns, Mapping[str, str]]
 
 def _gap(last: Step, step: Step) -> float | None:
     return step.time - last.time if last.time and step.time else None
-
-
-# An account of a replay for programs: every request with everything that is known of it.
 
 
 def entries_as_csv(account: Account, call: int | None = None) -> str:
@@ -182,29 +173,22 @@ def _of(account: Account, call: int | None) -> list[RequestRow]:
     return [entry for entry in account.entries if call in (None, entry.call)]
 
 
+_OF_REQUEST = ("call", "kind", "answer", "model", "time", "gap")
+_OF_USAGE = ("prompt", "cache_read", "cache_write_5m", "cache_write_1h", "uncached", "output")
+_OF_STEP = ("rewrite", "compaction", "overflow")
+
+
 def _plain(entry: RequestRow) -> dict[str, Any]:
-    usage, back = entry.usage, entry.payback
+    back = entry.payback
     return {
-        "call": entry.call,
-        "kind": entry.kind,
-        "answer": entry.answer,
-        "model": entry.model,
-        "time": entry.time,
-        "gap": entry.gap,
-        "prompt": usage.prompt,
-        "cache_read": usage.cache_read,
-        "cache_write_5m": usage.cache_write_5m,
-        "cache_write_1h": usage.cache_write_1h,
-        "uncached": usage.uncached,
-        "output": usage.output,
+        **{name: getattr(entry, name) for name in _OF_REQUEST},
+        **{name: getattr(entry.usage, name) for name in _OF_USAGE},
         "cost_usd": entry.cost,
         "total_usd": entry.total,
         "avoidable_cost_usd": entry.avoidable_cost,
         "dead_writes": entry.dead,
         "causes": dict(entry.causes),
-        "rewrite": entry.rewrite,
-        "compaction": entry.compaction,
-        "overflow": entry.overflow,
+        **{name: getattr(entry, name) for name in _OF_STEP},
         "removed": back.removed if back else None,
         "spike_avoidable_cost_usd": back.avoidable_cost if back else None,
         "summary_cost_usd": back.summary if back else None,
@@ -217,8 +201,6 @@ def _plain(entry: RequestRow) -> dict[str, Any]:
 _NOTHING = RequestRow(0, CALL, "", "", 0.0, None, Usage(), {}, 0.0, 0.0, 0.0, 0)
 _ACCOUNT_HEADS = [name for name in _plain(_NOTHING) if name != "causes"]
 
-
-# One session under one strategy, request by request: what each cost, and why.
 
 MOST = 60
 _HEADS = ("call", "gap", "prompt", "read", "written", "uncached", "USD", "total")

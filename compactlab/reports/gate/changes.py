@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from compactlab.reports.analysis.aggregate import figures_of
 from compactlab.reports.gate.baseline import Baseline
-from compactlab.reports.gate.gate import Successors, elsewhere
+from compactlab.reports.gate.gate import Successors, other_provenance
 from compactlab.reports.gate.record import Record, Subject
 from compactlab.reports.gate.rules import same
 from compactlab.reports.render.document import (
@@ -66,7 +66,7 @@ def changes(after: Baseline, before: Baseline) -> list[Change]:
 def report(results: Results, before: Baseline) -> Document:
     """What has changed against a baseline, in a few lines."""
     after = Baseline.of(results, before.metrics)
-    if other := elsewhere(before, after):
+    if other := other_provenance(before, after):
         nothing = "Nothing is compared with the baseline: its figures have another provenance."
         return _document(nothing, map(name, other))
     successors = Successors.of(before, after)

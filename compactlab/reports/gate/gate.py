@@ -19,6 +19,7 @@ from compactlab.sim.experiment.results import Results
 # Specs as long as this are shown whole; longer ones only where nothing else distinguishes them.
 _BRIEF, _SPEC = 80, 240
 Kind = tuple[str, str, str]
+Held = Mapping[Subject, Mapping[Case, Record]]
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ def _against(is_: Subject, was: Subject) -> str:
 # What stands in the way of a verdict, whatever the rules say; and what else is new.
 
 
-def elsewhere(before: Baseline, after: Baseline) -> list[str]:
+def other_provenance(before: Baseline, after: Baseline) -> list[str]:
     """In what a baseline is of another provenance, so that nothing is compared with it."""
     lines = [
         f"other provenance: {words}: was {_value(was)}, is {_value(is_)}"
@@ -120,39 +121,37 @@ def obstacles(
 
 def _gone(before: Baseline, after: Baseline) -> Iterator[str]:
     """What the baseline holds and the store does not."""
-    whole = [subject for subject in before.records if subject not in after.records]
-    if whole:
-        yield f"in the baseline and not in the store: {_subjects(whole)}"
-    runs = [
-        (subject, record)
-        for subject, held in before.records.items()
-        if subject in after.records
-        for case, record in held.items()
-        if not record.failed and case not in after.records[subject]
-    ]
+    subjects, runs = _only_in(before.records, after.records)
+    if subjects:
+        yield f"in the baseline and not in the store: {_subjects(subjects)}"
     if runs:
         yield f"{counted(len(runs), 'run')} of the baseline missing: {_runs(runs)}"
 
 
 def _new(before: Baseline, after: Baseline) -> Iterator[str]:
     """What the store holds and the baseline does not."""
-    whole = [subject for subject in after.records if subject not in before.records]
-    if whole:
-        yield f"not in the baseline: {_subjects(whole)}"
-    runs = [
-        (subject, record)
-        for subject, held in after.records.items()
-        if subject in before.records
-        for case, record in held.items()
-        if not record.failed and not _known(before.records[subject], record)
-    ]
+    good = {
+        subject: {case: record for case, record in held.items() if not record.failed}
+        for subject, held in before.records.items()
+    }
+    subjects, runs = _only_in(after.records, good)
+    if subjects:
+        yield f"not in the baseline: {_subjects(subjects)}"
     if runs:
         yield f"{counted(len(runs), 'run')} not in the baseline: {_runs(runs)}"
 
 
-def _known(held: Mapping[Case, Record], record: Record) -> bool:
-    known = held.get(record.case)
-    return known is not None and not known.failed
+def _only_in(one: Held, other: Held) -> tuple[list[Subject], list[tuple[Subject, Record]]]:
+    """Strategies of one side alone, and runs of one side alone of strategies that both have."""
+    subjects = [subject for subject in one if subject not in other]
+    runs = [
+        (subject, record)
+        for subject, held in one.items()
+        if subject in other
+        for case, record in held.items()
+        if not record.failed and case not in other[subject]
+    ]
+    return subjects, runs
 
 
 def news(before: Baseline | None, after: Baseline, *, exact: bool) -> Iterator[str]:
@@ -186,8 +185,6 @@ def _value(value: object) -> str:
     return brief(repr(value))
 
 
-# A gate: whether results still are what a reviewed baseline says, by rules or exactly.
-
 _ABSENT = "there is no baseline"
 
 
@@ -204,7 +201,7 @@ def gate(
     exact = demands is None
     metrics = {*(before.metrics if before else ()), *(d.rule.metric for d in demands or ())}
     after = Baseline.of(results, metrics)
-    other = elsewhere(before, after) if before else []
+    other = other_provenance(before, after) if before else []
     changed = Successors.of(before, after) if before else Successors({})
     before = changed.applied(before) if before else None
     stopped = [*other, *changed.doubts, *obstacles(results, before, after, exact=exact)]

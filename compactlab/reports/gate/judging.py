@@ -166,17 +166,11 @@ def moved_most(
 ) -> tuple[Move, ...]:
     """The conversations that moved most, in the direction that a rule limits."""
     was, is_ = by_conversation(before), by_conversation(after)
-    every = [
-        (
-            Move(
-                key[1],
-                value_of(was.get(key, []), rule.metric, type),
-                value_of(is_.get(key, []), rule.metric, type),
-            ),
-            key,
-        )
+    values = {
+        key: [value_of(side.get(key, []), rule.metric, type) for side in (was, is_)]
         for key in sorted({*was, *is_})
-    ]
+    }
+    every = [(Move(key[1], *pair), key) for key, pair in values.items()]
     changed = [
         (step, key, move)
         for move, key in every
@@ -205,8 +199,6 @@ def _out(rule: Rule, move: Move) -> float:
         return abs(value - rule.amount)
     return value if rule.upper else -value
 
-
-# Judging one rule for one strategy: by the figures, or by the interval where there is noise.
 
 REPLAYS = 5
 """With fewer replays of a conversation, nothing that has noise is judged."""
@@ -243,7 +235,7 @@ class Judge:
         elif _noisy(demand, type, theirs if paired else {}, mine):
             judgement, span = _by_interval(demand, type, theirs if paired else {}, mine, was)
         else:
-            judgement = _by_figure(demand, was, is_)
+            judgement = _as_ever(demand, was, demand.rule.judge(was, is_))
         moved: tuple[Move, ...] = ()
         if judgement.outcome in (Outcome.REGRESSED, Outcome.INCONCLUSIVE):
             old = theirs.values() if paired else ()
@@ -298,10 +290,6 @@ def _exactly(demand: Demand, type: str, theirs: Records, mine: Records) -> Judge
     if not moved:
         return Judgement(Outcome.HOLDS)
     return Judgement(Outcome.REGRESSED, f"it changed in {moved:,} of {counted(len(mine), 'run')}")
-
-
-def _by_figure(demand: Demand, was: float | None, is_: float | None) -> Judgement:
-    return _as_ever(demand, was, demand.rule.judge(was, is_))
 
 
 def _as_ever(demand: Demand, was: float | None, judgement: Judgement) -> Judgement:

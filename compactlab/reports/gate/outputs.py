@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from junitparser import TestCase
 
 
-# A verdict in words, as every output of a gate says it; names are quoted as the output does.
-
 _ARROW = "\N{RIGHTWARDS ARROW}"
 _NONE = "no value"
 _DIGITS = 6
@@ -116,6 +114,14 @@ class Words:
         if where := self.scenarios(finding):
             yield where
 
+    def text(self, finding: Finding) -> str:
+        """Its figures and details in a line."""
+        return "; ".join(filter(None, [self.figures(finding), *self.details(finding)]))
+
+    def moves(self, finding: Finding) -> str:
+        """The conversations that changed most."""
+        return "; ".join(map(self.moved, finding.moved))
+
     def scenarios(self, finding: Finding) -> str:
         """Over which scenarios it was asked; "" for all."""
         if finding.demand.scenario == ANY:
@@ -182,8 +188,6 @@ def _share(before: float, after: float | None) -> str:
     return f" ({share:+.1%})" if abs(share) >= 0.0005 else ""
 
 
-# What a gate found: in short and in full, as JUnit's XML, and as annotations.
-
 # For the terminal: short, causes first.
 
 # The terminal shows so many failures; files have all.
@@ -216,8 +220,8 @@ def in_short(verdict: Verdict) -> Document:
     return Document((Items(tuple(lines)),))
 
 
-def _cannot_judge(told: str) -> tuple[Sentence]:
-    return (Sentence(f"CANNOT JUDGE  {told}", "doubtful"),)
+def _cannot_judge(reason: str) -> tuple[Sentence]:
+    return (Sentence(f"CANNOT JUDGE  {reason}", "doubtful"),)
 
 
 def _more(number: int, noun: str, more: str) -> Iterator[tuple[Sentence]]:
@@ -229,9 +233,11 @@ def _more(number: int, noun: str, more: str) -> Iterator[tuple[Sentence]]:
 def _finding(words: Words, finding: Finding) -> tuple[Sentence, ...]:
     mark, tone = _MARKS[finding.outcome]
     title = f"{mark}  {name(finding.name)}, {words.subject(finding.subject)}"
-    text = "; ".join(filter(None, [words.figures(finding), *words.details(finding)]))
-    moves = "; ".join(map(words.moved, finding.moved))
-    lines = (Sentence(text), Sentence(f"changed most: {moves}" if moves else "", "quiet"))
+    moves = words.moves(finding)
+    lines = (
+        Sentence(words.text(finding)),
+        Sentence(f"changed most: {moves}" if moves else "", "quiet"),
+    )
     return Sentence(title, tone), *(line for line in lines if line.text)
 
 
@@ -269,7 +275,7 @@ def _table(words: Words, findings: Iterable[Finding]) -> Table:
             words.subject(finding.subject) if finding.subject else "",
             words.figures(finding),
             "; ".join(words.details(finding)),
-            "; ".join(map(words.moved, finding.moved)),
+            words.moves(finding),
         )
         for finding in findings
     ]
@@ -307,14 +313,7 @@ def _finding_json(finding: Finding) -> dict[str, Any]:
         "before": _number(finding.before),
         "after": _number(finding.after),
         "limit": _number(rule.limit(finding.before)) if limited else None,
-        "moved": [
-            {
-                "conversation": move.conversation,
-                "before": _number(move.before),
-                "after": _number(move.after),
-            }
-            for move in finding.moved
-        ],
+        "moved": [_move(move) for move in finding.moved],
     }
     if span:
         entry["interval"] = {
@@ -325,6 +324,11 @@ def _finding_json(finding: Finding) -> dict[str, Any]:
             "detectable": _number(span.detectable),
         }
     return entry
+
+
+def _move(move: Move) -> dict[str, Any]:
+    before, after = _number(move.before), _number(move.after)
+    return {"conversation": move.conversation, "before": before, "after": after}
 
 
 def _number(value: float | None) -> float | str | None:
@@ -370,7 +374,7 @@ def _case(words: Words, finding: Finding) -> TestCase:
     # Of two cases of one name, whoever shows them may show one.
     where = f", {words.scenarios(finding)}" if words.scenarios(finding) else ""
     case = TestCase(f"{clean(finding.name)}{where}", words.subject(finding.subject), 0)
-    text = "; ".join(filter(None, [words.figures(finding), *words.details(finding)]))
+    text = words.text(finding)
     moves = "".join(f"\n  {words.moved(move)}" for move in finding.moved)
     if finding.holds:
         case.system_out = text
@@ -394,33 +398,22 @@ _CUT = "\n\nThe rest was too long for this page.\n"
 def commands(verdict: Verdict) -> list[str]:
     """Workflow commands, a line each: an error for each obstacle and for each rule that fails.
 
-    Of rules that only fail for what is told anyway, there is one that says how many.
+    Rules that only fail for a cause that is shown anyway are one command, with their number.
     """
-    messages = [
-        (f"gate: {title}", message)
-        for title, message in (*_obstacles(verdict), *_failures(verdict))
-    ]
+    words = Words(verdict)
+    causes = (*verdict.obstacles, *map(words.together, verdict.folded))
+    messages = [("gate: cannot judge", cause) for cause in causes]
+    messages += (_annotation(words, finding) for finding in verdict.shown)
     if len(messages) > _SHOWN:
         more = counted(len(messages) - _SHOWN + 1, "check")
         messages[_SHOWN - 1 :] = [("gate", f"{more} more did not pass")]
     return [command("error", title, message) for title, message in messages]
 
 
-def _obstacles(verdict: Verdict) -> Iterator[tuple[str, str]]:
-    for obstacle in (*verdict.obstacles, *map(Words(verdict).together, verdict.folded)):
-        yield "cannot judge", obstacle
-
-
-def _failures(verdict: Verdict) -> Iterator[tuple[str, str]]:
-    words = Words(verdict)
-    for finding in verdict.shown:
-        parts = [words.subject(finding.subject), words.figures(finding), *words.details(finding)]
-        moves = ", ".join(map(words.moved, finding.moved))
-        text = "; ".join(filter(None, parts))
-        yield (
-            f"{finding.name} {finding.outcome.value}",
-            f"{text}\nchanged most: {moves}" if moves else text,
-        )
+def _annotation(words: Words, finding: Finding) -> tuple[str, str]:
+    text = "; ".join(filter(None, [words.subject(finding.subject), words.text(finding)]))
+    moves = f"\nchanged most: {words.moves(finding)}" if finding.moved else ""
+    return f"gate: {finding.name} {finding.outcome.value}", f"{text}{moves}"
 
 
 def command(kind: str, title: str, message: str) -> str:

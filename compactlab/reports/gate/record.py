@@ -35,8 +35,6 @@ def some(names: list[str]) -> str:
     return enumerated([*map(brief, names[:_NAMED]), *names[_NAMED:]], _NAMED)
 
 
-# A record: of one run, the figures that a gate looks at, and what it needed and held.
-
 Needs = Mapping[str, tuple[int, int]]
 """Needs, and needs met, by type of fact."""
 

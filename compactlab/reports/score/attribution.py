@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.int64]
 
 
-# Finds in texts the longest runs of words that other texts hold word by word.
-
 # Words of the shortest run that says where it is from; a choice. A. Broder, "On the resemblance
 # and containment of documents", 1997, takes ten words to tell copies of documents. Set phrases
 # ("let me know if you need anything else") are as long as seven, and lines of commands seldom
@@ -227,8 +225,6 @@ def _free(taken: bytearray, start: int, stop: int) -> Iterator[tuple[int, int]]:
         start = end
 
 
-# Says of a context that somebody else compacted where its words come from.
-#
 # What is found out here is *inferred* provenance. It is not what a strategy declares of itself,
 # and figures of the two are never put together.
 

@@ -39,8 +39,6 @@ from compactlab.sim.models.model import Catalogue, Model
 from compactlab.sim.replay.summarize import FAULTS, SummaryRequest, faults
 from compactlab.sim.replay.trace import Header, Step, Trace
 
-# What is left of a conversation in a context that somebody compacted, without replaying it.
-
 # Of the metrics of a run, those that one compaction has: each of one prompt, which is the context.
 FIGURES = (
     "amnesia", "amnesia_effective", "amnesia_corrected", "decoys_found", "guessable",
@@ -238,10 +236,7 @@ class _Whereabouts:
         return ((1 << length) - 1) << place
 
 
-# What is left of a conversation in a compacted context: for people, and for programs.
-
 _NEED = "share of needs whose facts the context does not hold"
-_COLUMNS = ("fact", "kind", "key", "value", "state", "where", "needs")
 _FIGURES = (Column("figure", words=True), Column("value"), Column("meaning", words=True))
 
 
@@ -282,7 +277,7 @@ def found_as_csv(found: Iterable[Found]) -> str:
     """Write a row for each fact: its state, and the messages from which it follows."""
     out = StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(_COLUMNS)
+    writer.writerow(Found.__struct_fields__)
     for each in found:
         values = {**_plain(each), "where": " ".join(each.where)}
         writer.writerow([harmless(v) if isinstance(v, str) else v for v in values.values()])
@@ -290,8 +285,7 @@ def found_as_csv(found: Iterable[Found]) -> str:
 
 
 def _plain(found: Found) -> dict[str, Any]:
-    values = {name: getattr(found, name) for name in _COLUMNS}
-    return values | {"where": list(found.where)}
+    return structs.asdict(found) | {"where": list(found.where)}
 
 
 def _ratio(score: Score) -> float | None:
