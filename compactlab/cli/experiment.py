@@ -262,7 +262,7 @@ _Address = Annotated[
 
 
 class ExperimentSettings(BaseModel, extra="forbid", strict=True, frozen=True):
-    """What ``compactlab run`` can be told, with its defaults; grids are written out."""
+    """The settings of ``compactlab run`` with their defaults; grids are written out."""
 
     conversations: Annotated[
         list[str | Seeded], Field(min_length=1), list_in_file(Text | FilesTable | ScenarioTable)
@@ -343,7 +343,7 @@ class ExperimentSettings(BaseModel, extra="forbid", strict=True, frozen=True):
     )
     redact: bool = Field(
         default=False,
-        description="Hide what looks like keys, tokens and mail addresses in all that is written.",
+        description="Hide what looks like keys, tokens and mail addresses in all output.",
     )
     dask: _Address | None = Field(
         default=None,

@@ -53,7 +53,7 @@ def inspect(paths: tuple[str, ...], as_json: bool, lenient: bool, models_file: s
 def _sources(
     paths: Sequence[str], lenient: bool
 ) -> tuple[list[Source], int, list[CompactlabError]]:
-    """What can be read of what was named, files passed over in folders, and what is wrong."""
+    """What can be read of the paths, files skipped in folders, and what is wrong."""
     from compactlab.scenarios.catalogue import sources
 
     good: list[str] = []

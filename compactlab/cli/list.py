@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 _CLASSES = ("uncached", "cache_read", "cache_write_5m", "cache_write_1h", "output")
-# A request so small that no tier begins below it; servers are told at its size.
+# A request so small that no tier begins below it; own servers have their price at this size.
 _SMALL = 1_000
 _TIMES = "\N{MULTIPLICATION SIGN}"
 
@@ -142,7 +142,7 @@ def _money(prices: Sequence[Listed]) -> list[str]:
     small = {name: prices[0][name] for name in _CLASSES}
     figures = {name: f"{price:.4g}" for name, price in small.items()}
     if small["cache_write_5m"] == small["cache_write_1h"] == small["uncached"]:
-        # What is written costs what input costs: nothing is to be said of it.
+        # Writes cost what input costs: no column needs to say so.
         figures["cache_write_5m"] = figures["cache_write_1h"] = "-"
     figures["uncached"] += "+" if len(prices) > 1 else ""
     return list(figures.values())
@@ -234,9 +234,9 @@ _KINDS: dict[str, Callable[[], list[Listed]]] = {
     "metrics": _metrics,
     "formats": _formats,
 }
-# What is said of a list as a whole, behind it.
+# Notes below a list.
 _NOTES = {
-    "scenarios": "suite stands for all of them; of another size: 'rewinds(tokens=20000)',"
+    "scenarios": "suite stands for all of them; other sizes: 'rewinds(tokens=20000)',"
     " 'suite(tokens=400000)'",
 }
 

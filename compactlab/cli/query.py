@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Sequence
 from typing import Any
@@ -12,6 +10,7 @@ import click
 
 from compactlab.cli.disclosing import say, shown
 from compactlab.cli.options import redact
+from compactlab.reports.render import csv
 from compactlab.reports.render.text import clean, plain
 
 
@@ -74,12 +73,7 @@ def _shown(value: Any) -> str:
 
 
 def _csv(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    from compactlab.reports.render.text import harmless
-
-    text = io.StringIO()
-    cells = [[harmless(v) if isinstance(v, str) else v for v in row] for row in [names, *rows]]
-    csv.writer(text, lineterminator="\n").writerows(cells)
-    return text.getvalue()
+    return csv.write([names, *rows])
 
 
 def _json(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 STOPPED = 130
 
 _PAGE = "report.html"
-# What nobody writes TOML into.
+# Suffixes of transcripts; no experiment file has them.
 _TRANSCRIPTS = (".json", ".jsonl")
 
 
@@ -178,7 +178,7 @@ def _planned(settings: ExperimentSettings) -> Experiment:
 
 
 def _check_kind(experiment: str | None) -> None:
-    """See that nobody names transcripts where an experiment file is meant."""
+    """Refuse transcripts in the place of an experiment file."""
     if experiment is None:
         return
     kind = "folder" if Path(experiment).is_dir() else "transcript"
@@ -191,7 +191,7 @@ def _check_kind(experiment: str | None) -> None:
 
 @contextmanager
 def _stoppable(store: Store) -> Iterator[None]:
-    """Stop with a word, on Ctrl-C and when a machine or a queue tells its processes to end."""
+    """Stop with a message on Ctrl-C, and when the system ends its processes."""
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
@@ -208,7 +208,7 @@ def _stoppable(store: Store) -> Iterator[None]:
 def _missing(
     planned: Experiment, store: Store, settings: ExperimentSettings, *, retry: bool
 ) -> list[Shard]:
-    """What is to be run; if all is there, that is said, and it ends here."""
+    """What is to be run; if nothing is, say so and exit."""
     from compactlab.cli.rehearsal import standing
     from compactlab.sim.experiment.store import FAILED
 

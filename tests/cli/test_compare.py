@@ -56,4 +56,4 @@ def test_what_cannot_be_compared_is_said(store: Path, compactlab: Call) -> None:
         assert said in done.err
     done = compactlab("compare", "one", other, "--despite", "prices")
     assert done.code == 0
-    assert "They differ in the price list" in done.out
+    assert "The stores differ in the price list" in done.out

@@ -31,12 +31,12 @@ class Audited:
 
     @property
     def keys(self) -> Iterator[Key]:
-        """What names its calls, wherever they stand; those without a time cannot be told."""
+        """Keys by which its calls are found in other files; calls without a time have none."""
         exchanges = (finding.forecast.exchange for finding in self.findings)
         return (exchange.key for exchange in exchanges if exchange.answer.time)
 
     def bare(self) -> Audited:
-        """This audit without what was said: little to keep, where there are many."""
+        """This audit without texts: little to keep, where there are many."""
         return replace(self, findings=tuple(finding.bare() for finding in self.findings))
 
 
@@ -67,7 +67,7 @@ def audit(
 
 
 def name_by_pattern(audits: Iterable[Audited]) -> list[Audited]:
-    """Name what only the sessions of a client together tell; see :func:`by_pattern`."""
+    """Name the causes that only all sessions of a client show; see :func:`by_pattern`."""
     audits = list(audits)
     for client in {each.client for each in audits}:
         own = [index for index, each in enumerate(audits) if each.client == client]

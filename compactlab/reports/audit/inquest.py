@@ -57,7 +57,7 @@ class Signs:
 
 
 def _differ(one: str, other: str) -> bool:
-    """Whether two settings differ, as far as both were told."""
+    """Whether two known settings differ."""
     return bool(one and other) and one != other
 
 
@@ -70,13 +70,13 @@ def _shows(exchange: Exchange) -> bool:
 # read of the cache above all: it tells how far the prompt was still the one that had been stored.
 
 Ground = Literal["log", "read", "pattern", "none"]
-"""What a cause stands on: what the log says, what was read, when such losses happen; nothing."""
+"""The evidence for a cause: the log, what was read, when such losses happen; or none."""
 
 # Recorded totals of one stored prefix differ by as much, for what stands behind the last mark.
 _SLACK = 64
 # A loss by chance does not care who has spoken; below this probability it was not chance.
 _CHANCE = 1e-3
-# Causes of a forecast that do not tell why anything was lost.
+# Causes of a forecast that give no reason for a loss.
 _NO_REASON = ("append", "grid", "unexplained")
 _GRID = 256  # tokens that a cache with a grid of 128 leaves out at most, and the odd one more
 
@@ -119,7 +119,7 @@ class Finding:
         return all(charge.ground == "log" for charge in self.charges)
 
     def bare(self) -> Finding:
-        """This finding without what was said in its call."""
+        """This finding without the texts of its call."""
         forecast = self.forecast
         return replace(self, forecast=replace(forecast, exchange=forecast.exchange.bare()))
 

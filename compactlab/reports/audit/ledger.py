@@ -55,7 +55,7 @@ class Ledger:
         failures: Iterable[str] = (),
         unknown: dict[str, int] | None = None,
     ) -> Ledger:
-        """Put sessions together, and name what only all of them tell."""
+        """Put sessions together, and name the causes that only all of them show."""
         named = name_by_pattern(entry.audited for entry in entries)
         made = zip(entries, named, strict=True)
         return cls(

@@ -22,7 +22,7 @@ Key = tuple[str, float, Usage]
 
 
 class Uncounted(NamedTuple):
-    """A request whose tokens the log does not tell: it was broken off, or made a summary."""
+    """A request without recorded tokens: it was broken off, or made a summary."""
 
     context: Messages
     time: float
@@ -35,7 +35,7 @@ class Exchange:
     answer: Message
     call: Call
     usage: Usage
-    context: Messages  # the messages it was sent, as far as the log tells
+    context: Messages  # the messages it was sent, as far as the log has them
     arrived: tuple[Message, ...]  # since the last counted call, as all below
     time: float  # when it started: seconds since 1970
     compacted: Uncounted | None = None  # the request that compacted the context
@@ -65,7 +65,7 @@ class Exchange:
         return self.answer.id, self.answer.time, self.usage
 
     def bare(self) -> Exchange:
-        """This call without what was said: little to keep, where there are many sessions."""
+        """This call without texts: little to keep, where there are many sessions."""
         strip = msgspec.structs.replace
         asks = [strip(part, text="") for part in self.answer.parts if part.type == "tool_call"]
         spoken = [strip(message, parts=()) for message in self.arrived if message.starts_turn]
@@ -146,7 +146,7 @@ class _Log:
     def _take(self, message: Message) -> None:
         if message.role != "assistant":
             self._arrived.append(message)
-            # Kept beside them: thousands of calls may come whose tokens nobody has counted.
+            # Kept beside them: thousands of calls without recorded tokens may come.
             before = self._newest
             self._newest = message.time if before is None else max(before, message.time)
         self._context = self._context.append(message)
@@ -245,7 +245,7 @@ def proportional(whole: int, shares: Iterable[int]) -> tuple[int, ...]:
     shares = list(shares)
     if not any(shares):
         shares = [1] * len(shares)
-    total = sum(shares) or 1  # among nobody there is nothing to share
+    total = sum(shares) or 1  # without shares there is nothing to split
     ends = [whole * so_far // total for so_far in accumulate(shares, initial=0)]
     return tuple(end - start for start, end in pairwise(ends))
 
@@ -314,7 +314,7 @@ class Front:
         elif recorded:
             self._assign(context, whole - prompt.tokens, shared)
         elif compacted and self._inside:
-            # What was said before the log began is gone now; how large the rest is, shows later.
+            # Messages from before the log began are gone now; the size of the rest shows later.
             self._context = max(0, min(self._context, FIRST_PROMPT - self.system))
         if recorded:  # so that what was set now is taken at its size
             prompt.move(self.view(context[: self._changed]))

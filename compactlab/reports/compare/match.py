@@ -57,7 +57,7 @@ class Pairing:
 
 
 def _changed(gone: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Those of which there is one of a name on each side: of several, nobody knows which is it."""
+    """Those with one of a name on each side; of several, the partner is unknown."""
     for spec in gone:
         ours = [each for each in gone if bare(each) == bare(spec)]
         theirs = [each for each in new if bare(each) == bare(spec)]

@@ -86,7 +86,7 @@ def _reference(match: Match) -> list[str]:
 
 
 def chance(contrast: Contrast | None) -> str:
-    """An adjusted p as one writes it."""
+    """An adjusted p, as a text."""
     if contrast is None or contrast.adjusted is None:
         return NONE
     return _probability(contrast.adjusted)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import astuple, dataclass, fields, replace
 from functools import cached_property
 from itertools import groupby
+from operator import add
 
 from compactlab.reports.render.text import clean, counted, listed, shorten, show
 from compactlab.sim.experiment.compaction_diff import STILL, ends
@@ -16,7 +17,7 @@ from compactlab.sim.experiment.run import Run
 # the store keeps it, and of one that the strategy wrote.
 _BRIEF, _LONG = (160, 80), (3_000, 1_000)
 _ID, _WHAT, _FACT = 32, 120, 200
-# Facts that no call needed, of which so many are told by name.
+# Facts that no call needed: so many are named.
 _NAMED = 5
 _DEEDS = {
     "kept": "kept",
@@ -55,7 +56,9 @@ class Fact:
     @property
     def told(self) -> str:
         """What became of it, in words."""
-        needed = f"call {self.missed:,} needed it" if self.missed else ""
+        if not self.missed:
+            return self.state
+        needed = f"call {self.missed:,} needed it"
         return needed if self.state == _STATES["lost"] else f"{self.state}; {needed}"
 
 
@@ -155,7 +158,7 @@ def _title(row: ViewRow, name: str) -> str:
     if row.count > 1 or not row.role:
         return counted(row.count, "message")
     id = "" if name.startswith("#") else clean(shorten(name, _ID))
-    what = _told(shorten(row.what, _WHAT))
+    what = _in_words(shorten(row.what, _WHAT))
     return " · ".join(filter(None, (clean(shorten(row.role, _ID)), what, id)))
 
 
@@ -173,12 +176,13 @@ def with_facts(piece: Piece, row: ViewRow) -> Piece:
     return replace(piece, facts=facts, more=more, needed=row.facts_missed)
 
 
-def _told(what: str) -> str:
+def _in_words(what: str) -> str:
     return clean(what).replace("tool_call", "calls").replace("tool_result", "result of")
 
 
 _CUT = ("gone", "written", "back")
-# Facts that are told by name in the sentence on what was missed.
+_ACTED = ("gone", "shortened", "changed", "written", "back")
+# Facts that are named in the sentence on losses.
 _FACTS_NAMED = 4
 
 
@@ -189,6 +193,9 @@ class Sum:
     count: int = 0
     before: int = 0
     after: int = 0
+
+    def __add__(self, other: Sum) -> Sum:
+        return Sum(*map(add, astuple(self), astuple(other)))
 
 
 @dataclass(frozen=True)
@@ -218,12 +225,7 @@ class View:
     facts: tuple[Fact, ...]  # those by name, missed ones first
 
     def _of(self, *fates: str) -> Sum:
-        sums = [self.sums[fate] for fate in fates if fate in self.sums]
-        return Sum(
-            sum(each.count for each in sums),
-            sum(each.before for each in sums),
-            sum(each.after for each in sums),
-        )
+        return sum((self.sums.get(fate, Sum()) for fate in fates), Sum())
 
     @cached_property
     def head(self) -> str:
@@ -249,19 +251,14 @@ class View:
     @cached_property
     def deeds(self) -> str:
         """What became of the messages, in words."""
-        parts = []
-        retained, gone = self._of(*STILL), self._of("gone")
-        if retained.count:
-            parts.append(f"{counted(retained.count, 'message')} kept ({sized(retained.before)})")
-        if gone.count:
-            parts.append(f"{counted(gone.count, 'message')} removed ({sized(gone.before)})")
-        for fate, deed in (("shortened", "shortened"), ("changed", "changed")):
-            if (each := self._of(fate)).count:
-                parts.append(f"{each.count:,} {deed} ({_from(each)})")
-        for fate, deed in (("written", "written"), ("back", "restored")):
-            if (each := self._of(fate)).count:
-                parts.append(f"{each.count:,} {deed} ({sized(each.after)})")
-        return listed(parts)
+        sums = {"kept": self._of(*STILL), **{fate: self._of(fate) for fate in _ACTED}}
+        return listed(
+            [
+                f"{counted(each.count, 'message')} {_DEEDS[fate]} ({_size(fate, each)})"
+                for fate, each in sums.items()
+                if each.count
+            ]
+        )
 
     @cached_property
     def losses(self) -> str:
@@ -288,8 +285,10 @@ class View:
         return tuple(f"{sentence}." for sentence in sentences)
 
 
-def _from(each: Sum) -> str:
-    return f"from {show(each.before, 'tokens')} to {sized(each.after)}"
+def _size(fate: str, each: Sum) -> str:
+    if fate in ("shortened", "changed"):
+        return f"from {show(each.before, 'tokens')} to {sized(each.after)}"
+    return sized(each.after if fate in ("written", "back") else each.before)
 
 
 def view_of(rows: Rows, texts: Texts) -> View | None:
@@ -300,12 +299,8 @@ def view_of(rows: Rows, texts: Texts) -> View | None:
     sums: dict[str, Sum] = {}
     for row in entries:
         if row.role != "system":
-            last = sums.get(row.fate, Sum())
-            sums[row.fate] = Sum(
-                last.count + row.count,
-                last.before + row.tokens_before,
-                last.after + row.tokens_after,
-            )
+            size = Sum(row.count, row.tokens_before, row.tokens_after)
+            sums[row.fate] = sums.get(row.fate, Sum()) + size
     pairs = tuple(_pairs(entries, texts))
     facts = [fact for pair in pairs for piece in pair.left + pair.right for fact in piece.facts]
     return View(

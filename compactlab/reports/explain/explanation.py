@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from io import StringIO
 from itertools import groupby
 from typing import Any
 
 from compactlab.reports.explain.compaction import in_lines, view_of
+from compactlab.reports.render import csv
 from compactlab.reports.render.document import (
     Column,
     Document,
@@ -22,7 +21,7 @@ from compactlab.reports.render.document import (
     rows,
     sentences,
 )
-from compactlab.reports.render.text import NONE, counted, dollars, harmless, plain, show
+from compactlab.reports.render.text import NONE, counted, dollars, plain, show
 from compactlab.sim.cache.causes import CAUSES
 from compactlab.sim.core.message import Usage
 from compactlab.sim.experiment.compaction_diff import diff_of
@@ -125,20 +124,13 @@ def _gap(last: Step, step: Step) -> float | None:
 
 def entries_as_csv(account: Account, call: int | None = None) -> str:
     """A row a request, with everything at full precision: of all calls, or of one."""
-    out = StringIO()
-    writer = csv.writer(out, lineterminator="\n")
     heads = [*_ACCOUNT_HEADS, *(f"cache_miss_{cause}" for cause in CAUSES)]
-    writer.writerow(heads)
+    lines: list[Iterable[object]] = [heads]
     for row in map(_plain, _of(account, call)):
-        cache_misses = {
-            f"cache_miss_{cause}": tokens for cause, tokens in row.pop("causes").items()
-        }
-        cells = {**dict.fromkeys(heads), **row, **cache_misses}
-        writer.writerow(
-            harmless(value) if isinstance(value, str) else value
-            for value in (cells[head] for head in heads)
-        )
-    return out.getvalue()
+        misses = {f"cache_miss_{cause}": tokens for cause, tokens in row.pop("causes").items()}
+        cells = row | misses
+        lines.append([cells.get(head) for head in heads])
+    return csv.write(lines)
 
 
 def data(account: Account, call: int | None = None) -> dict[str, Any]:

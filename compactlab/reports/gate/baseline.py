@@ -238,13 +238,13 @@ def written(baseline: Baseline) -> str:
     several = len(baseline.provenance.get("summarizers", ())) > 1
     subjects = baseline.records
     parts = {
-        "baseline": [_line(_VERSION)],
+        "baseline": _line(_VERSION),
         "conversations": _lines(
             {"conversation": name, "digest": digest, "scenario": scenario}
             for (scenario, name), digest in baseline.digests.items()
         ),
         "metrics": _lines(baseline.metrics),
-        "needs_by_type": [_line(baseline.typed)],
+        "needs_by_type": _line(baseline.typed),
         "provenance": _keys(baseline.provenance),
         "runs": _lines(
             _row(baseline, subject, record, several)
@@ -254,7 +254,7 @@ def written(baseline: Baseline) -> str:
         "strategies": _keys({subject.label: subject.strategy for subject in subjects}),
         "unreadable": _lines(baseline.unreadable),
     }
-    shown = [f'"{key}": ' + "\n".join(lines) for key, lines in sorted(parts.items())]
+    shown = [f'"{key}": {text}' for key, text in sorted(parts.items())]
     return "{\n" + ",\n".join(shown) + "\n}\n"
 
 
@@ -286,20 +286,16 @@ def _line(value: Any) -> str:
     return json.dumps(value, sort_keys=True, allow_nan=False)
 
 
-def _lines(values: Iterable[Any]) -> list[str]:
+def _lines(values: Iterable[Any]) -> str:
     """A list, an item a line."""
-    items = [f"  {_line(value)}" for value in values]
-    return ["[", *_separated(items), "]"] if items else ["[]"]
+    items = ",\n".join(f"  {_line(value)}" for value in values)
+    return f"[\n{items}\n]" if items else "[]"
 
 
-def _keys(values: Mapping[str, Any]) -> list[str]:
+def _keys(values: Mapping[str, Any]) -> str:
     """An object, a key a line."""
-    items = [f"  {_line(key)}: {_line(values[key])}" for key in sorted(values)]
-    return ["{", *_separated(items), "}"] if items else ["{}"]
-
-
-def _separated(items: list[str]) -> Iterator[str]:
-    return (f"{item}," if n < len(items) else item for n, item in enumerate(items, 1))
+    items = ",\n".join(f"  {_line(key)}: {_line(values[key])}" for key in sorted(values))
+    return f"{{\n{items}\n}}" if items else "{}"
 
 
 def read(path: Path) -> Baseline:
@@ -335,7 +331,7 @@ def parsed(content: bytes) -> Baseline:
             raise ValueError(f"{where}: {fault}")
         record = _record(row, file.metrics)
         if record.case in records.setdefault(subject, {}):
-            raise ValueError(f"{where}: the same run stands there twice")
+            raise ValueError(f"{where}: the same run is there twice")
         records[subject][record.case] = record
     return Baseline(
         file.provenance,
@@ -357,21 +353,21 @@ def _renamed(file: _File) -> _File:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of JSON; whoever joins two files by hand may leave both of two lines."""
+    """An object of JSON without a key twice, which joining two files by hand may leave."""
     values = dict(pairs)
     if len(values) < len(pairs):
         twice = next(name for n, (name, _) in enumerate(pairs) if name in dict(pairs[:n]))
-        raise ValueError(f"the key {twice!r} stands there twice")
+        raise ValueError(f"the key {twice!r} is there twice")
     return values
 
 
 def _digests_of_file(file: _File) -> dict[Conversation, str]:
-    """By conversation its digest: without one, nobody would see that it is another one now."""
+    """By conversation its digest, which shows whether it has changed."""
     digests: dict[Conversation, str] = {}
     for each in file.conversations:
         key = each.scenario, each.conversation
         if key in digests:
-            raise ValueError(f"conversations: {each.conversation!r} stands there twice")
+            raise ValueError(f"conversations: {each.conversation!r} is there twice")
         digests[key] = each.digest
     return digests
 

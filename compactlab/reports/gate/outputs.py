@@ -102,7 +102,7 @@ class Words:
         return f"{was} {_ARROW} {is_} {unit}{_share(finding.before, finding.after)}"
 
     def details(self, finding: Finding) -> Iterator[str]:
-        """What else is to be said of a finding, a sentence each."""
+        """Details of a finding, a sentence each."""
         if finding.reason:
             yield self.quote(finding.reason)
         rule = finding.demand.rule

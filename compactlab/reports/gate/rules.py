@@ -186,7 +186,7 @@ class Rule:
         return Judgement(Outcome.REGRESSED)
 
     def _valueless(self, before: float | None, after: float | None) -> Judgement | None:
-        """What is said where a figure has no value, as a spike has none without compactions."""
+        """The judgement if a figure has no value, as a spike has none without compactions."""
         was, is_ = (value is not None and not math.isnan(value) for value in (before, after))
         if is_ and (was or not self.relative):
             return None

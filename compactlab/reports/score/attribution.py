@@ -1,4 +1,4 @@
-"""Says of a context that somebody else compacted where its words come from."""
+"""Finds out where the words of a context come from that somebody else compacted."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 # ("let me know if you need anything else") are as long as seven, and lines of commands seldom
 # are longer than eight.
 LEAST = 8
-# Places of one run that are told; what stands in more of them is boilerplate, and of no message.
+# Places of one run that are kept; words in more places are boilerplate, and of no message.
 MOST = 64
 
 # Words, signs one by one, and characters of scripts that put no blanks between words.
@@ -438,7 +438,7 @@ def content(part: Part) -> tuple[str, str]:
     return part.type, part.text
 
 
-# Contexts that say themselves which messages of the original they stand for.
+# Contexts that declare which messages of the original they stand for.
 
 _NOBODY = ("synthetic", "opaque")
 
@@ -456,7 +456,7 @@ def declared(original: Sequence[Message], context: View) -> Attributed | None:
                 raise InputError(unknown("message of the original", source.id, known))
         if part.kind == "verbatim" and not _stands(part, known):
             raise InputError(
-                f"a part is said to be verbatim that message {part.sources[0].id!r} does not have"
+                f"a part is declared verbatim, and message {part.sources[0].id!r} has no such part"
             )
     same = {(m.id, m.role, m.parts): m for m in original}
     messages = [same.get((m.id, m.role, m.parts), m) for m in context.messages]

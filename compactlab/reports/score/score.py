@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from io import StringIO
 from typing import Any
 
 import msgspec
 from msgspec import structs
 
+from compactlab.reports.render import csv
 from compactlab.reports.render.document import (
     Block,
     Column,
@@ -25,7 +24,7 @@ from compactlab.reports.render.document import (
     rows,
     sentences,
 )
-from compactlab.reports.render.text import counted, harmless, plain, show
+from compactlab.reports.render.text import counted, plain, show
 from compactlab.reports.score.attribution import LEAST, Attributed
 from compactlab.sim.core.blocks import blocks_of
 from compactlab.sim.core.conversation import Conversation, Fact, FactType, Need, Rewind
@@ -47,7 +46,7 @@ FIGURES = (
     "verbatim_recency", "verbatim_tail_messages", "structural_validity", "rejected_calls",
     "reference_closure", "order_fidelity", "novelty", "drift_words", "drift_identifiers",
 )  # fmt: skip
-SYSTEM = "system"  # where what stands in the system blocks is said to stand
+SYSTEM = "system"  # the place of what stands in the system blocks
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -74,7 +73,7 @@ class Score:
 
     @cached_property
     def labelled(self) -> bool:
-        """Whether somebody said what the facts are; else they are what actions go on to use."""
+        """Whether facts come from labels; else they are inferred from what actions use later."""
         return bool(self.original.facts)
 
     @cached_property
@@ -89,7 +88,7 @@ class Score:
 
     @cached_property
     def later(self) -> bool:
-        """Whether needs come after the end; else those before it tell how much a fact is used."""
+        """Whether needs come after the end; else those before it show how much a fact is used."""
         return any(not need.at for need in self._labels[1])
 
     @cached_property
@@ -99,7 +98,7 @@ class Score:
 
     @cached_property
     def reading(self) -> RunData:
-        """A single call, which is sent the context when all has been said."""
+        """A single call with the context as its prompt, after the last message."""
         facts, needs = self._labels
         closing = "closing"
         while any(message.id == closing for message in self.original.messages):
@@ -208,7 +207,7 @@ def spoken(conversation: Conversation) -> list[Message]:
 
 
 class _Whereabouts:
-    """Which messages of a context tell the state of a fact."""
+    """Which messages of a context show the state of a fact."""
 
     def __init__(self, ledger: Ledger, view: View) -> None:
         witness = Witness(ledger)
@@ -228,8 +227,8 @@ class _Whereabouts:
             "retrievable": lambda shown: shown.handle & bit,
             "unknown": lambda shown: shown.opaque & bit,
         }
-        tells = masks.get(state)
-        return tuple(id for id, shown in self._shown if tells and tells(shown))
+        shows = masks.get(state)
+        return tuple(id for id, evidence in self._shown if shows and shows(evidence))
 
     def _origins(self, fact: int) -> int:
         place, length = self._ledger.wholes.get(fact, (fact, 1))
@@ -275,13 +274,8 @@ def _data(score: Score) -> dict[str, Any]:
 
 def found_as_csv(found: Iterable[Found]) -> str:
     """Write a row for each fact: its state, and the messages from which it follows."""
-    out = StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(Found.__struct_fields__)
-    for each in found:
-        values = {**_plain(each), "where": " ".join(each.where)}
-        writer.writerow([harmless(v) if isinstance(v, str) else v for v in values.values()])
-    return out.getvalue()
+    values = (structs.asdict(each) | {"where": " ".join(each.where)} for each in found)
+    return csv.write([Found.__struct_fields__, *(each.values() for each in values)])
 
 
 def _plain(found: Found) -> dict[str, Any]:
