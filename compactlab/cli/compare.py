@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from compactlab.cli.disclosing import say, shown_results
-from compactlab.cli.options import redact
+from compactlab.cli.options import format_option, redact
 from compactlab.sim.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -35,10 +35,7 @@ _MANIFEST = "manifest.json"
     help="Compare stores although they differ in this entry of their manifests (prices, tokenizer, "
     "window, loop, churn, own_models), and report the difference. Repeatable.",
 )
-@click.option(
-    "--format", "form", type=click.Choice(("table", "md", "json")), default="table",
-    show_default=True,
-)  # fmt: skip
+@format_option("table", "md", "json")
 @redact
 def compare(
     store: str, others: tuple[str, ...], names: tuple[str, ...], despite: tuple[str, ...], form: str

@@ -20,9 +20,7 @@ class Count(click.IntRange):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Take what was typed."""
-        try:
-            int(value)
-        except ValueError:
+        if not _is(int, value):
             self.fail(f"{value!r} is not a whole number: write digits, without a unit", param, ctx)
         return super().convert(value, param, ctx)
 
@@ -32,11 +30,17 @@ class Seconds(click.FloatRange):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Take what was typed."""
-        try:
-            float(value)
-        except ValueError:
+        if not _is(float, value):
             self.fail(f"{value!r} is not a number: write seconds, without a unit", param, ctx)
         return super().convert(value, param, ctx)
+
+
+def _is(kind: type[float], value: Any) -> bool:
+    try:
+        kind(value)
+    except ValueError:
+        return False
+    return True
 
 
 own_models = click.option(
@@ -66,6 +70,13 @@ conversation_option = click.option(
 def file_option(name: str, help: str) -> Callable[[_Command], _Command]:
     """An option that names a file."""
     return click.option(name, type=click.Path(dir_okay=False), metavar="FILE", help=help)
+
+
+def format_option(*forms: str) -> Callable[[_Command], _Command]:
+    """The format of an output; the first is the default."""
+    return click.option(
+        "--format", "form", type=click.Choice(forms), default=forms[0], show_default=True
+    )
 
 
 def _begin(context: click.Context, option: click.Parameter, given: bool | None) -> bool | None:

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from compactlab.cli.disclosing import say, shown
-from compactlab.cli.options import redact
+from compactlab.cli.options import format_option, redact
 from compactlab.reports.render import csv
 from compactlab.reports.render.text import clean, plain
 
@@ -17,13 +17,7 @@ from compactlab.reports.render.text import clean, plain
 @click.command()
 @click.argument("folder", type=click.Path(file_okay=False))
 @click.argument("sql")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(("table", "csv", "json")),
-    default="table",
-    show_default=True,
-)
+@format_option("table", "csv", "json")
 @redact
 def query(folder: str, sql: str, form: str) -> None:
     """Query the store in FOLDER in SQL (DuckDB).

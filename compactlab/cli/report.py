@@ -8,18 +8,16 @@ from typing import TYPE_CHECKING
 import click
 
 from compactlab.cli.disclosing import say, shown, shown_results
-from compactlab.cli.options import redact
+from compactlab.cli.options import format_option, redact
 from compactlab.sim.core.errors import UsageError
 
 if TYPE_CHECKING:
     from compactlab.sim.experiment.results import Results
 
-_FORMATS = ("table", "md", "csv", "json", "html")
-
 
 @click.command()
 @click.argument("folder", type=click.Path(file_okay=False))
-@click.option("--format", "form", type=click.Choice(_FORMATS), default="table", show_default=True)
+@format_option("table", "md", "csv", "json", "html")
 @click.option(
     "--brief", is_flag=True, help="Show only the verdict, in twenty lines (formats table and md)."
 )

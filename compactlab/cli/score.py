@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from compactlab.cli.disclosing import acquaint, say, shown, shown_json, write_file
-from compactlab.cli.options import conversation_option, own_models, redact
+from compactlab.cli.options import conversation_option, format_option, own_models, redact
 
 
 @click.command()
@@ -24,13 +24,7 @@ from compactlab.cli.options import conversation_option, own_models, redact
 )
 @own_models
 @conversation_option
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["table", "json", "markdown"]),
-    default="table",
-    show_default=True,
-)
+@format_option("table", "json", "markdown")
 @redact
 @click.option(
     "--facts-out",
@@ -59,7 +53,7 @@ def score(
     """
     from compactlab.api import score as scored_of
     from compactlab.reports.render.write import WRITERS
-    from compactlab.reports.score.score import found_as_csv, report
+    from compactlab.reports.score.score import facts_as_csv, report
 
     result = scored_of(
         original,
@@ -72,7 +66,7 @@ def score(
     acquaint(result.original)
     text = WRITERS[form](report(result))
     if facts_out is not None:
-        write_file(Path(facts_out), found_as_csv(shown(result.found)))
+        write_file(Path(facts_out), facts_as_csv(shown(result.found)))
     if form == "json":
         click.echo(shown_json(text))
     else:

@@ -69,7 +69,8 @@ def summed_up(script: Conversation, text: str = SUMMARY) -> RunData:
 def test_the_view_says_what_was_lost_and_who_needed_it() -> None:
     assert told(summed_up(story())).words == (
         "Before call 3: 5 messages with 32 tokens became 2 with 31.",
-        "1 message kept (10 tokens), 4 messages removed (22 tokens) and 1 message written (21 tokens).",
+        "1 message kept (10 tokens), 4 messages removed (22 tokens) and 1 message written (21 "
+        "tokens).",
         "1 fact was lost and needed later: size thing: size-7x7 (call 4).",
     )
 

@@ -1,4 +1,4 @@
-"""What the input of each session cost, and the course of one session."""
+"""What the input of each session cost, and one session call by call."""
 
 from __future__ import annotations
 
@@ -59,15 +59,13 @@ def _ordered(bills: Sequence[Mapping[str, float]]) -> list[str]:
     return [cause for cause in (*known, *others) if any(each.get(cause) for each in bills)]
 
 
-# The course of one session: its prompts, what was read of them and what was expected to be.
-
 # More calls than these share a place with their neighbours.
 PLACES = 300
 _WIDTH, _LEFT, _RIGHT = 806.4, 54.0, 10.8
 _ABOVE, _HIGH, _GAP, _LOW, _BELOW = 18.0, 187.2, 25.2, 108.0, 36.0
 
 
-def course(entry: AuditedFile, name: str) -> str:
+def timeline(entry: AuditedFile, name: str) -> str:
     """SVG markup of a session, call by call.
 
     Above, the size of the prompt as an area, what was read as a darker one, what was expected to
@@ -136,8 +134,8 @@ def _sums(axes: Axes, entry: AuditedFile) -> None:
         measure(axes, "y", TOKENS, "cumulative cache-miss tokens")
 
 
-def furthest_off(entries: Sequence[AuditedFile]) -> AuditedFile:
-    """The session whose sum is furthest off: in dollars where they are known, else in tokens."""
+def largest_error(entries: Sequence[AuditedFile]) -> AuditedFile:
+    """The session with the largest error of its sum: in dollars where known, else in tokens."""
 
     def off(entry: AuditedFile) -> tuple[float, float]:
         tally = entry.audited.recorded

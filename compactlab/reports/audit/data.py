@@ -11,7 +11,7 @@ import msgspec
 
 from compactlab.reports.audit.causes import GROUNDS, charged, headline, read_cost, remarks, shares
 from compactlab.reports.audit.inquest import Finding
-from compactlab.reports.audit.ledger import AuditedFile, Ledger, cost_errors, together
+from compactlab.reports.audit.ledger import AuditedFile, Ledger, cost_errors, merge
 from compactlab.reports.audit.tally import Pair, Tally, input_costs
 from compactlab.reports.render.document import with_names
 from compactlab.reports.render.text import plain
@@ -77,7 +77,7 @@ def data(ledger: Ledger, most: int) -> dict[str, Any]:
     return {
         "headline": headline(ledger.entries),
         "remarks": [with_names(remark) for remark in remarks(ledger)],
-        "all": _together(ledger.entries),
+        "all": _merged(ledger.entries),
         "clients": {client: _client(ledger, client) for client in ledger.clients},
         "sessions": [_session(entry) for entry in ledger.entries],
         "worst": [_miss(miss) for miss in worst(ledger.entries, most)],
@@ -90,17 +90,17 @@ def data(ledger: Ledger, most: int) -> dict[str, Any]:
 
 def _client(ledger: Ledger, client: str) -> dict[str, Any]:
     churn = msgspec.to_builtins(ledger.churns[client])
-    return {**_together(ledger.of_client(client)), "churn": churn}
+    return {**_merged(ledger.of_client(client)), "churn": churn}
 
 
-def _together(entries: Sequence[AuditedFile]) -> dict[str, Any]:
+def _merged(entries: Sequence[AuditedFile]) -> dict[str, Any]:
     recorded = [entry.audited.recorded for entry in entries]
     rebuilt = [entry.audited.rebuilt for entry in entries]
     return {
         "sessions": len(entries),
         "sessions_without_price": sum(each.cost is None for each in recorded),
-        "recorded_sizes": {**_tally(together("", recorded)), **_errors(recorded)},
-        "rebuilt_sizes": {**_tally(together("", rebuilt)), **_errors(rebuilt)},
+        "recorded_sizes": {**_tally(merge("", recorded)), **_errors(recorded)},
+        "rebuilt_sizes": {**_tally(merge("", rebuilt)), **_errors(rebuilt)},
         "causes": _causes(entries),
         "read_cost_usd": _read_cost(entries),
     }

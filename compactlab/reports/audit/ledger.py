@@ -121,7 +121,7 @@ def _has_price(model: Model) -> bool:
     return True
 
 
-def together(name: str, tallies: Sequence[Tally]) -> Tally:
+def merge(name: str, tallies: Sequence[Tally]) -> Tally:
     """What several sessions come to."""
     clients = {each.client for each in tallies}
     calls = sum(each.calls for each in tallies)

@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from functools import partial
 
 from compactlab.reports.audit.causes import GROUNDS, Share, headline, read_cost, remarks, shares
-from compactlab.reports.audit.charts import BARS, READ, bars, course, furthest_off, look
+from compactlab.reports.audit.charts import BARS, READ, bars, largest_error, look, timeline
 from compactlab.reports.audit.data import Miss, data, worst
-from compactlab.reports.audit.ledger import AuditedFile, Ledger, client_name, together
+from compactlab.reports.audit.ledger import AuditedFile, Ledger, client_name, merge
 from compactlab.reports.audit.tally import Pair, Tally
 from compactlab.reports.render.document import (
     Block,
@@ -85,7 +85,7 @@ def page(ledger: Ledger, most: int) -> Document:
         sentences([name(failure) for failure in ledger.failures], "bad"),
         Heading("What did the cache model predict?", level=2),
         *_predicted(ledger, _OF_PAGE, whole=True),
-        _course(ledger),
+        _session(ledger),
         *_worst(ledger, most),
         Heading("Why did tokens miss the cache?", level=2),
         *_causes_by_client(ledger),
@@ -236,13 +236,13 @@ def _totals(ledger: Ledger) -> list[_TallyRow]:
 
 
 def _total(title: str, entries: Sequence[AuditedFile]) -> _TallyRow:
-    recorded = together(title, [entry.audited.recorded for entry in entries])
-    rebuilt = together(title, [entry.audited.rebuilt for entry in entries])
+    recorded = merge(title, [entry.audited.recorded for entry in entries])
+    rebuilt = merge(title, [entry.audited.rebuilt for entry in entries])
     return _TallyRow(f"{title}, {counted(len(entries), 'session')}", recorded, rebuilt, total=True)
 
 
-def _course(ledger: Ledger) -> Chart:
-    off = furthest_off(ledger.entries)
+def _session(ledger: Ledger) -> Chart:
+    off = largest_error(ledger.entries)
     sums = "dollars of input" if off.audited.recorded.cost is not None else "cache-miss tokens"
     caption = (
         "Above: tokens of the prompt, and how many of them were read. In a session with very many "
@@ -252,7 +252,7 @@ def _course(ledger: Ledger) -> Chart:
     keys = (Key("sky", "pale", "prompt"), Key("blue", "", "recorded"))
     title = f"The session with the largest error: {name(off.name)}"
     expected = Key("vermillion", "line", "expected.")
-    return Chart(title, course(off, "course"), caption, "course", (*keys, expected))
+    return Chart(title, timeline(off, "course"), caption, "course", (*keys, expected))
 
 
 def _worst(ledger: Ledger, most: int) -> Iterator[Block]:

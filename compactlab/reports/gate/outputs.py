@@ -77,7 +77,7 @@ class Words:
         """Whether there are several summarisers."""
         return len({f.subject.summarizer for f in self.verdict.findings if f.subject}) > 1
 
-    def together(self, findings: Sequence[Finding]) -> str:
+    def group(self, findings: Sequence[Finding]) -> str:
         """How many findings follow from the same, and from what."""
         first = findings[0]
         of = f" of {self.subject(first.subject)}" if first.follows == "strategy" else ""
@@ -209,7 +209,7 @@ def in_short(verdict: Verdict) -> Document:
     spans = [finding for finding in verdict.findings if finding.holds and finding.span]
     lines = [
         *(_cannot_judge(reason) for reason in map(name, verdict.obstacles)),
-        *(_cannot_judge(reason) for reason in map(words.together, verdict.folded)),
+        *(_cannot_judge(reason) for reason in map(words.group, verdict.folded)),
         *(_finding(words, finding) for finding in failed[:_MOST]),
         *_more(len(failed), "failed check", "more"),
         *(_finding(words, finding) for finding in spans[:_MOST]),
@@ -255,7 +255,7 @@ _HEADS = ("", "rule", "strategy", "before \N{RIGHTWARDS ARROW} after", "why", "c
 def report(verdict: Verdict) -> Document:
     """What a gate found: what failed in a table, the rest folded up."""
     words = Words(verdict, name)
-    causes = (*map(name, verdict.obstacles), *map(words.together, verdict.folded))
+    causes = (*map(name, verdict.obstacles), *map(words.group, verdict.folded))
     blocks: list[Block] = [
         Heading(capitalised(words.headline)),
         sentences([*(f"cannot judge: {each}" for each in causes), *map(name, verdict.remarks)]),
@@ -401,7 +401,7 @@ def commands(verdict: Verdict) -> list[str]:
     Rules that only fail for a cause that is shown anyway are one command, with their number.
     """
     words = Words(verdict)
-    causes = (*verdict.obstacles, *map(words.together, verdict.folded))
+    causes = (*verdict.obstacles, *map(words.group, verdict.folded))
     messages = [("gate: cannot judge", cause) for cause in causes]
     messages += (_annotation(words, finding) for finding in verdict.shown)
     if len(messages) > _SHOWN:

@@ -49,7 +49,7 @@ FIGURES = (
 SYSTEM = "system"  # the place of what stands in the system blocks
 
 
-class Found(msgspec.Struct, frozen=True):
+class FactState(msgspec.Struct, frozen=True):
     """One fact that is due at the end of the original, and what became of it."""
 
     fact: str
@@ -119,13 +119,13 @@ class Score:
         return RunData(Trace(header, [step], self.catalogue), conversation)
 
     @cached_property
-    def found(self) -> tuple[Found, ...]:
+    def found(self) -> tuple[FactState, ...]:
         """Every fact that is due at the end, in the order of the labels."""
         ledger, states = self.reading.ledger, self.reading.states[0]
         due = ledger.moments[self.reading.trace.steps[0].answer].due
         witness = _Whereabouts(ledger, self.context.view)
         return tuple(
-            Found(
+            FactState(
                 fact.id,
                 fact.kind,
                 fact.key,
@@ -272,14 +272,14 @@ def _data(score: Score) -> dict[str, Any]:
     }
 
 
-def found_as_csv(found: Iterable[Found]) -> str:
+def facts_as_csv(facts: Iterable[FactState]) -> str:
     """Write a row for each fact: its state, and the messages from which it follows."""
-    values = (structs.asdict(each) | {"where": " ".join(each.where)} for each in found)
-    return csv.write([Found.__struct_fields__, *(each.values() for each in values)])
+    values = (structs.asdict(each) | {"where": " ".join(each.where)} for each in facts)
+    return csv.write([FactState.__struct_fields__, *(each.values() for each in values)])
 
 
-def _plain(found: Found) -> dict[str, Any]:
-    return structs.asdict(found) | {"where": list(found.where)}
+def _plain(fact: FactState) -> dict[str, Any]:
+    return structs.asdict(fact) | {"where": list(fact.where)}
 
 
 def _ratio(score: Score) -> float | None:
