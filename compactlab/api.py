@@ -90,8 +90,8 @@ def replay(
     strategy
         A strategy or its spec.
     model
-        A model's name. By default the one that was recorded, call by call; for conversations that
-        were made up, a current one.
+        A model's name. By default the one that was recorded, call by call; for synthetic
+        conversations, a current one.
     summarizer
         Makes the summaries that strategies ask for; a summariser or its spec.
     window
@@ -99,12 +99,12 @@ def replay(
     seed
         Root of all random draws.
     models_file
-        A TOML file with models of one's own, which win over built-in ones.
+        A TOML file with your own models, which win over built-in ones.
     loop
-        ``open``: the agent does what the script says. ``closed``: it gets back what it needs and
-        no longer has, which is simulated, at worst; ``closed(misuse=0)`` is the best case. Steps
-        that the loop adds say why in ``recovery``; ``unmet`` names what nothing could be done
-        about.
+        ``open``: the agent does what the script says. ``closed``: a simulated agent also recovers
+        the facts that it needs and lacks, in the worst case; ``closed(misuse=0)`` is the best case.
+        Steps that the loop adds give their reason in ``recovery``; ``unmet`` names facts that could
+        not be recovered.
 
     Yields
     ------
@@ -171,29 +171,29 @@ def run(
         How many conversations of each scenario, how many replays of each recording; and the number
         of workers, on which the results do not depend.
     lenient
-        Whether lines of transcripts that cannot be read are passed over.
+        Whether lines of transcripts that cannot be read are skipped.
     models_file, churn
-        A TOML file with models of one's own, which win over built-in ones; and how often the client
+        A TOML file with your own models, which win over built-in ones; and how often the client
         changes its prompt unasked, as an audit measured it, or its file.
     loop
-        ``closed`` also replays with consequences, at best and at worst; see :func:`replay`.
+        ``closed`` also replays with recovery, in the best and the worst case; see :func:`replay`.
     metrics, tables
         Names of metrics or of their families, by default all; and of the tables that are filled,
         beside that of the runs, by default all but the trace.
     redact
-        Whether what looks like a key, a token or a mail address is hidden in what is found.
+        Whether what looks like a key, a token or a mail address is hidden in the results.
     out, dask
-        Folder of a store: what it holds is not run again, and what is found is put there at once,
-        so that one may stop and go on; by default all is kept in memory. And the address of the
-        scheduler of a dask cluster, whose workers then do it.
+        Folder of a store: runs that it holds are not run again, and results are written there at
+        once, so that a stopped run can continue; by default results stay in memory. And the address
+        of the scheduler of a dask cluster, whose workers then run everything.
     timeout, fail_fast
         Seconds after which a run has failed; whether to stop at the first that fails, with a store.
     isolate
-        Whether code that is not ours gets a process of its own for each run, so that it cannot harm
-        other runs. Without, a debugger reaches classes that were handed over.
+        Whether foreign code gets its own process for each run, so that it cannot harm other runs.
+        Without it, a debugger reaches classes that were passed in.
     progress
-        Told of every shard that is done; by default what code that is not ours has printed in it is
-        written to standard error.
+        Called with every finished shard; by default it writes what foreign code has printed to
+        standard error.
 
     Returns
     -------
@@ -249,7 +249,7 @@ def explain(
     call: int | None = None,
     say: Callable[[str], object] = _to_stderr,
 ) -> Account:
-    """Replay one strategy over one conversation, and say of every request what it cost and why.
+    """Replay one strategy over one conversation, and explain what each request cost and why.
 
     Parameters
     ----------
@@ -258,11 +258,11 @@ def explain(
     strategy, model, summarizer, window, seed, models_file, churn
         As for :func:`replay` and :func:`run`.
     id, lenient
-        Which conversation, where there are several; whether unreadable lines are passed over.
+        Which conversation, if there are several; whether unreadable lines are skipped.
     call
-        The number of a call: if it was a compaction, its messages before and after are told.
+        The number of a call: if it was a compaction, its messages before and after are included.
     say
-        Told what code that is not ours has printed; by default it goes to standard error.
+        Called with what foreign code has printed; by default it goes to standard error.
 
     Raises
     ------
@@ -284,13 +284,13 @@ def explain(
         churn_of(churn),
     )
 
-    def told() -> Account:
+    def explained() -> Account:
         trace = engine.record(conversation, loaded(planned), options)
         return account(RunData(trace, conversation), call)
 
     if not any(isinstance(part, Foreign) for part in planned.parts):
-        return told()
-    outcome = isolated(told)
+        return explained()
+    outcome = isolated(explained)
     if outcome.printed:
         say(printed_by(planned.label, outcome.printed))
     if outcome.value is None:
@@ -300,7 +300,7 @@ def explain(
 
 @dataclass(frozen=True)
 class Plan:
-    """What an experiment shall be, in the names that people write; see :func:`run`."""
+    """An experiment in the names that people write; see :func:`run`."""
 
     conversations: Iterable[Given] | Given = (DEFAULT,)
     strategies: Iterable[Strategy | str] | Strategy | str = LINE_UP
@@ -365,25 +365,25 @@ def score(
     id: str = "",
     models_file: str | Path | None = None,
 ) -> Score:
-    """Say what is left of a conversation in a context that somebody compacted.
+    """Score what a context that somebody else compacted still holds of a conversation.
 
     Parameters
     ----------
     original
         The conversation: itself, a transcript of any format, or the spec of a scenario. The labels
-        in it are used; without any, facts are what its actions go on to use.
+        in it are used; without any, facts are inferred from what its actions use later.
     compacted
         The context: messages of any format, or a file of plain text. A native conversation whose
-        parts name messages of the original is taken at its word; of anything else it is found out
-        where it comes from, see :func:`compactlab.reports.score.attribution.attributed`.
+        parts name messages of the original is believed; for anything else, the origin of its words
+        is looked up, see :func:`compactlab.reports.score.attribution.attributed`.
     facts
         A file of facts and needs, in the place of the labels of the original.
     model
         The model by which tokens are counted; a current one by default.
     id
-        Which conversation, where there are several.
+        Which conversation, if there are several.
     models_file
-        A TOML file with models of one's own, which win over built-in ones.
+        A TOML file with your own models, which win over built-in ones.
 
     Returns
     -------

@@ -49,7 +49,7 @@ def known_models(file: str | Path | None) -> Catalogue:
 def models_of(names: Iterable[str], catalogue: Catalogue) -> tuple[str, ...]:
     """Each model once, by the name that it has in the catalogue, however it was written.
 
-    What somebody wrote must be known; what a recording says may fail its own rows.
+    A name that a user wrote must be known; one in a recording may fail its own rows.
     """
     try:
         known = [n if n == RECORDED else catalogue.find(n).name for n in names]

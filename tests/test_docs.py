@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from compactlab import api
 from compactlab.api import Plan
-from compactlab.cli.experiment import Settings
+from compactlab.cli.experiment import ExperimentSettings
 from compactlab.cli.group import cli
 from compactlab.cli.run import run
 from compactlab.scenarios.catalogue import SCENARIOS
@@ -69,8 +69,8 @@ def test_the_experiment_file_that_is_shown_can_be_run(root: Path, tmp_path: Path
     (tmp_path / "own-models.toml").write_text(own, encoding="utf-8")
     (measured,) = re.findall(r"```json\n(.*?)```", formats(root), re.DOTALL)
     (tmp_path / "churn.json").write_text(measured, encoding="utf-8")
-    settings = Settings.load(file, {})
-    assert settings.model_fields_set == set(Settings.model_fields)
+    settings = ExperimentSettings.load(file, {})
+    assert settings.model_fields_set == set(ExperimentSettings.model_fields)
     assert settings.out == str(tmp_path / "results")
     assert settings.models_file == str(tmp_path / "own-models.toml")
     assert settings.churn == str(tmp_path / "churn.json")
@@ -96,7 +96,7 @@ def test_every_key_of_an_experiment_file_is_told_with_its_option(root: Path) -> 
     page = experiments(root)
     options = {option for parameter in run.params for option in parameter.opts}
     told = dict(re.findall(r"^\| `(\w+)` \|.*\| `(--[\w-]+)` \|", page, re.MULTILINE))
-    assert set(told) == set(Settings.model_fields)
+    assert set(told) == set(ExperimentSettings.model_fields)
     assert set(told.values()) <= options
 
 

@@ -1,4 +1,4 @@
-"""``compactlab audit``: what recorded sessions cost, why, and what we would have predicted."""
+"""``compactlab audit``: what recorded sessions cost, why, and what the cache model predicts."""
 
 from __future__ import annotations
 
@@ -13,37 +13,28 @@ from typing import TYPE_CHECKING
 import click
 
 from compactlab.cli.disclosing import complain, say, shown, write_aside
-from compactlab.cli.options import Count, nothing_found, own_models, redact
+from compactlab.cli.options import (
+    Count,
+    file_option,
+    lenient_option,
+    nothing_found,
+    own_models,
+    redact,
+)
 from compactlab.reports.render.text import clean, enumerated
 from compactlab.sim.core.errors import CompactlabError, InputError, UsageError
 
 if TYPE_CHECKING:
     from compactlab.reports.audit.audit import Audited
-    from compactlab.reports.audit.ledger import Entry, Ledger
+    from compactlab.reports.audit.ledger import AuditedFile, Ledger
     from compactlab.reports.audit.sizes import Key
     from compactlab.sim.core.conversation import Conversation
     from compactlab.sim.experiment.sources import Source
     from compactlab.sim.models.model import Catalogue
 
 
-# Reads and audits what was named: one conversation at a time, for there may be thousands.
-
-
 class Auditor:
-    """Reads and audits transcripts.
-
-    Parameters
-    ----------
-    catalogue
-        The models that may be named.
-    lenient
-        Whether lines that cannot be read are passed over.
-
-    Attributes
-    ----------
-    misnamed
-        Whether something that was named, and not only found in a folder, could not be read.
-    """
+    """Reads and audits transcripts."""
 
     def __init__(self, catalogue: Catalogue, lenient: bool = False) -> None:
         self._catalogue, self._lenient = catalogue, lenient
@@ -60,7 +51,7 @@ class Auditor:
 
         paths = list(paths)
         sources = self._sources(paths)
-        entries: list[Entry] = []
+        entries: list[AuditedFile] = []
         with Bar(len(sources)) as bar:
             for number, source in enumerate(sources, 1):
                 entries += self._entries(source)
@@ -92,9 +83,9 @@ class Auditor:
         self._passed.update({"no_known_format": skipped} if skipped else {})
         return inputs
 
-    def _entries(self, source: Source) -> list[Entry]:
+    def _entries(self, source: Source) -> list[AuditedFile]:
         """The audits of a file; what is wrong with it costs itself alone."""
-        from compactlab.reports.audit.ledger import Entry
+        from compactlab.reports.audit.ledger import AuditedFile
         from compactlab.scenarios.readers.transcript import NoCallsError
         from compactlab.sim.core.blocks import forget_blocks
         from compactlab.sim.core.isolation import told
@@ -105,7 +96,7 @@ class Auditor:
             for conversation in source.load():
                 audited = self._audit(source.named(conversation))
                 if audited is not None:
-                    entries.append(Entry(conversation.source, audited))
+                    entries.append(AuditedFile(conversation.source, audited))
         except NoCallsError:
             self._passed["no_usage"] += 1
         except CompactlabError as fault:
@@ -146,24 +137,20 @@ class Auditor:
         reasons = passed_over(self._passed)
         if self._unknown:
             names = enumerated([clean(name) or "(not named)" for name in self._unknown], 5)
-            reasons.append(f"write {names} into a file with prices, and name it with --models")
+            reasons.append(f"write {names} into a file with prices and name it with --models")
         return reasons
-
-
-# ``compactlab audit``: what recorded sessions cost, why, and what we would have predicted.
 
 
 @click.command()
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @own_models
 @redact
-@click.option("--json", "as_json", is_flag=True, help="All figures, of every call, as JSON.")
-@click.option("--html", type=click.Path(dir_okay=False), metavar="FILE", help="Write a page.")
-@click.option(
+@click.option("--json", "as_json", is_flag=True, help="Print all figures, of every call, as JSON.")
+@file_option("--html", "Write an HTML page to FILE.")
+@file_option(
     "--churn-out",
-    type=click.Path(dir_okay=False),
-    metavar="FILE",
-    help="Write how much the client churns, for --churn; of several clients, a file each.",
+    "Write the measured churn to FILE, for --churn of other commands. Several clients: one file "
+    "per client.",
 )
 @click.option(
     "--worst",
@@ -171,9 +158,9 @@ class Auditor:
     default=5,
     show_default=True,
     metavar="N",
-    help="How many of the calls that are furthest off are told.",
+    help="Show the N calls with the largest errors.",
 )
-@click.option("--lenient", is_flag=True, help="Pass over lines that cannot be read.")
+@lenient_option
 def audit(
     paths: tuple[str, ...],
     *,
@@ -184,11 +171,12 @@ def audit(
     worst: int,
     lenient: bool,
 ) -> None:
-    """Say why recorded sessions cost what they did, e.g. compactlab audit ~/.claude/projects.
+    """Explain what recorded sessions cost and why, e.g. compactlab audit ~/.claude/projects.
 
-    PATH is a transcript or a folder of them: of Claude Code, pi, Codex, or whatever else has
-    recorded usage. What the cache was expected to do is held against what it did; every token
-    that was not read from it gets a cause; and what the client changed unasked is measured.
+    PATH is a transcript or a folder of transcripts: of Claude Code, pi, Codex, or any other format
+    with recorded usage. The audit compares what the cache was expected to do with what it did,
+    gives every cache-miss token a cause, and measures how often the client changed its prompt
+    unasked (churn).
     """
     from compactlab.naming import known_models
     from compactlab.reports.audit.report import page, report

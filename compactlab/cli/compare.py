@@ -1,4 +1,4 @@
-"""``compactlab compare``: stores against each other, or strategies inside one."""
+"""``compactlab compare``: strategies of one store, or of several stores."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from compactlab.cli.disclosing import say, shown_results
-from compactlab.cli.options import redact
+from compactlab.cli.options import format_option, redact
 from compactlab.sim.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -26,31 +26,28 @@ _MANIFEST = "manifest.json"
     "names",
     multiple=True,
     metavar="NAME",
-    help="Of stores: only these strategies; a spec, a name or a pattern. Repeatable.",
+    help="Between stores: compare only these strategies (spec, name or pattern). Repeatable.",
 )
 @click.option(
     "--despite",
     multiple=True,
     metavar="ENTRY",
-    help="Compare stores that differ in this entry of their manifests (prices, tokenizer, window, "
-    "loop, churn, own_models) all the same, and say so. Repeatable.",
+    help="Compare stores although they differ in this entry of their manifests (prices, tokenizer, "
+    "window, loop, churn, own_models), and report the difference. Repeatable.",
 )
-@click.option(
-    "--format", "form", type=click.Choice(("table", "md", "json")), default="table",
-    show_default=True,
-)  # fmt: skip
+@format_option("table", "md", "json")
 @redact
 def compare(
     store: str, others: tuple[str, ...], names: tuple[str, ...], despite: tuple[str, ...], form: str
 ) -> None:
-    """Hold strategies inside STORE, or stores, against the first one named.
+    """Compare strategies of STORE, or several stores, with the first one named.
 
     \b
     compactlab compare sweep keep_all codex 'sliding_window*'
     compactlab compare before after --strategy codex
 
     Figures are paired by conversation, seed and draw. Stores that do not measure the same thing are
-    refused, with what differs.
+    refused, and the message names the differences.
     """  # noqa: D301
     from compactlab.reports.compare.report import report
     from compactlab.reports.render.write import WRITERS
@@ -72,11 +69,11 @@ def _matches(
     folders = [(Path(other) / _MANIFEST).exists() for other in others]
     if not any(folders):
         if names or despite:
-            raise UsageError("--strategy and --despite are for stores, and only one is named")
+            raise UsageError("--strategy and --despite need several stores, and only one is named")
         return within(first, others), []
     if not all(folders):
         odd = others[folders.index(False)]
-        raise UsageError(f"{odd} is no store; name stores alone, and strategies by --strategy")
+        raise UsageError(f"{odd} is no store; name only stores, and strategies with --strategy")
     loaded = [(other, shown_results(Results.load(Path(other)))) for other in others]
     titles = _titles([store, *others])
     differing: list[str] = []

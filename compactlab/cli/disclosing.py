@@ -1,4 +1,4 @@
-"""What a command lets out: without secrets if it is told so, and files whole or not at all."""
+"""Output of commands: without secrets if asked for, and files whole or not at all."""
 
 from __future__ import annotations
 
@@ -22,10 +22,8 @@ if TYPE_CHECKING:
     from compactlab.sim.experiment.results import Results
 
 
-# What a command lets out: without secrets if it is told so, and never with power over a log.
-#
-# Commands say what they have found through :func:`say`, and pass what they render through
-# :func:`shown`; both do nothing but for what must not be seen.
+# Commands print through :func:`say`, and pass what they render through :func:`shown`; both only
+# hide what must not be seen.
 
 T = TypeVar("T")
 
@@ -130,9 +128,6 @@ def without_commands(text: str) -> str:
       : :stop-commands::x
     """
     return _COMMAND.sub(r"\1 ", text).replace(_OLD_COMMAND, "# #[")
-
-
-# Files that a command writes: whole or not there, and said so where that fails.
 
 
 def write_file(path: Path, content: str | bytes) -> None:

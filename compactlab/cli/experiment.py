@@ -243,8 +243,6 @@ def _seeds(given: int | list[int] | None) -> Sequence[int] | None:
     return range(given) if isinstance(given, int) else tuple(dict.fromkeys(given))
 
 
-# Experiment files: the settings of ``compactlab run`` in TOML.
-
 # TOML has whole numbers of 64 bits.
 _LARGEST = 2**63
 
@@ -263,8 +261,8 @@ _Address = Annotated[
 ]
 
 
-class Settings(BaseModel, extra="forbid", strict=True, frozen=True):
-    """What ``compactlab run`` can be told, with its defaults; grids are written out."""
+class ExperimentSettings(BaseModel, extra="forbid", strict=True, frozen=True):
+    """The settings of ``compactlab run`` with their defaults; grids are written out."""
 
     conversations: Annotated[
         list[str | Seeded], Field(min_length=1), list_in_file(Text | FilesTable | ScenarioTable)
@@ -280,22 +278,20 @@ class Settings(BaseModel, extra="forbid", strict=True, frozen=True):
     ] = Field(
         default=list(LINE_UP),
         description="What is compared: specs, several with ' + ' between them, also of a class "
-        "of one's own, 'path/to/file.py:Class'. A table has a 'name' and fields, each with a "
+        "of your own, 'path/to/file.py:Class'. A table has a 'name' and fields, each with a "
         "value or a list of them, and stands for each combination; or it is a 'pipeline'.",
     )
     models: list[str] = Field(
         default=[],
         description="Names of models, also NAME@none for no cache, NAME@pessimistic for a worse "
         "one, NAME+batch, or 'recorded'. Without any: as recorded, and a current one for "
-        "conversations that were made up.",
+        "synthetic conversations.",
     )
-    models_file: str | None = Field(
-        default=None, description="A TOML file with models of one's own."
-    )
+    models_file: str | None = Field(default=None, description="A TOML file with your own models.")
     churn: str | None = Field(
         default=None,
-        description="How often the client changes its prompt unasked: a file that compactlab "
-        "audit has written.",
+        description="How often the client changes its prompt unasked: a file of compactlab audit "
+        "--churn-out.",
     )
     summarizer: Annotated[
         list[str],
@@ -304,17 +300,17 @@ class Settings(BaseModel, extra="forbid", strict=True, frozen=True):
         list_in_file(AnySummarizer, alone=True),
     ] = Field(
         default=["lexrank"],
-        description="Who makes the summaries: a spec, a table with a 'name' and fields, each with "
-        "a value or a list of them, or a list of such; each is replayed with every strategy.",
+        description="The summariser: a spec, a table with a 'name' and fields, each with "
+        "a value or a list of them, or a list of such; each is combined with every strategy.",
     )
     loop: str = Field(
         default="closed",
-        description="closed: beside the script as it is, what is forgotten is fetched, asked for "
-        "or used wrongly, which is simulated; open: the script alone.",
+        description="open: replay the script alone. closed: also replay it with a simulated agent "
+        "that fetches, asks for or misuses the facts it lacks.",
     )
     metrics: list[_Metric] = Field(
         default=[],
-        description="Metrics, or families of them, to compute nothing else. Without any: all.",
+        description="Compute only these metrics or families of metrics. Without any: all.",
     )
     window: int | None = Field(
         default=None, ge=1, description="Narrows the context window to so many tokens."
@@ -327,27 +323,27 @@ class Settings(BaseModel, extra="forbid", strict=True, frozen=True):
     jobs: int = Field(
         default_factory=lambda: os.cpu_count() or 1,
         ge=1,
-        description="Workers; they change no result. Without it: one a core.",
+        description="Workers; they change no result. Without it: one per core.",
     )
     out: str = Field(default="compactlab-out", description="Folder of the store and of the report.")
     lenient: bool = Field(
         default=False,
-        description="Pass over lines of transcripts that cannot be read, and count them.",
+        description="Skip lines of transcripts that cannot be read, and count them.",
     )
     timeout: float | None = Field(
         default=None,
         gt=0,
-        description="Seconds after which a run has failed. Without it: as long as it takes.",
+        description="Seconds after which a run has failed. Without it: no limit.",
     )
     fail_fast: bool = Field(default=False, description="Stop at the first run that fails.")
     tables: list[_TableName] = Field(
         default=[],
-        description="What is stored beside the runs: calls, compactions, facts, messages, views, "
-        "or prompts, which is the whole trace. Without any: all but prompts.",
+        description="Tables that are stored beside the runs: calls, compactions, facts, messages, "
+        "views, or prompts, which is the whole trace. Without any: all but prompts.",
     )
     redact: bool = Field(
         default=False,
-        description="Hide what looks like keys, tokens and mail addresses in all that is written.",
+        description="Hide what looks like keys, tokens and mail addresses in all output.",
     )
     dask: _Address | None = Field(
         default=None,
@@ -356,7 +352,7 @@ class Settings(BaseModel, extra="forbid", strict=True, frozen=True):
     )
 
     @classmethod
-    def load(cls, path: Path | None, options: dict[str, Any]) -> Settings:
+    def load(cls, path: Path | None, options: dict[str, Any]) -> ExperimentSettings:
         """Read a file, and let options win over it.
 
         Paths in the file are taken from where it stands; seeds among the options are those of all

@@ -8,7 +8,15 @@ from typing import Any
 import click
 
 from compactlab.cli.disclosing import acquaint, say, shown
-from compactlab.cli.options import Count, own_models, redact
+from compactlab.cli.options import (
+    Count,
+    churn_option,
+    conversation_option,
+    lenient_option,
+    own_models,
+    redact,
+    window_option,
+)
 from compactlab.sim.core.errors import UsageError
 
 
@@ -18,7 +26,7 @@ from compactlab.sim.core.errors import UsageError
     "--strategy",
     required=True,
     metavar="SPEC",
-    help="The strategy, e.g. auto_compact; as_recorded is what the recorded agent did.",
+    help="The strategy, e.g. auto_compact; as_recorded does what the recorded agent did.",
 )
 @click.option(
     "--model",
@@ -27,26 +35,23 @@ from compactlab.sim.core.errors import UsageError
     help="The model.  [default: the recorded one, call by call]",
 )
 @own_models
+@conversation_option
+@click.option("--call", type=Count(1), metavar="N", help="Show only this call, in full.")
 @click.option(
-    "--conversation", default="", metavar="ID", help="Which one, where there are several."
+    "--all", "everything", is_flag=True, help="Show all calls, also those that only append."
 )
-@click.option("--call", type=Count(1), metavar="N", help="All about this one call.")
-@click.option("--all", "everything", is_flag=True, help="All calls, not only the eventful ones.")
-@click.option("--window", type=Count(1), help="Narrow the context window to so many tokens.")
+@window_option
 @click.option(
-    "--summarizer", default="lexrank", metavar="SPEC", help="Who makes the summaries.  [lexrank]"
+    "--summarizer", default="lexrank", metavar="SPEC", help="The summariser.  [default: lexrank]"
 )
-@click.option("--seed", type=Count(0), default=0, help="Of a scenario, and of all draws.")
 @click.option(
-    "--churn",
-    type=click.Path(),
-    metavar="FILE",
-    help="How often the client changes its prompt unasked, as compactlab audit measured it.",
+    "--seed", type=Count(0), default=0, help="Seed of a scenario and of all random draws."
 )
-@click.option("--lenient", is_flag=True, help="Pass over lines that cannot be read.")
+@churn_option
+@lenient_option
 @redact
-@click.option("--json", "form", flag_value="json", help="All requests and figures, as JSON.")
-@click.option("--csv", "form", flag_value="csv", help="A row a request, as CSV.")
+@click.option("--json", "form", flag_value="json", help="Print all requests and figures as JSON.")
+@click.option("--csv", "form", flag_value="csv", help="Print one row per request as CSV.")
 def explain(
     path: str,
     *,
@@ -58,15 +63,15 @@ def explain(
     form: str | None,
     **options: Any,
 ) -> None:
-    """Say of every call of one session under one strategy what it cost and why.
+    """Explain one session under one strategy call by call: what each call cost, and why.
 
-    A line a request: seconds since the call before, tokens of the prompt, read from the cache,
-    written to it, and at the plain price; dollars, and dollars so far; cache-miss tokens by cause
-    (`compactlab list metrics` says what each is), and what the strategy did. Side calls, for
-    summaries and the like, stand where they were made. Calls where something was only appended are
-    put together, unless --all is given. At the end stand the figures that `compactlab run` gives.
-    With --call, what a compaction kept, cut and wrote is told message by message, and which facts
-    were lost with it; in JSON that is the `view`.
+    One row per request: time since the previous call; tokens of the prompt, read from the cache,
+    written to it, and uncached; dollars, and cumulative dollars; what the strategy did, and
+    cache-miss tokens by cause (`compactlab list metrics` explains each). Side calls, e.g. for
+    summaries, stand where they were made. Calls that only append are folded unless --all is given.
+    The last lines have the figures that `compactlab run` gives. If call N was a compaction, --call
+    N shows message by message what it kept, removed and wrote, and which facts were lost; in JSON
+    that is `view`.
     """
     from compactlab import api
     from compactlab.reports.explain.explanation import entries_as_csv, explanation, one_call
@@ -80,7 +85,7 @@ def explain(
     account = shown(api.explain(session, strategy, model, call=call, say=to_stderr, **options))
     calls = len({entry.call for entry in account.entries})
     if call is not None and call > calls:
-        raise UsageError(f"there is no call {call:,}: the session has {calls:,}")
+        raise UsageError(f"there is no call {call:,}: the session has {calls:,} calls")
     if form == "csv":
         click.echo(entries_as_csv(account, call), nl=False)
         return

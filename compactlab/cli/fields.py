@@ -39,11 +39,11 @@ _WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: 
 
 
 def hints_of(cls: type) -> dict[str, Any]:
-    """The hints of a class's fields; a UsageError, if somebody's own class has none to be read."""
+    """The hints of a class's fields; a UsageError, if those of a user's class cannot be read."""
     try:
         return get_type_hints(cls)
     except Exception as error:
-        raise UsageError(f"the types of {cls.__name__}'s fields cannot be told: {error}") from None
+        raise UsageError(f"the types of {cls.__name__}'s fields cannot be read: {error}") from None
 
 
 def takes_list(hint: Any) -> bool:
@@ -195,7 +195,7 @@ def list_in_file(kind: Any, *, alone: bool = False) -> InFile:
 
 
 def names(known: Callable[[], Iterable[str]], **other: Any) -> Callable[[JsonSchemaValue], None]:
-    """Names that an editor completes, and which other texts there may be: none, if not said."""
+    """Names that an editor completes, and which other texts are allowed: by default none."""
 
     def extra(schema: JsonSchemaValue) -> None:
         text = {key: schema.pop(key) for key in ("type", "minLength") if key in schema}

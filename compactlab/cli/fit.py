@@ -1,4 +1,4 @@
-"""``compactlab fit``: what scenarios are made of, out of recordings."""
+"""``compactlab fit``: a profile for scenarios, measured in recordings."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import click
 
 from compactlab.cli.disclosing import say, shown, write_aside
-from compactlab.cli.options import Count, finish, nothing_found, redact
-from compactlab.reports.render.text import clean, counted, enumerated, listed, shorten
+from compactlab.cli.options import Count, finish, lenient_option, nothing_found, redact
+from compactlab.reports.render.document import Column, Document, Table, name, rows, sentences
+from compactlab.reports.render.text import counted, enumerated, listed, shorten
 from compactlab.scenarios.engine.profile import Profile
 from compactlab.scenarios.fitting import QUANTILES, Row, Samples, closeness, quantiles, worst
 from compactlab.sim.core.errors import InputError, UsageError
@@ -22,54 +23,52 @@ if TYPE_CHECKING:
     from compactlab.sim.experiment.sources import Source
 
 
-# How close made-up conversations come to the recordings that their profile was measured on.
+_NAME, _WORDS = 20, 39  # characters of a name of sizes, and of shares
+_SHOWN = 8  # names of what only one side has
+_FIGURES = ("n", *(f"p{share * 100:.0f}" for share in QUANTILES))
+_SIZES = (
+    Column("size", words=True),
+    Column("unit", words=True),
+    *(Column(head, group=side) for side in ("recorded", "synthetic") for head in _FIGURES),
+    Column("KS"),
+    Column("crit."),
+)
+_SHARES = (Column("share", words=True), Column("recorded"), Column("synthetic"))
 
-_NAME, _UNIT, _FIGURE = 20, 8, 7  # characters of a column; a longer name is cut
-_TOLD = 8  # so many names of what stands on one side alone
 
-
-def fit_table(profile: Profile, recorded: Samples, made: Samples) -> str:
-    """Write the report."""
-    rows = closeness(recorded, made)
-    heads = "".join(f"{f'p{share * 100:.0f}':>{_FIGURE}}" for share in QUANTILES)
+def fit_report(profile: Profile, recorded: Samples, made: Samples) -> Document:
+    """How close synthetic conversations come to the recordings of their profile."""
+    sizes = closeness(recorded, made)
     count = counted(made.formats.total(), "conversation")
-    lines = [
-        profile.source,
-        f"Held against {count} made by it (simulated).",
-        "",
-        f"{'':{_NAME + _UNIT}}{'recorded':>{_FIGURE * 5}}{'made':>{_FIGURE * 5}}",
-        f"{'':{_NAME + _UNIT}}{'n':>{_FIGURE}}{heads}{'n':>{_FIGURE}}{heads}"
-        f"{'apart':>{_FIGURE}}{'chance':>{_FIGURE}}",
-        *(_line(row) for row in rows if row.recorded and row.made),
-        "",
-        *_alone(rows),
-        *_shares(recorded, made),
-        "",
-        _verdict(rows),
-    ]
-    return "\n".join(line.rstrip() for line in lines)
+    about = [name(profile.source), f"Compared with {count} made by it (synthetic)."]
+    blocks = (
+        sentences(about, bullets=False),
+        Table(_SIZES, rows(_cells(row) for row in sizes if row.recorded and row.made)),
+        sentences(_one_sided(sizes)),
+        Table(_SHARES, rows(_shares(recorded, made))),
+        sentences([_verdict(sizes)]),
+    )
+    return Document(blocks)
 
 
-def _line(row: Row) -> str:
-    name = f"{shorten(clean(row.name), _NAME - 1):{_NAME}}{row.unit:{_UNIT}}"
-    return name + _side(row.recorded) + _side(row.made) + _two(row.distance) + _two(row.chance)
+def _cells(row: Row) -> Sequence[str]:
+    figures = (*_figures(row.recorded), *_figures(row.made), _two(row.distance), _two(row.chance))
+    return name(shorten(row.name, _NAME)), row.unit, *figures
 
 
-def _alone(rows: Sequence[Row]) -> Iterator[str]:
-    """What has nothing on the other side to be held against."""
-    recorded = [clean(row.name) for row in rows if not row.made]
-    made = [clean(row.name) for row in rows if not row.recorded]
+def _one_sided(sizes: Sequence[Row]) -> Iterator[str]:
+    """Names of the sizes that only one side has."""
+    recorded = [name(row.name) for row in sizes if not row.made]
+    made = [name(row.name) for row in sizes if not row.recorded]
     if recorded:
-        yield f"Only recorded: {enumerated(recorded, _TOLD)}."
+        yield f"Only recorded: {enumerated(recorded, _SHOWN)}."
     if made:
-        yield f"Only made: {enumerated(made, _TOLD)}."
-    if recorded or made:
-        yield ""
+        yield f"Only synthetic: {enumerated(made, _SHOWN)}."
 
 
-def _side(samples: Sequence[float]) -> str:
+def _figures(samples: Sequence[float]) -> Sequence[str]:
     figures = quantiles(samples) or (None,) * len(QUANTILES)
-    return f"{len(samples):>{_FIGURE},}" + "".join(f"{_short(each):>{_FIGURE}}" for each in figures)
+    return f"{len(samples):,}", *map(_short, figures)
 
 
 def _short(value: float | None) -> str:
@@ -83,11 +82,11 @@ def _short(value: float | None) -> str:
 
 
 def _two(value: float | None) -> str:
-    return f"{'-' if value is None else f'{value:.2f}':>{_FIGURE}}"
+    return "-" if value is None else f"{value:.2f}"
 
 
-def _shares(recorded: Samples, made: Samples) -> Iterator[str]:
-    """How often what is done, in percent."""
+def _shares(recorded: Samples, made: Samples) -> Iterator[Sequence[str]]:
+    """How often each thing is done."""
     events = {
         "text": "calls of tools with text",
         "thinking": "calls with thinking",
@@ -100,11 +99,8 @@ def _shares(recorded: Samples, made: Samples) -> Iterator[str]:
     uses, same = recorded.tools.total(), made.tools.total()
     for tool, count in (recorded.tools + made.tools).most_common():
         if count * 100 >= uses + same:
-            yield _percent(
-                f"calls of {clean(tool)}",
-                recorded.tools[tool] / max(uses, 1),
-                made.tools[tool] / max(same, 1),
-            )
+            shares = recorded.tools[tool] / max(uses, 1), made.tools[tool] / max(same, 1)
+            yield _percent(f"calls of {tool}", *shares)
 
 
 def _returned(samples: Samples) -> float:
@@ -112,43 +108,48 @@ def _returned(samples: Samples) -> float:
     return sum(share * size for share, size in tokens) / max(sum(samples.tokens), 1)
 
 
-def _percent(words: str, recorded: float, made: float) -> str:
-    return f"{shorten(words, 39):40}{recorded:>8.1%} recorded{made:>8.1%} made"
+def _percent(words: str, recorded: float, made: float) -> Sequence[str]:
+    return name(shorten(words, _WORDS)), f"{recorded:.1%}", f"{made:.1%}"
 
 
-def _verdict(rows: Sequence[Row]) -> str:
-    row = worst(rows)
+def _verdict(sizes: Sequence[Row]) -> str:
+    row = worst(sizes)
     if row is None or row.distance is None or row.chance is None:
-        return "There are too few samples of anything to say how close this is."
+        return "There are too few samples to measure the distance."
     return (
-        f"Furthest apart: {clean(row.name)}, by {row.distance:.2f} where chance explains "
-        f"{row.chance:.2f}."
+        f"Largest KS distance: {name(row.name)}, {row.distance:.2f} (critical value at 5%: "
+        f"{row.chance:.2f})."
     )
-
-
-# ``compactlab fit``: what scenarios are made of, out of recordings.
 
 
 @click.command()
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option(
-    "-o", "--out", type=click.Path(dir_okay=False), metavar="FILE", help="Write the profile."
+    "-o",
+    "--out",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Write the profile to FILE.",
 )
-@click.option("--name", default="fitted", show_default=True, help="What the profile is called.")
-@click.option("--date", default="", help="When it was measured, for its source; else left out.")
+@click.option("--name", "called", default="fitted", show_default=True, help="Name of the profile.")
+@click.option(
+    "--date",
+    default="",
+    help="Date of the measurement, for the source of the profile.  [default: none]",
+)
 @click.option(
     "--scenario",
     default="coding_agent",
     show_default=True,
     metavar="SPEC",
-    help="What is made by the profile, to be held against the recordings.",
+    help="Scenario whose synthetic conversations are compared with the recordings.",
 )
 @click.option(
     "--fill",
     default="coding",
     show_default=True,
     metavar="PROFILE",
-    help="Whose figures stand for what the recordings do not tell; a built-in one or a file.",
+    help="Profile for figures that the recordings do not have: a built-in one or a file.",
 )
 @click.option(
     "--made",
@@ -156,33 +157,34 @@ def _verdict(rows: Sequence[Row]) -> str:
     default=10,
     show_default=True,
     metavar="N",
-    help="How many conversations are made, of the turns and tokens of the recordings.",
+    help="Number of synthetic conversations, with turns and tokens of the recordings.",
 )
 @redact
-@click.option("--lenient", is_flag=True, help="Pass over lines that cannot be read.")
+@lenient_option
 def fit(
     paths: tuple[str, ...],
     *,
     out: str | None,
-    name: str,
+    called: str,
     date: str,
     scenario: str,
     fill: str,
     made: int,
     lenient: bool,
 ) -> None:
-    """Measure recordings, and make a profile for scenarios of them.
+    """Measure recordings, and make a profile for scenarios from them.
 
-    PATH is a transcript of any format or a folder of them. Measured are the sizes of what the user
-    says, of the agent's texts, thinking and arguments, and of each tool's results; how often which
-    tool is called, alone or with others, and how often it fails; how long the agent, the tools and
-    the user take, with breaks; and how many calls a turn has.
+    PATH is a transcript of any format or a folder of them. The command measures the sizes of user
+    messages, of the agent's texts, thinking and arguments, and of each tool's results; how often
+    each tool is called, alone or with others, and how often it fails; how long the agent, the tools
+    and the user take, with breaks; and the number of calls per turn.
 
     -o FILE writes the profile, for "coding_agent(profile='FILE')" and every other scenario that
-    takes one. The report shows how close conversations that are made by it come to the recordings:
-    quantiles side by side, and the distance of Kolmogorov and Smirnov (0: distributed alike, 1: no
-    overlap) beside the one that chance explains, 95 times in 100, between two samples of this size.
+    takes one. The report compares the recordings with synthetic conversations made by the profile:
+    quantiles side by side, the Kolmogorov-Smirnov distance (KS; 0: same distribution, 1: no
+    overlap), and its critical value at 5% for two samples of this size (crit.).
     """
+    from compactlab.reports.render import terminal
     from compactlab.scenarios.catalogue import find_scenario, sources
     from compactlab.scenarios.engine.profile import find_profile
     from compactlab.scenarios.fitting import estimate, measure
@@ -195,14 +197,14 @@ def fit(
     if not recorded.written:
         reason = "no call was found" if readable else nothing_found(paths, skipped)
         raise errors[0] if errors else UsageError(f"there is nothing to measure: {reason}")
-    fitted = estimate(recorded, name, _source(recorded, date), filled)
+    fitted = estimate(recorded, called, _source(recorded, date), filled)
     if out:
         write_aside(Path(out), shown(fitted.toml()))
     with TemporaryDirectory() as folder:
         file = Path(folder, "profile.toml")
         file.write_text(fitted.toml(), encoding="utf-8")
         generated = measure(_made(scenario, recorded, made, file))
-    say(fit_table(fitted.profile, recorded, generated))
+    say(terminal.write(fit_report(fitted.profile, recorded, generated)), styled=True)
     finish(paths, skipped, errors)
 
 
@@ -217,7 +219,7 @@ def _loaded(readable: Iterable[Source], errors: list[InputError]) -> Iterator[Co
 
 def _source(recorded: Samples, date: str) -> str:
     """Where the figures are from, in a sentence."""
-    formats = listed([f"{count:,} {name}" for name, count in sorted(recorded.formats.items())])
+    formats = listed([f"{count:,} {form}" for form, count in sorted(recorded.formats.items())])
     results = recorded.shares["error"].of
     size = f"{counted(len(recorded.written), 'call')}, {counted(results, 'tool result')}"
     measured = f"Measured by compactlab fit on recorded sessions ({formats}): {size}"

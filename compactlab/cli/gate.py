@@ -1,4 +1,4 @@
-"""``compactlab gate`` and ``compactlab baseline``: hold a store against figures agreed on."""
+"""``compactlab gate`` and ``compactlab baseline``: compare a store with agreed figures."""
 
 from __future__ import annotations
 
@@ -11,16 +11,13 @@ from typing import TYPE_CHECKING
 import click
 
 from compactlab.cli.disclosing import say, shown, shown_results, write_file
-from compactlab.cli.options import redact
+from compactlab.cli.options import file_option, redact
 from compactlab.reports.render.text import counted, listed
 from compactlab.sim.core.errors import CompactlabError, InputError, UsageError
 
 if TYPE_CHECKING:
     from compactlab.reports.gate.baseline import Baseline
     from compactlab.reports.gate.verdict import Verdict
-
-
-# ``compactlab baseline``: keep the figures that one has agreed on.
 
 
 @click.command()
@@ -32,22 +29,22 @@ if TYPE_CHECKING:
     default="baseline.json",
     show_default=True,
     metavar="FILE",
-    help="Where to; - is standard output.",
+    help="Output file; - is standard output.",
 )
 @click.option(
     "--metrics",
     multiple=True,
     metavar="NAME",
-    help="A metric, or a family of them, to keep instead of the usual ones; may be repeated. "
-    "See compactlab list metrics.",
+    help="Keep this metric, or this family of metrics, instead of the usual ones. Repeatable. See "
+    "compactlab list metrics.",
 )
 @click.option("--allow-failed", is_flag=True, help="Record runs that failed as failed.")
 @redact
 def baseline(folder: str, out: str, metrics: tuple[str, ...], allow_failed: bool) -> None:
     """Write the figures of the store in DIR as a baseline, for compactlab gate.
 
-    It is JSON with a line a run, made to be kept in git and reviewed. A store that is not whole is
-    refused.
+    The baseline is JSON with one line per run, made to be kept in git and reviewed. An incomplete
+    store is refused.
     """
     from compactlab.reports.gate.baseline import (
         GATED,
@@ -71,7 +68,7 @@ def baseline(folder: str, out: str, metrics: tuple[str, ...], allow_failed: bool
         click.echo(text, nl=False)
     else:
         write_file(Path(out), text)
-    summary = f"{counted(snapshot.size, 'run')} of {_told(snapshot)}"
+    summary = f"{counted(snapshot.size, 'run')} of {_contents(snapshot)}"
     if snapshot.failed:
         summary += f"; {len(snapshot.failed):,} of them recorded as failed"
     if snapshot.unreadable:
@@ -81,15 +78,15 @@ def baseline(folder: str, out: str, metrics: tuple[str, ...], allow_failed: bool
     say(f"{'a baseline' if out == '-' else f'wrote {out}'}: {summary}", err=out == "-")
 
 
-def _told(kept: Baseline) -> str:
+def _contents(snapshot: Baseline) -> str:
     """What a baseline holds, in words."""
-    subjects = kept.records
+    subjects = snapshot.records
     several = {
         "strategy": len({subject.strategy for subject in subjects}),
         "model": len({subject.model for subject in subjects}),
         "summariser": len({subject.summarizer for subject in subjects}),
-        "conversation": len(kept.digests),
-        "metric": len(kept.metrics),
+        "conversation": len(snapshot.digests),
+        "metric": len(snapshot.metrics),
     }
     alone = ("model", "summariser")
     return listed(
@@ -101,35 +98,29 @@ def _told(kept: Baseline) -> str:
     )
 
 
-# ``compactlab gate``: hold a store against a baseline.
-
-_FILE = click.Path(dir_okay=False)
-
-
 @click.command()
 @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False))
 @click.option(
     "--baseline",
-    type=_FILE,
+    type=click.Path(dir_okay=False),
     default="baseline.json",
     show_default=True,
     metavar="FILE",
-    help="What compactlab baseline has written.",
+    help="The file that compactlab baseline has written.",
 )
-@click.option(
+@file_option(
     "--rules",
-    type=_FILE,
-    metavar="FILE",
-    help="Rules in TOML; without them every figure must be what it was. compactlab new gate "
-    "writes some to begin with.",
+    "Rules in TOML. Without them, no figure may change. compactlab new gate writes a file with "
+    "examples.",
 )
-@click.option("--junit", type=_FILE, metavar="FILE", help="Write JUnit's XML there.")
-@click.option("--markdown", type=_FILE, metavar="FILE", help="Write Markdown there.")
-@click.option("--json", type=_FILE, metavar="FILE", help="Write JSON there.")
+@file_option("--junit", "Write JUnit XML to FILE.")
+@file_option("--markdown", "Write Markdown to FILE.")
+@file_option("--json", "Write JSON to FILE.")
 @click.option(
     "--github/--no-github",
     default=None,
-    help="Annotations and a step's summary for GitHub Actions.  [default: if GITHUB_ACTIONS=true]",
+    help="Write annotations and a step summary for GitHub Actions.  "
+    "[default: if GITHUB_ACTIONS=true]",
 )
 @redact
 def gate(
@@ -137,10 +128,10 @@ def gate(
 ) -> None:
     """Judge the store in DIR by a baseline, with rules or exactly.
 
-    A strategy whose settings have changed is held against what it was, and that is said.
+    A strategy whose settings have changed is compared with its former self, and a note says so.
 
-    Exit codes: 0 all holds, 1 something regressed, 2 something cannot be judged: no baseline, one
-    of another provenance, runs that are missing, an interval that reaches over a limit.
+    Exit codes: 0 all rules hold, 1 a rule is broken, 2 a rule cannot be judged: there is no
+    baseline, its provenance differs, runs are missing, or an interval includes the limit.
     """
     from compactlab.reports.gate.outputs import in_short
     from compactlab.reports.render import terminal

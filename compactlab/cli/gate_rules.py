@@ -62,7 +62,7 @@ def _table(table: Any, place: Place, faults: Faults, selectors: tuple[str, ...])
     for asked_for in asked:
         at, metric = (*place, asked_for), current(asked_for)
         if metric in SELECTORS:
-            faults.add(at, "rules are for everything; what is for some stands in a [[rule]]")
+            faults.add(at, "[rules] is for all runs; put rules for some of them into a [[rule]]")
         elif metric not in METRICS:
             faults.add(
                 at, unknown("metric", metric, (*METRICS, *selectors), "compactlab list metrics")
@@ -103,4 +103,4 @@ def _of_type(metric: str, types: tuple[str, ...]) -> str:
     hint = (
         f"; did you mean {own[0]}, without a type?" if metric.startswith("amnesia") and own else ""
     )
-    return f"of a type of fact only {NEED} is known{hint}"
+    return f"only {NEED} is known by type of fact{hint}"

@@ -25,11 +25,11 @@ from compactlab.cli.score import score
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="compactlab", message="%(prog)s %(version)s")
 def cli() -> None:
-    """Replay context-compaction strategies of LLM agents over conversations, and measure what each
-    one costs, what the prompt cache makes of it, and what stays in context.
+    """Replay context-compaction strategies of LLM agents over conversations, and measure the cost,
+    the prompt cache and the memory of each.
 
-    Exit codes: 0 fine, 1 something failed and is named, 2 bad usage or input, 70 a fault of
-    compactlab itself, 130 stopped, 141 nobody reads on.
+    Exit codes: 0 success, 1 something failed and is named, 2 wrong usage or input, 70 an error in
+    compactlab itself, 130 interrupted, 141 output closed by the reader.
     """  # noqa: D205
     click.get_current_context().with_resource(renamings_said())
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from compactlab.cli.disclosing import say, shown
-from compactlab.cli.options import finish, nothing_found, own_models, redact
+from compactlab.cli.options import finish, lenient_option, nothing_found, own_models, redact
 from compactlab.reports.render.text import counted
 from compactlab.sim.core.errors import CompactlabError, InputError, UsageError
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
-@click.option("--json", "as_json", is_flag=True, help="All figures, as JSON.")
-@click.option("--lenient", is_flag=True, help="Pass over lines that cannot be read.")
+@click.option("--json", "as_json", is_flag=True, help="Print all figures as JSON.")
+@lenient_option
 @own_models
 @redact
 def inspect(paths: tuple[str, ...], as_json: bool, lenient: bool, models_file: str | None) -> None:
-    """Say what transcripts are: format, calls, turns, tokens by role and tool, gaps, compactions,
+    """Describe transcripts: format, calls, turns, tokens by role and tool, gaps, compactions,
     recorded usage and cost. A scenario's spec may stand for a path.
     """  # noqa: D205
     from compactlab.naming import known_models
@@ -53,7 +53,7 @@ def inspect(paths: tuple[str, ...], as_json: bool, lenient: bool, models_file: s
 def _sources(
     paths: Sequence[str], lenient: bool
 ) -> tuple[list[Source], int, list[CompactlabError]]:
-    """What can be read of what was named, files passed over in folders, and what is wrong."""
+    """What can be read of the paths, files skipped in folders, and what is wrong."""
     from compactlab.scenarios.catalogue import sources
 
     good: list[str] = []
@@ -96,7 +96,7 @@ def _text(figures: Anatomy) -> str:
         ("cost", _cost(figures)),
         ("not in the log", f"{hidden.system:,} tools and system prompt, {hidden.context:,} client "
          f"context, {hidden.head:,} before it begins (o200k, estimated)"),
-        ("lines passed over", f"{figures.skipped:,}"),
+        ("lines skipped", f"{figures.skipped:,}"),
     ]  # fmt: skip
     lines = [figures.conversation, *(f"  {title:<18} {text}" for title, text in rows)]
     return "\n".join(map(_visible, lines))
@@ -142,7 +142,7 @@ def _cost(figures: Anatomy) -> str:
 
 
 _NO_USAGE = "no usage recorded"
-_SHOWN = 8  # compactions whose sizes are told
+_SHOWN = 8  # compactions whose sizes are shown
 
 
 def _compactions(figures: Anatomy) -> str:

@@ -12,6 +12,7 @@ import click
 
 from compactlab.cli.disclosing import say
 from compactlab.cli.options import own_models
+from compactlab.reports.render.document import Column, Document, Table, name, rows, sentences
 from compactlab.sim.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -19,22 +20,20 @@ if TYPE_CHECKING:
     from compactlab.sim.models.pricing import Sheet
 
 
-# The models that there are: a table for people, and all that is known of them.
-
 _CLASSES = ("uncached", "cache_read", "cache_write_5m", "cache_write_1h", "output")
-# A request so small that no tier begins below it; servers are told at its size.
+# A request so small that no tier begins below it; own servers have their price at this size.
 _SMALL = 1_000
 _TIMES = "\N{MULTIPLICATION SIGN}"
 
 
-def model_rows(file: str | None = None) -> list[Row]:
+def model_rows(file: str | None = None) -> list[Listed]:
     """All that is known of all models."""
     from compactlab.naming import known_models
 
     return [_row(model) for model in known_models(file).models.values()]
 
 
-def _row(model: Model) -> Row:
+def _row(model: Model) -> Listed:
     from compactlab.sim.models.pricing import UNDATED, price_list
 
     policy = model.policy
@@ -66,7 +65,7 @@ def _row(model: Model) -> Row:
     }
 
 
-def _prices(model: Model) -> list[Row]:
+def _prices(model: Model) -> list[Listed]:
     """Dollars by class, at each size of request from which they are others."""
     from compactlab.sim.core.errors import ModelError
     from compactlab.sim.models.pricing import prices_of
@@ -79,7 +78,7 @@ def _prices(model: Model) -> list[Row]:
     return [{"above": size, **_at(sheet, size)} for size in sizes]
 
 
-def _at(sheet: Sheet, size: int) -> Row:
+def _at(sheet: Sheet, size: int) -> Listed:
     from compactlab.sim.core.message import Usage
 
     charge = sheet.rates(0, size + 1)
@@ -99,59 +98,51 @@ def _storage(model: Model) -> float:
     return float(f"{charge.cost(Usage(storage=3_600_000)) * 1_000:.6g}")
 
 
-_HEADS = (
-    "model", "provider", "window", "output", "tokens", "cache", "minimum", "lives",
-    "in", "read", "write", "write 1h", "out",
+_WORDS = frozenset({"model", "provider", "tokens", "cache", "lives"})
+_PRICES = ("in", "read", "write", "write 1h", "out")
+_COLUMNS = tuple(
+    Column(head, words=head in _WORDS, rank=rank)
+    for head, rank in {
+        "model": 0, "provider": 4, "window": 0, "output": 3, "tokens": 6, "cache": 1, "minimum": 7,
+        "lives": 5, **dict.fromkeys(_PRICES, 0),
+    }.items()
 )  # fmt: skip
-_LEFT = frozenset({"model", "provider", "tokens", "cache", "lives"})
 
 
-def model_table(rows: Sequence[Row]) -> str:
-    """Set the models as a table in plain text."""
-    cells = [_cells(row) for row in rows]
-    widths = {head: max(len(head), *(len(line[head]) for line in cells)) for head in _HEADS}
-    lines = [_line(widths, {head: head for head in _HEADS})]
-    lines += [_line(widths, line) for line in cells]
-    named = next((row for row in rows if row["price_list"]), rows[0])
-    return "\n".join([*lines, "", *_legend(named)])
+def model_report(models: Sequence[Listed]) -> Document:
+    """The models as a table."""
+    named = next((model for model in models if model["price_list"]), models[0])
+    table = Table(_COLUMNS, rows(map(_cells, models)))
+    return Document((table, sentences(_legend(named))))
 
 
-def _line(widths: dict[str, int], cells: dict[str, str]) -> str:
-    set_ = (
-        cells[head].ljust(width) if head in _LEFT else cells[head].rjust(width)
-        for head, width in widths.items()
-    )
-    return "  ".join(set_).rstrip()
-
-
-def _cells(row: Row) -> dict[str, str]:
+def _cells(row: Listed) -> Sequence[str]:
     spec = str(row["cache"]) if row["cache"] else "(none built)"
     lives = row["lifetimes"]
     prices = row["dollars_per_million_tokens"]
     assert isinstance(lives, list)
     assert isinstance(prices, list)
-    prices_by_head = dict(zip(_HEADS[8:], _money(prices), strict=True))
-    return {
-        "model": str(row["name"]),
-        "provider": str(row["provider"]) or "-",
-        "window": f"{row['window']:,}",
-        "output": f"{row['max_output']:,}" if row["max_output"] else "?",
-        "tokens": f"{str(row['encoding']).removesuffix('_base')} {_TIMES} {row['factor']:g}",
-        "cache": spec.partition("(")[0] if row["cache"] else spec,
-        "minimum": "-" if row["minimum"] is None else f"{row['minimum']:,}",
-        "lives": " ".join(map(_span, lives)) or "-",
-        **prices_by_head,
-    }
+    return [
+        name(str(row["name"])),
+        name(str(row["provider"])) if row["provider"] else "-",
+        f"{row['window']:,}",
+        f"{row['max_output']:,}" if row["max_output"] else "?",
+        f"{str(row['encoding']).removesuffix('_base')} {_TIMES} {row['factor']:g}",
+        spec.partition("(")[0] if row["cache"] else spec,
+        "-" if row["minimum"] is None else f"{row['minimum']:,}",
+        " ".join(map(_span, lives)) or "-",
+        *_money(prices),
+    ]
 
 
-def _money(prices: Sequence[Row]) -> list[str]:
+def _money(prices: Sequence[Listed]) -> list[str]:
     """The prices of a small request, marked where a larger one costs more."""
     if not prices:
         return ["?"] * len(_CLASSES)
     small = {name: prices[0][name] for name in _CLASSES}
     figures = {name: f"{price:.4g}" for name, price in small.items()}
     if small["cache_write_5m"] == small["cache_write_1h"] == small["uncached"]:
-        # What is written costs what input costs: nothing is to be said of it.
+        # Writes cost what input costs: no column needs to say so.
         figures["cache_write_5m"] = figures["cache_write_1h"] = "-"
     figures["uncached"] += "+" if len(prices) > 1 else ""
     return list(figures.values())
@@ -163,22 +154,20 @@ def _span(seconds: float) -> str:
     return f"{seconds / 60:g}m" if seconds >= 60 else f"{seconds:g}s"
 
 
-def _legend(row: Row) -> list[str]:
+def _legend(row: Listed) -> list[str]:
     listed = f"{row['price_list']}, on {row['priced_at']}" if row["price_list"] else "by hand"
     return [
-        f"Dollars per million tokens ({listed}); + is more for large requests; own servers, at "
-        "1,000 tokens. ? is not known.",
-        "--json has all of it: policies with their figures, tiers, multipliers, storage, sources.",
+        f"Dollars per million tokens ({listed}). +: more for large requests. ?: unknown. Own "
+        "servers: price at 1,000 tokens.",
+        "--json has all details: cache policies, price tiers, multipliers, storage, sources.",
     ]
 
 
-# ``compactlab list``: what there is to choose from.
-
 MODELS = "models"
-Row = dict[str, object]
+Listed = dict[str, object]
 
 
-def _strategies() -> list[Row]:
+def _strategies() -> list[Listed]:
     from compactlab.strategies.catalogue import strategies
 
     return [
@@ -187,7 +176,7 @@ def _strategies() -> list[Row]:
     ]
 
 
-def _scenarios() -> list[Row]:
+def _scenarios() -> list[Listed]:
     from compactlab.scenarios.catalogue import DEFAULT, SCENARIOS, find_scenario
     from compactlab.sim.core.spec import parse_spec
 
@@ -198,14 +187,14 @@ def _scenarios() -> list[Row]:
     ]
 
 
-def _summarizers() -> list[Row]:
+def _summarizers() -> list[Listed]:
     from compactlab.strategies.summarizers.catalogue import SUMMARIZERS, find_summarizer
 
     made = {name: find_summarizer(name) for name in sorted(SUMMARIZERS)}
     return [{**_configured(name, it), "simulated": it.simulated} for name, it in made.items()]
 
 
-def _configured(name: str, configured: Any) -> Row:
+def _configured(name: str, configured: Any) -> Listed:
     """What can be configured, at its defaults."""
     fields = [field.name for field in dataclasses.fields(configured) if field.repr and field.init]
     parameters = {field: getattr(configured, field) for field in fields}
@@ -213,7 +202,7 @@ def _configured(name: str, configured: Any) -> Row:
     return {"name": name, "meaning": meaning, "spec": configured.spec, "parameters": parameters}
 
 
-def _metrics() -> list[Row]:
+def _metrics() -> list[Listed]:
     from compactlab.sim.metrics import FAMILIES
 
     return [
@@ -232,57 +221,58 @@ def _metrics() -> list[Row]:
     ]
 
 
-def _formats() -> list[Row]:
+def _formats() -> list[Listed]:
     from compactlab.scenarios.readers.transcript import FORMATS
 
     return [{"name": form.name, "meaning": form.description} for form in FORMATS]
 
 
-_KINDS: dict[str, Callable[[], list[Row]]] = {
+_KINDS: dict[str, Callable[[], list[Listed]]] = {
     "strategies": _strategies,
     "scenarios": _scenarios,
     "summarizers": _summarizers,
     "metrics": _metrics,
     "formats": _formats,
 }
-# What is said of a list as a whole, behind it.
+# Notes below a list.
 _NOTES = {
-    "scenarios": "suite stands for all of them; of another size: 'rewinds(tokens=20000)',"
+    "scenarios": "suite stands for all of them; other sizes: 'rewinds(tokens=20000)',"
     " 'suite(tokens=400000)'",
 }
 
 
 @click.command("list")
 @click.argument("kind", metavar="KIND", type=click.Choice((*_KINDS, MODELS)))
-@click.option("--parameters", "-p", is_flag=True, help="Parameters with their defaults, too.")
+@click.option("--parameters", "-p", is_flag=True, help="Add parameters and their defaults.")
 @own_models
-@click.option("--json", "as_json", is_flag=True, help="All that is known, as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print all details as JSON.")
 def list_(kind: str, parameters: bool, models_file: str | None, as_json: bool) -> None:
-    """List what there is to choose from.
+    """List strategies, scenarios, summarisers, metrics, transcript formats or models.
 
-    KIND is strategies, scenarios, summarizers, metrics, formats (of transcripts) or models. A line
-    each, and what of it is simulated; with --parameters, what can be configured follows. Metrics
-    stand under their families, of which --metrics of compactlab run takes the names, too.
+    One line each; a second line says what is simulated, and --parameters adds the parameters.
+    Metrics stand under their families; --metrics of compactlab run takes names of families, too.
     """
     if models_file and kind != MODELS:
         raise UsageError(f"--models FILE adds to the list of models, not of {kind}")
-    rows = model_rows(models_file) if kind == MODELS else _KINDS[kind]()
+    from compactlab.reports.render import terminal
+
+    listed = model_rows(models_file) if kind == MODELS else _KINDS[kind]()
     if as_json:
-        click.echo(json.dumps(rows, indent=2, default=str))
+        click.echo(json.dumps(listed, indent=2, default=str))
         return
     if kind == MODELS:
-        say(model_table(rows))
+        say(terminal.write(model_report(listed)), styled=True)
         return
-    for line in _lines(rows, parameters):
+    for line in _lines(listed, parameters):
         say(line)
     if kind in _NOTES:
         say(f"  {_NOTES[kind]}")
 
 
-def _lines(rows: list[Row], parameters: bool) -> Iterator[str]:
-    width = max(len(str(row["name"])) for row in rows)
+def _lines(items: list[Listed], parameters: bool) -> Iterator[str]:
+    width = max(len(str(row["name"])) for row in items)
     family = None
-    for row in rows:
+    for row in items:
         if row.get("family") != family:
             family = row["family"]
             yield f"{family}: {row['heading']}"
@@ -294,7 +284,7 @@ def _lines(rows: list[Row], parameters: bool) -> Iterator[str]:
             yield f"{'':<{width}}  {line}"
 
 
-def _below(row: Row) -> Iterator[str]:
+def _below(row: Listed) -> Iterator[str]:
     """What follows a line: parameters, and the spec that is used if none is named."""
     import textwrap
 

@@ -10,12 +10,18 @@ from compactlab.reports.render.text import counted
 
 @click.command()
 @click.argument("folders", nargs=-1, required=True, type=click.Path(file_okay=False))
-@click.option("-o", "--out", required=True, type=click.Path(file_okay=False), help="Where to.")
+@click.option(
+    "-o",
+    "--out",
+    required=True,
+    type=click.Path(file_okay=False),
+    help="Folder of the joined store.",
+)
 def merge(folders: tuple[str, ...], out: str) -> None:
     """Join the stores in FOLDERS, each run once.
 
-    They must be of the same settings and the same version; sources and strategies may differ. What
-    OUT holds already stays and comes first. A store of compactlab 0.1 becomes one of today's.
+    The stores must have the same settings and the same version; sources and strategies may differ.
+    What OUT already holds stays and comes first. A store of compactlab 0.1 is converted.
     """
     from compactlab.reports.page.page import write
     from compactlab.sim.experiment.earlier import opened

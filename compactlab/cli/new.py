@@ -1,4 +1,4 @@
-"""``compactlab new``: files to begin with."""
+"""``compactlab new``: files to start from."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from compactlab.sim.core.errors import UsageError
 
 @click.group()
 def new() -> None:
-    """Write files to begin with."""
+    """Write files to start from: a strategy, an experiment, rules of a gate."""
 
 
 @new.command()
@@ -24,20 +24,20 @@ def new() -> None:
     "folder",
     type=click.Path(file_okay=False, path_type=Path),
     default=Path(),
-    show_default="here",
-    help="Where the files go; made if it is not there.",
+    show_default="current folder",
+    help="Folder of the files; it is made if it does not exist.",
 )
 def strategy(name: str, folder: Path) -> None:
-    """Write NAME.py, a strategy that works, and test_NAME.py, its test.
+    """Write NAME.py, a working strategy, and test_NAME.py, its test.
 
-    NAME is in snake case, as in specs. Nothing that exists is overwritten.
+    NAME is in snake case, as in specs. Existing files are not overwritten.
     """
     if not name.isidentifier() or keyword.iskeyword(name) or name != name.lower():
-        raise UsageError(f"{name!r} is no name: write it in snake case, e.g. drop_old_results")
+        raise UsageError(f"{name!r} is not a valid name: use snake case, e.g. drop_old_results")
     from compactlab.strategies.catalogue import strategies
 
     if name in strategies():
-        raise UsageError(f"{name} is the name of a strategy already; choose another one")
+        raise UsageError(f"there is already a strategy {name}; choose another name")
     cls = "".join(word.capitalize() for word in name.split("_"))
     files = {
         folder / f"{name}.py": "strategy.py.j2",
@@ -54,12 +54,12 @@ def strategy(name: str, folder: Path) -> None:
     "file", type=click.Path(dir_okay=False, path_type=Path), default=Path("experiment.toml")
 )
 def experiment(file: Path) -> None:
-    """Write an experiment file that runs as it is, with a grid, and a comment on each key.
+    """Write an experiment file that runs as it is, with a grid and a comment on each key.
 
-    FILE is experiment.toml by default. Nothing that exists is overwritten.
+    FILE is experiment.toml by default. Existing files are not overwritten.
     """
     _write({file: "experiment.toml.j2"}, file=file.name)
-    say(f"what it would do: compactlab run {file} --dry-run")
+    say(f"preview: compactlab run {file} --dry-run")
     say(f"run it: compactlab run {file}")
 
 
@@ -68,11 +68,11 @@ def experiment(file: Path) -> None:
 def gate(file: Path) -> None:
     """Write rules for compactlab gate, with a comment on each.
 
-    FILE is gate.toml by default. Nothing that exists is overwritten.
+    FILE is gate.toml by default. Existing files are not overwritten.
     """
     _write({file: "gate.toml.j2"}, file=file.name)
-    say("keep what is: compactlab baseline compactlab-out")
-    say(f"judge by it: compactlab gate compactlab-out --rules {file}")
+    say("write a baseline: compactlab baseline compactlab-out")
+    say(f"compare with it: compactlab gate compactlab-out --rules {file}")
 
 
 def _write(files: Mapping[Path, str], **words: str) -> None:

@@ -1,10 +1,10 @@
-"""Options that several commands have, and what they say of files that are no good."""
+"""Options of several commands, and messages on files that cannot be used."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
 
 import click
 
@@ -12,33 +12,35 @@ from compactlab.cli.disclosing import complain, redact_from_here, say
 from compactlab.reports.render.text import counted, listed
 from compactlab.sim.core.errors import CompactlabError, InputError
 
-# Options that several commands have.
+_Command = TypeVar("_Command", bound="Callable[..., Any] | click.Command")
 
 
 class Count(click.IntRange):
-    """A whole number; what is none is told how to be written."""
+    """A whole number; the error says how to write one."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Take what was typed."""
-        try:
-            int(value)
-        except ValueError:
-            self.fail(
-                f"{value!r} is no whole number: write it in digits, without a unit", param, ctx
-            )
+        if not _is(int, value):
+            self.fail(f"{value!r} is not a whole number: write digits, without a unit", param, ctx)
         return super().convert(value, param, ctx)
 
 
 class Seconds(click.FloatRange):
-    """A number of seconds; what is none is told how to be written."""
+    """A number of seconds; the error says how to write one."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Take what was typed."""
-        try:
-            float(value)
-        except ValueError:
-            self.fail(f"{value!r} is no number: write seconds, without a unit", param, ctx)
+        if not _is(float, value):
+            self.fail(f"{value!r} is not a number: write seconds, without a unit", param, ctx)
         return super().convert(value, param, ctx)
+
+
+def _is(kind: type[float], value: Any) -> bool:
+    try:
+        kind(value)
+    except ValueError:
+        return False
+    return True
 
 
 own_models = click.option(
@@ -46,8 +48,35 @@ own_models = click.option(
     "models_file",
     type=click.Path(),
     metavar="FILE",
-    help="A TOML file with models of your own.",
+    help="A TOML file with your own models.",
 )
+
+
+lenient_option = click.option("--lenient", is_flag=True, help="Skip lines that cannot be read.")
+window_option = click.option(
+    "--window", type=Count(1), metavar="N", help="Narrow the context window to N tokens."
+)
+churn_option = click.option(
+    "--churn",
+    type=click.Path(),
+    metavar="FILE",
+    help="How often the client changes its prompt unasked: a file of compactlab audit --churn-out.",
+)
+conversation_option = click.option(
+    "--conversation", default="", metavar="ID", help="The conversation, if there are several."
+)
+
+
+def file_option(name: str, help: str) -> Callable[[_Command], _Command]:
+    """An option that names a file."""
+    return click.option(name, type=click.Path(dir_okay=False), metavar="FILE", help=help)
+
+
+def format_option(*forms: str) -> Callable[[_Command], _Command]:
+    """The format of an output; the first is the default."""
+    return click.option(
+        "--format", "form", type=click.Choice(forms), default=forms[0], show_default=True
+    )
 
 
 def _begin(context: click.Context, option: click.Parameter, given: bool | None) -> bool | None:
@@ -63,11 +92,11 @@ redact = click.option(
     is_eager=True,
     expose_value=False,
     callback=_begin,
-    help="Hide what looks like keys, tokens and mail addresses in all that is written.",
+    help="Hide what looks like keys, tokens and mail addresses in all output.",
 )
 
 
-# What is said of files that were not found, passed over, or wrong.
+# Messages on files that were not found, skipped, or wrong.
 
 
 def nothing_found(names: Iterable[object], skipped: int) -> str:
@@ -76,18 +105,18 @@ def nothing_found(names: Iterable[object], skipped: int) -> str:
     Examples
     --------
     >>> nothing_found(["sessions", "more"], 2)
-    'no transcript was found in sessions and more, only 2 files of no known format'
+    'no transcript was found in sessions and more, only 2 files of unknown format'
     """
     nowhere = f"no transcript was found in {listed(list(map(str, names)))}"
-    return f"{nowhere}, only {counted(skipped, 'file')} of no known format" if skipped else nowhere
+    return f"{nowhere}, only {counted(skipped, 'file')} of unknown format" if skipped else nowhere
 
 
 def finish(
     paths: Sequence[str], skipped: int, errors: Sequence[CompactlabError], *, nothing: bool = False
 ) -> None:
-    """Say which files of what was named were passed over or wrong, and exit if any is wrong."""
+    """Say which of the named files were skipped or wrong, and exit if any is wrong."""
     if skipped:
-        say(f"passed over: {counted(skipped, 'file')} of no known format", err=True)
+        say(f"skipped: {counted(skipped, 'file')} of unknown format", err=True)
     for error in errors:
         complain(error)
     if errors:

@@ -82,7 +82,7 @@ class Progress(Bar):
         self._printed = 0
 
     def __call__(self, done: Done) -> None:
-        """Count a shard that is done, and show what somebody's own code has printed in it."""
+        """Count a finished shard, and show what foreign code has printed in it."""
         self._show_printed(done)
         self._done += done.cells
         self._failed += done.failed

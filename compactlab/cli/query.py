@@ -1,9 +1,7 @@
-"""``compactlab query``: ask a store in SQL."""
+"""``compactlab query``: query a store in SQL."""
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Sequence
 from typing import Any
@@ -11,27 +9,22 @@ from typing import Any
 import click
 
 from compactlab.cli.disclosing import say, shown
-from compactlab.cli.options import redact
+from compactlab.cli.options import format_option, redact
+from compactlab.reports.render import csv
 from compactlab.reports.render.text import clean, plain
 
 
 @click.command()
 @click.argument("folder", type=click.Path(file_okay=False))
 @click.argument("sql")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(("table", "csv", "json")),
-    default="table",
-    show_default=True,
-)
+@format_option("table", "csv", "json")
 @redact
 def query(folder: str, sql: str, form: str) -> None:
-    """Ask the store in FOLDER in SQL, of DuckDB.
+    """Query the store in FOLDER in SQL (DuckDB).
 
     Its tables are runs, calls, compactions, facts, messages, views and prompts, as far as they
-    were written; `run` joins them. What the experiment no longer names is in all_runs, all_calls,
-    and so on.
+    were written; the column `run` joins them. all_runs, all_calls and so on also hold runs that
+    the experiment no longer names.
 
     \b
     compactlab query compactlab-out "SELECT strategy, sum(cost_usd) FROM runs GROUP BY ALL"
@@ -74,12 +67,7 @@ def _shown(value: Any) -> str:
 
 
 def _csv(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    from compactlab.reports.render.text import harmless
-
-    text = io.StringIO()
-    cells = [[harmless(v) if isinstance(v, str) else v for v in row] for row in [names, *rows]]
-    csv.writer(text, lineterminator="\n").writerows(cells)
-    return text.getvalue()
+    return csv.write([names, *rows])
 
 
 def _json(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:

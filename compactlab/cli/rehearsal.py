@@ -39,7 +39,7 @@ class _Tried:
 
 
 def rehearse(planned: Experiment, store: Store, jobs: int, timeout: float | None = None) -> None:
-    """Tell what an experiment would do; a few of its runs are tried, and nothing is written."""
+    """Print what an experiment would do; a few of its runs are tried, nothing is written."""
     _what(planned, str(store.folder))
     todo = planned.missing(store)
     cells = sum(len(shard.cells) for shard in todo)
@@ -52,7 +52,7 @@ def rehearse(planned: Experiment, store: Store, jobs: int, timeout: float | None
     tried = _try(todo, timeout)
     if text := _troubles(tried, planned):
         say(f"\n{text}\n", styled=True)
-    say(_reckoned(tried, todo, jobs, planned.setting.tables))
+    say(_estimate(tried, todo, jobs, planned.setting.tables))
 
 
 def _troubles(tried: _Tried, planned: Experiment) -> str:
@@ -69,7 +69,7 @@ def _troubles(tried: _Tried, planned: Experiment) -> str:
     return f"tried: {counted(len(every.runs), 'run')}\n{troubles(replace(every, runs=failed))}"
 
 
-def _reckoned(tried: _Tried, todo: Sequence[Shard], jobs: int, tables: Sequence[str]) -> str:
+def _estimate(tried: _Tried, todo: Sequence[Shard], jobs: int, tables: Sequence[str]) -> str:
     """What all of it would be, if it is as what was tried."""
     cells = sum(len(shard.cells) for shard in todo)
     share = sum(shard.work for shard in todo) / tried.work
@@ -82,7 +82,7 @@ def _reckoned(tried: _Tried, todo: Sequence[Shard], jobs: int, tables: Sequence[
     at_least = "at least " if tried.broken_off else ""
     estimate = (
         f"about {counted(calls, 'call')} in {counted(runs, 'run')}, {at_least}{lasting(seconds)} "
-        f"on {counted(workers, 'worker')}, {_size(size)}: reckoned from "
+        f"on {counted(workers, 'worker')}, {_size(size)}: computed from "
         f"the {counted(tried.cells, 'cell')} tried"
     )
     return f"{estimate}, {tried.broken_off} of them broken off" if tried.broken_off else estimate
@@ -142,7 +142,7 @@ def _spread(count: int) -> Iterator[float]:
 
 def _what(planned: Experiment, folder: str) -> None:
     setting = planned.setting
-    models = ", ".join(planned.models) or f"recorded; {DEFAULT_MODEL} for made-up conversations"
+    models = ", ".join(planned.models) or f"recorded; {DEFAULT_MODEL} for synthetic conversations"
     say(f"would run into {folder}, under {models}:")
     for title, names in (
         ("conversation", [source.name for source in planned.sources]),
@@ -160,7 +160,7 @@ def _what(planned: Experiment, folder: str) -> None:
     say(f"loop {loop}; {counted(len(setting.metrics), 'metric')}")
     say(f"tables: runs, {', '.join(setting.tables)}")
     if planned.skipped:
-        say(f"passed over: {counted(planned.skipped, 'file')} of no known format")
+        say(f"skipped: {counted(planned.skipped, 'file')} of unknown format")
     each = len(planned.sources) * len(planned.conditions)
     say(f"{counted(each, 'run')}, if every source holds one conversation")
 

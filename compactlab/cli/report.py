@@ -8,35 +8,35 @@ from typing import TYPE_CHECKING
 import click
 
 from compactlab.cli.disclosing import say, shown, shown_results
-from compactlab.cli.options import redact
+from compactlab.cli.options import format_option, redact
 from compactlab.sim.core.errors import UsageError
 
 if TYPE_CHECKING:
     from compactlab.sim.experiment.results import Results
 
-_FORMATS = ("table", "md", "csv", "json", "html")
-
 
 @click.command()
 @click.argument("folder", type=click.Path(file_okay=False))
-@click.option("--format", "form", type=click.Choice(_FORMATS), default="table", show_default=True)
-@click.option("--brief", is_flag=True, help="Only what is decided, in twenty lines: table or md.")
+@format_option("table", "md", "csv", "json", "html")
+@click.option(
+    "--brief", is_flag=True, help="Show only the verdict, in twenty lines (formats table and md)."
+)
 @click.option(
     "--baseline",
     type=click.Path(dir_okay=False),
     metavar="FILE",
-    help="Say first what has changed against this baseline: table or md, and brief.",
+    help="Show what has changed against this baseline, then the verdict (formats table and md).",
 )
 @click.option(
     "--conversation",
     metavar="ID",
-    help="The conversation that the page shows at first and on paper.  [default: the largest]",
+    help="The conversation that the page shows first and in print.  [default: the largest]",
 )
 @click.option(
     "--charts",
     type=click.Path(file_okay=False),
     metavar="DIR",
-    help="Write all charts into this folder instead, as SVG and as PNG.",
+    help="Instead, write all charts into this folder, as SVG and PNG.",
 )
 @redact
 def report(
@@ -48,7 +48,7 @@ def report(
     conversation: str | None,
     charts: str | None,
 ) -> None:
-    """Show the results that are stored in FOLDER."""
+    """Show the results of the store in FOLDER."""
     from compactlab.sim.experiment.results import Results
 
     _check(form, conversation, brief=brief or baseline is not None, charts=charts)

@@ -14,12 +14,20 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from compactlab.cli.disclosing import complain, redact_from_here, redactor, say
-from compactlab.cli.options import Count, Seconds, nothing_found, own_models, redact
+from compactlab.cli.options import (
+    Count,
+    Seconds,
+    churn_option,
+    nothing_found,
+    own_models,
+    redact,
+    window_option,
+)
 from compactlab.reports.render.text import counted
 from compactlab.sim.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from compactlab.cli.experiment import Settings
+    from compactlab.cli.experiment import ExperimentSettings
     from compactlab.sim.experiment.results import Results
     from compactlab.sim.experiment.shard import Shard
     from compactlab.sim.experiment.store import Store
@@ -30,7 +38,7 @@ if TYPE_CHECKING:
 STOPPED = 130
 
 _PAGE = "report.html"
-# What nobody writes TOML into.
+# Suffixes of transcripts; no experiment file has them.
 _TRANSCRIPTS = (".json", ".jsonl")
 
 
@@ -40,87 +48,90 @@ _TRANSCRIPTS = (".json", ".jsonl")
     "--conversations",
     multiple=True,
     metavar="PATH_OR_SCENARIO",
-    help="A transcript, a directory of transcripts, a scenario, or suite for all scenarios. "
-    "Repeatable. Default: a built-in coding session.",
+    help="A transcript, a folder of transcripts, a scenario, or suite for all scenarios. "
+    "Repeatable.  [default: a built-in coding session]",
 )
 @click.option(
     "--strategies",
     multiple=True,
     metavar="SPEC",
     help="A strategy, e.g. 'sliding_window(keep=20)', or several with + between them. "
-    "Repeatable. Default: all built-in ones.",
+    "Repeatable.  [default: all built-in ones]",
 )
 @click.option(
     "--model",
     "models",
     multiple=True,
     metavar="NAME",
-    help="A model, NAME@none for no cache, NAME@pessimistic for a worse one, NAME+batch at a "
-    "multiple of its prices, or 'recorded' (the default for recordings). Repeatable.",
+    help="A model, NAME@none for no cache, NAME@pessimistic for a worse one, NAME+batch for batch "
+    "prices, or 'recorded' (the default for recordings). Repeatable.",
 )
 @own_models
-@click.option(
-    "--churn",
-    type=click.Path(),
-    metavar="FILE",
-    help="How often the client changes its prompt unasked, as compactlab audit measured it.",
-)
-@click.option("--window", type=Count(1), help="Narrow the context window to so many tokens.")
+@churn_option
+@window_option
 @click.option(
     "--summarizer",
     multiple=True,
     metavar="SPEC",
-    help="Who makes the summaries, see list summarizers. Repeatable: each with every strategy.  "
-    "[default: lexrank]",
+    help="The summariser, see compactlab list summarizers. Repeatable: each is combined with every "
+    "strategy.  [default: lexrank]",
 )
 @click.option(
     "--loop",
     metavar="SPEC",
-    help="closed: beside the script as it is, what is forgotten is fetched, asked for or used "
-    "wrongly, which is simulated; open: the script alone.  [default: closed]",
+    help="open: replay the script alone. closed: also replay it with a simulated agent that "
+    "fetches, asks for or misuses the facts it lacks.  [default: closed]",
 )
 @click.option(
     "--metrics",
     multiple=True,
     metavar="NAME",
-    help="A metric or a family of them, to compute nothing else, see list metrics. Repeatable.  "
-    "[default: all]",
+    help="Compute only this metric or family of metrics, see compactlab list metrics. "
+    "Repeatable.  [default: all]",
 )
-@click.option("--seeds", type=Count(1), help="Seeds of each conversation.  [default: 1]")
-@click.option("--jobs", type=Count(1), help="Workers.  [default: one a core]")
+@click.option("--seeds", type=Count(1), help="Number of seeds of each conversation.  [default: 1]")
+@click.option("--jobs", type=Count(1), help="Number of workers.  [default: one per core]")
 @click.option(
     "-o",
     "--out",
     type=click.Path(file_okay=False),
     help="Folder of the results.  [default: compactlab-out]",
 )
-@click.option("--lenient", is_flag=True, default=None, help="Pass over lines that cannot be read.")
+@click.option("--lenient", is_flag=True, default=None, help="Skip lines that cannot be read.")
 @click.option(
     "--tables",
     multiple=True,
     metavar="NAME",
-    help="A table to write beside that of the runs: calls, compactions, facts, messages, views, or "
+    help="A table to store beside the runs: calls, compactions, facts, messages, views, or "
     "prompts, which is the whole trace. Repeatable.  [default: all but prompts]",
 )
 @click.option(
     "--timeout",
     type=Seconds(0, min_open=True),
     metavar="SECONDS",
-    help="A run that takes longer has failed.",
+    help="Fail a run that takes longer.",
 )
-@click.option("--fail-fast", is_flag=True, default=None, help="Stop at the first that fails.")
-@click.option("--retry", is_flag=True, help="Run again what failed or could not be read.")
+@click.option("--fail-fast", is_flag=True, default=None, help="Stop at the first run that fails.")
+@click.option(
+    "--retry",
+    is_flag=True,
+    help="Run again the runs that failed and the sources that could not be read.",
+)
 @redact
-@click.option("--dask", metavar="ADDRESS", help="Have the workers of a dask cluster do it.")
-@click.option("--dry-run", is_flag=True, help="Say what would run and how long it takes, and stop.")
+@click.option(
+    "--dask", metavar="ADDRESS", help="Use the workers of the dask cluster with this scheduler."
+)
+@click.option(
+    "--dry-run", is_flag=True, help="Print what would run and an estimate of its time, and stop."
+)
 def run(experiment: str | None, dry_run: bool, retry: bool, **options: Any) -> None:
     """Replay strategies over conversations, and write a store and a report.
 
-    EXPERIMENT is a TOML file with the same settings as the options; what is given as an option
-    wins over it. What the folder holds already is not run again, so that a run that was stopped
-    goes on, and another strategy costs no more than itself.
+    EXPERIMENT is a TOML file with the same settings as the options; options win over it. Results
+    that the folder already holds are not run again: a stopped run continues, and an added strategy
+    only runs itself.
     """
-    from compactlab.cli.experiment import Settings
+    from compactlab.cli.experiment import ExperimentSettings
     from compactlab.cli.progress import Progress
     from compactlab.cli.rehearsal import rehearse
     from compactlab.sim.experiment.results import Results
@@ -129,7 +140,7 @@ def run(experiment: str | None, dry_run: bool, retry: bool, **options: Any) -> N
 
     _check_kind(experiment)
     given = {name: value for name, value in options.items() if value not in (None, ())}
-    settings = Settings.load(Path(experiment) if experiment else None, given)
+    settings = ExperimentSettings.load(Path(experiment) if experiment else None, given)
     if settings.redact:
         redact_from_here()
     planned = _planned(settings)
@@ -152,7 +163,7 @@ def run(experiment: str | None, dry_run: bool, retry: bool, **options: Any) -> N
         _finish(results, store)
 
 
-def _planned(settings: Settings) -> Experiment:
+def _planned(settings: ExperimentSettings) -> Experiment:
     """The experiment that is asked for; there must be something to replay."""
     from compactlab.api import Plan
 
@@ -167,7 +178,7 @@ def _planned(settings: Settings) -> Experiment:
 
 
 def _check_kind(experiment: str | None) -> None:
-    """See that nobody names transcripts where an experiment file is meant."""
+    """Refuse transcripts in the place of an experiment file."""
     if experiment is None:
         return
     kind = "folder" if Path(experiment).is_dir() else "transcript"
@@ -180,19 +191,24 @@ def _check_kind(experiment: str | None) -> None:
 
 @contextmanager
 def _stoppable(store: Store) -> Iterator[None]:
-    """Stop with a word, on Ctrl-C and when a machine or a queue tells its processes to end."""
+    """Stop with a message on Ctrl-C, and when the system ends its processes."""
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
     except KeyboardInterrupt:
-        say(f"stopped; what is done is in {store.folder}: run it again to go on", err=True)
+        say(
+            f"stopped; finished runs are in {store.folder}: run the command again to continue",
+            err=True,
+        )
         sys.exit(STOPPED)
     finally:
         signal.signal(signal.SIGTERM, before)
 
 
-def _missing(planned: Experiment, store: Store, settings: Settings, *, retry: bool) -> list[Shard]:
-    """What is to be run; if all is there, that is said, and it ends here."""
+def _missing(
+    planned: Experiment, store: Store, settings: ExperimentSettings, *, retry: bool
+) -> list[Shard]:
+    """What is to be run; if nothing is, say so and exit."""
     from compactlab.cli.rehearsal import standing
     from compactlab.sim.experiment.store import FAILED
 

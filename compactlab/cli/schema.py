@@ -1,4 +1,4 @@
-"""``compactlab schema``: what an experiment file may say, for editors."""
+"""``compactlab schema``: the JSON Schema of experiment files, for editors."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from compactlab.cli.disclosing import say, write_file
 
 @click.command()
 @click.option(
-    "-o", "--out", type=click.Path(dir_okay=False), metavar="FILE", help="Write it there."
+    "-o", "--out", type=click.Path(dir_okay=False), metavar="FILE", help="Write it to FILE."
 )
 def schema(out: str | None) -> None:
-    """Print the JSON Schema of an experiment file, by which an editor completes and checks it."""
+    """Print the JSON Schema of experiment files. Editors use it to complete and check them."""
     text = json.dumps(experiment_schema(), indent=2, ensure_ascii=False) + "\n"
     if out is None:
         click.echo(text, nl=False)
@@ -27,12 +27,12 @@ def schema(out: str | None) -> None:
 
 def experiment_schema() -> dict[str, Any]:
     """The JSON Schema (draft 2020-12) of an experiment file."""
-    from compactlab.cli.experiment import Settings
+    from compactlab.cli.experiment import ExperimentSettings
     from compactlab.cli.fields import TomlSchema
 
     return {
         "$schema": TomlSchema.schema_dialect,
-        **Settings.model_json_schema(schema_generator=TomlSchema),
+        **ExperimentSettings.model_json_schema(schema_generator=TomlSchema),
         "title": "compactlab experiment",
         "description": "The settings of compactlab run.",
     }

@@ -1,4 +1,4 @@
-"""``compactlab score``: what is left of a conversation in a context that somebody compacted."""
+"""``compactlab score``: what a context of another product still holds of a conversation."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from compactlab.cli.disclosing import acquaint, say, shown, shown_json, write_file
-from compactlab.cli.options import own_models, redact
+from compactlab.cli.options import conversation_option, format_option, own_models, redact
 
 
 @click.command()
@@ -17,26 +17,20 @@ from compactlab.cli.options import own_models, redact
     "--facts",
     type=click.Path(),
     metavar="FILE",
-    help="Facts and needs, in the place of the labels of the original.",
+    help="Facts and needs that replace the labels of the original.",
 )
-@click.option("--model", default="", metavar="NAME", help="By whose tokenizer tokens are counted.")
+@click.option(
+    "--model", default="", metavar="NAME", help="Count tokens with the tokenizer of this model."
+)
 @own_models
-@click.option(
-    "--conversation", default="", metavar="ID", help="Which one, where there are several."
-)
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["table", "json", "markdown"]),
-    default="table",
-    show_default=True,
-)
+@conversation_option
+@format_option("table", "json", "markdown")
 @redact
 @click.option(
     "--facts-out",
     type=click.Path(),
     metavar="FILE",
-    help="Every fact with its state and where it was found, as CSV.",
+    help="Write every fact with its state and its place to FILE, as CSV.",
 )
 def score(
     original: str,
@@ -49,17 +43,17 @@ def score(
     form: str,
     facts_out: str | None,
 ) -> None:
-    """Score what some other product made of a conversation, without replaying anything.
+    """Score the context that another product made of a conversation. Nothing is replayed.
 
-    ORIGINAL is a transcript of any format, or a scenario's spec. Its labels are used, or those of
-    --facts; without any, facts are what its actions go on to use. COMPACTED are messages of any
-    format, or plain text. A native conversation whose parts name messages of the original is taken
-    at its word; of anything else it is found out where its words come from, and the output says so
-    (docs/formats.md tells how to bring either).
+    ORIGINAL is a transcript of any format, or a scenario's spec. Facts are its labels, or those of
+    --facts; without either, they are inferred from what its actions use later. COMPACTED is a file
+    of messages of any format, or of plain text. If its parts name messages of the original (native
+    format), they are believed; otherwise compactlab looks up where the words come from, and the
+    output says so. docs/formats.md explains both.
     """
     from compactlab.api import score as scored_of
     from compactlab.reports.render.write import WRITERS
-    from compactlab.reports.score.score import found_as_csv, report
+    from compactlab.reports.score.score import facts_as_csv, report
 
     result = scored_of(
         original,
@@ -72,7 +66,7 @@ def score(
     acquaint(result.original)
     text = WRITERS[form](report(result))
     if facts_out is not None:
-        write_file(Path(facts_out), found_as_csv(shown(result.found)))
+        write_file(Path(facts_out), facts_as_csv(shown(result.found)))
     if form == "json":
         click.echo(shown_json(text))
     else:

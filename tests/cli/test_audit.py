@@ -31,20 +31,19 @@ def test_the_first_line_says_why_it_cost_this(compactlab, tmp_path):
     assert (done.code, done.err) == (0, "")
     first, second, *_ = done.out.splitlines()
     assert first == (
-        "$0.51 of input in 6 calls: 31 % of it is rebuilding that nothing explains, 30 % "
-        "rebuilding what had expired after idle gaps, 29 % starting with nothing in the cache, "
-        "7 % reading the cache and 2 % new text."
+        "$0.51 of input in 6 calls: unexplained rebuilds 31 %, rebuilds after cache expiry 30 %, "
+        "cold starts 29 %, cache reads 7 % and new text 2 %."
     )
-    assert second.startswith("What had to be rebuilt cost $0.29 more than reading it would have")
+    assert second.startswith("Avoidable cache cost: $0.29, ")
 
 
 def test_three_questions_are_kept_apart(compactlab, logs):
     out = compactlab("audit", logs).out
     asked = [line for line in out.splitlines() if line.endswith("?")]
     assert asked == [
-        "What would we have predicted?",
-        "Why did it happen?",
-        "How much do these clients churn?",
+        "What did the cache model predict?",
+        "Why did tokens miss the cache?",
+        "Churn: how often does a client change its prompt unasked?",
     ]
 
 
@@ -80,16 +79,15 @@ def test_figures_are_those_on_paper(compactlab, tmp_path):
 def test_the_worst_call_says_what_was_expected_and_what_was_there(compactlab, tmp_path):
     file = claude_code(tmp_path / "idle.jsonl")
     lines = compactlab("audit", file, "--worst", 1).out.splitlines()
-    at = lines.index("The 1 call furthest off")
+    at = lines.index("Largest errors: 1 call")
     assert [line.strip() for line in lines[at + 2 : at + 7]] == [
-        "1  $0.15 more: 42,400 tokens fewer were read than expected, of a prompt of 42,800 "
-        "(claude-sonnet-4-5)",
-        "expected: 42,400 read; append 400",
-        "recorded: 0 read; unexplained 42,400, append 400",
+        "1  $0.15 more; tokens read: 42,400 fewer than expected, prompt 42,800 (claude-sonnet-4-5)",
+        "expected: read 42,400; append 400",
+        "recorded: read 0; unexplained 42,400, append 400",
         "2026-03-01 11:02:00 UTC, call 6, answer idle-5",
         str(file),
     ]
-    assert "furthest off" not in compactlab("audit", file, "--worst", 0).out
+    assert "Largest errors" not in compactlab("audit", file, "--worst", 0).out
 
 
 @pytest.mark.parametrize("content", [None, "no transcript"])
@@ -99,7 +97,7 @@ def test_a_folder_of_nothing_ends_with_2(compactlab, tmp_path, content):
     done = compactlab("audit", tmp_path)
     assert (done.code, done.out) == (2, "")
     assert "there is nothing to audit" in done.err
-    assert ("1 file of no known format" in done.err) == bool(content)
+    assert ("1 file of unknown format" in done.err) == bool(content)
 
 
 def test_a_path_that_is_not_there_ends_with_2(compactlab, tmp_path, logs):
@@ -117,17 +115,17 @@ def test_a_log_without_usage_is_passed_over_and_alone_ends_with_2(compactlab, lo
     assert "1 session without recorded usage" in done.err
     done = compactlab("audit", logs, file)
     assert (done.code, done.err) == (0, "")
-    assert "Passed over: 1 session without recorded usage." in done.out
+    assert "Skipped: 1 session without recorded usage." in done.out
 
 
 def test_an_unknown_model_is_named_and_may_be_written_down(compactlab, logs, tmp_path):
     file = claude_code(tmp_path / "new.jsonl", model="made-up-1")
     alone = compactlab("audit", file)
     assert alone.code == 2
-    assert "write made-up-1 into a file with prices, and name it with --models" in alone.err
+    assert "write made-up-1 into a file with prices and name it with --models" in alone.err
     done = compactlab("audit", logs, file)
     assert done.code == 0
-    assert "calls of models that are not known, made-up-1 (6 calls)" in done.out
+    assert "Calls of unknown models are not audited: made-up-1 (6 calls)" in done.out
     models = tmp_path / "models.toml"
     models.write_text(
         '[models.made-up-1]\nwindow = 200000\ncache = "anthropic"\n'
@@ -144,8 +142,8 @@ def test_a_model_without_a_price_has_tokens_and_no_dollars(compactlab, logs, tmp
     file = claude_code(tmp_path / "new.jsonl", model="made-up-1")
     done = compactlab("audit", file, "--models", models)
     assert done.code == 0
-    assert done.out.startswith("250k tokens of input in 6 calls: 49 % of it is reading the cache")
-    assert "No price is known of made-up-1 (6 calls)" in done.out
+    assert done.out.startswith("250k tokens of input in 6 calls: cache reads 49 %")
+    assert "No price is known for made-up-1 (6 calls)" in done.out
     assert "--models" in done.out
     row = next(line for line in done.out.splitlines() if line.startswith("new "))
     assert row.split()[8:11] == [NONE] * 3
@@ -163,7 +161,7 @@ def test_a_truncated_file_costs_itself_alone(compactlab, logs):
     assert "of input in 3 sessions" in done.out
     kindly = compactlab("audit", "--lenient", logs)
     assert (kindly.code, kindly.err) == (0, "")
-    assert "Passed over: 1 line that cannot be read." in kindly.out
+    assert "Skipped: 1 line that cannot be read." in kindly.out
     assert compactlab("audit", file).code == 2
 
 
@@ -183,7 +181,7 @@ def test_a_resumed_session_counts_its_calls_once(compactlab, tmp_path):
     assert told["all"]["recorded_sizes"]["calls"] == 6
     written(tmp_path / "same.jsonl", resumed)
     again = compactlab("audit", tmp_path).out
-    assert "Passed over: 1 session of which other files hold every call." in again
+    assert "Skipped: 1 session whose calls are all in other files." in again
 
 
 def test_churn_is_written_for_each_client(compactlab, tmp_path, logs):
@@ -226,7 +224,7 @@ def test_a_page_is_written_beside_the_table(compactlab, tmp_path, logs):
     file = tmp_path / "audit.html"
     done = compactlab("audit", logs, "--html", file)
     assert (done.code, done.err) == (0, f"wrote {file}\n")
-    assert "Why did it cost this?" in file.read_text("utf-8")
+    assert "Why did these sessions cost this much?" in file.read_text("utf-8")
 
 
 @pytest.mark.parametrize("option", ["--html", "--churn-out"])

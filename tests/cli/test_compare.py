@@ -47,13 +47,13 @@ def test_what_cannot_be_compared_is_said(store: Path, compactlab: Call) -> None:
     for said, arguments in {
         "keep_some": ("keep_some", "sliding_window"),
         "keep_all is no store": (other, "keep_all"),
-        "are for stores": ("keep_all", "sliding_window", "--strategy", "x"),
+        "need several stores": ("keep_all", "sliding_window", "--strategy", "x"),
         "unknown entry of a manifest 'price'": (other, "--despite", "price"),
-        "unlike in price list": (other,),
+        "differ in price list": (other,),
     }.items():
         done = compactlab("compare", "one", *arguments)
         assert done.code == 2
         assert said in done.err
     done = compactlab("compare", "one", other, "--despite", "prices")
     assert done.code == 0
-    assert "They differ in the price list" in done.out
+    assert "The stores differ in the price list" in done.out

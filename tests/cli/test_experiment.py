@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from compactlab.cli.experiment import Settings
+from compactlab.cli.experiment import ExperimentSettings
 from compactlab.scenarios.catalogue import sources
 from compactlab.sim.core.errors import InputError
 from compactlab.strategies.summarizers.catalogue import find_summarizer
@@ -194,7 +194,9 @@ def test_tables_with_double_brackets_are_the_same(toml):
         keep_messages = [5, 10]
         keep_tokens = [2000, 8000]
         """
-    found = [Settings.load(toml(text), {}) for text in (f"strategies = [{inline}]", lines)]
+    found = [
+        ExperimentSettings.load(toml(text), {}) for text in (f"strategies = [{inline}]", lines)
+    ]
     assert found[0].strategies == found[1].strategies
     assert len(found[0].strategies) == 4
 
@@ -203,7 +205,9 @@ def test_the_same_conversation_named_twice_is_replayed_once(toml, chat, tmp_path
     chat(tmp_path / "one.jsonl")
     scenario = '{ scenario = "rewinds", seeds = [1, 2] }, { scenario = "rewinds", seeds = [2, 3] }'
     files = '{ files = ["one.jsonl", "*.jsonl"], seeds = 2 }, "one.jsonl"'
-    named = Settings.load(toml(f"conversations = [{scenario}, {files}]"), {}).conversations
+    named = ExperimentSettings.load(
+        toml(f"conversations = [{scenario}, {files}]"), {}
+    ).conversations
     found, _ = sources(named, 3)
     assert [(source.name, source.seed) for source in found] == [
         *((f"rewinds()-{seed}", seed) for seed in (1, 2, 3)),
@@ -230,7 +234,7 @@ def test_the_same_conversation_named_twice_is_replayed_once(toml, chat, tmp_path
     ids=["text", "table", "list", "grid", "each once"],
 )
 def test_summarisers_may_be_several(toml, said, meant):
-    assert Settings.load(toml(f"summarizer = {said}"), {}).summarizer == meant
+    assert ExperimentSettings.load(toml(f"summarizer = {said}"), {}).summarizer == meant
 
 
 def test_a_dry_run_names_all_summarisers_and_counts_under_each(compactlab, toml):
@@ -243,18 +247,18 @@ def test_a_dry_run_names_all_summarisers_and_counts_under_each(compactlab, toml)
 
 def test_options_win_over_the_summarisers_of_a_file(toml):
     file = toml('summarizer = ["lead", "tail"]')
-    assert Settings.load(file, {"summarizer": ("oracle",)}).summarizer == ["oracle"]
-    assert Settings.load(None, {}).summarizer == ["lexrank"]
+    assert ExperimentSettings.load(file, {"summarizer": ("oracle",)}).summarizer == ["oracle"]
+    assert ExperimentSettings.load(None, {}).summarizer == ["lexrank"]
 
 
 def test_the_keys_of_a_run_are_read(toml):
-    found = Settings.load(
+    found = ExperimentSettings.load(
         toml('timeout = 2\nfail_fast = true\ntables = ["prompts"]\ndask = "tcp://10.0.0.1:8786"'),
         {},
     )
     assert (found.timeout, found.fail_fast, found.tables) == (2, True, ["prompts"])
     assert found.dask == "tcp://10.0.0.1:8786"
-    plain = Settings.load(None, {})
+    plain = ExperimentSettings.load(None, {})
     assert (plain.timeout, plain.fail_fast, plain.tables, plain.dask) == (None, False, [], None)
 
 
@@ -313,13 +317,13 @@ def test_all_that_is_wrong_is_told_at_once_with_its_place(compactlab, toml):
 
 def test_a_mistyped_model_is_told_with_its_place(toml):
     with pytest.raises(InputError, match=r"\n  models\[1\]: unknown model 'claude-sonet-4-5'"):
-        Settings.load(toml('models = ["recorded", "claude-sonet-4-5"]'), {})
+        ExperimentSettings.load(toml('models = ["recorded", "claude-sonet-4-5"]'), {})
 
 
 def test_what_an_option_replaces_is_not_looked_at(toml):
     file = toml('strategies = ["keep_al"]\nconversations = ["nowhere/*"]\nseeds = 0')
     options = {"strategies": ("keep_all",), "conversations": ("rewinds",), "seeds": 2}
-    found = Settings.load(file, options)
+    found = ExperimentSettings.load(file, options)
     assert (found.strategies, found.conversations, found.seeds) == (["keep_all"], ["rewinds"], 2)
 
 

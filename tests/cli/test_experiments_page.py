@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from compactlab.cli.experiment import Settings
+from compactlab.cli.experiment import ExperimentSettings
 from compactlab.scenarios.catalogue import sources
 
 
@@ -21,7 +21,7 @@ def shown(root: Path, tmp_path: Path, chat):
     for number, text in enumerate(re.findall(r"```toml\n(.*?)```", page, re.DOTALL)[1:]):
         file = tmp_path / f"{number}.toml"
         file.write_text(text, encoding="utf-8")
-        found.append(Settings.load(file, {}))
+        found.append(ExperimentSettings.load(file, {}))
     return found
 
 

@@ -54,7 +54,7 @@ def test_a_session_is_told_in_lines_that_fit(compactlab: Run) -> None:
     assert told.code == 0
     head, body = told.out.split("\n\n")[0], told.out.split("\n\n")[1].splitlines()
     assert head.startswith("coding_agent-0 under auto_compact(")
-    assert "why tokens missed the cache" in body[0]
+    assert "what the strategy did; cache misses by cause" in body[0]
     assert all(len(line) <= 120 for line in body)
     assert any("summary" in line for line in body)
     assert any("compacted by" in line for line in body)

@@ -40,13 +40,13 @@ def test_the_report_holds_both_against_each_other(compactlab, sessions):
     done = compactlab("fit", sessions, *QUICK)
     lines = done.out.splitlines()
     assert lines[0].startswith("Measured by compactlab fit on recorded sessions")
-    assert "2 conversations made by it (simulated)" in lines[1]
+    assert "2 conversations made by it (synthetic)" in lines[1]
     for row in ("user", "result of bash", "wait for tool", "calls per turn", "growth per call"):
         assert any(re.match(rf"{row} +[a-z]+( +[\d,.k-]+){{12}}$", line) for line in lines), row
-    assert re.search(r"tokens that tools returned +[4-8]\d\.\d% recorded", done.out)
-    assert re.search(r"calls of several tools +[\d.]+% recorded +[\d.]+% made", done.out)
-    assert re.match(r"Furthest apart: .+, by [01]\.\d\d where chance", lines[-1])
-    assert "passed over: 1 file of no known format" in done.err
+    assert re.search(r"tokens that tools returned +[4-8]\d\.\d%", done.out)
+    assert re.search(r"calls of several tools +[\d.]+% +[\d.]+%", done.out)
+    assert re.match(r"Largest KS distance: .+, [01]\.\d\d \(critical value at 5%: ", lines[-1])
+    assert "skipped: 1 file of unknown format" in done.err
 
 
 def test_the_same_recordings_give_the_same_bytes(compactlab, sessions, tmp_path):
@@ -69,7 +69,7 @@ def test_what_is_missing_is_filled_and_said(compactlab, chat, tmp_path):
     assert done.code == 0
     assert find_profile(str(file)).waits == find_profile("chat").waits
     assert '"tool" = { median = 1.0, sigma = 0.8 }  # not measured: of chat' in file.read_text()
-    assert "Only made: " in done.out
+    assert "Only synthetic: " in done.out
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_what_is_asked_wrongly_is_refused(compactlab, sessions, arguments, reaso
 def test_nothing_to_measure(compactlab, tmp_path):
     (tmp_path / "notes.md").write_text("# notes")
     done = compactlab("fit", tmp_path)
-    said = f"no transcript was found in {tmp_path}, only 1 file of no known format"
+    said = f"no transcript was found in {tmp_path}, only 1 file of unknown format"
     assert (done.code, said in done.err) == (2, True)
     assert compactlab("fit", tmp_path / "none.jsonl").code == 2
 

@@ -323,7 +323,7 @@ def test_all_that_is_wrong_with_rules_is_told_at_once(cli, store, baseline, tmp_
     told = [line.strip().partition(" side_cost_usd")[0] for line in done.err.splitlines()[1:]]
     assert told == [
         "extra: unknown key 'extra'; known: rule, rules",
-        "rules.strategy: rules are for everything; what is for some stands in a [[rule]]",
+        "rules.strategy: [rules] is for all runs; put rules for some of them into a [[rule]]",
         "rules.cost_us: unknown metric 'cost_us'; did you mean cost_usd or",
         "rules.overflows: must be text, such as '+2%' or '== 0', not 0",
         "rules.amnesia_need: '2%' is no rule; did you mean '+2%' or '-2%'?",
@@ -331,7 +331,7 @@ def test_all_that_is_wrong_with_rules_is_told_at_once(cli, store, baseline, tmp_
         "'-1%'? To limit both, write ['-1%', '+1%']",
         "rules.calls: must be text, such as '+2%' or '== 0', not []",
         "rule[0].type: unknown type of fact 'prohibitions'; did you mean prohibition?",
-        "rule[1].amnesia: of a type of fact only amnesia_need is known; did you mean "
+        "rule[1].amnesia: only amnesia_need is known by type of fact; did you mean "
         "amnesia_decision, without a type?",
         "rule[2].strategy: must be a pattern or a list of patterns, not 3",
         "rule[2]: it asks nothing: name a metric, such as cost_usd = '+2%'",
@@ -386,9 +386,9 @@ def test_a_strategy_with_other_settings_is_held_against_what_it_was(cli, store, 
     for more in ((), ("--rules", file)):
         done = cli("gate", folder, "--baseline", baseline, *more)
         assert done.code == 0, done.said
-        assert f"note: {second} is held against {first} of the baseline\n" in done.out
+        assert f"note: {second} is compared with {first} of the baseline\n" in done.out
     told = cli("report", folder, "--baseline", baseline)
-    assert f"{second} is held against {first} of the baseline\n" in told.out
+    assert f"{second} is compared with {first} of the baseline\n" in told.out
 
 
 def test_a_change_of_one_s_own_code_is_what_a_gate_is_for(cli, tmp_path):

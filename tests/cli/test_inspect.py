@@ -45,7 +45,7 @@ def test_a_folder_is_inspected_file_by_file(compactlab, chat, tmp_path):
     (tmp_path / "talks" / "notes.txt").write_text("nothing")
     done = compactlab("inspect", "--json", tmp_path / "talks")
     assert [figures["conversation"] for figures in json.loads(done.out)] == ["a", "b"]
-    assert "passed over: 1 file of no known format" in done.err
+    assert "skipped: 1 file of unknown format" in done.err
 
 
 def test_one_bad_transcript_among_good_ones_is_named(compactlab, chat, bad, tmp_path):
@@ -63,7 +63,7 @@ def test_a_bad_transcript_alone_ends_with_2(compactlab, bad, tmp_path):
 def test_its_broken_lines_may_be_passed_over(compactlab, bad, tmp_path):
     done = compactlab("inspect", "--lenient", bad(tmp_path / "bad.jsonl"))
     assert done.code == 0
-    assert "lines passed over  1" in done.out
+    assert "lines skipped      1" in done.out
 
 
 @pytest.mark.parametrize("name", ["no/such.jsonl", "keep_all"])

@@ -65,7 +65,7 @@ def test_a_name_that_is_none_ends_with_2(compactlab, tmp_path, name):
 def test_the_name_of_a_built_in_strategy_is_taken(compactlab, tmp_path):
     done = compactlab("new", "strategy", "keep_all", "--dir", tmp_path)
     assert done.code == 2
-    assert "keep_all is the name of a strategy already" in done.err
+    assert "there is already a strategy keep_all" in done.err
     assert not list(tmp_path.iterdir())
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from compactlab.cli.experiment import Settings
+from compactlab.cli.experiment import ExperimentSettings
 
 
 def test_it_runs_as_it_is(compactlab, tmp_path, monkeypatch):
@@ -27,8 +27,8 @@ def test_it_has_every_key_with_a_word_before_it(compactlab, tmp_path):
     text = file.read_text("utf-8")
     assert "compactlab run mine.toml" in text
     keys = re.findall(r"^#[^\n]+\n(?:# )?(\w+) = ", text, re.MULTILINE)
-    assert keys == [key for key in dict.fromkeys(keys) if key in Settings.model_fields]
-    assert set(keys) == set(Settings.model_fields)
+    assert keys == [key for key in dict.fromkeys(keys) if key in ExperimentSettings.model_fields]
+    assert set(keys) == set(ExperimentSettings.model_fields)
 
 
 def test_every_key_is_taken_as_it_stands_without_its_comment(compactlab, tmp_path):
@@ -38,7 +38,9 @@ def test_every_key_is_taken_as_it_stands_without_its_comment(compactlab, tmp_pat
     models, churn = ("models_file", "churn")  # files that are not there
     kept = [line for line in text.splitlines() if not line.startswith((models, churn))]
     file.write_text("\n".join(kept), encoding="utf-8")
-    assert Settings.load(file, {}).model_fields_set == set(Settings.model_fields) - {models, churn}
+    assert ExperimentSettings.load(file, {}).model_fields_set == set(
+        ExperimentSettings.model_fields
+    ) - {models, churn}
 
 
 def test_nothing_is_overwritten(compactlab, tmp_path):

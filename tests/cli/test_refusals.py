@@ -16,9 +16,9 @@ SMALL = ("--conversations", TINY, "--strategies", "keep_all", "--jobs", 1)
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--window", "64k"), "'64k' is no whole number: write it in digits, without a unit"),
-        (("--seeds", "two"), "'two' is no whole number: write it in digits, without a unit"),
-        (("--timeout", "10s"), "'10s' is no number: write seconds, without a unit"),
+        (("--window", "64k"), "'64k' is not a whole number: write digits, without a unit"),
+        (("--seeds", "two"), "'two' is not a whole number: write digits, without a unit"),
+        (("--timeout", "10s"), "'10s' is not a number: write seconds, without a unit"),
         (
             ("--conversations", "coding_agent(tokens=64k)"),
             "is no spec: invalid decimal literal; write name=value, with a number in digits alone",
@@ -53,7 +53,7 @@ def test_a_folder_without_transcripts_is_named(compactlab, tmp_path, command):
     (tmp_path / "notes.txt").write_text("nothing")
     done = compactlab(command, *named, tmp_path)
     assert done.code == 2
-    assert "1 file of no known format" in done.err
+    assert "1 file of unknown format" in done.err
 
 
 @pytest.mark.parametrize("name", ["talks", "talks/a.jsonl"])

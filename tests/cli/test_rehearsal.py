@@ -58,4 +58,4 @@ def test_workers_share_the_work_as_far_as_it_can_be_shared(
 ) -> None:
     todo, _ = pieces(*works)
     tried = rehearsal._Tried(cells=1, work=1, seconds=10.0)
-    assert told in rehearsal._reckoned(tried, todo, jobs, ("calls",))
+    assert told in rehearsal._estimate(tried, todo, jobs, ("calls",))

@@ -145,7 +145,7 @@ def test_a_dry_run_of_everything_that_is_built_in_names_it(compactlab):
     done = compactlab("run", "--dry-run")
     assert done.code == 0
     assert "  auto_compact + context_recovery" in done.out
-    assert "claude-sonnet-4-5 for made-up conversations" in done.out
+    assert "claude-sonnet-4-5 for synthetic conversations" in done.out
 
 
 def test_a_dry_run_does_not_wait_for_what_has_no_end(run, tmp_path):
@@ -282,7 +282,7 @@ def test_what_was_passed_over_is_said_wherever_one_looks(run, chat, bad, tmp_pat
     runs = Results.load(tmp_path / "out").runs
     assert {run.conversation: run.skipped for run in runs} == {"a": 0, "b": 1, "c": 1}
     dry = run("--dry-run", *options, what=tmp_path / "talks")
-    assert "passed over: 1 file of no known format" in dry.out
+    assert "skipped: 1 file of unknown format" in dry.out
 
 
 def test_an_error_of_many_runs_is_one_line(run, chat, tmp_path):

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compactlab.cli.experiment import Settings
+from compactlab.cli.experiment import ExperimentSettings
 from compactlab.cli.fields import fields_schema
 from compactlab.cli.schema import experiment_schema
 from compactlab.scenarios.catalogue import SCENARIOS
@@ -110,7 +110,7 @@ def taken(data: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> boo
     assert tomllib.loads(text) == data
     file.write_text(text, encoding="utf-8")
     try:
-        Settings.load(file, {})
+        ExperimentSettings.load(file, {})
     except InputError:
         return False
     return True
@@ -144,7 +144,7 @@ def test_where_it_cannot_be_written_ends_with_2(compactlab, tmp_path):
 
 def test_it_names_every_key_with_its_meaning():
     assert SCHEMA["$schema"] == "https://json-schema.org/draft/2020-12/schema"
-    assert list(SCHEMA["properties"]) == list(Settings.model_fields)
+    assert list(SCHEMA["properties"]) == list(ExperimentSettings.model_fields)
     for said in SCHEMA["properties"].values():
         assert said["title"]
         assert said["description"].endswith(".")

@@ -103,7 +103,7 @@ def test_provenance_that_is_declared_is_told_apart(
     native.write_text("".join(json.dumps(line) + "\n" for line in lines))
     told = compactlab("score", original, native, "--facts", facts)
     assert told.code == 0
-    assert "provenance declared: the context says" in told.out
+    assert "provenance declared: the context names" in told.out
     part["sources"] = [{"id": "m99"}]
     native.write_text("".join(json.dumps(line) + "\n" for line in lines))
     told = compactlab("score", original, native)
@@ -116,7 +116,7 @@ def test_without_facts_they_are_inferred_and_the_output_says_so(
 ) -> None:
     original, _, compacted = files
     told = compactlab("score", original, compacted)
-    assert "facts inferred: what the recorded actions go on to use; 1 fact due" in told.out
+    assert "facts inferred: what the recorded actions use later; 1 fact due" in told.out
 
 
 def test_a_scenario_can_be_scored_too(files: list[Path], compactlab: Run) -> None:

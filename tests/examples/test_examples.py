@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from compactlab.api import Plan
-from compactlab.cli.experiment import Settings
+from compactlab.cli.experiment import ExperimentSettings
 
 
 def run(*arguments: str, cwd: Path) -> str:
@@ -57,7 +57,7 @@ def test_the_readmes_table_shows_all_its_columns_and_stores_what_it_shows(
 
 
 def test_the_experiment_of_the_readmes_verdict_is_one(root: Path) -> None:
-    settings = Settings.load(root / "examples" / "suite.toml", {})
+    settings = ExperimentSettings.load(root / "examples" / "suite.toml", {})
     planned = Plan(
         settings.conversations,
         settings.strategies,

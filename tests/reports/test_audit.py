@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from compactlab.reports.audit.audit import Audited, audit
 from compactlab.reports.audit.causes import GROUNDS, WORDS, charged, headline, read_cost, shares
-from compactlab.reports.audit.charts import course, furthest_off
+from compactlab.reports.audit.charts import largest_error, timeline
 from compactlab.reports.audit.data import worst
-from compactlab.reports.audit.ledger import Entry, Ledger, together
+from compactlab.reports.audit.ledger import AuditedFile, Ledger, merge
 from compactlab.reports.audit.report import moment, page, report, signed
 from compactlab.reports.audit.tally import input_costs
 from compactlab.reports.charts.drawing import COLOURS
@@ -35,8 +35,8 @@ def audited(path: Path) -> Audited:
     return found
 
 
-def entry(path: Path) -> Entry:
-    return Entry(path.name, audited(path))
+def entry(path: Path) -> AuditedFile:
+    return AuditedFile(path.name, audited(path))
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ def test_the_page_is_whole_and_alone(ledger: Ledger) -> None:
 def test_the_page_escapes_what_logs_name(tmp_path: Path) -> None:
     found = entry(claude_code(tmp_path / "x.jsonl"))
     tally = replace(found.audited.recorded, name="<b>bold</b>")
-    bad = Entry("<i>file</i>", replace(found.audited, recorded=tally))
+    bad = AuditedFile("<i>file</i>", replace(found.audited, recorded=tally))
     shown = html.write(page(Ledger.of([bad]), 3), COLOURS)
     assert "<b>bold" not in shown
     assert "<i>file" not in shown
@@ -91,9 +91,9 @@ def test_a_long_session_is_drawn_in_few_strokes(tmp_path: Path) -> None:
     calls += [(10.0 * n, 30_000 + 100 * (n - 1), 100, False) for n in range(1, 700)]
     calls += [(7_000.0, 0, 100_000, False)]
     found = entry(claude_code(tmp_path / "long.jsonl", calls))
-    drawing = course(found, "course")
+    drawing = timeline(found, "course")
     assert len(drawing) < 60_000
-    assert furthest_off([entry(claude_code(tmp_path / "calm.jsonl", CALM)), found]) == found
+    assert largest_error([entry(claude_code(tmp_path / "calm.jsonl", CALM)), found]) == found
 
 
 def test_every_cause_and_every_ground_has_its_words() -> None:
@@ -105,8 +105,8 @@ def test_every_cause_and_every_ground_has_its_words() -> None:
 def test_sessions_without_a_price_are_in_no_sum_of_dollars(tmp_path: Path) -> None:
     priced = entry(claude_code(tmp_path / "a.jsonl", CALM))
     found = entry(claude_code(tmp_path / "b.jsonl", IDLE)).audited
-    bare = Entry("b", replace(found, recorded=replace(found.recorded, cost=None)))
-    both = together("", [priced.audited.recorded, bare.audited.recorded])
+    bare = AuditedFile("b", replace(found, recorded=replace(found.recorded, cost=None)))
+    both = merge("", [priced.audited.recorded, bare.audited.recorded])
     assert both.cost == priced.audited.recorded.cost
     assert read_cost([priced, bare]) == read_cost([priced])
     assert headline([priced, bare])[0].startswith("$0.13 of input in 3 calls: ")
@@ -152,7 +152,7 @@ def test_causes_and_reading_add_up_to_the_bill(
         entry(claude_code(tmp_path / f"{number}.jsonl", calls))
         for number, calls in enumerate(drawn)
     ]
-    tally = together("all", [each.audited.recorded for each in entries])
+    tally = merge("all", [each.audited.recorded for each in entries])
     found = shares(entries)
     assert tally.cost is not None
     assert sum(share.tokens for share in found) == tally.written.recorded

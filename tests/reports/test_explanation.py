@@ -12,7 +12,7 @@ from itertools import accumulate
 import pytest
 
 from compactlab.reports.explain import explanation as explain
-from compactlab.reports.explain.explanation import CALL, MOST, Account, Entry, entries_as_csv
+from compactlab.reports.explain.explanation import CALL, MOST, Account, RequestRow, entries_as_csv
 from compactlab.reports.explain.explanation import data as data_of
 from compactlab.reports.render import json as as_json
 from compactlab.reports.render import terminal
@@ -50,16 +50,16 @@ FIGURES = {
 
 def entry(
     call: int, read: int, *, gap: float | None = 8.0, cost: float = 0.02, **more: int
-) -> Entry:
+) -> RequestRow:
     """A call that reads so much, and has so many cache-miss tokens of these causes, all written."""
     usage = Usage(cache_read=read, cache_write_5m=sum(more.values()), output=10)
     who = (call, CALL, f"a{call}", SONNET, 1000.0 + 8 * call, gap)
-    return Entry(*who, usage, more, cost, 0.0, 0.0, 0)
+    return RequestRow(*who, usage, more, cost, 0.0, 0.0, 0)
 
 
-def changed(entry: Entry, **more: object) -> Entry:
-    values = {name: getattr(entry, name) for name in Entry.__slots__}
-    return Entry(**{**values, **more})
+def changed(entry: RequestRow, **more: object) -> RequestRow:
+    values = {name: getattr(entry, name) for name in RequestRow.__slots__}
+    return RequestRow(**{**values, **more})
 
 
 PAID = Payback(call=2, avoidable_cost=0.01, summary=0.02, removed=8_000, calls=3, saved=0.03)
@@ -93,7 +93,7 @@ def account_as_json(told: Account, call: int | None = None) -> str:
     return as_json.write(Document((), data=lambda: data_of(told, call)))
 
 
-def account(*entries: Entry) -> Account:
+def account(*entries: RequestRow) -> Account:
     """Of requests, in this order; the dollars so far are added up."""
     totals = accumulate(entry.cost for entry in entries)
     summed = (changed(each, total=total) for each, total in zip(entries, totals, strict=True))
@@ -115,7 +115,7 @@ def test_calls_that_only_appended_are_put_together() -> None:
     calm = [entry(call, 10_000, append=7) for call in range(2, 42)]
     lines = explanation(account(entry(1, 0, cold_start=10_000), *calm)).splitlines()
     (folded,) = [line for line in lines if line.strip().startswith("...")]
-    assert "39 calls, only appended to" in folded
+    assert "39 calls, appended only" in folded
     assert "0.78" in folded
 
 
@@ -132,9 +132,9 @@ def test_of_many_eventful_calls_the_dearest_are_shown() -> None:
 @pytest.mark.parametrize(
     ("removed", "saved", "told"),
     [
-        (8_000, 0.09, "compacted by 8.00k, paid for after 1.0 calls"),
-        (8_000, 0.01, "compacted by 8.00k, unpaid: needs 9.0 calls"),
-        (-500, -0.1, "compacted, larger by 500, saves nothing"),
+        (8_000, 0.09, "compacted by 8.00k, break-even after 1.0 calls"),
+        (8_000, 0.01, "compacted by 8.00k, no break-even yet: it takes 9.0 calls"),
+        (-500, -0.1, "compacted, larger by 500, no break-even: it saves nothing"),
     ],
 )
 def test_whether_a_compaction_has_paid(removed: int, saved: float, told: str) -> None:

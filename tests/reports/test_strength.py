@@ -117,7 +117,7 @@ def test_it_is_said_of_how_many_conversations_needs_are_known(
     assert ("shares of forgotten needs" in last) == (known > 0)
     (match,) = within(results, ["keep_all", "cut"])
     said = with_names(" ".join(statements_of(match)))
-    assert ("in the 7 of 12 conversations that have needs: " in said) == (known == 7)
+    assert ("in the 7 of 12 conversations with needs. " in said) == (known == 7)
 
 
 @pytest.mark.parametrize(("number", "said"), [(9, True), (12, True), (29, True), (30, False)])
@@ -146,8 +146,8 @@ def test_a_bill_that_is_no_ratio_has_no_percent(world: World) -> None:
     assert "before Holm: 0.26 USD a conversation." in last
     (match,) = within(results, ["keep_all", "cut"])
     assert seen([match]) == (
-        "A difference of 0.26 USD a conversation would have been seen at 80% power in each match, "
-        "before Holm."
+        "Smallest detectable difference of each comparison (80% power, before Holm): 0.26 USD a "
+        "conversation."
     )
 
 

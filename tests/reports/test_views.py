@@ -69,7 +69,8 @@ def summed_up(script: Conversation, text: str = SUMMARY) -> RunData:
 def test_the_view_says_what_was_lost_and_who_needed_it() -> None:
     assert told(summed_up(story())).words == (
         "Before call 3: 5 messages with 32 tokens became 2 with 31.",
-        "1 message stayed (10 tokens), 4 messages left (22 tokens) and 1 written (21 tokens).",
+        "1 message kept (10 tokens), 4 messages removed (22 tokens) and 1 message written (21 "
+        "tokens).",
         "1 fact was lost and needed later: size thing: size-7x7 (call 4).",
     )
 
@@ -94,7 +95,7 @@ def test_what_left_stands_beside_what_was_written_instead() -> None:
     (written,) = pairs[0].right
     assert (written.title, written.deed, written.size) == ("user · text", "written", "21 tokens")
     assert written.text == SUMMARY.replace("\n\n", "\n")
-    assert [fact.told for fact in pairs[0].left[2].missed] == ["gone; call 4 needed it"]
+    assert [fact.told for fact in pairs[0].left[2].missed] == ["call 4 needed it"]
 
 
 def test_of_many_facts_some_are_named_and_the_others_counted() -> None:

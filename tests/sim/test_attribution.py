@@ -208,5 +208,5 @@ def test_a_context_may_not_name_what_is_not_there() -> None:
 
 
 def test_a_context_may_not_call_verbatim_what_was_not_said() -> None:
-    with pytest.raises(InputError, match="said to be verbatim that message 'u2' does not have"):
+    with pytest.raises(InputError, match="declared verbatim, and message 'u2' has no such part"):
         native(say("u2", "something else"))

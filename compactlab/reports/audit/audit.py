@@ -1,61 +1,28 @@
-"""Holds the cache model against what was recorded: what was expected, what happened, and why."""
+"""Compares the cache model with a recording: what was expected, what happened, and why."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from compactlab.reports.audit.churning import Session, churn_of, halvings
-from compactlab.reports.audit.forecast import Forecast, forecasts
-from compactlab.reports.audit.inquest import Charge, Finding, Ground, by_pattern, inquest
+from compactlab.reports.audit.churning import Session
+from compactlab.reports.audit.forecast import forecasts
+from compactlab.reports.audit.inquest import by_pattern, inquest
 from compactlab.reports.audit.sizes import Key, exchanges
-from compactlab.reports.audit.tally import Pair, Rebuilds, Tally, causes, input_costs, tally
+from compactlab.reports.audit.tally import Tally, tally
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.models.model import Model, find_model
-from compactlab.sim.replay.client import Churn
-
-__all__ = [
-    "Audited",
-    "Charge",
-    "Churn",
-    "Finding",
-    "Forecast",
-    "Ground",
-    "Key",
-    "Pair",
-    "Rebuilds",
-    "Tally",
-    "audit",
-    "causes",
-    "churn_of",
-    "halvings",
-    "input_costs",
-    "name_by_pattern",
-    "sessions_of",
-]
 
 
 @dataclass(frozen=True)
 class Audited:
-    """The audit of one recording.
-
-    Parameters
-    ----------
-    findings
-        Its calls, with prompts as large as recorded.
-    recorded, rebuilt
-        What it comes to with prompts of the recorded size, and of the size that the text gives.
-    left_out
-        Calls whose model is not known, by its name.
-    repeated
-        Calls that stand in another recording as well and were counted there.
-    """
+    """The audit of one recording."""
 
     findings: Session
-    recorded: Tally
-    rebuilt: Tally
-    left_out: dict[str, int]
-    repeated: int = 0
+    recorded: Tally  # with prompts of the recorded size
+    rebuilt: Tally  # with prompts rebuilt from the text
+    left_out: dict[str, int]  # calls of unknown models, by model
+    repeated: int = 0  # calls that another recording holds, too
 
     @property
     def client(self) -> str:
@@ -64,12 +31,12 @@ class Audited:
 
     @property
     def keys(self) -> Iterator[Key]:
-        """What names its calls, wherever they stand; those without a time cannot be told."""
+        """Keys by which its calls are found in other files; calls without a time have none."""
         exchanges = (finding.forecast.exchange for finding in self.findings)
         return (exchange.key for exchange in exchanges if exchange.answer.time)
 
     def bare(self) -> Audited:
-        """This audit without what was said: little to keep, where there are many."""
+        """This audit without texts: little to keep, where there are many."""
         return replace(self, findings=tuple(finding.bare() for finding in self.findings))
 
 
@@ -78,7 +45,7 @@ def audit(
     find: Callable[[str], Model] = find_model,
     counted: Collection[Key] = (),
 ) -> Audited | None:
-    """Hold the model against one recording."""
+    """Compare the model with one recording."""
     every = list(inquest(forecasts(conversation, "recorded", find)))
     known = {finding.forecast.exchange.answer.id for finding in every}
     findings = [each for each in every if each.forecast.exchange.key not in counted]
@@ -100,7 +67,7 @@ def audit(
 
 
 def name_by_pattern(audits: Iterable[Audited]) -> list[Audited]:
-    """Name what only the sessions of a client together tell; see :func:`by_pattern`."""
+    """Name the causes that only all sessions of a client show; see :func:`by_pattern`."""
     audits = list(audits)
     for client in {each.client for each in audits}:
         own = [index for index, each in enumerate(audits) if each.client == client]

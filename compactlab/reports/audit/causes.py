@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from compactlab.reports.audit.inquest import Charge, Finding
-from compactlab.reports.audit.ledger import Entry, Ledger
+from compactlab.reports.audit.ledger import AuditedFile, Ledger
 from compactlab.reports.render.document import name
 from compactlab.reports.render.text import counted, dollars, enumerated, listed, show
 from compactlab.sim.core.message import Usage
@@ -14,68 +14,51 @@ from compactlab.sim.metrics.run_data import ORDINARY, read_instead
 from compactlab.sim.models.pricing import Charge as Price
 from compactlab.sim.models.pricing import prices_of
 
-# Why recorded tokens missed the cache: what each cause comes to in tokens and dollars, and its
-# words.
-
-# What a cause stands on, in words.
+# The evidence for a cause.
 GROUNDS = {
-    "log": "the log says so",
-    "read": "seen from how much was read",
-    "pattern": "only happens when a person speaks",
-    "none": "unexplained",
+    "log": "log",
+    "read": "tokens read",
+    "pattern": "only at new turns",
+    "none": "none",
 }
 
-# What was paid for, as an object of "paid for".
+# What was paid for.
 WORDS = {
     "append": "new text",
-    "cold_start": "starting with nothing in the cache",
-    "ttl_expired": "rebuilding what had expired after idle gaps",
-    "compaction": "rebuilding after compactions",
-    "history_edit": "rebuilding after the client had changed earlier messages",
-    "system_changed": "rebuilding after the client had changed its tools or system prompt",
-    "settings_changed": "rebuilding after a change of thinking mode, effort or skill",
-    "client_upgrade": "rebuilding after the client had been updated",
-    "thinking_strip": "rebuilding after earlier thinking had been dropped",
-    "model_switch": "rebuilding after a switch of the model",
-    "rewind": "rebuilding after going back",
-    "lookback_miss": "rebuilding what lay further back than the cache looks",
-    "eviction": "rebuilding what the provider had let go",
-    "concurrent_cold": "rebuilding what was still being written",
-    "below_minimum": "prompts too short to be stored",
-    "grid": "what the cache's grid leaves out",
-    "no_cache": "prompts that no cache holds",
-    "unexplained": "rebuilding that nothing explains",
+    "cold_start": "cold starts",
+    "ttl_expired": "rebuilds after cache expiry",
+    "compaction": "rebuilds after compactions",
+    "history_edit": "rebuilds after the client changed earlier messages",
+    "system_changed": "rebuilds after the client changed its tools or system prompt",
+    "settings_changed": "rebuilds after a change of thinking mode, effort or skill",
+    "client_upgrade": "rebuilds after an update of the client",
+    "thinking_strip": "rebuilds after earlier thinking was dropped",
+    "model_switch": "rebuilds after a switch of the model",
+    "rewind": "rebuilds after a rewind",
+    "lookback_miss": "rebuilds beyond the lookback of the cache",
+    "eviction": "rebuilds after an eviction by the provider",
+    "concurrent_cold": "rebuilds of entries that were still being written",
+    "below_minimum": "prompts too short for the cache",
+    "grid": "tokens after the last full block of the cache",
+    "no_cache": "prompts without a cache",
+    "unexplained": "unexplained rebuilds",
 }
 
 
 def in_words(cause: str) -> str:
     """A cause, as what was paid for."""
-    return WORDS.get(cause, f"rebuilding ({cause})")
+    return WORDS.get(cause, f"rebuilds ({cause})")
 
 
 @dataclass(frozen=True)
 class Share:
-    """What one cause comes to.
-
-    Parameters
-    ----------
-    cause
-        Its name.
-    ground
-        What it stands on.
-    tokens
-        Cache-miss tokens.
-    dollars
-        What they cost; None where no price is known of any of them.
-    avoidable_cost
-        What of that reading them would have saved; None for what was new, too.
-    """
+    """What one cause comes to."""
 
     cause: str
-    ground: str
+    ground: str  # a key of GROUNDS
     tokens: int = 0
-    dollars: float | None = None
-    avoidable_cost: float | None = None
+    dollars: float | None = None  # None: no price is known
+    avoidable_cost: float | None = None  # None: also for new text
 
     def plus(self, tokens: int, dollars: float | None, avoidable_cost: float | None) -> Share:
         """This share with more of the same."""
@@ -91,7 +74,7 @@ def _sum(one: float | None, other: float | None) -> float | None:
     return other if one is None else one if other is None else one + other
 
 
-def shares(entries: Iterable[Entry]) -> list[Share]:
+def shares(entries: Iterable[AuditedFile]) -> list[Share]:
     """What the causes come to in some sessions, most tokens first.
 
     Sessions whose prices are not known count by tokens alone.
@@ -106,10 +89,10 @@ def shares(entries: Iterable[Entry]) -> list[Share]:
     return sorted(by_key.values(), key=lambda share: (-share.tokens, share.cause, share.ground))
 
 
-def by_cause(found: Iterable[Share]) -> list[Share]:
+def by_cause(by_ground: Iterable[Share]) -> list[Share]:
     """The same, whatever it stands on."""
     total: dict[str, Share] = {}
-    for each in found:
+    for each in by_ground:
         so_far = total.get(each.cause, Share(each.cause, ""))
         total[each.cause] = so_far.plus(each.tokens, each.dollars, each.avoidable_cost)
     return list(total.values())
@@ -138,7 +121,7 @@ def charged(finding: Finding, priced: bool = True) -> Iterator[Charged]:
         yield charge, dollars, None if charge.cause in ORDINARY else above
 
 
-def read_cost(entries: Iterable[Entry]) -> float:
+def read_cost(entries: Iterable[AuditedFile]) -> float:
     """Dollars for what was read from the cache, of the sessions whose prices are known."""
     priced = (entry.audited for entry in entries if entry.audited.recorded.cost is not None)
     findings = (finding for audited in priced for finding in audited.findings)
@@ -152,56 +135,55 @@ def _rates(finding: Finding) -> Price:
 
 # Why did this cost so much? In a sentence or two.
 
-# Causes that are told one by one, and the share below which none is.
-_TOLD = 4
+# Causes that are named one by one, and the share below which none is.
+_NAMED = 4
 _LEAST = 0.01
 
 
-def headline(entries: Sequence[Entry]) -> list[str]:
+def headline(entries: Sequence[AuditedFile]) -> list[str]:
     """Say what the input of some sessions cost, and for what."""
     totals = by_cause(shares(entries))
     priced = [entry for entry in entries if entry.audited.recorded.cost is not None]
     return list(_in_dollars(priced, totals) if priced else _in_tokens(entries, totals))
 
 
-def _in_dollars(entries: Sequence[Entry], found: Sequence[Share]) -> Iterator[str]:
+def _in_dollars(entries: Sequence[AuditedFile], totals: Sequence[Share]) -> Iterator[str]:
     read = read_cost(entries)
-    whole = read + sum(share.dollars or 0.0 for share in found)
-    parts = [(read, "reading the cache"), *((s.dollars or 0.0, in_words(s.cause)) for s in found)]
-    yield f"${dollars(whole)} of input{_scope(entries)}: {_told(parts, whole)}."
-    avoidable_cost = sum(share.avoidable_cost or 0.0 for share in found)
+    whole = read + sum(share.dollars or 0.0 for share in totals)
+    parts = [(read, "cache reads"), *((s.dollars or 0.0, in_words(s.cause)) for s in totals)]
+    yield f"${dollars(whole)} of input{_scope(entries)}: {_parts(parts, whole)}."
+    avoidable_cost = sum(share.avoidable_cost or 0.0 for share in totals)
     if avoidable_cost > 0:
         part = avoidable_cost / whole if whole else 0.0
         yield (
-            f"What had to be rebuilt cost ${dollars(avoidable_cost)} more than reading it would "
-            f"have ({show(part, 'share')} of the whole)."
+            f"Avoidable cache cost: ${dollars(avoidable_cost)}, {show(part, 'share')} of the "
+            "whole. Rebuilds cost this much more than cache reads of the same tokens."
         )
 
 
-def _in_tokens(entries: Sequence[Entry], found: Sequence[Share]) -> Iterator[str]:
+def _in_tokens(entries: Sequence[AuditedFile], totals: Sequence[Share]) -> Iterator[str]:
     read = sum(entry.audited.recorded.read.recorded for entry in entries)
-    whole = read + sum(share.tokens for share in found)
-    parts = [(read, "reading the cache"), *((s.tokens, in_words(s.cause)) for s in found)]
+    whole = read + sum(share.tokens for share in totals)
+    parts = [(read, "cache reads"), *((s.tokens, in_words(s.cause)) for s in totals)]
     tokens = show(whole, "tokens")
-    yield f"{tokens} tokens of input{_scope(entries)}: {_told(parts, whole)}. No price is known."
+    yield f"{tokens} tokens of input{_scope(entries)}: {_parts(parts, whole)}. No price is known."
 
 
-def _scope(entries: Sequence[Entry]) -> str:
+def _scope(entries: Sequence[AuditedFile]) -> str:
     calls = sum(entry.audited.recorded.calls for entry in entries)
     sessions = f"{counted(len(entries), 'session')} and " if len(entries) > 1 else ""
     return f" in {sessions}{counted(calls, 'call')}"
 
 
-def _told(parts: Iterable[tuple[float, str]], whole: float) -> str:
+def _parts(parts: Iterable[tuple[float, str]], whole: float) -> str:
     """The largest parts with their shares, and what is left."""
     ordered = sorted(parts, key=lambda part: (-part[0], part[1]))
-    large = [part for part in ordered if whole and part[0] >= _LEAST * whole][: _TOLD + 1]
-    phrases = [f"{100 * size / whole:.0f} % of it is {what}" for size, what in large[:1]]
-    phrases += [f"{100 * size / whole:.0f} % {what}" for size, what in large[1:]]
+    large = [part for part in ordered if whole and part[0] >= _LEAST * whole][: _NAMED + 1]
+    phrases = [f"{what} {100 * size / whole:.0f} %" for size, what in large]
     rest = whole - sum(size for size, _ in large)
     if whole and rest >= _LEAST * whole:
-        phrases.append(f"{100 * rest / whole:.0f} % the rest")
-    return listed(phrases) or "nothing was paid for"
+        phrases.append(f"the rest {100 * rest / whole:.0f} %")
+    return listed(phrases) or "nothing"
 
 
 def remarks(ledger: Ledger) -> list[str]:
@@ -209,37 +191,38 @@ def remarks(ledger: Ledger) -> list[str]:
     sentences = []
     if ledger.unpriced:
         sentences.append(
-            f"No price is known of {_models(ledger.unpriced)}: their sessions are in no sum of "
-            "dollars. Write the prices into a file, and name it with --models; what stands there "
-            "replaces a built-in model, so take over its other figures (list models --json)."
+            f"No price is known for {_models(ledger.unpriced)}. Sums of dollars exclude their "
+            "sessions. To include them, write the prices into a file and name it with --models. An "
+            "entry there replaces the built-in model, so copy its other figures, too "
+            "(list models --json)."
         )
     if ledger.left_out:
         sentences.append(
-            f"Not audited: calls of models that are not known, {_models(ledger.left_out)}. Write "
-            "them into a file, and name it with --models."
+            f"Calls of unknown models are not audited: {_models(ledger.left_out)}. Write these "
+            "models into a file and name it with --models."
         )
     if ledger.repeated:
         sentences.append(
-            f"{counted(ledger.repeated, 'call')} of resumed sessions stand in two files; each is "
-            "counted once."
+            f"{counted(ledger.repeated, 'call')} of resumed sessions stand in two files. Each call "
+            "is counted once."
         )
     if ledger.passed_over:
-        sentences.append(f"Passed over: {listed(passed_over(ledger.passed_over))}.")
+        sentences.append(f"Skipped: {listed(passed_over(ledger.passed_over))}.")
     return sentences
 
 
-# What was passed over and why, by the key of the reason in the JSON.
+# What was skipped and why, by the key of the reason in the JSON.
 REASONS = {
-    "no_known_format": ("file", "of no known format"),
+    "no_known_format": ("file", "of unknown format"),
     "unreadable_lines": ("line", "that cannot be read"),
     "no_usage": ("session", "without recorded usage"),
-    "unknown_model": ("session", "of models that are not known"),
-    "counted_elsewhere": ("session", "of which other files hold every call"),
+    "unknown_model": ("session", "of unknown models"),
+    "counted_elsewhere": ("session", "whose calls are all in other files"),
 }
 
 
 def passed_over(reasons: Mapping[str, int]) -> list[str]:
-    """What was passed over, in words.
+    """What was skipped, in words.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What the input of each session cost, and the course of one session."""
+"""What the input of each session cost, and one session call by call."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from compactlab.reports.audit.causes import by_cause, read_cost, shares
-from compactlab.reports.audit.ledger import Entry
+from compactlab.reports.audit.ledger import AuditedFile
 from compactlab.reports.audit.tally import input_costs
 from compactlab.reports.charts.drawing import PATTERNS, canvas, cause_colours, light, svg
 from compactlab.reports.charts.kit import TOKENS, USD, Piece, Sheet, measure
@@ -26,7 +26,7 @@ BARS = 20
 READ = "read from the cache"
 
 
-def bill(entry: Entry) -> dict[str, float]:
+def bill(entry: AuditedFile) -> dict[str, float]:
     """Dollars of a session's input by what they were paid for, reading first."""
     causes = {share.cause: share.dollars or 0.0 for share in by_cause(shares([entry]))}
     return {READ: read_cost([entry]), **causes}
@@ -37,7 +37,7 @@ def look(cause: str) -> tuple[str, str]:
     return ("grid", "") if cause == READ else cause_colours().get(cause, ("grey", PATTERNS[-1]))
 
 
-def bars(entries: Sequence[Entry], name: str) -> str:
+def bars(entries: Sequence[AuditedFile], name: str) -> str:
     """SVG markup of stacked bars in dollars, of sessions whose prices are known; "" without any."""
     if not entries:
         return ""
@@ -49,7 +49,7 @@ def bars(entries: Sequence[Entry], name: str) -> str:
     with canvas():
         names = [shorten(clean(entry.name), 36) for entry in entries]
         drawn = stacked_bars(names, pieces, USD, "dollars of input")
-    return svg(drawn, name, "dollars of input by cause, a bar a session")
+    return svg(drawn, name, "dollars of input by cause, one bar per session")
 
 
 def _ordered(bills: Sequence[Mapping[str, float]]) -> list[str]:
@@ -59,15 +59,13 @@ def _ordered(bills: Sequence[Mapping[str, float]]) -> list[str]:
     return [cause for cause in (*known, *others) if any(each.get(cause) for each in bills)]
 
 
-# The course of one session: its prompts, what was read of them and what was expected to be.
-
 # More calls than these share a place with their neighbours.
 PLACES = 300
 _WIDTH, _LEFT, _RIGHT = 806.4, 54.0, 10.8
 _ABOVE, _HIGH, _GAP, _LOW, _BELOW = 18.0, 187.2, 25.2, 108.0, 36.0
 
 
-def course(entry: Entry, name: str) -> str:
+def timeline(entry: AuditedFile, name: str) -> str:
     """SVG markup of a session, call by call.
 
     Above, the size of the prompt as an area, what was read as a darker one, what was expected to
@@ -87,11 +85,11 @@ def course(entry: Entry, name: str) -> str:
             axes.tick_params(length=0)
         upper.tick_params(labelbottom=False)
         lower.set_xlabel("call number")
-    content = "prompt, tokens read and expected to be read at every call; costs so far"
+    content = "prompt, tokens read and tokens expected to be read per call; cumulative cost"
     return svg(sheet.figure, name, content)
 
 
-def _sizes(axes: Axes, entry: Entry) -> None:
+def _sizes(axes: Axes, entry: AuditedFile) -> None:
     findings = entry.audited.findings
     prompts = [finding.forecast.exchange.usage.prompt for finding in findings]
     step = -(-len(findings) // PLACES)
@@ -117,7 +115,7 @@ def _places(calls: int, step: int) -> list[float]:
     return [at + (min(step, calls - at) + 1) / 2 for at in range(0, calls, step)]
 
 
-def _sums(axes: Axes, entry: Entry) -> None:
+def _sums(axes: Axes, entry: AuditedFile) -> None:
     findings = entry.audited.findings
     priced = entry.audited.recorded.cost is not None
     if priced:
@@ -131,15 +129,15 @@ def _sums(axes: Axes, entry: Entry) -> None:
         line = [sums[number - 1] for number in at]
         axes.plot(at, line, color=light(colour), linewidth=1.4)
     if priced:
-        axes.set_ylabel("dollars so far")
+        axes.set_ylabel("cumulative dollars")
     else:
-        measure(axes, "y", TOKENS, "cache-miss tokens so far")
+        measure(axes, "y", TOKENS, "cumulative cache-miss tokens")
 
 
-def furthest_off(entries: Sequence[Entry]) -> Entry:
-    """The session whose sum is furthest off: in dollars where they are known, else in tokens."""
+def largest_error(entries: Sequence[AuditedFile]) -> AuditedFile:
+    """The session with the largest error of its sum: in dollars where known, else in tokens."""
 
-    def off(entry: Entry) -> tuple[float, float]:
+    def off(entry: AuditedFile) -> tuple[float, float]:
         tally = entry.audited.recorded
         dollars = abs(tally.cost.expected - tally.cost.recorded) if tally.cost else -math.inf
         return dollars, abs(tally.written.expected - tally.written.recorded)

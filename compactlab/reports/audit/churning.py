@@ -1,15 +1,16 @@
 """Measures how often a client changed its prompt unasked, and what that explains of other sessions.
 
 A call counts if it could have read what the one before had left, by all that the log says. Then
-whatever was not found again is the client's doing, or the provider's, and no rule told of it.
+whatever was not read is due to the client or the provider, and no rule predicted it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from itertools import combinations
 from math import comb, sqrt
+from operator import add
 
 from compactlab.reports.audit.inquest import Finding
 from compactlab.reports.audit.sizes import REBUILD
@@ -34,9 +35,7 @@ class _Count:
     messages: float = 0.0
 
     def __add__(self, other: _Count) -> _Count:
-        return _Count(
-            self.calls + other.calls, self.front + other.front, self.messages + other.messages
-        )
+        return _Count(*map(add, astuple(self), astuple(other)))
 
     @property
     def lost(self) -> float:
@@ -87,7 +86,7 @@ def _interval(client: str, counts: Sequence[_Count]) -> tuple[float, float]:
 
     Drawing sessions tells how much they differ, but of a few far too little: with as many losses
     by chance, the middle 95 % of such draws held the true share for 52 % of pairs of sessions, 85 %
-    of fours and 88 % of eights (200 made-up clients each). Wilson's formula takes every call for
+    of fours and 88 % of eights (200 synthetic clients each). Wilson's formula takes every call for
     itself, which is right only where sessions do not differ.
     """
     total = sum(counts, _Count())
@@ -121,23 +120,13 @@ def _wilson(hits: float, of: int) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class _Half:
-    """What of a session, or of several, is needed to fit churn on it, and to try it there.
+    """What of a session, or of several, is needed to fit churn on it, and to try it there."""
 
-    Parameters
-    ----------
-    counts
-        What was lost, at calls that open a turn and at others.
-    kept, behind
-        At the same: tokens that were expected to be read, and those of them behind the front.
-    expected, recorded
-        Cache-miss tokens, by the rules and as they were.
-    """
-
-    counts: tuple[_Count, _Count]
-    kept: tuple[int, int]
-    behind: tuple[int, int]
-    expected: int
-    recorded: int
+    counts: tuple[_Count, _Count]  # at calls that open a turn, and at others; so below
+    kept: tuple[int, int]  # tokens expected to be read
+    behind: tuple[int, int]  # those of them behind tools and system prompt
+    expected: int  # cache-miss tokens by the rules
+    recorded: int  # cache-miss tokens
 
     def under(self, turn: Rate, call: Rate) -> Pair:
         """Its cache-miss tokens: expected by the rules and, on the average, by churn; recorded."""

@@ -11,34 +11,20 @@ import msgspec
 
 from compactlab.reports.audit.causes import GROUNDS, charged, headline, read_cost, remarks, shares
 from compactlab.reports.audit.inquest import Finding
-from compactlab.reports.audit.ledger import Entry, Ledger, cost_errors, together
+from compactlab.reports.audit.ledger import AuditedFile, Ledger, cost_errors, merge
 from compactlab.reports.audit.tally import Pair, Tally, input_costs
 from compactlab.reports.render.document import with_names
 from compactlab.reports.render.text import plain
 
-# The calls of an audit at which expected and recorded lie furthest apart.
-
 
 @dataclass(frozen=True)
 class Miss:
-    """A call that was not as expected.
+    """A call that was not as expected."""
 
-    Parameters
-    ----------
-    entry
-        Its session.
-    number
-        The call's place in the session, from 1.
-    finding
-        What was found out about it.
-    dollars
-        What its input cost more than expected; None where prices are not known.
-    """
-
-    entry: Entry
-    number: int
+    entry: AuditedFile
+    number: int  # of the call in its session, from 1
     finding: Finding
-    dollars: float | None
+    dollars: float | None  # above expected; None: no price is known
 
     @property
     def tokens(self) -> int:
@@ -58,17 +44,17 @@ class Miss:
         parts = [f"{charge.cause} {charge.tokens:,}" for charge in charges if charge.tokens]
         if not parts:
             return "no cache misses"
-        stands = next((GROUNDS[c.ground] for c in charges if c.ground in ("read", "pattern")), "")
-        return ", ".join(parts) + (f" ({stands})" if stands else "")
+        evidence = next((GROUNDS[c.ground] for c in charges if c.ground in ("read", "pattern")), "")
+        return ", ".join(parts) + (f" (evidence: {evidence})" if evidence else "")
 
 
-def worst(entries: Iterable[Entry], most: int) -> list[Miss]:
+def worst(entries: Iterable[AuditedFile], most: int) -> list[Miss]:
     """The calls that are furthest off, worst first."""
     missed = (miss for miss in _misses(entries) if miss.tokens or miss.dollars)
     return nlargest(most, missed, key=_weight)
 
 
-def _misses(entries: Iterable[Entry]) -> Iterator[Miss]:
+def _misses(entries: Iterable[AuditedFile]) -> Iterator[Miss]:
     for entry in entries:
         priced = entry.audited.recorded.cost is not None
         for number, finding in enumerate(entry.audited.findings, 1):
@@ -85,15 +71,13 @@ def _weight(miss: Miss) -> tuple[bool, float, int]:
 
 # All of an audit for programs, down to every call: ``docs/formats.md`` says what the keys mean.
 
-Row = dict[str, Any]
 
-
-def data(ledger: Ledger, most: int) -> Row:
+def data(ledger: Ledger, most: int) -> dict[str, Any]:
     """All of an audit, with so many of the calls that are furthest off; no value is None."""
     return {
         "headline": headline(ledger.entries),
         "remarks": [with_names(remark) for remark in remarks(ledger)],
-        "all": _together(ledger.entries),
+        "all": _merged(ledger.entries),
         "clients": {client: _client(ledger, client) for client in ledger.clients},
         "sessions": [_session(entry) for entry in ledger.entries],
         "worst": [_miss(miss) for miss in worst(ledger.entries, most)],
@@ -104,25 +88,25 @@ def data(ledger: Ledger, most: int) -> Row:
     }
 
 
-def _client(ledger: Ledger, client: str) -> Row:
+def _client(ledger: Ledger, client: str) -> dict[str, Any]:
     churn = msgspec.to_builtins(ledger.churns[client])
-    return {**_together(ledger.of_client(client)), "churn": churn}
+    return {**_merged(ledger.of_client(client)), "churn": churn}
 
 
-def _together(entries: Sequence[Entry]) -> Row:
+def _merged(entries: Sequence[AuditedFile]) -> dict[str, Any]:
     recorded = [entry.audited.recorded for entry in entries]
     rebuilt = [entry.audited.rebuilt for entry in entries]
     return {
         "sessions": len(entries),
         "sessions_without_price": sum(each.cost is None for each in recorded),
-        "recorded_sizes": {**_tally(together("", recorded)), **_errors(recorded)},
-        "rebuilt_sizes": {**_tally(together("", rebuilt)), **_errors(rebuilt)},
+        "recorded_sizes": {**_tally(merge("", recorded)), **_errors(recorded)},
+        "rebuilt_sizes": {**_tally(merge("", rebuilt)), **_errors(rebuilt)},
         "causes": _causes(entries),
         "read_cost_usd": _read_cost(entries),
     }
 
 
-def _errors(tallies: Sequence[Tally]) -> Row:
+def _errors(tallies: Sequence[Tally]) -> dict[str, Any]:
     """Off by how much the input costs of sessions are: the middle one, and the worst."""
     from statistics import median
 
@@ -133,7 +117,7 @@ def _errors(tallies: Sequence[Tally]) -> Row:
     }
 
 
-def _session(entry: Entry) -> Row:
+def _session(entry: AuditedFile) -> dict[str, Any]:
     audited = entry.audited
     priced = audited.recorded.cost is not None
     return {
@@ -150,7 +134,7 @@ def _session(entry: Entry) -> Row:
     }
 
 
-def _tally(tally: Tally) -> Row:
+def _tally(tally: Tally) -> dict[str, Any]:
     return {
         "calls": tally.calls,
         "prompt_tokens": _pair(tally.prompt),
@@ -164,17 +148,12 @@ def _tally(tally: Tally) -> Row:
     }
 
 
-def _pair(pair: Pair | None) -> Row:
-    if pair is None:
-        return {"expected": None, "recorded": None, "error": None}
-    return {
-        "expected": plain(pair.expected),
-        "recorded": plain(pair.recorded),
-        "error": plain(pair.error),
-    }
+def _pair(pair: Pair | None) -> dict[str, Any]:
+    names = ("expected", "recorded", "error")
+    return {name: plain(getattr(pair, name)) if pair else None for name in names}
 
 
-def _causes(entries: Sequence[Entry]) -> list[Row]:
+def _causes(entries: Sequence[AuditedFile]) -> list[dict[str, Any]]:
     return [
         {
             "cause": share.cause,
@@ -187,12 +166,12 @@ def _causes(entries: Sequence[Entry]) -> list[Row]:
     ]
 
 
-def _read_cost(entries: Sequence[Entry]) -> int | float | None:
+def _read_cost(entries: Sequence[AuditedFile]) -> int | float | None:
     priced = any(entry.audited.recorded.cost is not None for entry in entries)
     return plain(read_cost(entries)) if priced else None
 
 
-def _call(finding: Finding, priced: bool) -> Row:
+def _call(finding: Finding, priced: bool) -> dict[str, Any]:
     forecast = finding.forecast
     exchange, usage = forecast.exchange, forecast.exchange.usage
     expected, recorded = input_costs(forecast) if priced else (None, None)
@@ -224,7 +203,7 @@ def _call(finding: Finding, priced: bool) -> Row:
     }
 
 
-def _miss(miss: Miss) -> Row:
+def _miss(miss: Miss) -> dict[str, Any]:
     return {
         "session": miss.entry.name,
         "file": miss.entry.file,

@@ -25,8 +25,6 @@ from compactlab.sim.core.view import View
 from compactlab.sim.models.model import Model, find_model, replayable
 from compactlab.sim.replay.client import Client
 
-# What clients are known to do without logging it, and what one of them was seen to do.
-
 # Clients that ask for a suggestion when a turn has ended, with a request that rides on the live
 # prompt: 3.7 % of 22,596 recorded calls of Claude Code read more than the call before had left.
 _FORKS = {"claude-code"}
@@ -37,20 +35,14 @@ _SHARES = {"claude-code"}
 
 
 class Habits:
-    """The habits of a client.
-
-    Parameters
-    ----------
-    client
-        The format of its logs.
-    """
+    """The habits of a client."""
 
     def __init__(self, client: str) -> None:
         self.forks = client in _FORKS
         self._shares = client in _SHARES
         self._skills = self._lost = 0
         self._in_skill = False
-        self._told = Client()
+        self._client = Client()
 
     def shares_system(self, ttl: str) -> bool:
         """Whether other sessions keep tools and system prompt in the cache."""
@@ -63,7 +55,7 @@ class Habits:
         of the two it is shows at the first skill of a session.
         """
         skill = "skill" if call.skill and 2 * self._lost > self._skills else ""
-        base = self._told.settings(call, "", opens_turn=False)[1]
+        base = self._client.settings(call, "", opens_turn=False)[1]
         return base._replace(messages=base.messages + skill)
 
     def learn(self, exchange: Exchange, before: int, read: int) -> None:
@@ -75,8 +67,6 @@ class Habits:
         self._in_skill = skill
 
 
-# What would have been read from the cache, had one asked before each recorded call.
-#
 # A call is forecast from what happened before it and from what the log itself says of it: its
 # time, model, lifetime of entries, settings, messages; and its prompt's size, if one wants that
 # as it was recorded. What its usage says of the cache is looked at only afterwards.
@@ -84,35 +74,16 @@ class Habits:
 
 @dataclass(frozen=True)
 class Forecast:
-    """What was expected of one recorded call.
-
-    Parameters
-    ----------
-    exchange
-        The call.
-    model
-        Its model.
-    prompt
-        Tokens of the prompt that was expected; what was recorded, if sizes were given.
-    lookup
-        What the cache was expected to do.
-    causes
-        Expected cache-miss tokens by cause.
-    before, had
-        Tokens that the last counted call of this model left in the cache, as recorded and as it
-        was expected to; 0 at first.
-    system
-        Tokens of tools and system prompt, as far as they were known.
-    """
+    """What was expected of one recorded call."""
 
     exchange: Exchange
     model: Model
-    prompt: int
+    prompt: int  # tokens expected; as recorded, if sizes were given
     lookup: Lookup
-    causes: dict[str, int]
-    before: int
-    had: int
-    system: int
+    causes: dict[str, int]  # expected cache-miss tokens
+    before: int  # tokens that the last call of this model left in the cache, as recorded
+    had: int  # the same, as expected
+    system: int  # tokens of tools and system prompt, as far as known
 
     @property
     def read(self) -> int:
@@ -131,10 +102,10 @@ def forecasts(
     find: Callable[[str], Model] = find_model,
 ) -> Iterator[Forecast]:
     """Forecast every counted call of a recording, in order."""
-    lines: dict[str, _Line] = {}
+    lines: dict[str, _ModelCache] = {}
     clock = 0.0
     habits = Habits(conversation.format)
-    last: _Line | None = None
+    last: _ModelCache | None = None
     for exchange in exchanges(conversation):
         try:
             model, policy = replayable(find(exchange.call.model))
@@ -142,7 +113,7 @@ def forecasts(
             continue
         line = lines.get(model.name)
         if line is None:
-            line = lines[model.name] = _Line(model, policy, conversation, sizes)
+            line = lines[model.name] = _ModelCache(model, policy, conversation, sizes)
         clock = max(clock, exchange.time)
         forecast = line.ask(exchange, clock, habits, last)
         yield forecast
@@ -151,7 +122,7 @@ def forecasts(
         last = line
 
 
-class _Line:
+class _ModelCache:
     """A model's cache and prompt, and what has been learned of what the log does not show."""
 
     def __init__(
@@ -169,7 +140,9 @@ class _Line:
         self._settings = Settings()
         self._images = False
 
-    def ask(self, exchange: Exchange, clock: float, habits: Habits, last: _Line | None) -> Forecast:
+    def ask(
+        self, exchange: Exchange, clock: float, habits: Habits, last: _ModelCache | None
+    ) -> Forecast:
         """Forecast a call, and do to the cache what it did."""
         settings = habits.settings(exchange.call)
         self._ttl = exchange.call.ttl or self._ttl
@@ -192,7 +165,7 @@ class _Line:
         )
 
     def _reason(
-        self, exchange: Exchange, shared: int, settings: Settings, last: _Line | None
+        self, exchange: Exchange, shared: int, settings: Settings, last: _ModelCache | None
     ) -> str:
         """Why the prompt is not the last one: the first of these that holds."""
         before = self._last.context if self._last else Messages()
@@ -210,7 +183,7 @@ class _Line:
         return next((reason for reason, holds in reasons.items() if holds), "append")
 
     def _between(
-        self, exchange: Exchange, clock: float, habits: Habits, last: _Line | None
+        self, exchange: Exchange, clock: float, habits: Habits, last: _ModelCache | None
     ) -> None:
         """The requests since the last call that the log does not count."""
         sent = [(self, broken) for broken in exchange.uncounted]

@@ -10,8 +10,6 @@ from typing import Literal, NamedTuple
 from compactlab.reports.audit.forecast import Forecast
 from compactlab.reports.audit.sizes import REBUILD, Exchange
 
-# What a log itself says before a call that may cost it what was stored, whatever one expected.
-#
 # A forecast weighs such signs, and may be wrong; so whether a loss follows from the log is asked
 # of the log alone, and not of the forecast.
 
@@ -59,7 +57,7 @@ class Signs:
 
 
 def _differ(one: str, other: str) -> bool:
-    """Whether two settings differ, as far as both were told."""
+    """Whether two known settings differ."""
     return bool(one and other) and one != other
 
 
@@ -68,19 +66,17 @@ def _shows(exchange: Exchange) -> bool:
     return any(part.type == "image" for message in exchange.arrived for part in message.parts)
 
 
-# Why tokens missed the cache, after the fact: every recorded one gets a cause, or is unexplained.
-#
 # A forecast may look only at what came before a call. Here everything may be looked at, what was
 # read of the cache above all: it tells how far the prompt was still the one that had been stored.
 
 Ground = Literal["log", "read", "pattern", "none"]
-"""What a cause stands on: what the log says, what was read, when such losses happen; nothing."""
+"""The evidence for a cause: the log, what was read, when such losses happen; or none."""
 
 # Recorded totals of one stored prefix differ by as much, for what stands behind the last mark.
 _SLACK = 64
 # A loss by chance does not care who has spoken; below this probability it was not chance.
 _CHANCE = 1e-3
-# Causes of a forecast that do not tell why anything was lost.
+# Causes of a forecast that give no reason for a loss.
 _NO_REASON = ("append", "grid", "unexplained")
 _GRID = 256  # tokens that a cache with a grid of 128 leaves out at most, and the odd one more
 
@@ -95,21 +91,10 @@ class Charge(NamedTuple):
 
 @dataclass(frozen=True)
 class Finding:
-    """What was found out about one recorded call.
-
-    Parameters
-    ----------
-    forecast
-        What was expected of it.
-    lost
-        Tokens that the call before had left in the cache and that were not read, as many as the
-        prompt still has; 0 where there is no call before.
-    charges
-        All its cache-miss tokens.
-    """
+    """What was found out about one recorded call."""
 
     forecast: Forecast
-    lost: int
+    lost: int  # tokens that the previous call had left in the cache and that were not read
     charges: tuple[Charge, ...]
 
     @property
@@ -134,7 +119,7 @@ class Finding:
         return all(charge.ground == "log" for charge in self.charges)
 
     def bare(self) -> Finding:
-        """This finding without what was said in its call."""
+        """This finding without the texts of its call."""
         forecast = self.forecast
         return replace(self, forecast=replace(forecast, exchange=forecast.exchange.bare()))
 

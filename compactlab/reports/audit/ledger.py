@@ -25,16 +25,8 @@ def client_name(client: str) -> str:
 
 
 @dataclass(frozen=True)
-class Entry:
-    """An audited session.
-
-    Parameters
-    ----------
-    file
-        Where its log stands.
-    audited
-        What was found.
-    """
+class AuditedFile:
+    """An audited session."""
 
     file: str
     audited: Audited
@@ -47,38 +39,27 @@ class Entry:
 
 @dataclass(frozen=True)
 class Ledger:
-    """All that was audited.
+    """All that was audited."""
 
-    Parameters
-    ----------
-    entries
-        The sessions.
-    passed_over
-        What was not audited: how much of it, by the key of the reason.
-    failures
-        What could not be read, in words.
-    unknown
-        Models that are not known, with their calls, of the sessions that were passed over.
-    """
-
-    entries: tuple[Entry, ...]
-    passed_over: dict[str, int] = field(default_factory=dict)
-    failures: tuple[str, ...] = ()
+    entries: tuple[AuditedFile, ...]
+    passed_over: dict[str, int] = field(default_factory=dict)  # how many, by a key of REASONS
+    failures: tuple[str, ...] = ()  # messages
+    # Calls by model, of sessions that were skipped.
     unknown: dict[str, int] = field(default_factory=dict)
 
     @classmethod
     def of(
         cls,
-        entries: Sequence[Entry],
+        entries: Sequence[AuditedFile],
         passed_over: dict[str, int] | None = None,
         failures: Iterable[str] = (),
         unknown: dict[str, int] | None = None,
     ) -> Ledger:
-        """Put sessions together, and name what only all of them tell."""
+        """Put sessions together, and name the causes that only all of them show."""
         named = name_by_pattern(entry.audited for entry in entries)
         made = zip(entries, named, strict=True)
         return cls(
-            tuple(Entry(entry.file, audited) for entry, audited in made),
+            tuple(AuditedFile(entry.file, audited) for entry, audited in made),
             passed_over or {},
             tuple(failures),
             unknown or {},
@@ -87,18 +68,16 @@ class Ledger:
     @cached_property
     def clients(self) -> tuple[str, ...]:
         """The clients, those with most sessions first."""
-        return tuple(client for client, _ in Counter(self._clients()).most_common())
+        counts = Counter(entry.audited.client for entry in self.entries)
+        return tuple(client for client, _ in counts.most_common())
 
-    def _clients(self) -> Iterable[str]:
-        return (entry.audited.client for entry in self.entries)
-
-    def of_client(self, client: str) -> tuple[Entry, ...]:
+    def of_client(self, client: str) -> tuple[AuditedFile, ...]:
         """The sessions of one client; of all, for ""."""
         return tuple(each for each in self.entries if client in ("", each.audited.client))
 
     @cached_property
-    def dearest(self) -> tuple[Entry, ...]:
-        """The sessions that cost most first; those without a price behind, by cache-miss tokens."""
+    def by_cost(self) -> tuple[AuditedFile, ...]:
+        """The most expensive sessions first; those without a price last, by cache-miss tokens."""
         return tuple(sorted(self.entries, key=_weight, reverse=True))
 
     @cached_property
@@ -112,7 +91,10 @@ class Ledger:
     @cached_property
     def unpriced(self) -> dict[str, int]:
         """Calls of models whose prices are not known, by model."""
-        return _unpriced(self.entries)
+        audits = (entry.audited for entry in self.entries if entry.audited.recorded.cost is None)
+        models = (finding.forecast.model for audited in audits for finding in audited.findings)
+        counts = Counter(models).most_common()
+        return {model.name: count for model, count in counts if not _has_price(model)}
 
     @property
     def repeated(self) -> int:
@@ -126,15 +108,9 @@ class Ledger:
         return {client: churn_of(client, sessions_of(client, audits)) for client in self.clients}
 
 
-def _weight(entry: Entry) -> tuple[float, float]:
+def _weight(entry: AuditedFile) -> tuple[float, float]:
     tally = entry.audited.recorded
     return (tally.cost.recorded if tally.cost else -1.0), tally.written.recorded
-
-
-def _unpriced(entries: Iterable[Entry]) -> dict[str, int]:
-    without = (entry.audited.findings for entry in entries if entry.audited.recorded.cost is None)
-    calls = Counter(finding.forecast.model for findings in without for finding in findings)
-    return {model.name: count for model, count in calls.most_common() if not _has_price(model)}
 
 
 def _has_price(model: Model) -> bool:
@@ -145,7 +121,7 @@ def _has_price(model: Model) -> bool:
     return True
 
 
-def together(name: str, tallies: Sequence[Tally]) -> Tally:
+def merge(name: str, tallies: Sequence[Tally]) -> Tally:
     """What several sessions come to."""
     clients = {each.client for each in tallies}
     calls = sum(each.calls for each in tallies)

@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from functools import partial
 
 from compactlab.reports.audit.causes import GROUNDS, Share, headline, read_cost, remarks, shares
-from compactlab.reports.audit.charts import BARS, READ, bars, course, furthest_off, look
+from compactlab.reports.audit.charts import BARS, READ, bars, largest_error, look, timeline
 from compactlab.reports.audit.data import Miss, data, worst
-from compactlab.reports.audit.ledger import Entry, Ledger, client_name, together
+from compactlab.reports.audit.ledger import AuditedFile, Ledger, client_name, merge
 from compactlab.reports.audit.tally import Pair, Tally
 from compactlab.reports.render.document import (
     Block,
@@ -32,45 +32,43 @@ from compactlab.reports.render.text import NONE, counted, dollars, shorten, show
 from compactlab.sim.cache.causes import CAUSES
 from compactlab.sim.replay.client import Rate
 
-# Sessions that have a row of their own, the dearest: on a terminal, and on a page.
+# The most expensive sessions have a row of their own: so many on a terminal, and on a page.
 SESSIONS = 12
 _OF_PAGE = 100
 _NAME = 32
 
 _MEANING = (
-    "Cost is that of the input. Cache-miss tokens were not read from the cache: they were written "
-    "to it, or billed as plain input. Off by: expected against recorded. Exact, within 5%: calls "
-    "that read so much as expected.",
-    "A rebuild is a call that lost 4,000 tokens or more of what the call before had left in the "
-    "cache. Follow: something in the log tells of it. Found: those of them that were expected. "
-    "Invented: expected, and did not happen.",
-    "From text: by how much all of it is off when the sizes of prompts are not given, but rebuilt "
-    "from the text of the log; of prompt sizes, the median of a session's calls, and of several "
-    "sessions the middle one.",
+    "Cost is the cost of the input. Missed tokens were not read from the cache: they were written "
+    "to it or billed as plain input. Error: how far the expected figure lies above or below the "
+    "recorded one. Exact, within 5%: share of calls whose expected read is right, or off by 5% at "
+    "most.",
+    "A rebuild is a call that did not read 4,000 or more of the tokens that the previous call had "
+    "left in the cache. In log: rebuilds that the log gives a reason for. Predicted: of these, the "
+    "rebuilds that were expected. False alarms: expected rebuilds that did not happen.",
+    "From text: the errors if prompt sizes are rebuilt from the text of the log and not taken from "
+    "the recorded usage. Prompt size: median over the calls of a session, and median over "
+    "sessions.",
 )
 _WHY_MEANING = (
-    "Every cache-miss token has one cause. Above reading: what its tokens cost more than reading "
-    "them would have; what is new cannot be read. The rest of the input cost was paid for reading."
+    "Every cache-miss token has one cause. Avoidable: what the tokens cost more than cache reads "
+    "of them; new text cannot be read. The rest of the input cost was paid for cache reads."
 )
 _CHURN_MEANING = (
-    "Of the calls that could have read all that the one before had left, by all that the log "
-    "says: how many lost 4,000 tokens or more. Front lost: nothing was found again, tools and "
-    "system prompt included. Messages lost: only those were found; where a part of the messages "
-    "was, too, the share that was not counts."
+    "Calls: those that could have read everything that the previous call had left, as far as the "
+    "log tells. A loss is 4,000 tokens or more. Front lost: not even tools and system prompt were "
+    "read. Messages lost: tools and system prompt were read, messages were not; if some messages "
+    "were read, the share that was not read counts."
 )
 
 
 def report(ledger: Ledger, most: int) -> Document:
     """What was audited, with so many of the calls that are furthest off."""
-    first, *others = headline(ledger.entries)
-    statements = (Sentence(first, "strong"), *map(Sentence, others))
     blocks = (
-        Sentences(statements, bullets=False),
-        sentences(remarks(ledger), "quiet"),
-        Heading("What would we have predicted?", level=2),
+        *_headline(ledger),
+        Heading("What did the cache model predict?", level=2),
         *_predicted(ledger, SESSIONS),
         *_worst(ledger, most),
-        Heading("Why did it happen?", level=2),
+        Heading("Why did tokens miss the cache?", level=2),
         _causes(ledger.entries),
         sentences([_WHY_MEANING], "quiet"),
         *_churn(ledger),
@@ -80,25 +78,28 @@ def report(ledger: Ledger, most: int) -> Document:
 
 def page(ledger: Ledger, most: int) -> Document:
     """The same with more sessions, with charts, and with the causes of each client."""
-    first, *others = headline(ledger.entries)
-    statements = (Sentence(first, "strong"), *map(Sentence, others))
     blocks = (
-        Heading("Why did it cost this?", level=1),
+        Heading("Why did these sessions cost this much?", level=1),
         sentences([_scope(ledger)], "quiet", bullets=False),
-        Sentences(statements, bullets=False),
-        sentences(remarks(ledger), "quiet"),
+        *_headline(ledger),
         sentences([name(failure) for failure in ledger.failures], "bad"),
-        Heading("What would we have predicted?", level=2),
+        Heading("What did the cache model predict?", level=2),
         *_predicted(ledger, _OF_PAGE, whole=True),
-        _course(ledger),
+        _session(ledger),
         *_worst(ledger, most),
-        Heading("Why did it happen?", level=2),
+        Heading("Why did tokens miss the cache?", level=2),
         *_causes_by_client(ledger),
         sentences([_WHY_MEANING, "Point at a cause to see what it means."], "quiet"),
         *_bars(ledger),
         *_churn(ledger),
     )
     return Document(blocks)
+
+
+def _headline(ledger: Ledger) -> Iterator[Block]:
+    first, *others = headline(ledger.entries)
+    yield Sentences((Sentence(first, "strong"), *map(Sentence, others)), bullets=False)
+    yield sentences(remarks(ledger), "quiet")
 
 
 def _scope(ledger: Ledger) -> str:
@@ -113,7 +114,7 @@ def _scope(ledger: Ledger) -> str:
 
 
 @dataclass(frozen=True)
-class _Line:
+class _TallyRow:
     """A session, or several together, with prompts of the recorded size and of the text's."""
 
     label: str
@@ -124,10 +125,10 @@ class _Line:
 
 @dataclass(frozen=True)
 class _Measure:
-    """A column: what stands in it, when it goes where there is no room, and what it belongs to."""
+    """A column: its cells, when it goes where there is no room, and its group."""
 
     title: str
-    cell: Callable[[_Line], str]
+    cell: Callable[[_TallyRow], str]
     rank: int = 0
     group: str = ""
 
@@ -149,15 +150,15 @@ def signed(error: float | None) -> str:
 
 
 def _pair(
-    title: str, pick: Callable[[_Line], Pair | None], write: Callable[[float], str], rank: int
+    title: str, pick: Callable[[_TallyRow], Pair | None], write: Callable[[float], str], rank: int
 ) -> tuple[_Measure, ...]:
-    def of(part: Callable[[Pair], str]) -> Callable[[_Line], str]:
+    def of(part: Callable[[Pair], str]) -> Callable[[_TallyRow], str]:
         return lambda line: part(pair) if (pair := pick(line)) is not None else NONE
 
     return (
         _Measure("expected", of(lambda pair: write(pair.expected)), rank + 1, title),
         _Measure("recorded", of(lambda pair: write(pair.recorded)), rank, title),
-        _Measure("off by", of(lambda pair: signed(pair.error)), rank, title),
+        _Measure("error", of(lambda pair: signed(pair.error)), rank, title),
     )
 
 
@@ -165,7 +166,7 @@ def _tokens(value: float) -> str:
     return show(value, "tokens")
 
 
-def _of_rebuilds(name: str) -> Callable[[_Line], str]:
+def _of_rebuilds(name: str) -> Callable[[_TallyRow], str]:
     return lambda line: f"{getattr(line.recorded.rebuilds, name):,}"
 
 
@@ -180,9 +181,9 @@ _SIZES = (
 
 _REBUILDS = (
     _Measure("recorded", _of_rebuilds("recorded"), group="rebuilds"),
-    _Measure("follow", _of_rebuilds("follow"), group="rebuilds"),
-    _Measure("found", _of_rebuilds("found"), group="rebuilds"),
-    _Measure("invented", _of_rebuilds("invented"), group="rebuilds"),
+    _Measure("in log", _of_rebuilds("follow"), group="rebuilds"),
+    _Measure("predicted", _of_rebuilds("found"), group="rebuilds"),
+    _Measure("false alarms", _of_rebuilds("invented"), group="rebuilds"),
     _Measure("prompt size", lambda line: show(line.rebuilt.prompt_error, "share"), 1, "from text"),
     _Measure("read", lambda line: signed(line.rebuilt.read.error), 3, "from text"),
     _Measure("missed", lambda line: signed(line.rebuilt.written.error), 2, "from text"),
@@ -196,8 +197,8 @@ def _error(pair: Pair | None) -> float | None:
 
 def _predicted(ledger: Ledger, most: int, *, whole: bool = False) -> Iterator[Block]:
     shown = [
-        _Line(entry.name, entry.audited.recorded, entry.audited.rebuilt)
-        for entry in ledger.dearest[:most]
+        _TallyRow(entry.name, entry.audited.recorded, entry.audited.rebuilt)
+        for entry in ledger.by_cost[:most]
     ]
     # Of a long table, what it comes to stands first.
     lines = [*_totals(ledger), *shown] if whole else [*shown, *_totals(ledger)]
@@ -215,11 +216,15 @@ def _predicted(ledger: Ledger, most: int, *, whole: bool = False) -> Iterator[Bl
         ]
         yield Table((Column("session", words=True), *heads), tuple(cells))
     more = len(ledger.entries) - len(shown)
-    left = f"The {most} dearest; {counted(more, 'session')} more in --json." if more else ""
+    left = (
+        f"These are the {most} most expensive sessions; --json has {counted(more, 'session')} more."
+        if more
+        else ""
+    )
     yield Sentences(sentences([left]).lines + sentences(_MEANING, "quiet").lines)
 
 
-def _totals(ledger: Ledger) -> list[_Line]:
+def _totals(ledger: Ledger) -> list[_TallyRow]:
     """Each client, and all sessions where there are several clients."""
     several = len(ledger.clients) > 1
     lines = [
@@ -230,50 +235,47 @@ def _totals(ledger: Ledger) -> list[_Line]:
     return lines + ([_total("all", ledger.entries)] if several else [])
 
 
-def _total(title: str, entries: Sequence[Entry]) -> _Line:
-    recorded = together(title, [entry.audited.recorded for entry in entries])
-    rebuilt = together(title, [entry.audited.rebuilt for entry in entries])
-    return _Line(f"{title}, {counted(len(entries), 'session')}", recorded, rebuilt, total=True)
+def _total(title: str, entries: Sequence[AuditedFile]) -> _TallyRow:
+    recorded = merge(title, [entry.audited.recorded for entry in entries])
+    rebuilt = merge(title, [entry.audited.rebuilt for entry in entries])
+    return _TallyRow(f"{title}, {counted(len(entries), 'session')}", recorded, rebuilt, total=True)
 
 
-def _course(ledger: Ledger) -> Chart:
-    off = furthest_off(ledger.entries)
-    paid = "dollars of input" if off.audited.recorded.cost is not None else "cache-miss tokens"
+def _session(ledger: Ledger) -> Chart:
+    off = largest_error(ledger.entries)
+    sums = "dollars of input" if off.audited.recorded.cost is not None else "cache-miss tokens"
     caption = (
-        "Above: what was read of the prompt, in tokens; where a session has very many calls, "
-        "neighbours share a place, which shows the largest prompt and the least that was read. "
-        f"Below: {paid} so far. Dotted: the agent compacted. File: {name(off.file)}"
+        "Above: tokens of the prompt, and how many of them were read. In a session with very many "
+        "calls, neighbouring calls share a place; it shows the largest prompt and the smallest "
+        f"read. Below: cumulative {sums}. Dotted: the agent compacted. File: {name(off.file)}"
     )
     keys = (Key("sky", "pale", "prompt"), Key("blue", "", "recorded"))
-    title = f"The session that is furthest off: {name(off.name)}"
+    title = f"The session with the largest error: {name(off.name)}"
     expected = Key("vermillion", "line", "expected.")
-    return Chart(title, course(off, "course"), caption, "course", (*keys, expected))
-
-
-# The calls that were furthest off.
+    return Chart(title, timeline(off, "course"), caption, "course", (*keys, expected))
 
 
 def _worst(ledger: Ledger, most: int) -> Iterator[Block]:
     if misses := worst(ledger.entries, most):
-        yield Heading(f"The {counted(len(misses), 'call')} furthest off")
+        yield Heading(f"Largest errors: {counted(len(misses), 'call')}")
         yield Items(tuple(map(_miss, misses)), numbered=True)
 
 
 def _miss(miss: Miss) -> tuple[Sentence, ...]:
     """A call that was not as expected, in a few lines."""
     exchange, forecast = miss.finding.forecast.exchange, miss.finding.forecast
-    tokens = f"{abs(miss.tokens):,} tokens {'fewer' if miss.tokens > 0 else 'more'} were read"
+    tokens = f"{abs(miss.tokens):,} {'fewer' if miss.tokens > 0 else 'more'} than expected"
     money = ""
     if miss.dollars is not None:
-        money = f"${dollars(abs(miss.dollars))} {'more' if miss.dollars > 0 else 'less'}: "
-    prompt = f"of a prompt of {exchange.usage.prompt:,} ({name(forecast.model.name)})"
+        money = f"${dollars(abs(miss.dollars))} {'more' if miss.dollars > 0 else 'less'}; "
+    prompt = f"prompt {exchange.usage.prompt:,} ({name(forecast.model.name)})"
     about = (
-        f"expected: {forecast.read:,} read; {miss.expected}",
-        f"recorded: {miss.finding.read:,} read; {miss.happened}",
+        f"expected: read {forecast.read:,}; {miss.expected}",
+        f"recorded: read {miss.finding.read:,}; {miss.happened}",
         f"{moment(exchange.time)}, call {miss.number}, answer {name(exchange.answer.id)}",
         name(miss.entry.file),
     )
-    first = Sentence(f"{money}{tokens} than expected, {prompt}")
+    first = Sentence(f"{money}tokens read: {tokens}, {prompt}")
     return first, *(Sentence(each, "quiet") for each in about)
 
 
@@ -293,12 +295,12 @@ _CAUSES = (
     Column("of missed", rank=3),
     Column("cost, $"),
     Column("of input", rank=1),
-    Column("above\nreading, $", rank=2),
-    Column("because", words=True),
+    Column("avoidable,\n$", rank=2),
+    Column("evidence", words=True),
 )
 
 
-def _causes(entries: Sequence[Entry], *, read: bool = False) -> Table:
+def _causes(entries: Sequence[AuditedFile], *, read: bool = False) -> Table:
     """The causes of some sessions, most tokens first, and what was read where that is asked for."""
     totals = shares(entries)
     cache_misses = sum(share.tokens for share in totals)
@@ -320,7 +322,7 @@ def _cause(share: Share, cache_misses: int, whole: float) -> TableRow:
     return TableRow(cells, key=Key(*look(share.cause), CAUSES.get(share.cause, "")))
 
 
-def _reading(entries: Sequence[Entry]) -> TableRow:
+def _reading(entries: Sequence[AuditedFile]) -> TableRow:
     read = show(sum(entry.audited.recorded.read.recorded for entry in entries), "tokens")
     priced = any(entry.audited.recorded.cost is not None for entry in entries)
     cost = show(read_cost(entries), "USD") if priced else ""
@@ -339,21 +341,17 @@ def _causes_by_client(ledger: Ledger) -> Iterator[Block]:
 
 
 def _bars(ledger: Ledger) -> Iterator[Chart]:
-    priced = [entry for entry in ledger.dearest if entry.audited.recorded.cost is not None]
+    priced = [entry for entry in ledger.by_cost if entry.audited.recorded.cost is not None]
     if priced:
         caption = "Dollars of input by cause, in the colours of the table above."
         if (more := len(priced) - BARS) > 0:
-            caption += f" The dearest sessions; {more} more are in the JSON."
-        title = "What the input of each session was paid for"
+            caption += f" These are the most expensive sessions; the JSON has {more} more."
+        title = "Input cost of each session by cause"
         yield Chart(title, bars(priced[:BARS], "bars"), caption, "bars")
 
 
-# How much clients change their prompts unasked.
-
-
 def _churn(ledger: Ledger) -> Iterator[Block]:
-    these = "does this client" if len(ledger.clients) == 1 else "do these clients"
-    yield Heading(f"How much {these} churn?", level=2)
+    yield Heading("Churn: how often does a client change its prompt unasked?", level=2)
     columns = (
         Column("client", words=True),
         Column("at", words=True),

@@ -18,13 +18,11 @@ from compactlab.sim.core.tokens import Tokenizer
 from compactlab.sim.core.view import View
 from compactlab.sim.replay.recording import compacted
 
-# The requests of a recording: those that were counted, and those that only left a trace.
-
 Key = tuple[str, float, Usage]
 
 
 class Uncounted(NamedTuple):
-    """A request whose tokens the log does not tell: it was broken off, or made a summary."""
+    """A request without recorded tokens: it was broken off, or made a summary."""
 
     context: Messages
     time: float
@@ -32,40 +30,17 @@ class Uncounted(NamedTuple):
 
 @dataclass(frozen=True)
 class Exchange:
-    """A recorded call with what the log says of the time since the one before.
-
-    Parameters
-    ----------
-    answer
-        The message that answers it.
-    call
-        What was recorded of the request.
-    usage
-        Its recorded tokens.
-    context
-        The messages that it was sent, as far as the log tells.
-    arrived
-        The messages that came since the last counted call.
-    time
-        When it started: the time of its newest message, in seconds since 1970.
-    compacted
-        The request by which the agent compacted its context since the last counted call; None if
-        it did not.
-    rewound
-        Whether the user went back since then.
-    uncounted
-        The requests since then that were broken off.
-    """
+    """A recorded call with what the log says of the time since the one before."""
 
     answer: Message
     call: Call
     usage: Usage
-    context: Messages
-    arrived: tuple[Message, ...]
-    time: float
-    compacted: Uncounted | None = None
+    context: Messages  # the messages it was sent, as far as the log has them
+    arrived: tuple[Message, ...]  # since the last counted call, as all below
+    time: float  # when it started: seconds since 1970
+    compacted: Uncounted | None = None  # the request that compacted the context
     rewound: bool = False
-    uncounted: tuple[Uncounted, ...] = ()
+    uncounted: tuple[Uncounted, ...] = ()  # requests that broke off
 
     @property
     def cached(self) -> int:
@@ -90,7 +65,7 @@ class Exchange:
         return self.answer.id, self.answer.time, self.usage
 
     def bare(self) -> Exchange:
-        """This call without what was said: little to keep, where there are many sessions."""
+        """This call without texts: little to keep, where there are many sessions."""
         strip = msgspec.structs.replace
         asks = [strip(part, text="") for part in self.answer.parts if part.type == "tool_call"]
         spoken = [strip(message, parts=()) for message in self.arrived if message.starts_turn]
@@ -171,7 +146,7 @@ class _Log:
     def _take(self, message: Message) -> None:
         if message.role != "assistant":
             self._arrived.append(message)
-            # Kept beside them: thousands of calls may come whose tokens nobody has counted.
+            # Kept beside them: thousands of calls without recorded tokens may come.
             before = self._newest
             self._newest = message.time if before is None else max(before, message.time)
         self._context = self._context.append(message)
@@ -179,39 +154,31 @@ class _Log:
             self._known[message.id] = self._context
 
 
-# Blocks whose sizes are told, not counted: what a recording says that its messages came to.
-
 # An answer of which less was counted than this share of its own text was not counted to its end.
 WHOLE = 0.9
 
 
 class Sized(Blocks):
-    """Blocks of known sizes: of messages as told, of what has no text by itself.
-
-    Parameters
-    ----------
-    tokenizer
-        Estimates what was not told.
-    """
+    """Blocks of known sizes: of messages as set, of parts without text by themselves."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         super().__init__(tokenizer)
         # The message is held too: an id may be given again once its object is gone.
-        self._told: dict[int, tuple[Message, int, bool]] = {}
+        self._sizes_by_id: dict[int, tuple[Message, int, bool]] = {}
 
-    def knows(self, message: Message) -> bool:
-        """Whether the size of a message was told."""
-        return id(message) in self._told
+    def has_size(self, message: Message) -> bool:
+        """Whether the size of a message was set."""
+        return id(message) in self._sizes_by_id
 
-    def tell(self, message: Message, tokens: int, *, bare: bool = False) -> None:
-        """Tell the size of a message; bare, what is left of it without its thinking."""
-        self._told[id(message)] = message, tokens, bare
+    def set_size(self, message: Message, tokens: int, *, bare: bool = False) -> None:
+        """Set the size of a message; bare, of what is left of it without its thinking."""
+        self._sizes_by_id[id(message)] = message, tokens, bare
         self._known.pop(id(message), None)
 
     def shift(self, message: Message, tokens: int) -> None:
-        """Tell that a message, whose size was told, has so many tokens more."""
-        known, total, bare = self._told[id(message)]
-        self.tell(known, max(0, total + tokens), bare=bare)
+        """Add tokens to the size of a message."""
+        known, total, bare = self._sizes_by_id[id(message)]
+        self.set_size(known, max(0, total + tokens), bare=bare)
 
     def thinks(self, message: Message) -> bool:
         """Whether a message holds thinking."""
@@ -234,16 +201,18 @@ class Sized(Blocks):
         return symbols, tuple(p.size if p.kind == "opaque" else n for p, n in sizes)
 
     def sizes(self, message: Message) -> tuple[int, ...]:
-        """Count the parts of a message, or share out among them what was told of it."""
+        """Count the parts of a message, or share out among them the size that was set."""
         counted = super().sizes(message)
-        known = self._told.get(id(message))
+        known = self._sizes_by_id.get(id(message))
         if known is None:
-            return told_out(_written(message), counted) if _is_whole(message, counted) else counted
+            return (
+                proportional(_written(message), counted) if _is_whole(message, counted) else counted
+            )
         _, total, bare = known
         if not bare:
-            return told_out(total, counted)
+            return proportional(total, counted)
         spoken = [part.type != "thinking" for part in message.parts]
-        shares = iter(told_out(total, compress(counted, spoken)))
+        shares = iter(proportional(total, compress(counted, spoken)))
         both = zip(counted, spoken, strict=True)
         return tuple(next(shares) if flag else tokens for tokens, flag in both)
 
@@ -263,29 +232,27 @@ def _is_whole(message: Message, counted: Iterable[int]) -> bool:
     return written > 0 and written >= WHOLE * total
 
 
-def told_out(whole: int, shares: Iterable[int]) -> tuple[int, ...]:
+def proportional(whole: int, shares: Iterable[int]) -> tuple[int, ...]:
     """Split a number into whole numbers in proportion to shares; evenly, if those are all 0.
 
     Examples
     --------
-    >>> told_out(10, [1, 1, 2])
+    >>> proportional(10, [1, 1, 2])
     (2, 3, 5)
-    >>> told_out(3, [0, 0])
+    >>> proportional(3, [0, 0])
     (1, 2)
     """
     shares = list(shares)
     if not any(shares):
         shares = [1] * len(shares)
-    total = sum(shares) or 1  # among nobody there is nothing to share
+    total = sum(shares) or 1  # without shares there is nothing to split
     ends = [whole * so_far // total for so_far in accumulate(shares, initial=0)]
     return tuple(end - start for start, end in pairwise(ends))
 
 
-# How large the prompts of a recording were: as recorded, or rebuilt from the text.
-#
 # What a client sends and does not log (tool definitions, system prompt, project files) stands in
 # front as blocks without text. Their sizes follow from the first recorded prompt; from then on a
-# prompt is either what the log adds up to, or what was recorded, told out among what is new.
+# prompt is either what the log adds up to, or what was recorded, shared out among what is new.
 
 Sizes = Literal["recorded", "rebuilt"]
 
@@ -301,35 +268,18 @@ GRID = 128
 
 
 class Front:
-    """What a client sends in front of the messages and does not log, and how large prompts are.
-
-    Parameters
-    ----------
-    blocks
-        Sizes of messages; told here, if prompts are to be as large as recorded.
-    conversation
-        The recording.
-    sizes
-        Whether they are.
-
-    Attributes
-    ----------
-    system
-        Tokens of tool definitions and system prompt.
-    edited
-        Whether the last prompt measured was smaller than the log adds up to: then the client has
-        taken something out without telling, as those do that clear old results.
-    stripped
-        The first message of which it left out thinking that the one before had; None if none.
-    """
+    """What a client sends in front of the messages and does not log, and how large prompts are."""
 
     def __init__(self, blocks: Sized, conversation: Conversation, sizes: Sizes) -> None:
         self._blocks, self._sizes = blocks, sizes
         self._written = conversation.system
         self._inside = conversation.starts_inside
         self._counted = sum(map(blocks.tokenizer.part, conversation.system))
-        self.system = self._context = self._edits = 0
+        self.system = self._context = self._edits = 0  # system: tokens of tools and system prompt
+        # Whether the last prompt was smaller than the log adds up to: the client has removed
+        # something silently, as those do that clear old results.
         self.edited = False
+        # The first message that has lost its thinking since the prompt before; None if none.
         self.stripped: int | None = None
         self._bare = self._changed = 0
         self._first = 0  # the first prompt since the last compaction
@@ -362,11 +312,11 @@ class Front:
         if not self._first:
             self._begin(context, whole)
         elif recorded:
-            self._tell(context, whole - prompt.tokens, shared)
+            self._assign(context, whole - prompt.tokens, shared)
         elif compacted and self._inside:
-            # What was said before the log began is gone now; how large the rest is, shows later.
+            # Messages from before the log began are gone now; the size of the rest shows later.
             self._context = max(0, min(self._context, FIRST_PROMPT - self.system))
-        if recorded:  # so that what was told of now is taken at its size
+        if recorded:  # so that what was set now is taken at its size
             prompt.move(self.view(context[: self._changed]))
         if compacted or not self._first:
             self._first = whole
@@ -384,9 +334,9 @@ class Front:
         if self._sizes == "recorded":
             self._share(context, all, min(shown, max(0, whole - self._counted)))
 
-    def _tell(self, context: Messages, more: int, shared: int) -> None:
+    def _assign(self, context: Messages, more: int, shared: int) -> None:
         """Share out among what is new by how much the prompt is larger than it seems."""
-        new = [i for i in range(shared, len(context)) if not self._blocks.knows(context[i])]
+        new = [i for i in range(shared, len(context)) if not self._blocks.has_size(context[i])]
         left = more + sum(self._counts(context, new))
         if left < 0 and shared < len(self._last):
             left += self._cut(context, new, left, shared)
@@ -402,7 +352,7 @@ class Front:
         self._share(context, new, left)
 
     def _cut(self, context: Messages, new: Sequence[int], left: int, shared: int) -> int:
-        """Go back to the middle of what was told together; return what that leaves for the new.
+        """Go back to the middle of what was set together; return what that leaves for the new.
 
         How it divides was a guess. What is too much before the cut is too little behind it, so
         that the prompts that ended behind it stay as large as they were.
@@ -420,7 +370,7 @@ class Front:
     ) -> int:
         """Shrink old messages so far that what is new is not taken for less; return by how much."""
         known, wanted = (sum(self._counts(context, places)) for places in (old, new))
-        share, _ = told_out(max(0, known + left), (known, wanted))
+        share, _ = proportional(max(0, known + left), (known, wanted))
         return self._shrink(context, old, known - share)
 
     def _measured(self, context: Messages, end: int) -> bool:
@@ -451,10 +401,10 @@ class Front:
         return [blocks.left(m) if without else blocks.tokens(m) for without, m in both]
 
     def _share(self, context: Messages, places: Sequence[int], whole: int) -> None:
-        """Tell messages that they come to so much together."""
+        """Set the sizes of messages, which come to so much together."""
         counts = self._counts(context, places)
-        for place, tokens in zip(places, told_out(whole, counts), strict=True):
-            self._blocks.tell(context[place], tokens, bare=place < self._bare)
+        for place, tokens in zip(places, proportional(whole, counts), strict=True):
+            self._blocks.set_size(context[place], tokens, bare=place < self._bare)
             self._changed = min(self._changed, place)
 
     def _shrink(self, context: Messages, places: Sequence[int], by: int) -> int:

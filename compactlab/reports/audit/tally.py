@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
+from operator import add
 from statistics import median
 
 from compactlab.reports.audit.forecast import Forecast
@@ -35,69 +36,32 @@ class Pair:
 
 @dataclass(frozen=True)
 class Rebuilds:
-    """Calls that lost 4,000 tokens or more of what the call before had left in the cache.
-
-    Parameters
-    ----------
-    recorded
-        How many there were.
-    follow
-        How many of them follow from something in the log.
-    found
-        How many of those were expected.
-    invented
-        How many were expected and did not happen.
-    """
+    """Calls that lost 4,000 tokens or more of what the call before had left in the cache."""
 
     recorded: int = 0
-    follow: int = 0
-    found: int = 0
-    invented: int = 0
+    follow: int = 0  # the log gives a reason
+    found: int = 0  # of these, expected
+    invented: int = 0  # expected, and did not happen
 
     def __add__(self, other: Rebuilds) -> Rebuilds:
-        return Rebuilds(
-            self.recorded + other.recorded,
-            self.follow + other.follow,
-            self.found + other.found,
-            self.invented + other.invented,
-        )
+        return Rebuilds(*map(add, astuple(self), astuple(other)))
 
 
 @dataclass(frozen=True)
 class Tally:
-    """What the audit of a session, or of several, comes to.
-
-    Parameters
-    ----------
-    name
-        The session.
-    client
-        The format of its log.
-    calls
-        Counted calls.
-    prompt, read, written, cost
-        Tokens of prompts, tokens read, tokens not read (where writes are billed: those written),
-        and dollars of input. Cost is None where a price is not known.
-    exact, near
-        Share of calls of which exactly so much was read as expected, and within 5 %.
-    rebuilds
-        Of the recorded rebuilds, how many were expected.
-    prompt_error
-        Median of how far a prompt's size was off, as a share; the first call's sets the scale and
-        is left out.
-    """
+    """What the audit of a session, or of several, comes to."""
 
     name: str
     client: str
     calls: int
     prompt: Pair
     read: Pair
-    written: Pair
-    cost: Pair | None
-    exact: float
-    near: float
+    written: Pair  # tokens not read
+    cost: Pair | None  # dollars of input; None: no price is known
+    exact: float  # share of calls whose read was as expected
+    near: float  # share of calls within 5 %
     rebuilds: Rebuilds
-    prompt_error: float
+    prompt_error: float  # median error as a share, without the first call, which sets the scale
 
 
 def tally(name: str, client: str, findings: Sequence[Finding]) -> Tally:

@@ -27,24 +27,14 @@ from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.run import Run
 from compactlab.sim.metrics import METRICS
 
-# Which strategy of a store is held against which of another.
-
 
 @dataclass(frozen=True)
 class Pairing:
-    """Strategies of two stores, side by side.
-
-    Parameters
-    ----------
-    pairs
-        Specs that are held against each other.
-    before, after
-        Specs for which there is none on the other side.
-    """
+    """Strategies of two stores, side by side."""
 
     pairs: tuple[tuple[str, str], ...]
-    before: tuple[str, ...] = ()
-    after: tuple[str, ...] = ()
+    before: tuple[str, ...] = ()  # specs without a partner
+    after: tuple[str, ...] = ()  # the same
 
     @classmethod
     def of(cls, before: Sequence[str], after: Sequence[str]) -> Pairing:
@@ -67,7 +57,7 @@ class Pairing:
 
 
 def _changed(gone: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Those of which there is one of a name on each side: of several, nobody knows which is it."""
+    """Those with one of a name on each side; of several, the partner is unknown."""
     for spec in gone:
         ours = [each for each in gone if bare(each) == bare(spec)]
         theirs = [each for each in new if bare(each) == bare(spec)]
@@ -75,34 +65,21 @@ def _changed(gone: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, str
             yield spec, theirs[0]
 
 
-# A match: one strategy held against another, over the conversations that both had.
-
-
 @dataclass(frozen=True)
 class Match:
-    """Two strategies, or one in two stores, on the same conversations.
-
-    Parameters
-    ----------
-    comparison
-        That they stand in.
-    subject, reference
-        Who is looked at, and against whom.
-    contrasts
-        The difference in each metric, by its name.
-    """
+    """Two strategies, or one in two stores, on the same conversations."""
 
     comparison: Comparison
     subject: Row
     reference: Row
-    contrasts: Mapping[str, Contrast]
+    contrasts: Mapping[str, Contrast]  # by metric
 
 
 def within(results: Results, names: Sequence[str]) -> list[Match]:
-    """Hold strategies of one store against the first of them."""
+    """Compare strategies of one store with the first of them."""
     specs = list(dict.fromkeys(spec for name in names for spec in chosen(results, name)))
     if len(specs) < 2:
-        raise UsageError(f"one strategy cannot be compared: {', '.join(names)} names no other")
+        raise UsageError(f"one strategy cannot be compared: {', '.join(names)} names only one")
     retained = replace(results, runs=[run for run in results.runs if run.strategy in specs])
     matches: list[Match] = []
     for comparison in comparisons(retained):
@@ -110,7 +87,7 @@ def within(results: Results, names: Sequence[str]) -> list[Match]:
         if reference is not None and len(comparison.rows) > 1:
             matches += _against(comparison, reference)
     if not matches:
-        raise UsageError("they have no conversation in common that went well under both")
+        raise UsageError("they have no conversation in common without a failed run")
     return matches
 
 
@@ -121,14 +98,14 @@ def between(
     *,
     windows: bool = True,
 ) -> tuple[list[Match], list[str]]:
-    """Hold strategies of some stores against themselves in the first store."""
+    """Compare strategies of some stores with the same ones in the first store."""
     matches: list[Match] = []
     lonely: list[str] = []
     for other in others:
         matches += _between(first, other, names, lonely, windows=windows)
     if not matches:
         raise UsageError(
-            "the stores have no strategy in common that went well over the same conversation, "
+            "the stores have no strategy in common that succeeded on the same conversation, "
             f"model, window and summariser: {'; '.join(map(_held, (first, *others)))}"
         )
     return _adjusted(matches), list(dict.fromkeys(lonely))
@@ -194,7 +171,7 @@ def _wanted(a: Results, b: Results, names: Sequence[str]) -> set[str] | None:
         for results in (a, b):
             with suppress(UsageError):
                 matches += chosen(results, name)
-        # That neither has it is told as one says it of the first.
+        # If neither has it, the error names the strategies of the first.
         specs |= set(matches or chosen(a, name))
     return specs
 
@@ -237,16 +214,16 @@ def _adjusted(matches: list[Match]) -> list[Match]:
     return [replace(match, contrasts=own) for match, own in zip(matches, new, strict=True)]
 
 
-# What makes two stores unlike, so that their figures must not be compared.
+# Differences of two stores by which their figures must not be compared.
 
-# Entries of the manifest that must be the same, with what each is called.
+# Entries of the manifest that must be equal, and their names in messages.
 MUST_AGREE = {
     "prices": "price list",
     "tokenizer": "tokenizer",
     "window": "window",
     "loop": "closed loop",
     "churn": "churn",
-    "own_models": "models of one's own",
+    "own_models": "own models",
 }
 CONVERSATIONS = "conversations"
 _SHOWN = 60
@@ -255,7 +232,7 @@ _SHOWN = 60
 def refuse_unlike(
     first: tuple[str, Results], other: tuple[str, Results], despite: Collection[str] = ()
 ) -> list[str]:
-    """Refuse stores whose figures do not measure the same thing, and say what differs."""
+    """Refuse stores whose figures do not measure the same thing; return what differs anyway."""
     for name in despite:
         if name not in MUST_AGREE:
             raise UsageError(unknown("entry of a manifest", name, list(MUST_AGREE)))
@@ -268,12 +245,12 @@ def refuse_unlike(
     }
     texts = [text for key, text in differences.items() if key not in despite]
     if changed := _changed_conversations(a, b):
-        texts.append(f"{CONVERSATIONS}: {changed} of the same name but other content")
+        texts.append(f"{CONVERSATIONS}: {changed} of the same name with different content")
     if texts:
         hint = sorted(key for key in differences if key not in despite)
-        way = f" (--despite {' --despite '.join(hint)} compares them all the same)" if hint else ""
-        raise UsageError(f"{clean(ours)} and {clean(theirs)} are unlike in {'; '.join(texts)}{way}")
-    return [f"They differ in the {text}." for text in differences.values()]
+        way = f" (--despite {' --despite '.join(hint)} compares them anyway)" if hint else ""
+        raise UsageError(f"{clean(ours)} and {clean(theirs)} differ in {'; '.join(texts)}{way}")
+    return [f"The stores differ in the {text}." for text in differences.values()]
 
 
 def _shown(manifest: Mapping[str, Any], key: str) -> str:

@@ -9,9 +9,9 @@ from itertools import groupby
 from typing import Any
 
 from compactlab.reports.analysis.advice import COST, FORGOTTEN
-from compactlab.reports.analysis.comparison import marks, scope
+from compactlab.reports.analysis.comparison import Row, marks, scope
 from compactlab.reports.analysis.contrast import PRIMARY, Contrast
-from compactlab.reports.analysis.strength import bill, forgets, least, signed, signed_points
+from compactlab.reports.analysis.strength import bill, least, signed, signed_points
 from compactlab.reports.analysis.tests import discordance
 from compactlab.reports.compare.match import Match
 from compactlab.reports.render.document import (
@@ -27,20 +27,20 @@ from compactlab.reports.render.document import (
 from compactlab.reports.render.text import NONE, capitalised, counted, enumerated, plain, show
 from compactlab.sim.metrics import METRICS
 
-_HEADS = ("USD", "bill", "p", "needs forgotten", "points", "p", "cheaper / same / dearer")
+_HEADS = ("USD", "bill", "p", "fact miss rate", "points", "p", "cheaper / same / more expensive")
 _COLUMNS = (Column("strategy", words=True), *map(Column, _HEADS))
-# Notes on how figures are to be read; the same in every format.
+# How to read the figures.
 _READING = (
-    "Bill and points are against what stands first, with 95% intervals by bootstrap over "
-    "conversations; p by sign-flip tests, after Holm over the strategies of a table, or over all "
-    "that stores are compared in."
+    "Bill and points are differences to the first row, with 95% intervals (bootstrap over "
+    "conversations). p comes from sign-flip tests, after Holm over the strategies of a table, or "
+    "over all comparisons of stores."
 )
-# So many of the other figures are told.
+# So many of the other figures are named.
 _OTHERS = 8
 
 
 def report(matches: Sequence[Match], differing: Sequence[str] = ()) -> Document:
-    """Say what matches show, and what differs between their stores and was let pass."""
+    """What matches show, and what differs between their stores although they are compared."""
     blocks = [block for group in _grouped(matches) for block in _group(group)]
     blocks.append(sentences((*differing, _READING), "quiet", bullets=False))
     return Document(tuple(blocks), data=partial(_data, matches, differing))
@@ -78,7 +78,7 @@ def _cells(match: Match) -> list[str]:
 
 
 def _reference(match: Match) -> list[str]:
-    """The row of what the others are held against."""
+    """The row of the reference."""
     row, figures = match.reference, match.reference.figures
     title = name(f"{row.label} {marks(row)}".strip())
     cost, lost = show(figures[COST], "USD"), show(figures[FORGOTTEN], "share")
@@ -86,7 +86,7 @@ def _reference(match: Match) -> list[str]:
 
 
 def chance(contrast: Contrast | None) -> str:
-    """An adjusted p as one writes it."""
+    """An adjusted p, as a text."""
     if contrast is None or contrast.adjusted is None:
         return NONE
     return _probability(contrast.adjusted)
@@ -104,19 +104,22 @@ def statements_of(match: Match) -> Iterator[str]:
     ours, theirs = name(match.subject.label), name(match.reference.label)
     cost, lost = match.contrasts.get(COST), match.contrasts.get(FORGOTTEN)
     if text := bill(cost, theirs):
-        yield f"{ours} costs {text}: {_sure(cost, ('cheaper', 'dearer'))}."
-    if text := forgets(lost, theirs):
-        words = ("forgets less", "forgets more")
-        yield f"{ours} has forgotten of what calls need {text}{_of(match)}: {_sure(lost, words)}."
+        yield f"{ours} costs {text}: {_verdict(cost, ('cheaper', 'more expensive'))}."
+    if lost is not None and lost.estimate is not None:
+        yield (
+            f"{ours} misses {_missed(match.subject)} of the facts that later calls need ({theirs}: "
+            f"{_missed(match.reference)}){_of(match)}. Difference in points: {_points(lost)}, "
+            f"{_verdict(lost, ('fewer misses', 'more misses'))}."
+        )
     if text := _facts(match):
         yield text
     if others := _others(match):
         text = enumerated(others, _OTHERS)
-        yield f"Also different (exploratory, Benjamini-Hochberg at 5%): {text}."
+        yield f"Other significant differences (exploratory, Benjamini-Hochberg at 5%): {text}."
 
 
 def seen(matches: Sequence[Match]) -> str:
-    """The smallest differences that would have been seen; "" where that cannot be told."""
+    """The smallest detectable differences; "" where they are unknown."""
     contrasts = [c for m in matches for name in (COST, FORGOTTEN) if (c := m.contrasts.get(name))]
     # A bill has a ratio under one match, and only dollars under another: each has its own unit.
     largest: dict[tuple[str, str], tuple[float, Contrast]] = {}
@@ -128,41 +131,45 @@ def seen(matches: Sequence[Match]) -> str:
     if not sizes:
         return ""
     return (
-        f"A difference of {' or '.join(sizes)} would have been seen at 80% power in each match, "
-        "before Holm."
+        "Smallest detectable difference of each comparison (80% power, before Holm): "
+        f"{' or '.join(sizes)}."
     )
 
 
 def _of(match: Match) -> str:
     """Of how many conversations needs are known, where these are not all of them."""
     some, number = match.contrasts[FORGOTTEN].conversations, match.comparison.conversations
-    return f" in the {some:,} of {number:,} conversations that have needs" if some < number else ""
+    return f" in the {some:,} of {number:,} conversations with needs" if some < number else ""
 
 
-def _sure(contrast: Contrast | None, words: tuple[str, str]) -> str:
-    """What is sure of a difference."""
+def _missed(row: Row) -> str:
+    return show(row.figures[FORGOTTEN], "share")
+
+
+def _verdict(contrast: Contrast | None, words: tuple[str, str]) -> str:
+    """Whether a difference is statistically significant, and in which direction."""
     assert contrast is not None
     if contrast.estimate == contrast.same and not contrast.wins and not contrast.losses:
         return "the same in every conversation"
-    text = f"not determined (p {chance(contrast)})"
+    text = f"not statistically significant (p {chance(contrast)})"
     if contrast.better or contrast.worse:
-        text = f"{words[0] if contrast.better else words[1]} (p {chance(contrast)})"
+        text = f"significantly {words[0] if contrast.better else words[1]} (p {chance(contrast)})"
     if contrast.no_worse and not contrast.better:
         margin = contrast.margin or 0.0
         within = f"{margin:.0%}" if contrast.kind == "ratio" else f"{100 * margin:.0f} points"
-        text += f", but no worse within {within}"
+        text += f", but non-inferior within {within}"
     return text
 
 
 def _facts(match: Match) -> str:
-    """The same fact by fact, as a check: facts that one of the two alone has forgotten."""
+    """The same fact by fact, as a check: facts that only one of the two misses."""
     result = discordance(match.subject, match.reference)
     if result is None or not result.subject + result.reference:
         return ""
     return (
-        f"Of {counted(result.facts, 'fact')} that calls need, it alone has forgotten "
-        f"{result.subject:,} and the other alone {result.reference:,} (McNemar p "
-        f"{_probability(result.p)}, as if facts were independent; they go together by "
+        f"Of {counted(result.facts, 'needed fact')}, only it misses {result.subject:,} and only "
+        f"{name(match.reference.label)} misses {result.reference:,} (McNemar p "
+        f"{_probability(result.p)}, as if facts were independent; their correlation is "
         f"{result.correlation:.2f})."
     )
 
@@ -175,7 +182,7 @@ def _points(contrast: Contrast | None) -> str:
 
 
 def _others(match: Match) -> list[str]:
-    """Other figures that differ beyond chance, the surest first."""
+    """Other figures that differ significantly, the largest effects first."""
     contrasts = [
         contrast
         for metric, contrast in match.contrasts.items()
@@ -196,7 +203,7 @@ def _left_out(group: Sequence[Match]) -> str:
     missing = {case for match in group for case in match.comparison.left_out}
     if not missing:
         return ""
-    return f"Left out: {counted(len(missing), 'conversation')} that did not go well under all."
+    return f"Excluded: {counted(len(missing), 'conversation')} with a failed run."
 
 
 # All contrasts of all matches, for programs.

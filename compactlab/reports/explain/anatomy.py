@@ -21,39 +21,7 @@ _TRUSTED = 0.75
 
 @dataclass(frozen=True)
 class Anatomy:
-    """The figures of a conversation.
-
-    Parameters
-    ----------
-    conversation, format
-        Its id, and what it was read from.
-    messages, calls, turns, rewinds
-        Counts.
-    compactions
-        Tokens before each compaction that the recording holds, as recorded.
-    models
-        Calls by model.
-    tokens_by_role, tokens_by_tool
-        Tokens (o200k) of all messages, and of the results of each tool.
-    images
-        Images in all messages.
-    gaps
-        Seconds between messages: median, ninth decile and longest; empty without times.
-    usage
-        The recorded usage of all calls together.
-    cost_usd
-        What the calls cost whose model has a price, at the prices of each call's date; None if
-        there are none.
-    unpriced
-        Calls whose usage is recorded and whose model has no price.
-    output_counted
-        Tokens (as each model counts) of what the calls with recorded usage answered: where they
-        are far more than the recorded output, that was logged before the answer was complete.
-    unseen
-        Tokens (o200k) that its prompts held beside its messages.
-    skipped
-        Lines that could not be read.
-    """
+    """The figures of a conversation."""
 
     conversation: str
     format: str
@@ -61,18 +29,18 @@ class Anatomy:
     calls: int
     turns: int
     rewinds: int
-    compactions: tuple[int, ...]
-    models: dict[str, int]
-    tokens_by_role: dict[str, int]
-    tokens_by_tool: dict[str, int]
+    compactions: tuple[int, ...]  # recorded tokens before each
+    models: dict[str, int]  # calls by model
+    tokens_by_role: dict[str, int]  # o200k
+    tokens_by_tool: dict[str, int]  # o200k, of results
     images: int
-    gaps: tuple[float, ...]
+    gaps: tuple[float, ...]  # seconds: median, ninth decile, longest; empty without times
     usage: Usage
-    cost_usd: float | None
-    unpriced: int
-    output_counted: int
-    unseen: Unseen
-    skipped: int
+    cost_usd: float | None  # at the prices of each call's date; None: no call has a price
+    unpriced: int  # calls with usage and without a price
+    output_counted: int  # tokens of the answers with recorded usage, as their models count
+    unseen: Unseen  # tokens of prompts beside the messages
+    skipped: int  # lines
 
     @property
     def unrecorded(self) -> bool:

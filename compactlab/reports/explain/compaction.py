@@ -3,61 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import astuple, dataclass, fields, replace
 from functools import cached_property
 from itertools import groupby
+from operator import add
 
 from compactlab.reports.render.text import clean, counted, listed, shorten, show
 from compactlab.sim.experiment.compaction_diff import STILL, ends
 from compactlab.sim.experiment.parquet import NO_ROWS, Rows
 from compactlab.sim.experiment.run import Run
 
-# A message of a compaction as it is shown, or several that were put together.
-
 # Characters of a message that are shown, of its beginning and of its end: of one of the script, as
 # the store keeps it, and of one that the strategy wrote.
 _BRIEF, _LONG = (160, 80), (3_000, 1_000)
 _ID, _WHAT, _FACT = 32, 120, 200
-# Facts that no call needed, of which so many are told by name.
+# Facts that no call needed: so many are named.
 _NAMED = 5
 _DEEDS = {
-    "kept": "stays",
+    "kept": "kept",
     "new": "new",
-    "gone": "cut",
-    "shortened": "cut short",
+    "gone": "removed",
+    "shortened": "shortened",
     "changed": "changed",
-    "back": "put back",
+    "back": "restored",
     "written": "written",
 }
 _STATES = {
-    "lost": "gone",
-    "retrievable": "gone, but it can be fetched again",
+    "lost": "lost",
+    "retrievable": "lost, but it can be fetched again",
     "stale": "only an older value is left",
-    "mutated": "its key is left without its value",
-    "conflict": "an older value stands beside it",
+    "mutated": "only its key is left, without the value",
+    "conflict": "an older value is there, too",
 }
 
-Said = Mapping[str, str]
+Texts = Mapping[str, str]
 """What messages that are not of the script say, by the names that the store has for them."""
 
 
 @dataclass(frozen=True)
 class Fact:
-    """A fact that was forgotten.
+    """A fact that was forgotten."""
 
-    Parameters
-    ----------
-    said
-        Key and value.
-    state
-        What is left of it, in words.
-    missed
-        The call that needed it and did not find it; 0: none.
-    """
-
-    said: str
-    state: str
-    missed: int
+    said: str  # key and value
+    state: str  # what is left of it
+    missed: int  # the call that needed it; 0: none
 
     @property
     def aside(self) -> str:
@@ -67,37 +56,24 @@ class Fact:
     @property
     def told(self) -> str:
         """What became of it, in words."""
-        return f"{self.state}; call {self.missed:,} needed it" if self.missed else self.state
+        if not self.missed:
+            return self.state
+        needed = f"call {self.missed:,} needed it"
+        return needed if self.state == _STATES["lost"] else f"{self.state}; {needed}"
 
 
 @dataclass(frozen=True)
 class Piece:
-    """A message on one side, or several of one fate.
+    """A message on one side, or several of one fate."""
 
-    Parameters
-    ----------
-    fate
-        One of :data:`compactlab.sim.experiment.compaction_diff.FATES`.
-    count, tokens
-        How many messages, and their tokens on this side.
-    title
-        Which message it is: who says it, what it is made of, its id; or how many they are.
-    text
-        How it begins and ends; "" where that is not told.
-    facts, more
-        The facts that were lost with it, and how many more than those.
-    needed
-        How many of all these a later call needed and did not find.
-    """
-
-    fate: str
-    count: int
-    tokens: int
+    fate: str  # one of compaction_diff.FATES
+    count: int  # messages
+    tokens: int  # on this side
     title: str
-    text: str = ""
+    text: str = ""  # its beginning and end
     facts: tuple[Fact, ...] = ()
-    more: int = 0
-    needed: int = 0
+    more: int = 0  # facts beside these
+    needed: int = 0  # of all these, how many a later call needed and did not find
 
     @property
     def missed(self) -> tuple[Fact, ...]:
@@ -126,7 +102,7 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ViewRow:
     """A row of the table of views; see :mod:`compactlab.sim.experiment.tables`."""
 
     call: int
@@ -151,42 +127,42 @@ def sized(tokens: int) -> str:
     return f"{show(tokens, 'tokens')} {'token' if tokens == 1 else 'tokens'}"
 
 
-def rows_of(rows: Rows) -> list[Row]:
+def rows_of(rows: Rows) -> list[ViewRow]:
     """The rows of one compaction."""
-    columns = (rows[field.name] for field in fields(Row))
-    return [Row(*each) for each in zip(*columns, strict=True)]
+    columns = (rows[field.name] for field in fields(ViewRow))
+    return [ViewRow(*each) for each in zip(*columns, strict=True)]
 
 
-def before(row: Row, said: Said) -> Piece:
+def before(row: ViewRow, texts: Texts) -> Piece:
     """The message of a row on the side before."""
-    text = "" if row.role == "system" else said.get(row.message, row.text)
+    text = "" if row.role == "system" else texts.get(row.message, row.text)
     text = " ".join(ends(text, *_BRIEF).split())
     return _piece(row, row.message, row.tokens_before, text)
 
 
-def after(row: Row, said: Said) -> Piece:
+def after(row: ViewRow, texts: Texts) -> Piece:
     """The message of a row on the side after."""
     system = row.text if row.role == "system" else ""
     room = _LONG if row.fate == "written" or system else _BRIEF
-    return _piece(row, row.became, row.tokens_after, ends(said.get(row.became, system), *room))
+    return _piece(row, row.became, row.tokens_after, ends(texts.get(row.became, system), *room))
 
 
-def _piece(row: Row, name: str, tokens: int, text: str) -> Piece:
+def _piece(row: ViewRow, name: str, tokens: int, text: str) -> Piece:
     lines = "\n".join(map(clean, filter(str.strip, text.splitlines())))
     return Piece(row.fate, row.count, tokens, _title(row, name), lines)
 
 
-def _title(row: Row, name: str) -> str:
+def _title(row: ViewRow, name: str) -> str:
     if row.role == "system":
         return "system blocks"
     if row.count > 1 or not row.role:
         return counted(row.count, "message")
     id = "" if name.startswith("#") else clean(shorten(name, _ID))
-    what = _told(shorten(row.what, _WHAT))
+    what = _in_words(shorten(row.what, _WHAT))
     return " · ".join(filter(None, (clean(shorten(row.role, _ID)), what, id)))
 
 
-def with_facts(piece: Piece, row: Row) -> Piece:
+def with_facts(piece: Piece, row: ViewRow) -> Piece:
     """A piece with the facts that were lost with it."""
     facts = tuple(
         Fact(
@@ -200,14 +176,13 @@ def with_facts(piece: Piece, row: Row) -> Piece:
     return replace(piece, facts=facts, more=more, needed=row.facts_missed)
 
 
-def _told(what: str) -> str:
+def _in_words(what: str) -> str:
     return clean(what).replace("tool_call", "calls").replace("tool_result", "result of")
 
 
-# A compaction as it is shown: rows with two sides, and what they come to in words.
-
 _CUT = ("gone", "written", "back")
-# Facts that are told by name in the sentence on what was missed.
+_ACTED = ("gone", "shortened", "changed", "written", "back")
+# Facts that are named in the sentence on losses.
 _FACTS_NAMED = 4
 
 
@@ -219,18 +194,13 @@ class Sum:
     before: int = 0
     after: int = 0
 
+    def __add__(self, other: Sum) -> Sum:
+        return Sum(*map(add, astuple(self), astuple(other)))
+
 
 @dataclass(frozen=True)
 class Pair:
-    """A row of the view: what stood there before, and what stands there after.
-
-    Parameters
-    ----------
-    fate
-        That of its messages; of several, that of what is gone.
-    left, right
-        The messages on either side; of what has not changed, only the left ones are filled in.
-    """
+    """A row of the view: what stood there before, and what stands there after."""
 
     fate: str
     left: tuple[Piece, ...] = ()
@@ -244,39 +214,18 @@ class Pair:
 
 @dataclass(frozen=True)
 class View:
-    """One compaction, before and after.
+    """One compaction, before and after."""
 
-    Parameters
-    ----------
-    call
-        The number of the call before which it happened.
-    pairs
-        The rows.
-    sums
-        What became of the messages, by fate; the system blocks are left out.
-    tokens
-        Tokens that would have been sent, and that were sent, with the system blocks.
-    lost, missed
-        Facts that were lost, and of those the ones that were needed later and not found.
-    facts
-        The facts that are told by name, those that were missed first.
-    """
-
-    call: int
+    call: int  # the call before which it happened
     pairs: tuple[Pair, ...]
-    sums: Mapping[str, Sum]
-    tokens: tuple[int, int]
+    sums: Mapping[str, Sum]  # by fate, without the system blocks
+    tokens: tuple[int, int]  # without and with the compaction, system blocks included
     lost: int
     missed: int
-    facts: tuple[Fact, ...]
+    facts: tuple[Fact, ...]  # those by name, missed ones first
 
     def _of(self, *fates: str) -> Sum:
-        sums = [self.sums[fate] for fate in fates if fate in self.sums]
-        return Sum(
-            sum(each.count for each in sums),
-            sum(each.before for each in sums),
-            sum(each.after for each in sums),
-        )
+        return sum((self.sums.get(fate, Sum()) for fate in fates), Sum())
 
     @cached_property
     def head(self) -> str:
@@ -302,19 +251,14 @@ class View:
     @cached_property
     def deeds(self) -> str:
         """What became of the messages, in words."""
-        parts = []
-        retained, gone = self._of(*STILL), self._of("gone")
-        if retained.count:
-            parts.append(f"{counted(retained.count, 'message')} stayed ({sized(retained.before)})")
-        if gone.count:
-            parts.append(f"{counted(gone.count, 'message')} left ({sized(gone.before)})")
-        for fate, deed in (("shortened", "cut short"), ("changed", "changed")):
-            if (each := self._of(fate)).count:
-                parts.append(f"{each.count:,} {deed} ({_from(each)})")
-        for fate, deed in (("written", "written"), ("back", "put back")):
-            if (each := self._of(fate)).count:
-                parts.append(f"{each.count:,} {deed} ({sized(each.after)})")
-        return listed(parts)
+        sums = {"kept": self._of(*STILL), **{fate: self._of(fate) for fate in _ACTED}}
+        return listed(
+            [
+                f"{counted(each.count, 'message')} {_DEEDS[fate]} ({_size(fate, each)})"
+                for fate, each in sums.items()
+                if each.count
+            ]
+        )
 
     @cached_property
     def losses(self) -> str:
@@ -341,11 +285,13 @@ class View:
         return tuple(f"{sentence}." for sentence in sentences)
 
 
-def _from(each: Sum) -> str:
-    return f"from {show(each.before, 'tokens')} to {sized(each.after)}"
+def _size(fate: str, each: Sum) -> str:
+    if fate in ("shortened", "changed"):
+        return f"from {show(each.before, 'tokens')} to {sized(each.after)}"
+    return sized(each.after if fate in ("written", "back") else each.before)
 
 
-def view_of(rows: Rows, said: Said) -> View | None:
+def view_of(rows: Rows, texts: Texts) -> View | None:
     """Make a view of rows of the table of views."""
     if not len(rows):
         return None
@@ -353,13 +299,9 @@ def view_of(rows: Rows, said: Said) -> View | None:
     sums: dict[str, Sum] = {}
     for row in entries:
         if row.role != "system":
-            last = sums.get(row.fate, Sum())
-            sums[row.fate] = Sum(
-                last.count + row.count,
-                last.before + row.tokens_before,
-                last.after + row.tokens_after,
-            )
-    pairs = tuple(_pairs(entries, said))
+            size = Sum(row.count, row.tokens_before, row.tokens_after)
+            sums[row.fate] = sums.get(row.fate, Sum()) + size
+    pairs = tuple(_pairs(entries, texts))
     facts = [fact for pair in pairs for piece in pair.left + pair.right for fact in piece.facts]
     return View(
         entries[0].call,
@@ -372,24 +314,24 @@ def view_of(rows: Rows, said: Said) -> View | None:
     )
 
 
-def said_in(run: Run) -> Said:
+def said_in(run: Run) -> Texts:
     """What the messages of a run say that stand in its table of messages."""
     rows = run.rows.get("messages", NO_ROWS)
     return dict(zip(rows["message"], rows["text"], strict=True)) if len(rows) else {}
 
 
-def _pairs(rows: Sequence[Row], said: Said) -> Iterator[Pair]:
+def _pairs(rows: Sequence[ViewRow], texts: Texts) -> Iterator[Pair]:
     """The rows with their sides; what left stands beside what was written where it stood."""
     for cut, group in groupby(rows, lambda row: row.fate in _CUT):
         if cut:
             both = list(group)
-            left = tuple(with_facts(before(r, said), r) for r in both if r.fate == "gone")
-            right = tuple(with_facts(after(r, said), r) for r in both if r.fate != "gone")
+            left = tuple(with_facts(before(r, texts), r) for r in both if r.fate == "gone")
+            right = tuple(with_facts(after(r, texts), r) for r in both if r.fate != "gone")
             yield Pair("gone" if left else right[0].fate, left, right)
             continue
         for row in group:
-            one = with_facts(before(row, said), row)
-            right = () if row.fate in STILL else (after(row, said),)
+            one = with_facts(before(row, texts), row)
+            right = () if row.fate in STILL else (after(row, texts),)
             yield Pair(row.fate, (one,), right)
 
 
@@ -402,7 +344,7 @@ _LINES = 12
 
 
 def in_lines(view: View) -> Iterator[str]:
-    """Tell a compaction line by line: what it comes to, and what became of the messages."""
+    """A compaction line by line: its sums, and what became of the messages."""
     for sentence in view.words:
         yield from _wrapped(sentence, 2, _WIDTH)
     yield ""

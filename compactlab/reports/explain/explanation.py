@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from io import StringIO
 from itertools import groupby
 from typing import Any
 
 from compactlab.reports.explain.compaction import in_lines, view_of
+from compactlab.reports.render import csv
 from compactlab.reports.render.document import (
     Column,
     Document,
@@ -22,7 +21,7 @@ from compactlab.reports.render.document import (
     rows,
     sentences,
 )
-from compactlab.reports.render.text import NONE, counted, dollars, harmless, plain, show
+from compactlab.reports.render.text import NONE, counted, dollars, plain, show
 from compactlab.sim.cache.causes import CAUSES
 from compactlab.sim.core.message import Usage
 from compactlab.sim.experiment.compaction_diff import diff_of
@@ -32,58 +31,25 @@ from compactlab.sim.metrics import METRICS, RunData, figures
 from compactlab.sim.metrics.run_data import Payback
 from compactlab.sim.replay.trace import Header, SideCall, Step
 
-# An account of a replay: every request with what it was, what it cost and why.
-
-# A replay request by request: what each was, what it cost and why, side calls among them.
-
 CALL = "call"
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """One request.
+class RequestRow:
+    """One request."""
 
-    Parameters
-    ----------
-    call
-        The number of the call, from 1 on; of a side call, that of the call which it was made for.
-    kind
-        ``call``, or the purpose of a side call: ``summary``, ``flush``.
-    answer
-        Id of the message that answers it; "" of a side call.
-    model
-        The model's name.
-    time, gap
-        When it started, in seconds since 1970, and how many seconds after the call before; None
-        for the first, for side calls, and where times are not known.
-    usage
-        Tokens by billing class.
-    causes
-        Cache-miss tokens by cause, in the order of the prompt.
-    cost, total
-        Dollars, and dollars of all requests so far.
-    avoidable_cost
-        Its avoidable cache cost in dollars.
-    dead
-        Tokens that it wrote and that no later request has read.
-    rewrite, compaction, overflow
-        As in :class:`compactlab.sim.replay.trace.Step`.
-    payback
-        Of a compaction, what it cost and what it saves.
-    """
-
-    call: int
-    kind: str
-    answer: str
+    call: int  # from 1; of a side call, the call that it was made for
+    kind: str  # ``call``, or the purpose of a side call
+    answer: str  # "" of a side call
     model: str
-    time: float
-    gap: float | None
+    time: float  # seconds since 1970
+    gap: float | None  # seconds since the previous call; None: unknown
     usage: Usage
-    causes: Mapping[str, int]
-    cost: float
+    causes: Mapping[str, int]  # cache-miss tokens, in the order of the prompt
+    cost: float  # dollars, as total and avoidable_cost
     total: float
     avoidable_cost: float
-    dead: int
+    dead: int  # tokens that it wrote and that no later request read
     rewrite: bool = False
     compaction: bool = False
     overflow: bool = False
@@ -98,27 +64,14 @@ class Entry:
 
 @dataclass(frozen=True)
 class Account:
-    """All requests of a replay, and the figures of the run.
-
-    Parameters
-    ----------
-    header
-        What it is of.
-    entries
-        The requests, in the order in which they were made.
-    figures
-        Value by metric, as ``compactlab run`` gives them.
-    view
-        Of the one call that was asked for, if it was a compaction: its messages before and after,
-        as in the table of views.
-    written
-        What those of them say that are not of the script, by their names.
-    """
+    """All requests of a replay, and the figures of the run."""
 
     header: Header
-    entries: tuple[Entry, ...]
-    figures: Mapping[str, float | None]
+    entries: tuple[RequestRow, ...]
+    figures: Mapping[str, float | None]  # as ``compactlab run`` gives them
+    # Of the call that was asked for, if it was a compaction.
     view: Columns = field(default_factory=dict)
+    # Text of messages in the view that the script does not have.
     written: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -128,7 +81,7 @@ def account(reading: RunData, call: int | None = None) -> Account:
     paybacks = {each.call: each for each in reading.paybacks}
     owners = {step.place.number: index for index, step in enumerate(steps)}
     owners |= {s.place.number: index for index, step in enumerate(steps) for s in step.side}
-    entries: list[Entry] = []
+    entries: list[RequestRow] = []
     total = 0.0
     beside = zip(reading.avoidable_costs, reading.dead, strict=True)
     for request, (avoidable_cost, dead) in zip(reading.requests, beside, strict=True):
@@ -136,7 +89,7 @@ def account(reading: RunData, call: int | None = None) -> Account:
         total += dollars
         step = None if isinstance(request, SideCall) else request
         entries.append(
-            Entry(
+            RequestRow(
                 call=index + 1,
                 kind=request.purpose if isinstance(request, SideCall) else CALL,
                 answer=step.answer if step else "",
@@ -149,9 +102,7 @@ def account(reading: RunData, call: int | None = None) -> Account:
                 total=total,
                 avoidable_cost=avoidable_cost,
                 dead=dead,
-                rewrite=step is not None and step.rewrite,
-                compaction=step is not None and step.compaction,
-                overflow=step is not None and step.overflow,
+                **{name: step is not None and getattr(step, name) for name in _OF_STEP},
                 payback=paybacks.get(index) if step else None,
             )
         )
@@ -171,25 +122,15 @@ def _gap(last: Step, step: Step) -> float | None:
     return step.time - last.time if last.time and step.time else None
 
 
-# An account of a replay for programs: every request with everything that is known of it.
-
-
 def entries_as_csv(account: Account, call: int | None = None) -> str:
     """A row a request, with everything at full precision: of all calls, or of one."""
-    out = StringIO()
-    writer = csv.writer(out, lineterminator="\n")
     heads = [*_ACCOUNT_HEADS, *(f"cache_miss_{cause}" for cause in CAUSES)]
-    writer.writerow(heads)
+    lines: list[Iterable[object]] = [heads]
     for row in map(_plain, _of(account, call)):
-        cache_misses = {
-            f"cache_miss_{cause}": tokens for cause, tokens in row.pop("causes").items()
-        }
-        cells = {**dict.fromkeys(heads), **row, **cache_misses}
-        writer.writerow(
-            harmless(value) if isinstance(value, str) else value
-            for value in (cells[head] for head in heads)
-        )
-    return out.getvalue()
+        misses = {f"cache_miss_{cause}": tokens for cause, tokens in row.pop("causes").items()}
+        cells = row | misses
+        lines.append([cells.get(head) for head in heads])
+    return csv.write(lines)
 
 
 def data(account: Account, call: int | None = None) -> dict[str, Any]:
@@ -220,33 +161,26 @@ def _view(account: Account) -> dict[str, Any] | None:
     }
 
 
-def _of(account: Account, call: int | None) -> list[Entry]:
+def _of(account: Account, call: int | None) -> list[RequestRow]:
     return [entry for entry in account.entries if call in (None, entry.call)]
 
 
-def _plain(entry: Entry) -> dict[str, Any]:
-    usage, back = entry.usage, entry.payback
+_OF_REQUEST = ("call", "kind", "answer", "model", "time", "gap")
+_OF_USAGE = ("prompt", "cache_read", "cache_write_5m", "cache_write_1h", "uncached", "output")
+_OF_STEP = ("rewrite", "compaction", "overflow")
+
+
+def _plain(entry: RequestRow) -> dict[str, Any]:
+    back = entry.payback
     return {
-        "call": entry.call,
-        "kind": entry.kind,
-        "answer": entry.answer,
-        "model": entry.model,
-        "time": entry.time,
-        "gap": entry.gap,
-        "prompt": usage.prompt,
-        "cache_read": usage.cache_read,
-        "cache_write_5m": usage.cache_write_5m,
-        "cache_write_1h": usage.cache_write_1h,
-        "uncached": usage.uncached,
-        "output": usage.output,
+        **{name: getattr(entry, name) for name in _OF_REQUEST},
+        **{name: getattr(entry.usage, name) for name in _OF_USAGE},
         "cost_usd": entry.cost,
         "total_usd": entry.total,
         "avoidable_cost_usd": entry.avoidable_cost,
         "dead_writes": entry.dead,
         "causes": dict(entry.causes),
-        "rewrite": entry.rewrite,
-        "compaction": entry.compaction,
-        "overflow": entry.overflow,
+        **{name: getattr(entry, name) for name in _OF_STEP},
         "removed": back.removed if back else None,
         "spike_avoidable_cost_usd": back.avoidable_cost if back else None,
         "summary_cost_usd": back.summary if back else None,
@@ -256,17 +190,15 @@ def _plain(entry: Entry) -> dict[str, Any]:
     }
 
 
-_NOTHING = Entry(0, CALL, "", "", 0.0, None, Usage(), {}, 0.0, 0.0, 0.0, 0)
+_NOTHING = RequestRow(0, CALL, "", "", 0.0, None, Usage(), {}, 0.0, 0.0, 0.0, 0)
 _ACCOUNT_HEADS = [name for name in _plain(_NOTHING) if name != "causes"]
 
 
-# One session under one strategy, request by request: what each cost, and why.
-
 MOST = 60
-_HEADS = ("call", "after", "prompt", "read", "written", "plain", "USD", "total")
+_HEADS = ("call", "gap", "prompt", "read", "written", "uncached", "USD", "total")
 _COLUMNS = (
     *map(Column, _HEADS),
-    Column("why tokens missed the cache; what was done", words=True),
+    Column("what the strategy did; cache misses by cause", words=True),
 )
 _OF_CAUSES = (Column("cause", words=True), Column("tokens"), Column("meaning", words=True))
 _WIDTH = 116
@@ -277,7 +209,7 @@ def explanation(account: Account, *, everything: bool = False) -> Document:
     """An account as a table, with what it comes to.
 
     Shown are all requests, or only those where anything but appending happened, and of these at
-    most :data:`MOST`, the dearest ones.
+    most :data:`MOST`, the most expensive ones.
     """
     entries = account.entries
     shown = set(range(len(entries))) if everything else _chosen(entries)
@@ -288,7 +220,7 @@ def explanation(account: Account, *, everything: bool = False) -> Document:
             lines += (_row(entries[number]) for number in numbers)
         else:
             lines.append(_folded([entries[number] for number in numbers]))
-    causes = sentences(["cache-miss tokens by cause, side calls among them:"], bullets=False)
+    causes = sentences(["cache-miss tokens by cause, side calls included:"], bullets=False)
     blocks = (
         sentences(_about(account), bullets=False),
         Table(_COLUMNS, rows(lines)),
@@ -299,11 +231,11 @@ def explanation(account: Account, *, everything: bool = False) -> Document:
     return Document(blocks, data=partial(data, account), width=_WIDTH)
 
 
-def _chosen(entries: Sequence[Entry]) -> set[int]:
+def _chosen(entries: Sequence[RequestRow]) -> set[int]:
     eventful = [number for number, entry in enumerate(entries) if entry.eventful]
-    dearest = sorted(eventful, key=lambda number: (-round(entries[number].cost, 9), number))
+    by_cost = sorted(eventful, key=lambda number: (-round(entries[number].cost, 9), number))
     ends = {0, len(entries) - 1} if entries else set()
-    return {*dearest[:MOST], *ends}
+    return {*by_cost[:MOST], *ends}
 
 
 def _about(account: Account) -> list[str]:
@@ -319,43 +251,43 @@ def _about(account: Account) -> list[str]:
     ]
 
 
-def _row(entry: Entry) -> Sequence[str]:
+def _row(entry: RequestRow) -> Sequence[str]:
     usage = entry.usage
     tokens = (usage.prompt, usage.cache_read, usage.cache_write, usage.uncached)
     what = f"{entry.call:,}" if entry.kind == CALL else name(entry.kind)
     remark = "; ".join([*_deeds(entry), *([_why(entry)] if entry.causes else [])])
-    dear = (dollars(entry.cost), dollars(entry.total))
-    return [what, _ago(entry.gap), *map(_tokens, tokens), *dear, remark]
+    costs = (dollars(entry.cost), dollars(entry.total))
+    return [what, _ago(entry.gap), *map(_tokens, tokens), *costs, remark]
 
 
 def _tokens(tokens: int) -> str:
     return show(tokens, "tokens") if tokens else NONE
 
 
-def _why(entry: Entry) -> str:
+def _why(entry: RequestRow) -> str:
     return ", ".join(f"{cause} {show(n, 'tokens')}" for cause, n in entry.causes.items())
 
 
-def _deeds(entry: Entry) -> Iterator[str]:
+def _deeds(entry: RequestRow) -> Iterator[str]:
     if entry.overflow:
-        yield "OVER THE WINDOW"
+        yield "EXCEEDS THE CONTEXT WINDOW"
     if entry.compaction:
-        yield f"compacted{_earned(entry)}"
+        yield f"compacted{_break_even(entry)}"
     elif entry.rewrite:
         yield "rewritten"
 
 
-def _earned(entry: Entry) -> str:
-    """What a compaction took away, and after how many calls that had paid for it."""
+def _break_even(entry: RequestRow) -> str:
+    """What a compaction removed, and after how many calls it breaks even."""
     back = entry.payback
     if back is None:
         return ""
     size = show(abs(back.removed), "tokens")
     left = f" by {size}" if back.removed > 0 else f", larger by {size}" if back.removed else ""
     if not math.isfinite(back.break_even):
-        return f"{left}, saves nothing"
+        return f"{left}, no break-even: it saves nothing"
     after = f"{back.break_even:,.1f} calls"
-    return f"{left}, paid for after {after}" if back.paid else f"{left}, unpaid: needs {after}"
+    return f"{left}, {'break-even after' if back.paid else 'no break-even yet: it takes'} {after}"
 
 
 def _ago(seconds: float | None) -> str:
@@ -365,12 +297,12 @@ def _ago(seconds: float | None) -> str:
     return f"{seconds / size:.0f} {unit}"
 
 
-def _folded(entries: Sequence[Entry]) -> Sequence[str]:
+def _folded(entries: Sequence[RequestRow]) -> Sequence[str]:
     """A row for requests that are not shown."""
     calls = [entry for entry in entries if entry.kind == CALL]
     parts = [counted(len(calls), "call")]
     if not any(entry.eventful for entry in entries):
-        parts.append("only appended to")
+        parts.append("appended only")
     kinds = {
         "compaction": sum(entry.compaction for entry in calls),
         "side call": len(entries) - len(calls),
@@ -388,29 +320,30 @@ def _totals(account: Account) -> Iterator[str]:
         return show(figures[name], METRICS[name].unit)
 
     yield (
-        f"{of('cost_usd')} USD for {of('calls')} calls, of it {of('side_cost_usd')} for side calls "
-        f"({of('summary_cost_usd')} for summaries)"
+        f"cost: {of('cost_usd')} USD for {of('calls')} calls; side calls {of('side_cost_usd')} "
+        f"USD, of which summaries {of('summary_cost_usd')} USD"
     )
     yield (
-        f"tokens: {of('tokens_cache_read')} read, {of('tokens_cache_write')} written, "
-        f"{of('tokens_uncached')} plain, {of('tokens_output')} of output; "
-        f"{of('prefix_reuse')} of the calls' prompts read"
+        f"tokens: read {of('tokens_cache_read')}, written {of('tokens_cache_write')}, "
+        f"uncached {of('tokens_uncached')}, output {of('tokens_output')}; "
+        f"share of prompt tokens read from the cache {of('prefix_reuse')}"
     )
     yield (
-        f"{of('avoidable_cost_usd')} USD of avoidable cache cost; "
-        f"{of('tokens_dead_writes')} tokens written for nobody "
-        f"({of('dead_writes_usd')} USD above plain input)"
+        f"avoidable cache cost: {of('avoidable_cost_usd')} USD; "
+        f"cache writes never read: {of('tokens_dead_writes')} tokens "
+        f"({of('dead_writes_usd')} USD above the uncached price)"
     )
     if figures["compactions"]:
         back = figures["break_even_calls"]
-        after = "never" if back is None or math.isinf(back) else f"after {back:,.1f} calls"
+        never = back is None or math.isinf(back)
+        after = "no break-even" if never else f"break-even after {back:,.1f} calls"
         yield (
-            f"{counted(int(figures['compactions']), 'compaction')}, paid for {after} (median); "
-            f"{of('paid_back')} before the next one"
+            f"{counted(int(figures['compactions']), 'compaction')}: {after} (median); "
+            f"{of('paid_back')} broke even before the next one"
         )
     yield (
-        f"prefill, a proxy for the first token: {of('ttft_proxy_p50')} s for half of the calls, "
-        f"{of('ttft_proxy_p95')} s for 19 of 20"
+        f"prefill time, a proxy for time to first token: median {of('ttft_proxy_p50')} s, "
+        f"95th percentile {of('ttft_proxy_p95')} s"
     )
 
 
@@ -431,33 +364,33 @@ def one_call(account: Account, call: int) -> Document:
     return Document(tuple(blocks), data=partial(data, account, call))
 
 
-def _block(entry: Entry) -> Iterator[str]:
+def _block(entry: RequestRow) -> Iterator[str]:
     usage = entry.usage
     what = f"call {entry.call:,}" if entry.kind == CALL else name(entry.kind)
     answered = f", answered by {name(entry.answer)}" if entry.answer else ""
-    after = f", {_ago(entry.gap)} after the call before" if _ago(entry.gap) else ""
+    after = f", {_ago(entry.gap)} after the previous call" if _ago(entry.gap) else ""
     yield f"{what}, {name(entry.model)}{answered}{after}"
-    yield _told(
+    yield _titled(
         "prompt",
         f"{usage.prompt:,} tokens: {usage.cache_read:,} read, {usage.cache_write_5m:,} written for "
-        f"5 min, {usage.cache_write_1h:,} for 1 h, {usage.uncached:,} plain",
+        f"5 min, {usage.cache_write_1h:,} written for 1 h, {usage.uncached:,} uncached",
     )
-    yield _told("output", f"{usage.output:,} tokens")
-    yield _told("cost", f"{dollars(entry.cost)} USD, {dollars(entry.total)} USD so far")
-    yield _told("avoidable", f"{dollars(entry.avoidable_cost)} USD of cache cost")
-    yield _told("written", f"{entry.dead:,} tokens of it were never read by a later request")
+    yield _titled("output", f"{usage.output:,} tokens")
+    yield _titled("cost", f"{dollars(entry.cost)} USD, {dollars(entry.total)} USD so far")
+    yield _titled("avoidable", f"{dollars(entry.avoidable_cost)} USD of cache cost")
+    yield _titled("never read", f"{entry.dead:,} tokens of its cache writes")
     for cause, tokens in entry.causes.items():
-        yield _told("cache miss", f"{tokens:,} {cause}: {CAUSES[cause]}")
+        yield _titled("cache miss", f"{tokens:,} {cause}: {CAUSES[cause]}")
     for deed in _deeds(entry):
-        yield _told("strategy", deed)
+        yield _titled("strategy", deed)
     if back := entry.payback:
-        yield _told(
+        yield _titled(
             "compaction",
-            f"{dollars(back.avoidable_cost)} USD above reading and {dollars(back.summary)} USD for "
-            f"summaries; {dollars(back.saved)} USD saved on {counted(back.calls, 'call')}, "
-            "until the next one",
+            f"avoidable cache cost {dollars(back.avoidable_cost)} USD, summaries "
+            f"{dollars(back.summary)} USD; saved {dollars(back.saved)} USD on "
+            f"{counted(back.calls, 'call')} until the next one",
         )
 
 
-def _told(title: str, text: str) -> str:
+def _titled(title: str, text: str) -> str:
     return f"  {title:<11} {text}"

@@ -1,4 +1,4 @@
-"""A baseline: the figures that one has agreed on, in a file that is reviewed in git."""
+"""A baseline: agreed figures in a file that is reviewed in git."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from compactlab.sim.metrics.names import current
 
 Provenance = dict[str, Any]
 
-# What must be as it was, in the words in which a difference is told.
+# What must be as it was, and its name in messages.
 COMPARED = {
     "compactlab": "the version of compactlab",
     "tokenizer": "the tokenizer",
@@ -33,7 +33,7 @@ COMPARED = {
     "summarizers": "the summariser",
     "window": "the window",
     "loop": "the closed loop",
-    "own_models": "the figures of models of one's own",
+    "own_models": "the figures of your own models",
     "churn": "the client's churn",
     "seeds": "the seeds",
 }
@@ -74,8 +74,6 @@ def differences(
             yield words, was, is_
 
 
-# A baseline: the figures that one has agreed on, in a file that is reviewed in git.
-
 GATED = (
     "cost_usd",
     "side_cost_usd",
@@ -103,30 +101,14 @@ Conversation = tuple[str, str]
 
 @dataclass(frozen=True)
 class Baseline:
-    """The figures of an experiment, run by run, and where they come from.
+    """The figures of an experiment, run by run, and where they come from."""
 
-    Parameters
-    ----------
-    provenance
-        Versions, prices, setting and seeds, see :mod:`compactlab.reports.gate.baseline`.
-    metrics
-        Names of the metrics that it holds.
-    digests
-        Of each conversation, by scenario and id.
-    records
-        By strategy, model and summariser, and by what was replayed.
-    typed
-        Whether it holds needs by type of fact.
-    unreadable
-        Names of the sources that could not be read.
-    """
-
-    provenance: Provenance
+    provenance: Provenance  # versions, prices, setting, seeds
     metrics: tuple[str, ...]
-    digests: Mapping[Conversation, str]
+    digests: Mapping[Conversation, str]  # of conversations
     records: Mapping[Subject, Mapping[Case, Record]]
-    typed: bool = True
-    unreadable: tuple[str, ...] = ()
+    typed: bool = True  # whether it holds needs by type of fact
+    unreadable: tuple[str, ...] = ()  # sources
 
     @classmethod
     def of(cls, results: Results, metrics: Iterable[str] = GATED) -> Baseline:
@@ -185,7 +167,7 @@ def fit_to_keep(results: Results, named: Sequence[str], *, allow_failed: bool) -
         raise UsageError("no baseline was written: the store holds no runs")
     if results.missing:
         reason = f"{counted(results.missing, 'cell')} of the experiment are not in the store yet"
-        raise UsageError(f"no baseline was written: {reason}; run it to its end first")
+        raise UsageError(f"no baseline was written: {reason}; finish the run first")
     lacking = [name for name in named if name not in computed(results)]
     if lacking:
         reason = some(lacking)
@@ -256,13 +238,13 @@ def written(baseline: Baseline) -> str:
     several = len(baseline.provenance.get("summarizers", ())) > 1
     subjects = baseline.records
     parts = {
-        "baseline": [_line(_VERSION)],
+        "baseline": _line(_VERSION),
         "conversations": _lines(
             {"conversation": name, "digest": digest, "scenario": scenario}
             for (scenario, name), digest in baseline.digests.items()
         ),
         "metrics": _lines(baseline.metrics),
-        "needs_by_type": [_line(baseline.typed)],
+        "needs_by_type": _line(baseline.typed),
         "provenance": _keys(baseline.provenance),
         "runs": _lines(
             _row(baseline, subject, record, several)
@@ -272,7 +254,7 @@ def written(baseline: Baseline) -> str:
         "strategies": _keys({subject.label: subject.strategy for subject in subjects}),
         "unreadable": _lines(baseline.unreadable),
     }
-    shown = [f'"{key}": ' + "\n".join(lines) for key, lines in sorted(parts.items())]
+    shown = [f'"{key}": {text}' for key, text in sorted(parts.items())]
     return "{\n" + ",\n".join(shown) + "\n}\n"
 
 
@@ -304,20 +286,16 @@ def _line(value: Any) -> str:
     return json.dumps(value, sort_keys=True, allow_nan=False)
 
 
-def _lines(values: Iterable[Any]) -> list[str]:
+def _lines(values: Iterable[Any]) -> str:
     """A list, an item a line."""
-    items = [f"  {_line(value)}" for value in values]
-    return ["[", *_separated(items), "]"] if items else ["[]"]
+    items = ",\n".join(f"  {_line(value)}" for value in values)
+    return f"[\n{items}\n]" if items else "[]"
 
 
-def _keys(values: Mapping[str, Any]) -> list[str]:
+def _keys(values: Mapping[str, Any]) -> str:
     """An object, a key a line."""
-    items = [f"  {_line(key)}: {_line(values[key])}" for key in sorted(values)]
-    return ["{", *_separated(items), "}"] if items else ["{}"]
-
-
-def _separated(items: list[str]) -> Iterator[str]:
-    return (f"{item}," if n < len(items) else item for n, item in enumerate(items, 1))
+    items = ",\n".join(f"  {_line(key)}: {_line(values[key])}" for key in sorted(values))
+    return f"{{\n{items}\n}}" if items else "{}"
 
 
 def read(path: Path) -> Baseline:
@@ -353,7 +331,7 @@ def parsed(content: bytes) -> Baseline:
             raise ValueError(f"{where}: {fault}")
         record = _record(row, file.metrics)
         if record.case in records.setdefault(subject, {}):
-            raise ValueError(f"{where}: the same run stands there twice")
+            raise ValueError(f"{where}: the same run is there twice")
         records[subject][record.case] = record
     return Baseline(
         file.provenance,
@@ -375,21 +353,21 @@ def _renamed(file: _File) -> _File:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of JSON; whoever joins two files by hand may leave both of two lines."""
+    """An object of JSON without a key twice, which joining two files by hand may leave."""
     values = dict(pairs)
     if len(values) < len(pairs):
         twice = next(name for n, (name, _) in enumerate(pairs) if name in dict(pairs[:n]))
-        raise ValueError(f"the key {twice!r} stands there twice")
+        raise ValueError(f"the key {twice!r} is there twice")
     return values
 
 
 def _digests_of_file(file: _File) -> dict[Conversation, str]:
-    """By conversation its digest: without one, nobody would see that it is another one now."""
+    """By conversation its digest, which shows whether it has changed."""
     digests: dict[Conversation, str] = {}
     for each in file.conversations:
         key = each.scenario, each.conversation
         if key in digests:
-            raise ValueError(f"conversations: {each.conversation!r} stands there twice")
+            raise ValueError(f"conversations: {each.conversation!r} is there twice")
         digests[key] = each.digest
     return digests
 
@@ -404,7 +382,7 @@ def _fault(row: _Run, file: _File) -> str:
         return "it has needs by type, and needs_by_type is false"
     for type, (needs, met) in row.needs.items():
         if not 0 <= met <= needs:
-            return f"of {needs} needs of type {type!r}, {met} cannot be met"
+            return f"type {type!r} has {needs} needs, and {met} of them met"
     return ""
 
 

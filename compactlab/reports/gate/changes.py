@@ -1,4 +1,4 @@
-"""What has changed against a baseline, strategy by strategy: told before anything else."""
+"""What has changed against a baseline, strategy by strategy."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from compactlab.reports.analysis.aggregate import figures_of
 from compactlab.reports.gate.baseline import Baseline
-from compactlab.reports.gate.gate import Successors, elsewhere
+from compactlab.reports.gate.gate import Successors, other_provenance
 from compactlab.reports.gate.record import Record, Subject
 from compactlab.reports.gate.rules import same
 from compactlab.reports.render.document import (
@@ -30,24 +30,17 @@ _ROWS = 12
 _COLUMNS = (
     Column("strategy", words=True),
     Column("USD"),
-    Column("needs forgotten"),
+    Column("fact miss rate"),
     Column("also changed", words=True),
 )
 
 
 @dataclass(frozen=True)
 class Change:
-    """A strategy whose figures are others than in the baseline.
-
-    Parameters
-    ----------
-    subject
-        The strategy.
-    figures
-        By metric, what it was and what it is; only those that changed.
-    """
+    """A strategy whose figures are others than in the baseline."""
 
     subject: Subject
+    # Before and after; only those that changed.
     figures: Mapping[str, tuple[float | None, float | None]]
 
 
@@ -73,8 +66,8 @@ def changes(after: Baseline, before: Baseline) -> list[Change]:
 def report(results: Results, before: Baseline) -> Document:
     """What has changed against a baseline, in a few lines."""
     after = Baseline.of(results, before.metrics)
-    if other := elsewhere(before, after):
-        nothing = "Against the baseline nothing can be said: figures are of another provenance."
+    if other := other_provenance(before, after):
+        nothing = "Nothing is compared with the baseline: its figures have another provenance."
         return _document(nothing, map(name, other))
     successors = Successors.of(before, after)
     before = successors.applied(before)
@@ -86,25 +79,25 @@ def report(results: Results, before: Baseline) -> Document:
     return _document(_headline(changed, before, after), remarks, *table, sentences([more]))
 
 
-def _document(headline: str, told: Iterable[str], *blocks: Block) -> Document:
+def _document(headline: str, remarks: Iterable[str], *blocks: Block) -> Document:
     first = sentences([headline], bullets=False)
-    return Document((first, sentences(told), *blocks), dense=True)
+    return Document((first, sentences(remarks), *blocks), dense=True)
 
 
-def _headline(found: list[Change], before: Baseline, after: Baseline) -> str:
+def _headline(changed: list[Change], before: Baseline, after: Baseline) -> str:
     known = [subject for subject in after.records if subject in before.records]
-    sentence = f"Against the baseline, {len(found)} of {counted(len(known), 'strategy')} changed."
-    if not found:
+    sentence = f"Against the baseline, {len(changed)} of {counted(len(known), 'strategy')} changed."
+    if not changed:
         sentence = f"Against the baseline, no figure of {counted(len(known), 'strategy')} changed."
     if new := len(after.records) - len(known):
-        sentence += f" {counted(new, 'strategy')} not in it."
+        sentence += f" Not in the baseline: {counted(new, 'strategy')}."
     if gone := sum(subject not in after.records for subject in before.records):
-        sentence += f" {counted(gone, 'strategy')} of it not here."
+        sentence += f" Only in the baseline: {counted(gone, 'strategy')}."
     return sentence
 
 
 def _named(change: Change, after: Baseline) -> str:
-    """The strategy, with what tells it from others of its name."""
+    """The strategy, with what distinguishes it from others of its name."""
     subject = change.subject
     same_name = [each for each in after.records if each.label == subject.label]
     apart = [

@@ -14,29 +14,20 @@ from compactlab.reports.gate.verdict import Finding, Verdict
 from compactlab.reports.render.text import clean, counted, shorten
 from compactlab.sim.experiment.results import Results
 
-# Which strategy of a baseline one is held against whose fields are others than they were.
+# Which strategy of a baseline one is compared with whose fields have changed.
 
-# Specs as long as this are told whole, and those that are longer if nothing else tells them apart.
+# Specs as long as this are shown whole; longer ones only where nothing else distinguishes them.
 _BRIEF, _SPEC = 80, 240
 Kind = tuple[str, str, str]
+Held = Mapping[Subject, Mapping[Case, Record]]
 
 
 @dataclass(frozen=True)
 class Successors:
-    """Strategies of a store that a baseline knows under other fields.
+    """Strategies of a store that a baseline knows under other fields."""
 
-    Parameters
-    ----------
-    pairs
-        By what is in the store and not in the baseline, what it is held against: what is in the
-        baseline and not in the store, of the same name, model and summariser, if there is one of
-        each. The name of a pipeline is those of its parts.
-    doubts
-        Where there are several, so that nobody knows which became which.
-    """
-
-    pairs: Mapping[Subject, Subject]
-    doubts: tuple[str, ...] = ()
+    pairs: Mapping[Subject, Subject]  # new strategy to the one it replaces
+    doubts: tuple[str, ...] = ()  # where several might be the same
 
     @classmethod
     def of(cls, before: Baseline, after: Baseline) -> Successors:
@@ -50,7 +41,7 @@ class Successors:
                 pairs[ours[0]] = theirs[0]
             elif theirs:
                 was, is_ = (some([subject.label for subject in each]) for each in (theirs, ours))
-                doubts.append(f"which is which cannot be told: was {was}, is {is_}")
+                doubts.append(f"renamed, and ambiguous: was {was}, is {is_}")
         return cls(pairs, tuple(dict.fromkeys(doubts)))
 
     def applied(self, before: Baseline) -> Baseline:
@@ -61,7 +52,7 @@ class Successors:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What is held against what, a sentence each, whatever the models."""
+        """What is compared with what, a sentence each, whatever the models."""
         sentences = (_against(is_, was) for is_, was in self.pairs.items())
         return tuple(dict.fromkeys(sentences))
 
@@ -80,13 +71,13 @@ def _against(is_: Subject, was: Subject) -> str:
     now, once = (shorten(clean(subject.strategy), _SPEC) for subject in (is_, was))
     if is_.label != was.label and max(len(now), len(once)) > _BRIEF:
         now, once = brief(is_.label), brief(was.label)
-    return f"{now} is held against {once} of the baseline"
+    return f"{now} is compared with {once} of the baseline"
 
 
 # What stands in the way of a verdict, whatever the rules say; and what else is new.
 
 
-def elsewhere(before: Baseline, after: Baseline) -> list[str]:
+def other_provenance(before: Baseline, after: Baseline) -> list[str]:
     """In what a baseline is of another provenance, so that nothing is compared with it."""
     lines = [
         f"other provenance: {words}: was {_value(was)}, is {_value(is_)}"
@@ -130,39 +121,37 @@ def obstacles(
 
 def _gone(before: Baseline, after: Baseline) -> Iterator[str]:
     """What the baseline holds and the store does not."""
-    whole = [subject for subject in before.records if subject not in after.records]
-    if whole:
-        yield f"in the baseline and not in the store: {_subjects(whole)}"
-    runs = [
-        (subject, record)
-        for subject, held in before.records.items()
-        if subject in after.records
-        for case, record in held.items()
-        if not record.failed and case not in after.records[subject]
-    ]
+    subjects, runs = _only_in(before.records, after.records)
+    if subjects:
+        yield f"in the baseline and not in the store: {_subjects(subjects)}"
     if runs:
         yield f"{counted(len(runs), 'run')} of the baseline missing: {_runs(runs)}"
 
 
 def _new(before: Baseline, after: Baseline) -> Iterator[str]:
     """What the store holds and the baseline does not."""
-    whole = [subject for subject in after.records if subject not in before.records]
-    if whole:
-        yield f"not in the baseline: {_subjects(whole)}"
-    runs = [
-        (subject, record)
-        for subject, held in after.records.items()
-        if subject in before.records
-        for case, record in held.items()
-        if not record.failed and not _known(before.records[subject], record)
-    ]
+    good = {
+        subject: {case: record for case, record in held.items() if not record.failed}
+        for subject, held in before.records.items()
+    }
+    subjects, runs = _only_in(after.records, good)
+    if subjects:
+        yield f"not in the baseline: {_subjects(subjects)}"
     if runs:
         yield f"{counted(len(runs), 'run')} not in the baseline: {_runs(runs)}"
 
 
-def _known(held: Mapping[Case, Record], record: Record) -> bool:
-    known = held.get(record.case)
-    return known is not None and not known.failed
+def _only_in(one: Held, other: Held) -> tuple[list[Subject], list[tuple[Subject, Record]]]:
+    """Strategies of one side alone, and runs of one side alone of strategies that both have."""
+    subjects = [subject for subject in one if subject not in other]
+    runs = [
+        (subject, record)
+        for subject, held in one.items()
+        if subject in other
+        for case, record in held.items()
+        if not record.failed and case not in other[subject]
+    ]
+    return subjects, runs
 
 
 def news(before: Baseline | None, after: Baseline, *, exact: bool) -> Iterator[str]:
@@ -171,7 +160,7 @@ def news(before: Baseline | None, after: Baseline, *, exact: bool) -> Iterator[s
         return
     was, is_ = before.provenance.get(ENGINE), after.provenance.get(ENGINE)
     if was != is_:
-        yield f"the engine is another one: was {_value(was)}, is {_value(is_)}"
+        yield f"the engine has changed: was {_value(was)}, is {_value(is_)}"
     if not exact:
         yield from _new(before, after)
     still = [each for each in before.failed if each[0] in after.records]
@@ -181,7 +170,7 @@ def news(before: Baseline | None, after: Baseline, *, exact: bool) -> Iterator[s
         if (now := after.records[subject].get(record.case)) and now.failed
     ]
     if still:
-        yield f"{counted(len(still), 'run')} failed before and failed now: {_runs(still)}"
+        yield f"{counted(len(still), 'run')} failed before and again now: {_runs(still)}"
 
 
 def _subjects(subjects: Iterable[Subject]) -> str:
@@ -196,8 +185,6 @@ def _value(value: object) -> str:
     return brief(repr(value))
 
 
-# A gate: whether results still are what a reviewed baseline says, by rules or exactly.
-
 _ABSENT = "there is no baseline"
 
 
@@ -209,13 +196,12 @@ def gate(
 ) -> Verdict:
     """Judge results by a baseline.
 
-    What the baseline knows under other fields is held against what it was, and that is said, see
-    :mod:`compactlab.reports.gate.gate`.
+    A strategy whose fields have changed is compared with what it was, and a remark says so.
     """
     exact = demands is None
     metrics = {*(before.metrics if before else ()), *(d.rule.metric for d in demands or ())}
     after = Baseline.of(results, metrics)
-    other = elsewhere(before, after) if before else []
+    other = other_provenance(before, after) if before else []
     changed = Successors.of(before, after) if before else Successors({})
     before = changed.applied(before) if before else None
     stopped = [*other, *changed.doubts, *obstacles(results, before, after, exact=exact)]
@@ -230,7 +216,7 @@ def gate(
     findings = tuple(
         finding for demand in demands for finding in _asked(judge, demand, after, exact)
     )
-    # Where nothing is compared, nothing is held against anything.
+    # With another provenance nothing is compared, so no pair is named.
     remarks = [*(() if other else changed.remarks), *news(before, after, exact=exact)]
     return Verdict(findings, tuple(stopped), tuple(remarks))
 
@@ -239,7 +225,7 @@ def _asked(judge: Judge, demand: Demand, after: Baseline, exact: bool) -> Iterat
     """What comes of a rule for everything that it is asked of."""
     subjects = [subject for subject in after.records if demand.fits(subject)]
     subjects = [s for s in subjects if any(map(demand.covers, after.records[s].values()))]
-    # What failed before and fails now is only mentioned, unless the rule would then guard nothing.
+    # What failed before and fails again is only mentioned, unless the rule then guards nothing.
     well = [
         s for s in subjects if judge.before.records(s, demand) or judge.after.records(s, demand)
     ]

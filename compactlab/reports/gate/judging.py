@@ -23,13 +23,7 @@ Records = Mapping[Case, Record]
 
 
 class Side:
-    """Figures of a baseline, each reckoned once.
-
-    Parameters
-    ----------
-    held
-        The baseline; None if there is none.
-    """
+    """Figures of a baseline, each computed once."""
 
     def __init__(self, held: Baseline | None) -> None:
         self.held = held
@@ -109,7 +103,7 @@ def _of_change(metric: str, before: Row, after: Row) -> Span:
     if contrast.kind == "ratio":
         base, times = 0.0, figure
     else:
-        # The difference of an amount is told for a conversation, and the figure is for all.
+        # The difference of an amount is one for a conversation, and the figure is for all.
         base, times = figure, contrast.conversations if rule_of(metric) == "sum" else 1
     detectable = None if contrast.detectable is None else contrast.detectable * times
     missing = _missing(metric, contrast.conversations)
@@ -158,13 +152,13 @@ def _missing(metric: str, conversations: int) -> str:
     if rule_of(metric) == "maximum":
         return "a maximum has no interval"
     if conversations < FEWEST:
-        return f"{counted(conversations, 'conversation')}; an interval takes {FEWEST}"
+        return f"{counted(conversations, 'conversation')}; an interval needs {FEWEST}"
     return f"{metric} of these conversations has no interval ({METRICS[metric].unit})"
 
 
-# Which conversations moved most: where to look first when a rule fails.
+# Which conversations changed most: where to look first when a rule fails.
 
-_TOLD = 3
+_SHOWN = 3
 
 
 def moved_most(
@@ -172,17 +166,11 @@ def moved_most(
 ) -> tuple[Move, ...]:
     """The conversations that moved most, in the direction that a rule limits."""
     was, is_ = by_conversation(before), by_conversation(after)
-    every = [
-        (
-            Move(
-                key[1],
-                value_of(was.get(key, []), rule.metric, type),
-                value_of(is_.get(key, []), rule.metric, type),
-            ),
-            key,
-        )
+    values = {
+        key: [value_of(side.get(key, []), rule.metric, type) for side in (was, is_)]
         for key in sorted({*was, *is_})
-    ]
+    }
+    every = [(Move(key[1], *pair), key) for key, pair in values.items()]
     changed = [
         (step, key, move)
         for move, key in every
@@ -191,8 +179,8 @@ def moved_most(
     if not changed and not rule.relative:
         changed = [(_out(rule, move), key, move) for move, key in every if move.after is not None]
     # What differs in its last digits alone is the same, and then the name decides.
-    ordered = sorted(changed, key=lambda found: (-float(f"{found[0]:.9g}"), found[1]))
-    return tuple(move for _, _, move in ordered[:_TOLD])
+    ordered = sorted(changed, key=lambda each: (-float(f"{each[0]:.9g}"), each[1]))
+    return tuple(move for _, _, move in ordered[:_SHOWN])
 
 
 def _step(rule: Rule, move: Move) -> float:
@@ -212,8 +200,6 @@ def _out(rule: Rule, move: Move) -> float:
     return value if rule.upper else -value
 
 
-# Judging one rule for one strategy: by the figures, or by the interval where there is noise.
-
 REPLAYS = 5
 """With fewer replays of a conversation, nothing that has noise is judged."""
 
@@ -227,19 +213,11 @@ class _Refusal(NamedTuple):
 
 @dataclass(frozen=True)
 class Judge:
-    """Judges rules by what was and what is.
-
-    Parameters
-    ----------
-    before, after
-        The two sides.
-    refusal
-        Why nothing may be compared with what was; "" if it may.
-    """
+    """Judges rules by what was and what is."""
 
     before: Side
     after: Side
-    refusal: str = ""
+    refusal: str = ""  # why nothing may be compared with the baseline
 
     def finding(self, demand: Demand, subject: Subject, type: str) -> Finding:
         """What comes of a rule for a subject and a type of fact."""
@@ -253,11 +231,11 @@ class Judge:
         elif demand.rule.exact:
             judgement = _exactly(demand, type, theirs, mine)
         elif paired and was is None and is_ is None:
-            judgement = Judgement(Outcome.HOLDS, "no value before, and none now")
+            judgement = Judgement(Outcome.HOLDS, "no value before or now")
         elif _noisy(demand, type, theirs if paired else {}, mine):
             judgement, span = _by_interval(demand, type, theirs if paired else {}, mine, was)
         else:
-            judgement = _by_figure(demand, was, is_)
+            judgement = _as_ever(demand, was, demand.rule.judge(was, is_))
         moved: tuple[Move, ...] = ()
         if judgement.outcome in (Outcome.REGRESSED, Outcome.INCONCLUSIVE):
             old = theirs.values() if paired else ()
@@ -277,12 +255,12 @@ class Judge:
             if unpaired:
                 return unpaired
         # Where nothing went well before and nothing does now, nothing has moved or is held.
-        return None if mine else _Refusal("none of its runs went well", "strategy")
+        return None if mine else _Refusal("all its runs failed", "strategy")
 
     def _unpaired(
         self, demand: Demand, subject: Subject, type: str, theirs: Records, mine: Records
     ) -> _Refusal | None:
-        """Why its figures cannot be held against those of the baseline; None if they can."""
+        """Why its figures cannot be compared with those of the baseline; None if they can."""
         metric = demand.rule.metric
         if self.refusal:
             return _Refusal(self.refusal, "baseline")
@@ -311,18 +289,14 @@ def _exactly(demand: Demand, type: str, theirs: Records, mine: Records) -> Judge
     )
     if not moved:
         return Judgement(Outcome.HOLDS)
-    return Judgement(Outcome.REGRESSED, f"it moved in {moved:,} of {counted(len(mine), 'run')}")
-
-
-def _by_figure(demand: Demand, was: float | None, is_: float | None) -> Judgement:
-    return _as_ever(demand, was, demand.rule.judge(was, is_))
+    return Judgement(Outcome.REGRESSED, f"it changed in {moved:,} of {counted(len(mine), 'run')}")
 
 
 def _as_ever(demand: Demand, was: float | None, judgement: Judgement) -> Judgement:
     """A judgement that says so where a figure stood no better in the baseline."""
     broken = judgement.outcome is Outcome.REGRESSED and not demand.rule.relative
     if broken and was is not None and not demand.rule.judge(None, was).holds:
-        return Judgement(judgement.outcome, "it did not stand so in the baseline either")
+        return Judgement(judgement.outcome, "the baseline breaks this rule, too")
     return judgement
 
 
@@ -357,7 +331,7 @@ def _by_interval(
     replays = min(len(group) for group in groups if len(group) > 1)
     span = span_of(demand.rule, theirs.values(), mine.values(), type)
     if replays < REPLAYS:
-        reason = f"{counted(replays, 'replay')} of a conversation; {REPLAYS} are the fewest"
+        reason = f"{counted(replays, 'replay')} of a conversation; at least {REPLAYS} are needed"
         return Judgement(Outcome.INCONCLUSIVE, reason), span
     if span.low is None or span.high is None:
         return Judgement(Outcome.INCONCLUSIVE, span.missing), span

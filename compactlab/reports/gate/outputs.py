@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from junitparser import TestCase
 
 
-# A verdict in words, as every output of a gate says it; names are quoted as the output does.
-
 _ARROW = "\N{RIGHTWARDS ARROW}"
 _NONE = "no value"
 _DIGITS = 6
@@ -43,15 +41,7 @@ Quote = Callable[[str], str]
 
 @dataclass(frozen=True)
 class Words:
-    """Says what a gate found.
-
-    Parameters
-    ----------
-    verdict
-        What it found.
-    quote
-        Makes a name that comes from outside harmless in the output.
-    """
+    """Says what a gate found."""
 
     verdict: Verdict
     quote: Quote = clean
@@ -87,7 +77,7 @@ class Words:
         """Whether there are several summarisers."""
         return len({f.subject.summarizer for f in self.verdict.findings if f.subject}) > 1
 
-    def together(self, findings: Sequence[Finding]) -> str:
+    def group(self, findings: Sequence[Finding]) -> str:
         """How many findings follow from the same, and from what."""
         first = findings[0]
         of = f" of {self.subject(first.subject)}" if first.follows == "strategy" else ""
@@ -112,7 +102,7 @@ class Words:
         return f"{was} {_ARROW} {is_} {unit}{_share(finding.before, finding.after)}"
 
     def details(self, finding: Finding) -> Iterator[str]:
-        """What else is to be said of a finding, a sentence each."""
+        """Details of a finding, a sentence each."""
         if finding.reason:
             yield self.quote(finding.reason)
         rule = finding.demand.rule
@@ -123,6 +113,14 @@ class Words:
             yield from _of_span(finding.span)
         if where := self.scenarios(finding):
             yield where
+
+    def text(self, finding: Finding) -> str:
+        """Its figures and details in a line."""
+        return "; ".join(filter(None, [self.figures(finding), *self.details(finding)]))
+
+    def moves(self, finding: Finding) -> str:
+        """The conversations that changed most."""
+        return "; ".join(map(self.moved, finding.moved))
 
     def scenarios(self, finding: Finding) -> str:
         """Over which scenarios it was asked; "" for all."""
@@ -143,13 +141,13 @@ def _of_span(span: Span) -> Iterator[str]:
         low, high = apart(span.low, span.high)
         yield f"95% interval {low} to {high} ({span.method}, {over})"
     if span.detectable is None:
-        yield "the smallest detectable change cannot be told"
+        yield "the smallest detectable change is unknown"
     else:
         yield f"smallest detectable change {number(span.detectable)}"
 
 
 def number(value: float | None, digits: int = _DIGITS) -> str:
-    """A figure as short as one can still hold it against a rule.
+    """A figure as short as it can be compared with a rule.
 
     Examples
     --------
@@ -190,12 +188,10 @@ def _share(before: float, after: float | None) -> str:
     return f" ({share:+.1%})" if abs(share) >= 0.0005 else ""
 
 
-# What a gate found: in short and in full, as JUnit's XML, and as annotations.
+# For the terminal: short, causes first.
 
-# What a gate found, for the terminal: short, causes first.
-
-# More failures than this are told in the files.
-_TOLD = 30
+# The terminal shows so many failures; files have all.
+_MOST = 30
 _MARKS: dict[Outcome, tuple[str, Tone]] = {
     Outcome.HOLDS: ("ok", "good"),
     Outcome.REGRESSED: ("REGRESSED", "bad"),
@@ -203,20 +199,20 @@ _MARKS: dict[Outcome, tuple[str, Tone]] = {
     Outcome.UNJUDGED: ("CANNOT JUDGE", "doubtful"),
 }
 _TONES: tuple[Tone, ...] = ("good", "bad", "doubtful")
-_IN_FULL = "--markdown, --json and --junit have all"
+_IN_FULL = "--markdown, --json and --junit show all"
 
 
 def in_short(verdict: Verdict) -> Document:
     """What a gate found, for a terminal: of what only follows from a cause, how many."""
     words = Words(verdict, name)
-    failed = verdict.told
+    failed = verdict.shown
     spans = [finding for finding in verdict.findings if finding.holds and finding.span]
     lines = [
         *(_cannot_judge(reason) for reason in map(name, verdict.obstacles)),
-        *(_cannot_judge(reason) for reason in map(words.together, verdict.folded)),
-        *(_finding(words, finding) for finding in failed[:_TOLD]),
+        *(_cannot_judge(reason) for reason in map(words.group, verdict.folded)),
+        *(_finding(words, finding) for finding in failed[:_MOST]),
         *_more(len(failed), "failed check", "more"),
-        *(_finding(words, finding) for finding in spans[:_TOLD]),
+        *(_finding(words, finding) for finding in spans[:_MOST]),
         *_more(len(spans), "check", "more passed by interval"),
         *((Sentence(f"note: {name(remark)}", "quiet"),) for remark in verdict.remarks),
         (Sentence(words.headline, _TONES[verdict.code]),),
@@ -224,22 +220,24 @@ def in_short(verdict: Verdict) -> Document:
     return Document((Items(tuple(lines)),))
 
 
-def _cannot_judge(told: str) -> tuple[Sentence]:
-    return (Sentence(f"CANNOT JUDGE  {told}", "doubtful"),)
+def _cannot_judge(reason: str) -> tuple[Sentence]:
+    return (Sentence(f"CANNOT JUDGE  {reason}", "doubtful"),)
 
 
 def _more(number: int, noun: str, more: str) -> Iterator[tuple[Sentence]]:
-    if number > _TOLD:
-        left = counted(number - _TOLD, noun)
+    if number > _MOST:
+        left = counted(number - _MOST, noun)
         yield (Sentence(f"and {left.replace(' ', f' {more} ', 1)}: {_IN_FULL}", "quiet"),)
 
 
 def _finding(words: Words, finding: Finding) -> tuple[Sentence, ...]:
     mark, tone = _MARKS[finding.outcome]
     title = f"{mark}  {name(finding.name)}, {words.subject(finding.subject)}"
-    text = "; ".join(filter(None, [words.figures(finding), *words.details(finding)]))
-    moves = "; ".join(map(words.moved, finding.moved))
-    lines = (Sentence(text), Sentence(f"most: {moves}" if moves else "", "quiet"))
+    moves = words.moves(finding)
+    lines = (
+        Sentence(words.text(finding)),
+        Sentence(f"changed most: {moves}" if moves else "", "quiet"),
+    )
     return Sentence(title, tone), *(line for line in lines if line.text)
 
 
@@ -251,19 +249,19 @@ _SIGNS = {
     Outcome.INCONCLUSIVE: "\N{BLACK QUESTION MARK ORNAMENT}",
     Outcome.UNJUDGED: "\N{BLACK QUESTION MARK ORNAMENT}",
 }
-_HEADS = ("", "rule", "strategy", "before \N{RIGHTWARDS ARROW} after", "why", "moved most")
+_HEADS = ("", "rule", "strategy", "before \N{RIGHTWARDS ARROW} after", "why", "changed most")
 
 
 def report(verdict: Verdict) -> Document:
     """What a gate found: what failed in a table, the rest folded up."""
     words = Words(verdict, name)
-    causes = (*map(name, verdict.obstacles), *map(words.together, verdict.folded))
+    causes = (*map(name, verdict.obstacles), *map(words.group, verdict.folded))
     blocks: list[Block] = [
         Heading(capitalised(words.headline)),
         sentences([*(f"cannot judge: {each}" for each in causes), *map(name, verdict.remarks)]),
     ]
-    if verdict.told:
-        blocks.append(_table(words, verdict.told))
+    if verdict.shown:
+        blocks.append(_table(words, verdict.shown))
     if held := [finding for finding in in_order(verdict.findings) if finding.holds]:
         blocks.append(Folded(f"{counted(len(held), 'check')} passed", (_table(words, held),)))
     return Document(tuple(blocks), data=partial(_findings, verdict))
@@ -277,7 +275,7 @@ def _table(words: Words, findings: Iterable[Finding]) -> Table:
             words.subject(finding.subject) if finding.subject else "",
             words.figures(finding),
             "; ".join(words.details(finding)),
-            "; ".join(map(words.moved, finding.moved)),
+            words.moves(finding),
         )
         for finding in findings
     ]
@@ -315,14 +313,7 @@ def _finding_json(finding: Finding) -> dict[str, Any]:
         "before": _number(finding.before),
         "after": _number(finding.after),
         "limit": _number(rule.limit(finding.before)) if limited else None,
-        "moved": [
-            {
-                "conversation": move.conversation,
-                "before": _number(move.before),
-                "after": _number(move.after),
-            }
-            for move in finding.moved
-        ],
+        "moved": [_move(move) for move in finding.moved],
     }
     if span:
         entry["interval"] = {
@@ -333,6 +324,11 @@ def _finding_json(finding: Finding) -> dict[str, Any]:
             "detectable": _number(span.detectable),
         }
     return entry
+
+
+def _move(move: Move) -> dict[str, Any]:
+    before, after = _number(move.before), _number(move.after)
+    return {"conversation": move.conversation, "before": before, "after": after}
 
 
 def _number(value: float | None) -> float | str | None:
@@ -378,14 +374,14 @@ def _case(words: Words, finding: Finding) -> TestCase:
     # Of two cases of one name, whoever shows them may show one.
     where = f", {words.scenarios(finding)}" if words.scenarios(finding) else ""
     case = TestCase(f"{clean(finding.name)}{where}", words.subject(finding.subject), 0)
-    text = "; ".join(filter(None, [words.figures(finding), *words.details(finding)]))
+    text = words.text(finding)
     moves = "".join(f"\n  {words.moved(move)}" for move in finding.moved)
     if finding.holds:
         case.system_out = text
         return case
     kind = Failure if finding.outcome is Outcome.REGRESSED else Error
     result = kind(text, finding.outcome.value)
-    result.text = f"{text}\nmoved most:{moves}" if moves else text
+    result.text = f"{text}\nchanged most:{moves}" if moves else text
     case.result = [result]
     return case
 
@@ -402,30 +398,22 @@ _CUT = "\n\nThe rest was too long for this page.\n"
 def commands(verdict: Verdict) -> list[str]:
     """Workflow commands, a line each: an error for each obstacle and for each rule that fails.
 
-    Of rules that only fail for what is told anyway, there is one that says how many.
+    Rules that only fail for a cause that is shown anyway are one command, with their number.
     """
-    messages = [
-        (f"gate: {title}", message)
-        for title, message in (*_obstacles(verdict), *_failures(verdict))
-    ]
+    words = Words(verdict)
+    causes = (*verdict.obstacles, *map(words.group, verdict.folded))
+    messages = [("gate: cannot judge", cause) for cause in causes]
+    messages += (_annotation(words, finding) for finding in verdict.shown)
     if len(messages) > _SHOWN:
         more = counted(len(messages) - _SHOWN + 1, "check")
-        messages[_SHOWN - 1 :] = [("gate", f"{more} more are not passed")]
+        messages[_SHOWN - 1 :] = [("gate", f"{more} more did not pass")]
     return [command("error", title, message) for title, message in messages]
 
 
-def _obstacles(verdict: Verdict) -> Iterator[tuple[str, str]]:
-    for obstacle in (*verdict.obstacles, *map(Words(verdict).together, verdict.folded)):
-        yield "cannot judge", obstacle
-
-
-def _failures(verdict: Verdict) -> Iterator[tuple[str, str]]:
-    words = Words(verdict)
-    for finding in verdict.told:
-        parts = [words.subject(finding.subject), words.figures(finding), *words.details(finding)]
-        moves = ", ".join(map(words.moved, finding.moved))
-        text = "; ".join(filter(None, parts))
-        yield f"{finding.name} {finding.outcome.value}", f"{text}\nmost: {moves}" if moves else text
+def _annotation(words: Words, finding: Finding) -> tuple[str, str]:
+    text = "; ".join(filter(None, [words.subject(finding.subject), words.text(finding)]))
+    moves = f"\nchanged most: {words.moves(finding)}" if finding.moved else ""
+    return f"gate: {finding.name} {finding.outcome.value}", f"{text}{moves}"
 
 
 def command(kind: str, title: str, message: str) -> str:

@@ -13,7 +13,7 @@ from compactlab.sim.experiment.run import Run
 from compactlab.sim.experiment.tables import CALLS
 from compactlab.sim.metrics import METRICS
 
-# Names that come from outside, as they are told: short, and harmless.
+# Names that come from outside, as they are shown: short, and harmless.
 
 _LONGEST = 80
 _NAMED = 3
@@ -35,8 +35,6 @@ def some(names: list[str]) -> str:
     return enumerated([*map(brief, names[:_NAMED]), *names[_NAMED:]], _NAMED)
 
 
-# A record: of one run, the figures that a gate looks at, and what it needed and held.
-
 Needs = Mapping[str, tuple[int, int]]
 """Needs, and needs met, by type of fact."""
 
@@ -46,50 +44,25 @@ REUSE = "prefix_reuse"
 
 @dataclass(frozen=True, order=True)
 class Subject:
-    """What is judged: a strategy under a model and a summariser.
-
-    Parameters
-    ----------
-    strategy
-        The strategy's full name.
-    model, summarizer
-        As in the runs.
-    label
-        Its short name, by which nothing is told apart.
-    """
+    """What is judged: a strategy under a model and a summariser."""
 
     strategy: str
     model: str
     summarizer: str
-    label: str = field(compare=False)
+    label: str = field(compare=False)  # distinguishes nothing
 
 
 @dataclass(frozen=True)
 class Record:
-    """What is kept of a run.
-
-    Parameters
-    ----------
-    scenario, conversation, seed
-        What was replayed.
-    figures
-        Value by metric; None where it has none.
-    needs
-        Needs and needs met, by type of fact; without the types that nothing needed.
-    prompt
-        Prompt tokens that were read from the cache, and those that were not: by them the share of
-        what was read is put together over runs.
-    failed
-        What went wrong; "" if nothing did. Then there are no figures.
-    """
+    """What is kept of a run."""
 
     scenario: str
     conversation: str
     seed: int
     figures: Mapping[str, float | None] = field(default_factory=dict)
-    needs: Needs = field(default_factory=dict)
-    prompt: tuple[int, int] = (0, 0)
-    failed: str = ""
+    needs: Needs = field(default_factory=dict)  # without the types that nothing needed
+    prompt: tuple[int, int] = (0, 0)  # tokens read, and tokens not read
+    failed: str = ""  # an error; then there are no figures
 
     @property
     def case(self) -> Case:

@@ -48,15 +48,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True)
 class Judgement:
-    """What came of a rule, and in a few words why.
-
-    Parameters
-    ----------
-    outcome
-        Whether it holds.
-    reason
-        "" where the figures say it all.
-    """
+    """What came of a rule, and in a few words why."""
 
     outcome: Outcome
     reason: str = ""
@@ -69,24 +61,11 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Rule:
-    """What one metric may do.
-
-    Parameters
-    ----------
-    metric
-        Its name.
-    sign
-        ``+`` and ``-`` for a change, a comparison, or ``exact``.
-    amount
-        By how much it may change, or with what it is compared; in the metric's unit, or a share of
-        what it was where ``percent``.
-    percent
-        Whether the amount is a share of what it was.
-    """
+    """What one metric may do."""
 
     metric: str
-    sign: str
-    amount: float = 0.0
+    sign: str  # + or - for a change, a comparison, or exact
+    amount: float = 0.0  # in the metric's unit, or a share where percent
     percent: bool = False
 
     @classmethod
@@ -203,21 +182,21 @@ class Rule:
             return Judgement(Outcome.HOLDS)
         astride = self.sign in ("==", _EXACT) and low <= limit <= high
         if any(allowed) or astride:
-            return Judgement(Outcome.INCONCLUSIVE, "the interval reaches over the limit")
+            return Judgement(Outcome.INCONCLUSIVE, "the interval includes the limit")
         return Judgement(Outcome.REGRESSED)
 
     def _valueless(self, before: float | None, after: float | None) -> Judgement | None:
-        """What is said where a figure has no value, as a spike has none without compactions."""
+        """The judgement if a figure has no value, as a spike has none without compactions."""
         was, is_ = (value is not None and not math.isnan(value) for value in (before, after))
         if is_ and (was or not self.relative):
             return None
         if not self.relative:
             return Judgement(Outcome.UNJUDGED, "it has no value")
         if not was and not is_:
-            return Judgement(Outcome.HOLDS, "no value before, and none now")
+            return Judgement(Outcome.HOLDS, "no value before or now")
         if is_:
-            return Judgement(Outcome.UNJUDGED, "no value before, and one now")
-        return Judgement(Outcome.UNJUDGED, "a value before, and none now")
+            return Judgement(Outcome.UNJUDGED, "no value before, one now")
+        return Judgement(Outcome.UNJUDGED, "a value before, none now")
 
     def _allows(self, value: float, limit: float) -> bool:
         if same(value, limit):
@@ -264,32 +243,15 @@ ANY = ("*",)
 
 @dataclass(frozen=True)
 class Demand:
-    """A rule with its selectors; each of these is a list of patterns, of which one must fit.
-
-    Parameters
-    ----------
-    rule
-        What is asked.
-    strategy
-        Of which strategies: their short names, full specs, or names without fields. Each one that
-        fits is judged apart.
-    model, summarizer
-        Under which models and summarisers; each that fits is judged apart.
-    scenario
-        Over the conversations of which scenarios; all of them are put together.
-    type
-        Of which types of fact; each one that fits is judged apart. Empty: of all facts together.
-    place
-        Where it stands in the file of rules; "" if there is none.
-    """
+    """A rule with its selectors; each of these is a list of patterns, of which one must fit."""
 
     rule: Rule
-    strategy: tuple[str, ...] = ANY
+    strategy: tuple[str, ...] = ANY  # short names, full specs, or names without fields
     model: tuple[str, ...] = ANY
     summarizer: tuple[str, ...] = ANY
-    scenario: tuple[str, ...] = ANY
-    type: tuple[str, ...] = ()
-    place: str = ""
+    scenario: tuple[str, ...] = ANY  # conversations of all that match are judged together
+    type: tuple[str, ...] = ()  # empty: all facts together
+    place: str = ""  # in the file of rules
 
     def fits(self, subject: Subject) -> bool:
         """Whether it is asked of a strategy under its model and summariser.

@@ -16,84 +16,39 @@ Follows = Literal["", "baseline", "strategy"]
 
 @dataclass(frozen=True)
 class Move:
-    """A conversation, and what became of its figure.
-
-    Parameters
-    ----------
-    conversation
-        Its id.
-    before, after
-        Its figure, of replays the mean; None for no value.
-    """
+    """A conversation, and what became of its figure."""
 
     conversation: str
-    before: float | None
+    before: float | None  # mean over replays; None: no value
     after: float | None
 
 
 @dataclass(frozen=True)
 class Span:
-    """Between which values a figure lies now, by the differences of conversations.
+    """Between which values a figure lies now, by the differences of conversations."""
 
-    Parameters
-    ----------
-    low, high
-        Ends of the 95 % interval, in the metric's unit; None where there is none.
-    method
-        How it was found; "" for none.
-    conversations
-        Over how many.
-    detectable
-        The smallest change that could have been seen, in the metric's unit; None where that cannot
-        be told.
-    missing
-        Why there is no interval; "" if there is one.
-    """
-
-    low: float | None = None
+    low: float | None = None  # 95 % interval, in the metric's unit
     high: float | None = None
     method: str = ""
     conversations: int = 0
-    detectable: float | None = None
-    missing: str = ""
+    detectable: float | None = None  # smallest detectable change, in the metric's unit
+    missing: str = ""  # why there is no interval
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What came of one rule for one strategy, model, summariser and type of fact.
-
-    Parameters
-    ----------
-    demand
-        The rule, and of what it was asked.
-    subject
-        Of what it is told; None if the rule fits no run.
-    outcome, reason
-        What came of it, and why in words.
-    type
-        The type of fact; "" for all.
-    before, after
-        The figure, put together as in reports; None for no value.
-    span
-        The interval, where it was judged by one.
-    moved
-        The conversations that moved most, the worst first.
-    follows
-        What the outcome only follows from: nothing is compared with the ``baseline`` at all, or
-        runs of the ``strategy`` are missing. That is told once, as an obstacle or a remark; "" if
-        the finding is to be told by itself.
-    """
+    """What came of one rule for one strategy, model, summariser and type of fact."""
 
     demand: Demand
-    subject: Subject | None
+    subject: Subject | None  # None: the rule fits no run
     outcome: Outcome
     reason: str = ""
-    type: str = ""
-    before: float | None = None
+    type: str = ""  # of fact; "": all
+    before: float | None = None  # as reports give it
     after: float | None = None
-    span: Span | None = None
-    moved: tuple[Move, ...] = ()
-    follows: Follows = ""
+    span: Span | None = None  # if it was judged by one
+    moved: tuple[Move, ...] = ()  # the worst first
+    follows: Follows = ""  # what it only follows from, and is shown once
 
     @property
     def holds(self) -> bool:
@@ -116,17 +71,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came of a gate.
-
-    Parameters
-    ----------
-    findings
-        Of each rule and strategy.
-    obstacles
-        Why something cannot be judged, whatever the rules say.
-    remarks
-        What else is worth knowing; it decides nothing.
-    """
+    """What came of a gate."""
 
     findings: tuple[Finding, ...] = ()
     obstacles: tuple[str, ...] = ()
@@ -155,14 +100,14 @@ class Verdict:
         return in_order(finding for finding in self.findings if not finding.holds)
 
     @property
-    def told(self) -> list[Finding]:
-        """The findings that are no pass, without those of which it is enough to say how many."""
+    def shown(self) -> list[Finding]:
+        """The findings that are no pass, without those that are only counted."""
         folded = {id(finding) for each in self.folded for finding in each}
         return [finding for finding in self.failed if id(finding) not in folded]
 
     @property
     def folded(self) -> list[list[Finding]]:
-        """Findings that only follow from what is told anyway, together by what that is."""
+        """Findings that only follow from something that is shown anyway, grouped by it."""
         groups: dict[tuple[str, Subject | None], list[Finding]] = {}
         for finding in self.findings:
             if finding.follows:

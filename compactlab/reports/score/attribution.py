@@ -1,4 +1,4 @@
-"""Says of a context that somebody else compacted where its words come from."""
+"""Finds out where the words of a context come from that somebody else compacted."""
 
 from __future__ import annotations
 
@@ -25,14 +25,12 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.int64]
 
 
-# Finds in texts the longest runs of words that other texts hold word by word.
-
 # Words of the shortest run that says where it is from; a choice. A. Broder, "On the resemblance
 # and containment of documents", 1997, takes ten words to tell copies of documents. Set phrases
 # ("let me know if you need anything else") are as long as seven, and lines of commands seldom
 # are longer than eight.
 LEAST = 8
-# Places of one run that are told; what stands in more of them is boilerplate, and of no message.
+# Places of one run that are kept; words in more places are boilerplate, and of no message.
 MOST = 64
 
 # Words, signs one by one, and characters of scripts that put no blanks between words.
@@ -49,22 +47,12 @@ class Place(NamedTuple):
 
 
 class Run(NamedTuple):
-    """Words in a row that stand elsewhere as well.
+    """Words in a row that stand elsewhere as well."""
 
-    Parameters
-    ----------
-    start, end
-        The characters of them, in the text that was asked about.
-    words
-        How many there are; signs do not count.
-    places
-        Where they stand, at most :data:`MOST` of the places.
-    """
-
-    start: int
+    start: int  # of characters
     end: int
-    words: int
-    places: tuple[Place, ...]
+    words: int  # without signs
+    places: tuple[Place, ...]  # at most MOST
 
 
 def count_words(text: str) -> int:
@@ -237,8 +225,6 @@ def _free(taken: bytearray, start: int, stop: int) -> Iterator[tuple[int, int]]:
         start = end
 
 
-# Says of a context that somebody else compacted where its words come from.
-#
 # What is found out here is *inferred* provenance. It is not what a strategy declares of itself,
 # and figures of the two are never put together.
 
@@ -251,28 +237,13 @@ MADE = "compacted:"  # what the ids of messages begin with that are none of the 
 
 @dataclass(frozen=True)
 class Attributed:
-    """A compacted context with provenance.
+    """A compacted context with provenance."""
 
-    Parameters
-    ----------
-    view
-        The context. Messages that were left alone are the original ones.
-    given
-        The context as it came, by which its tokens are counted.
-    inferred
-        Whether the provenance was found out here, and not declared.
-    words
-        Words of the context.
-    found
-        Those of them that were found in the original word by word; of a context that declares its
-        provenance, all.
-    """
-
-    view: View
-    given: View
-    inferred: bool
-    words: int
-    found: int
+    view: View  # with provenance; unchanged messages are the original ones
+    given: View  # as it came; its tokens are counted
+    inferred: bool  # or declared
+    words: int  # of the context
+    found: int  # of these, in the original word by word
 
 
 def attributed(original: Sequence[Message], system: tuple[Part, ...], context: View) -> Attributed:
@@ -467,7 +438,7 @@ def content(part: Part) -> tuple[str, str]:
     return part.type, part.text
 
 
-# Contexts that say themselves which messages of the original they stand for.
+# Contexts that declare which messages of the original they stand for.
 
 _NOBODY = ("synthetic", "opaque")
 
@@ -485,7 +456,7 @@ def declared(original: Sequence[Message], context: View) -> Attributed | None:
                 raise InputError(unknown("message of the original", source.id, known))
         if part.kind == "verbatim" and not _stands(part, known):
             raise InputError(
-                f"a part is said to be verbatim that message {part.sources[0].id!r} does not have"
+                f"a part is declared verbatim, and message {part.sources[0].id!r} has no such part"
             )
     same = {(m.id, m.role, m.parts): m for m in original}
     messages = [same.get((m.id, m.role, m.parts), m) for m in context.messages]

@@ -1,20 +1,19 @@
-"""What is left of a conversation in a context that somebody compacted, and how that is told."""
+"""What is left of a conversation in a context that somebody else compacted, and its report."""
 
 from __future__ import annotations
 
-import csv
 import dataclasses
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from io import StringIO
 from typing import Any
 
 import msgspec
 from msgspec import structs
 
+from compactlab.reports.render import csv
 from compactlab.reports.render.document import (
     Block,
     Column,
@@ -25,7 +24,7 @@ from compactlab.reports.render.document import (
     rows,
     sentences,
 )
-from compactlab.reports.render.text import counted, harmless, plain, show
+from compactlab.reports.render.text import counted, plain, show
 from compactlab.reports.score.attribution import LEAST, Attributed
 from compactlab.sim.core.blocks import blocks_of
 from compactlab.sim.core.conversation import Conversation, Fact, FactType, Need, Rewind
@@ -39,8 +38,6 @@ from compactlab.sim.models.model import Catalogue, Model
 from compactlab.sim.replay.summarize import FAULTS, SummaryRequest, faults
 from compactlab.sim.replay.trace import Header, Step, Trace
 
-# What is left of a conversation in a context that somebody compacted, without replaying it.
-
 # Of the metrics of a run, those that one compaction has: each of one prompt, which is the context.
 FIGURES = (
     "amnesia", "amnesia_effective", "amnesia_corrected", "decoys_found", "guessable",
@@ -49,61 +46,34 @@ FIGURES = (
     "verbatim_recency", "verbatim_tail_messages", "structural_validity", "rejected_calls",
     "reference_closure", "order_fidelity", "novelty", "drift_words", "drift_identifiers",
 )  # fmt: skip
-SYSTEM = "system"  # where what stands in the system blocks is said to stand
+SYSTEM = "system"  # the place of what stands in the system blocks
 
 
-class Found(msgspec.Struct, frozen=True):
-    """One fact that is due at the end of the original, and what became of it.
-
-    Parameters
-    ----------
-    fact
-        Its id.
-    kind, key, value
-        What it is, what it is about and what it says.
-    state
-        One of ``compactlab.sim.facts.STATES``.
-    where
-        Ids of the messages of the context from which that follows: those of the original that
-        stand there, others by their place (``compacted:1``), ``system`` for its system blocks.
-        Empty for what is lost.
-    needs
-        How often it is needed, as the figures weigh it.
-    """
+class FactState(msgspec.Struct, frozen=True):
+    """One fact that is due at the end of the original, and what became of it."""
 
     fact: str
     kind: FactType
     key: str
     value: str
-    state: str
+    state: str  # one of sim.facts.STATES
+    # Ids of messages by which it is so; ``compacted:1`` is a place, ``system`` the system blocks.
     where: tuple[str, ...]
-    needs: int
+    needs: int  # how often it is needed
 
 
 @dataclass(frozen=True)
 class Score:
-    """What is left of a conversation in a compacted context.
+    """What is left of a conversation in a compacted context."""
 
-    Parameters
-    ----------
-    original
-        The conversation, with its labels if it has any.
-    context
-        The context, with provenance.
-    model
-        By which tokens are counted.
-    catalogue
-        The models that are known.
-    """
-
-    original: Conversation
+    original: Conversation  # with its labels
     context: Attributed
-    model: Model
+    model: Model  # whose tokens are counted
     catalogue: Catalogue = field(repr=False)
 
     @cached_property
     def labelled(self) -> bool:
-        """Whether somebody said what the facts are; else they are what actions go on to use."""
+        """Whether facts come from labels; else they are inferred from what actions use later."""
         return bool(self.original.facts)
 
     @cached_property
@@ -118,7 +88,7 @@ class Score:
 
     @cached_property
     def later(self) -> bool:
-        """Whether needs come after the end; else those before it tell how much a fact is used."""
+        """Whether needs come after the end; else those before it show how much a fact is used."""
         return any(not need.at for need in self._labels[1])
 
     @cached_property
@@ -128,7 +98,7 @@ class Score:
 
     @cached_property
     def reading(self) -> RunData:
-        """A single call, which is sent the context when all has been said."""
+        """A single call with the context as its prompt, after the last message."""
         facts, needs = self._labels
         closing = "closing"
         while any(message.id == closing for message in self.original.messages):
@@ -149,13 +119,13 @@ class Score:
         return RunData(Trace(header, [step], self.catalogue), conversation)
 
     @cached_property
-    def found(self) -> tuple[Found, ...]:
+    def found(self) -> tuple[FactState, ...]:
         """Every fact that is due at the end, in the order of the labels."""
         ledger, states = self.reading.ledger, self.reading.states[0]
         due = ledger.moments[self.reading.trace.steps[0].answer].due
         witness = _Whereabouts(ledger, self.context.view)
         return tuple(
-            Found(
+            FactState(
                 fact.id,
                 fact.kind,
                 fact.key,
@@ -237,7 +207,7 @@ def spoken(conversation: Conversation) -> list[Message]:
 
 
 class _Whereabouts:
-    """Which messages of a context tell the state of a fact."""
+    """Which messages of a context show the state of a fact."""
 
     def __init__(self, ledger: Ledger, view: View) -> None:
         witness = Witness(ledger)
@@ -257,18 +227,15 @@ class _Whereabouts:
             "retrievable": lambda shown: shown.handle & bit,
             "unknown": lambda shown: shown.opaque & bit,
         }
-        tells = masks.get(state)
-        return tuple(id for id, shown in self._shown if tells and tells(shown))
+        shows = masks.get(state)
+        return tuple(id for id, evidence in self._shown if shows and shows(evidence))
 
     def _origins(self, fact: int) -> int:
         place, length = self._ledger.wholes.get(fact, (fact, 1))
         return ((1 << length) - 1) << place
 
 
-# What is left of a conversation in a compacted context: for people, and for programs.
-
-_NEED = "needs of facts that the context does not hold"
-_COLUMNS = ("fact", "kind", "key", "value", "state", "where", "needs")
+_NEED = "share of needs whose facts the context does not hold"
 _FIGURES = (Column("figure", words=True), Column("value"), Column("meaning", words=True))
 
 
@@ -305,20 +272,14 @@ def _data(score: Score) -> dict[str, Any]:
     }
 
 
-def found_as_csv(found: Iterable[Found]) -> str:
+def facts_as_csv(facts: Iterable[FactState]) -> str:
     """Write a row for each fact: its state, and the messages from which it follows."""
-    out = StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(_COLUMNS)
-    for each in found:
-        values = {**_plain(each), "where": " ".join(each.where)}
-        writer.writerow([harmless(v) if isinstance(v, str) else v for v in values.values()])
-    return out.getvalue()
+    values = (structs.asdict(each) | {"where": " ".join(each.where)} for each in facts)
+    return csv.write([FactState.__struct_fields__, *(each.values() for each in values)])
 
 
-def _plain(found: Found) -> dict[str, Any]:
-    values = {name: getattr(found, name) for name in _COLUMNS}
-    return values | {"where": list(found.where)}
+def _plain(fact: FactState) -> dict[str, Any]:
+    return structs.asdict(fact) | {"where": list(fact.where)}
 
 
 def _ratio(score: Score) -> float | None:
@@ -334,12 +295,12 @@ def _about(score: Score) -> list[str]:
     if context.inferred:
         share = show(_aligned(score), "share")
         provenance = (
-            f"provenance inferred, not declared: {share} of {counted(context.words, 'word')} were "
-            f"found in the original, in equal messages or in runs of {LEAST} words and more"
+            f"provenance inferred, not declared: {share} of {counted(context.words, 'word')} are "
+            f"in the original, in equal messages or in runs of {LEAST} or more words"
         )
     else:
-        provenance = "provenance declared: the context says which messages it stands for"
-    facts = "labels" if score.labelled else "inferred: what the recorded actions go on to use"
+        provenance = "provenance declared: the context names the messages that it stands for"
+    facts = "from labels" if score.labelled else "inferred: what the recorded actions use later"
     needs = "after the end" if score.later else "as often as in the original"
     due = f"facts {facts}; {counted(len(score.found), 'fact')} due at the end, needed {needs}"
     tokens = (
@@ -350,7 +311,7 @@ def _about(score: Score) -> list[str]:
 
 
 def _states(score: Score) -> Table:
-    """How many facts of each type are in each state, and the share that is not kept."""
+    """How many facts of each type are in each state, and the share that is lost."""
     heads = ("due", *STATES, "amnesia")
     lines = []
     for kind, states in score.states.items():
@@ -378,7 +339,7 @@ def _meaning(name: str) -> str:
 
 def _verdict(score: Score) -> list[str]:
     if score.faults is None:
-        return ["There is no summary in it."]
+        return ["The context holds no summary."]
     if not score.faults:
-        return ["Its summary is one, as far as can be told."]
-    return [f"Its summary may be none: {FAULTS[fault]}" for fault in score.faults]
+        return ["No fault was found in the summary."]
+    return [f"The summary may be faulty. {FAULTS[fault]}" for fault in score.faults]

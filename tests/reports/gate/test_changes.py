@@ -60,7 +60,9 @@ def test_only_what_both_have_is_held_against_each_other(make: Make, store: Store
     fewer = results(make, store)
     fewer.runs = fewer.runs[:2]
     told = WRITERS["table"](report(fewer, Baseline.of(before)))
-    assert told == ("Against the baseline, no figure of 1 strategy changed. 1 strategy not in it.")
+    assert told == (
+        "Against the baseline, no figure of 1 strategy changed. Not in the baseline: 1 strategy."
+    )
 
 
 def test_figures_of_another_provenance_are_not_compared(make: Make, store: Store) -> None:

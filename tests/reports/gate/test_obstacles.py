@@ -27,7 +27,7 @@ ELSEWHERE = {
                 "models": {"mine": {"window": 9_000, "encoding": "cl100k_base", "cache": "none"}}
             }
         },
-        "the figures of models of one's own: was '', is '",
+        "the figures of your own models: was '', is '",
     ),
 }
 
@@ -64,7 +64,7 @@ def test_another_summariser_or_another_conversation_is_not_compared_with(
 def test_another_engine_is_said_and_not_refused(two, judged) -> None:
     verdict = judged(two(engine="1"), two(engine="2"), CHANGE)
     assert verdict.code == 0
-    assert verdict.remarks == ("the engine is another one: was '1', is '2'",)
+    assert verdict.remarks == ("the engine has changed: was '1', is '2'",)
 
 
 def test_where_something_must_stand_is_judged_in_spite_of_all_that(two, changed, judged) -> None:
@@ -128,7 +128,7 @@ def test_a_run_that_fails_now_is_no_pass_and_one_that_always_did_is_told(two, fa
         assert verdict.obstacles[0] == "1 run failed: a under sliding_window(keep=20)"
         still = judged(failing(1), failing(1), *rules)
         assert still.code == 0
-        told = "1 run failed before and failed now: a under sliding_window(keep=20)"
+        told = "1 run failed before and again now: a under sliding_window(keep=20)"
         assert still.remarks == (told,)
         assert judged(failing(1), failing(1, 3), *rules).code == 2
     for rules in ((), (CHANGE,)):
@@ -185,14 +185,14 @@ def test_what_never_went_well_is_no_pass(two, fail, store) -> None:
         demands = [Demand(Rule.parse(*rule)) for rule in rules]
         verdict = gate(lost, Baseline.of(lost, GATED), demands or None)
         assert verdict.code == 2
-        assert "2 runs failed before and failed now" in verdict.remarks[0]
+        assert "2 runs failed before and again now" in verdict.remarks[0]
     both = Results([*two().runs, *(fail("keep_none()", name) for name in "abc")], two().manifest)
     kept = Baseline.of(both)
     everything = Demand(Rule.parse("cost_usd", "+2%"))
     assert gate(both, kept).code == 0
     assert gate(both, kept, [everything]).code == 0
     alone = gate(both, kept, [everything, replace(everything, strategy=("keep_none",))])
-    assert (alone.code, alone.failed[0].reason) == (2, "none of its runs went well")
+    assert (alone.code, alone.failed[0].reason) == (2, "all its runs failed")
 
 
 def test_what_went_well_for_the_first_time_is_new_and_not_changed(two, fail, store) -> None:

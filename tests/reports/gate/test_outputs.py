@@ -64,7 +64,7 @@ def test_the_terminal_says_what_failed_with_before_and_after_and_where(verdict) 
     assert terminal(verdict).splitlines() == [
         "REGRESSED  cost_usd +2%, sliding_window(keep=20) under recorded",
         "    0.033975 → 0.0509625 USD (+50.0%); allowed up to 0.0346545",
-        "    most: a 0.011325 → 0.0169875; b 0.011325 → 0.0169875; c 0.011325 → 0.0169875",
+        "    changed most: a 0.011325 → 0.0169875; b 0.011325 → 0.0169875; c 0.011325 → 0.0169875",
         "CANNOT JUDGE  write_spike_ratio <= 6, sliding_window(keep=20) under recorded",
         "    4 ratio → no value; it has no value",
         "gate: regressed: 1 regressed and 1 cannot be judged of 3 checks",
@@ -163,7 +163,7 @@ def test_github_is_told_each_failure_and_of_many_how_many_more(verdict, two, cha
     many = judged(two(), changed(two(), cost_usd=9), *[("cost_usd", f"+{n}%") for n in range(12)])
     told = commands(many)
     assert len(told) == 10
-    assert told[-1] == "::error title=gate::3 checks more are not passed"
+    assert told[-1] == "::error title=gate::3 checks more did not pass"
 
 
 def test_a_summary_that_github_would_not_take_is_cut_at_a_line() -> None:

@@ -51,7 +51,7 @@ def test_it_has_regressed_if_nothing_of_the_interval_is_within(found) -> None:
 
 
 def test_what_never_stood_as_asked_says_so_also_where_it_is_judged_by_an_interval(found) -> None:
-    told = "it did not stand so in the baseline either"
+    told = "the baseline breaks this rule, too"
     assert found(1.0, ("cost_usd", "<= 0"))[1].reason == told
     _, finding = found(1.0, ("cost_usd", "> 0"))
     assert (finding.outcome, finding.reason) == (Outcome.HOLDS, "")
@@ -66,10 +66,10 @@ def test_an_interval_over_the_limit_is_inconclusive_which_is_no_pass(found) -> N
 def test_few_replays_or_few_conversations_are_inconclusive(found) -> None:
     code, finding = found(1.5, seeds=4)
     assert (code, finding.outcome) == (2, Outcome.INCONCLUSIVE)
-    assert finding.reason == "4 replays of a conversation; 5 are the fewest"
+    assert finding.reason == "4 replays of a conversation; at least 5 are needed"
     code, finding = found(1.5, names="abcdefghi")
     assert (code, finding.outcome) == (2, Outcome.INCONCLUSIVE)
-    assert finding.reason == "9 conversations; an interval takes 10"
+    assert finding.reason == "9 conversations; an interval needs 10"
 
 
 @pytest.mark.parametrize("seeds", [2, 5])
@@ -182,7 +182,7 @@ def test_the_fewest_replays_of_any_conversation_count(two, judged) -> None:
     for results in (before, after):
         results.runs = [r for r in results.runs if r.conversation != "a" or r.seed < 2]
     found = judged(before, after, ("cost_usd", "+2%")).findings
-    assert {each.reason for each in found} == {"2 replays of a conversation; 5 are the fewest"}
+    assert {each.reason for each in found} == {"2 replays of a conversation; at least 5 are needed"}
 
 
 def test_noise_in_the_baseline_is_noise_of_the_change(two, judged) -> None:

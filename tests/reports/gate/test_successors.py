@@ -1,4 +1,4 @@
-"""A strategy whose settings have changed is held against what it was, and that is said."""
+"""A strategy whose settings have changed is compared with what it was, and that is said."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,7 +13,7 @@ from compactlab.sim.experiment.results import Results
 
 WAS, IS = "sliding_window(keep=20)", "sliding_window(keep=10)"
 OTHER = "sliding_window(keep=30)"
-SAID = f"{IS} is held against {WAS} of the baseline"
+SAID = f"{IS} is compared with {WAS} of the baseline"
 CHANGE = ("cost_usd", "+2%")
 
 
@@ -52,7 +52,7 @@ def test_it_is_judged_as_a_change_and_that_is_said(rules, called, changed, judge
 def test_a_pipeline_goes_by_the_names_of_its_parts(called, judged) -> None:
     was, is_ = "cut(most=3) + repair()", "cut(most=5) + repair()"
     assert judged(called(was), called(is_), CHANGE).remarks == (
-        f"{is_} is held against {was} of the baseline",
+        f"{is_} is compared with {was} of the baseline",
     )
     assert judged(called(was), called("cut(most=3) + mend()"), CHANGE).code == 2
 
@@ -74,7 +74,7 @@ def test_of_several_of_a_name_nobody_knows_which_is_which(
     for rules in ((), (CHANGE,)):
         verdict = judged(called(*before), called(*after), *rules)
         assert verdict.code == 2
-        assert verdict.obstacles[0] == f"which is which cannot be told: {told}"
+        assert verdict.obstacles[0] == f"renamed, and ambiguous: {told}"
         assert not [remark for remark in verdict.remarks if "held against" in remark]
 
 
@@ -116,10 +116,10 @@ def test_long_specs_are_told_by_their_short_names_unless_these_are_the_same(call
     before, after = (called(spec) for spec in specs)
     before.manifest["strategies"] = {specs[0]: "cut", "keep_all()": "keep_all"}
     after.manifest["strategies"] = {specs[1]: "cut(most=5)", "keep_all()": "keep_all"}
-    assert judged(before, after).remarks == ("cut(most=5) is held against cut of the baseline",)
+    assert judged(before, after).remarks == ("cut(most=5) is compared with cut of the baseline",)
     after.manifest["strategies"] = {specs[1]: "cut", "keep_all()": "keep_all"}
     [told] = judged(before, after).remarks
-    assert told == f"{specs[1]} is held against {specs[0]} of the baseline"
+    assert told == f"{specs[1]} is compared with {specs[0]} of the baseline"
 
 
 def test_a_report_beside_a_baseline_pairs_them_likewise(called, changed) -> None:
@@ -132,4 +132,4 @@ def test_a_report_beside_a_baseline_pairs_them_likewise(called, changed) -> None
     shown = WRITERS["md"](report(dearer, before))
     assert f"- `{SAID}`\n\n| strategy |" in shown
     several = WRITERS["table"](report(called(IS, "sliding_window(keep=5)"), before))
-    assert "which is which cannot be told" in several
+    assert "renamed, and ambiguous" in several

@@ -64,8 +64,9 @@ def test_what_changed_between_two_stores_is_found(many: Callable[..., Results]) 
     matches, _ = between(("old", many()), [("new", many(size=1.2, need=0.8))], ())
     said = terminal.write(report(matches))
     assert "cut(most=3) in new costs 18% more than cut(most=3) in old" in said
-    assert "dearer (p 0.0015)" in said  # 2 of 4,096 flips, for each of three matches
-    assert "10.0 points more than cut(most=3) in old: forgets more" in said
+    # 2 of 4,096 flips, for each of three matches.
+    assert "significantly more expensive (p 0.0015)" in said
+    assert "Difference in points: +10.0, significantly more misses" in said
     assert said.count("the same in every conversation") == 4
 
 
@@ -104,7 +105,7 @@ def test_unlike_stores_are_refused(many: Callable[..., Results], key: str) -> No
     with pytest.raises(UsageError, match=f"{MUST_AGREE[key]}: this in a, that in b.*{key}"):
         refuse_unlike(("a", one), ("b", other))
     (said,) = refuse_unlike(("a", one), ("b", other), [key])
-    assert said == f"They differ in the {MUST_AGREE[key]}: this in a, that in b."
+    assert said == f"The stores differ in the {MUST_AGREE[key]}: this in a, that in b."
 
 
 def test_conversations_of_other_content_are_always_refused(many: Callable[..., Results]) -> None:
@@ -168,7 +169,7 @@ def test_conversations_that_only_one_has_are_counted(many: Callable[..., Results
     fewer.runs = [run for run in fewer.runs if run.conversation not in ("talk-0", "talk-1")]
     matches, _ = between(("a", many()), [("b", fewer)], ())
     for text in (terminal.write(report(matches)), markdown.write(report(matches))):
-        assert "Left out: 2 conversations" in text
+        assert "Excluded: 2 conversations" in text
 
 
 def test_of_several_candidates_none_is_taken() -> None:
@@ -188,8 +189,8 @@ def test_no_worse_is_said_beside_not_determined(make: Make, store: Store) -> Non
             make("cut()", SHORT, f"{place}", cut=[1], need=need),
         ]
     said = terminal.write(report(within(store(*runs), ["keep_all", "cut"])))
-    assert "not determined (p 1), but no worse within 3 points." in said
-    (others,) = [line for line in said.splitlines() if line.startswith("Also different")]
+    assert "not statistically significant (p 1), but non-inferior within 3 points." in said
+    (others,) = [line for line in said.splitlines() if line.startswith("Other significant")]
     # Ten of the figures differ; calls, overflows and ten others are the same, and no difference.
     assert others.endswith(" and 2 more.")
     assert "compactions 0 to 12" in others

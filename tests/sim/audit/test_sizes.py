@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlab.reports.audit.sizes import Sized, told_out
+from compactlab.reports.audit.sizes import Sized, proportional
 from compactlab.sim.cache.prompt import Prompt
 from compactlab.sim.core.message import Call, Message, Part, Usage
 from compactlab.sim.core.view import View
@@ -15,7 +15,7 @@ from tests.sim.drawn import MESSAGES, QUICK, part, sized, text
 
 @given(st.integers(0, 10**9), st.lists(st.integers(0, 10**6), min_size=1, max_size=9))
 def test_what_is_told_out_adds_up_and_is_fair(whole: int, shares: list[int]) -> None:
-    told = told_out(whole, shares)
+    told = proportional(whole, shares)
     assert sum(told) == whole
     assert len(told) == len(shares)
     fair = shares if sum(shares) else [1] * len(shares)
@@ -24,17 +24,17 @@ def test_what_is_told_out_adds_up_and_is_fair(whole: int, shares: list[int]) -> 
 
 
 def test_nobody_gets_nothing() -> None:
-    assert told_out(0, []) == ()
-    assert told_out(7, []) == ()
+    assert proportional(0, []) == ()
+    assert proportional(7, []) == ()
 
 
 @given(MESSAGES, st.integers(0, 5_000))
 def test_a_message_is_as_large_as_it_was_told_to_be(message: Message, tokens: int) -> None:
     blocks = Sized(QUICK)
     assert blocks.tokens(message) == QUICK.message(message)
-    assert not blocks.knows(message)
-    blocks.tell(message, tokens)
-    assert blocks.knows(message)
+    assert not blocks.has_size(message)
+    blocks.set_size(message, tokens)
+    assert blocks.has_size(message)
     assert blocks.tokens(message) == tokens
     [(_, sizes)] = blocks.of([message])
     assert sum(sizes) == tokens
@@ -47,14 +47,14 @@ def test_told_bare_it_keeps_its_thinking_beside(message: Message, tokens: int) -
     spoken = [p for p in message.parts if p.type != "thinking"]
     assert blocks.left(message) == QUICK.message(message) - thinking
     assert blocks.thinks(message) == (len(spoken) < len(message.parts))
-    blocks.tell(message, tokens, bare=True)
+    blocks.set_size(message, tokens, bare=True)
     assert blocks.left(message) == (tokens if spoken else 0)
     assert blocks.tokens(message) == blocks.left(message) + thinking
 
 
 def test_what_was_told_shifts_and_never_below_nothing() -> None:
     blocks, message = Sized(QUICK), sized("a", 10, 30)
-    blocks.tell(message, 80)
+    blocks.set_size(message, 80)
     for shift, tokens in ((40, 120), (-100, 20), (-100, 0)):
         blocks.shift(message, shift)
         assert blocks.tokens(message) == tokens
@@ -64,7 +64,7 @@ def test_a_block_is_the_same_one_at_any_size() -> None:
     message, keys = sized("a", 10, 30), []
     for tokens in (10, 500):
         blocks = Sized(QUICK)
-        blocks.tell(message, tokens)
+        blocks.set_size(message, tokens)
         prompt = Prompt(QUICK, blocks=blocks)
         front = Part("text", "", "opaque", (), "tools", size=tokens)
         prompt.move(View((front, text("date"))).append(message))
