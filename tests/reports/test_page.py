@@ -141,7 +141,12 @@ def test_every_figure_is_explained(shown: str) -> None:
 
 
 def test_every_chart_has_its_units(shown: str) -> None:
-    for words in ("USD (less is better)", "needs met, %", "cache-miss tokens, all", "call number"):
+    for words in (
+        "USD (less is better)",
+        "fact recall, %",
+        "cache-miss tokens, all",
+        "call number",
+    ):
         assert words in shown
 
 
@@ -240,7 +245,7 @@ def test_a_run_that_failed_has_a_cell_in_every_column(make: Make, fail: Make, st
     assert failed[-1][1] is None
 
 
-def test_a_yardstick_is_never_the_best(make: Make, store: Store) -> None:
+def test_a_control_is_never_the_best(make: Make, store: Store) -> None:
     grid = tabled(store(make("keep_all()"), make("good()", SUMMED, cut=[2]),
                         make("bad()", CUT, cut=[2], need=0.5)))  # fmt: skip
     best = {line.label: sum(cell.best for cell in line.cells) for line in grid.lines}
@@ -289,7 +294,7 @@ def test_a_difference_speaks_of_intervals_where_it_has_them(make: Make, store: S
 def test_a_command_in_a_note_is_code_that_does_not_break(make: Make, store: Store) -> None:
     broken = {f"s{n}()": {"pairs": "so"} for n in range(4)}
     text = page(store(*map(make, broken), breaks=broken))
-    assert "<code>compactlab list strategies --json</code> tells who and why" in text
+    assert "<code>compactlab list strategies --json</code> lists all rules." in text
     assert ".notes code { font-size: 0.93em; white-space: nowrap; }" in text
 
 
@@ -304,7 +309,7 @@ def test_strategies_have_their_roles_and_compactions_their_places(make: Make, st
     found = section(results, comparison, strategy_colours(results), "part-1")
     assert {line.label: line.roles for line in found.grid.lines if line.roles} == {
         "keep_all": ("reference",),
-        "good": ("advised", "front"),
+        "good": ("advised", "Pareto front"),
     }
     assert found.chosen is not None
     assert found.views is not None
@@ -331,13 +336,13 @@ def test_a_column_that_is_nearly_empty_is_left_out_and_named(make: Make, store: 
     assert "flushed_compactions" not in keys
     assert "amnesia_need" in keys
     assert grid.left_out == ("flushed",)
-    assert "have a figure: flushed." in page(results)
+    assert "most strategies are left out: flushed." in page(results)
 
 
 def test_who_breaks_which_rule_is_told_by_strategy(make: Make, store: Store) -> None:
     broken = {f"s{n}()": {"pairs": f"as {n}.<0> does", "order": "so"} for n in range(4)}
     text = page(store(*map(make, broken), breaks=broken))
-    assert "‡ Which rules are broken, and why: 4 strategies" in text
+    assert "Rules of the contract that strategies break on purpose: 4 strategies" in text
     assert "<dt>s3</dt><dd>order: so. pairs: as 3.&lt;0&gt; does</dd>" in text
 
 
@@ -379,7 +384,7 @@ def test_what_has_no_room_is_counted_and_told_how_to_see(
     kept = [each["title"] for each in data(text)["conversations"]]
     assert kept[:2] == ["c0 (claude-code)", "c8 (claude-code)"]
     assert 2 <= len(kept) < 9
-    assert f"{9 - len(kept)} more conversations, the smallest, have no room" in text
+    assert f"no room for {9 - len(kept)} more conversations, the smallest." in text
     assert "compactlab report DIR --format html --conversation NAME" in text
 
 
@@ -402,7 +407,7 @@ def test_a_long_session_is_told_in_eighty_places_at_most(make: Make, store: Stor
     assert decoded(run[6], run[7])[-1] == 599
 
 
-def test_at_first_the_front_and_the_yardsticks_are_drawn(make: Make, store: Store) -> None:
+def test_at_first_the_front_and_the_controls_are_drawn(make: Make, store: Store) -> None:
     short = [(0, 500), (500, 100)]
     runs = [make(f"s{n}()", short, cut=[1], need=1 - n / 20, side=1.0 + n) for n in range(12)]
     best = make("s_best()", short, cut=[1], need=0.9)
@@ -411,7 +416,7 @@ def test_at_first_the_front_and_the_yardsticks_are_drawn(make: Make, store: Stor
 
 
 def test_without_a_front_the_cheapest_are_drawn(make: Make, store: Store) -> None:
-    runs = [make(f"s{n}()", side=1.0 + n) for n in range(12)]  # all are over the window
+    runs = [make(f"s{n}()", side=1.0 + n) for n in range(12)]  # all exceed the window
     (comparison,) = comparisons(store(make("keep_all()"), *runs))
     assert chief(Advice(comparison)) == ["keep_all()", "s0()", "s1()", "s2()", "s3()"]
 
@@ -451,7 +456,7 @@ def test_differences_are_told_with_their_intervals(make: Make, store: Store) -> 
     assert re.fullmatch(r"\N{MINUS SIGN}4\d% \(\N{MINUS SIGN}\d+% to \N{MINUS SIGN}\d+%\)", cost[0])
     assert cost[2:5] == ["12 / 0 / 0", "cheaper", "yes"]
     assert re.fullmatch(r"\+19\.5 \(\+\d+\.\d to \+\d+\.\d\)", forgotten[0])
-    assert forgotten[2:5] == ["0 / 0 / 12", "forgets more", "not shown"]
+    assert forgotten[2:5] == ["0 / 0 / 12", "higher", "not shown"]
 
 
 def test_the_same_is_called_the_same_and_few_have_no_interval(make: Make, store: Store) -> None:
@@ -505,4 +510,4 @@ def test_a_large_store_makes_a_page_of_five_megabytes_at_most() -> None:
     known = data(text)
     assert len(known["conversations"]) >= 90
     assert len(known["strategies"]) == 30
-    assert "have no room on this page" in text or len(known["conversations"]) == 100
+    assert "This page has no room for" in text or len(known["conversations"]) == 100

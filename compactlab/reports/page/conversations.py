@@ -20,7 +20,7 @@ from compactlab.reports.analysis.comparison import (
     compare,
     kind_of,
     label,
-    window_told,
+    window_of_models,
     windows_of,
 )
 from compactlab.reports.page.grid import Line, best_of, cell_of, head_of, line_of
@@ -76,7 +76,7 @@ class Conversation:
         names = listed([clean(name) for name in used])
         peak = show(self.peak, "tokens")
         size = f"{counted(len(longest.calls), 'call')}, prompts of at most {peak} tokens"
-        return f"{size}; {names}; {window_told(used, self.comparison)}"
+        return f"{size}; {names}; {window_of_models(used, self.comparison)}"
 
     @property
     def windows(self) -> list[tuple[int, int]]:

@@ -1,4 +1,4 @@
-"""Strategies against the reference: how they differ, and what of it may be chance."""
+"""How strategies differ from the reference, and what of it is statistically significant."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from compactlab.reports.render.text import NONE, exact, plain, show
 from compactlab.sim.metrics import METRICS
 
 _MINUS = "\N{MINUS SIGN}"
-_UNDETERMINED = "not determined"
-# Of each: what is found where a strategy is better and where it is worse, and to be no worse.
+_NOT_SIGNIFICANT = "not significant"
+# The finding where a strategy is significantly better, and where it is worse.
 _WORDS = {
-    "cost_usd": ("cheaper", "dearer", "no dearer"),
-    "amnesia_need": ("forgets less", "forgets more", "forgets no more"),
+    "cost_usd": ("cheaper", "more expensive"),
+    "amnesia_need": ("lower", "higher"),
 }
-_TITLES = {"cost_usd": "Cost", "amnesia_need": "Needs forgotten"}
+_TITLES = {"cost_usd": "Cost", "amnesia_need": "Fact miss rate"}
 
 
 @dataclass(frozen=True)
 class Differences:
-    """What chance leaves of the differences to the reference, of declared metrics and of others."""
+    """Differences to the reference, of declared metrics and of others."""
 
     reference: str
     declared: tuple[tuple[str, Grid], ...]
@@ -51,13 +51,13 @@ def differences(comparison: Comparison, colours: Mapping[str, str]) -> Differenc
     estimates = contrasts(comparison, reference, [*declared, *explored])
     rows = [row for row in comparison.rows if row is not reference]
     others = [_head(_title(name), name, METRICS[name].better) for name in explored]
-    beside = [_line(row, colours, estimates, explored, _brief) for row in rows]
+    others_lines = [_line(row, colours, estimates, explored, _brief) for row in rows]
     grids = []
     for name in declared:
         lines = [_line(row, colours, estimates, [name], _cells) for row in rows]
         bounds = any(estimates[row.spec, name].low is not None for row in rows)
         grids.append((_TITLES[name], Grid(tuple(_heads(name, bounds)), tuple(lines))))
-    return Differences(reference.label, tuple(grids), Grid(tuple(others), tuple(beside)))
+    return Differences(reference.label, tuple(grids), Grid(tuple(others), tuple(others_lines)))
 
 
 def _known(comparison: Comparison, metric: str) -> bool:
@@ -71,11 +71,11 @@ def _title(metric: str) -> str:
 def _line(
     row: Row,
     colours: Mapping[str, str],
-    found: Mapping[tuple[str, str], Contrast],
+    estimates: Mapping[tuple[str, str], Contrast],
     metrics: list[str],
     write: Callable[[Contrast], Iterator[Cell]],
 ) -> Line:
-    cells = [cell for name in metrics for cell in write(found[row.spec, name])]
+    cells = [cell for name in metrics for cell in write(estimates[row.spec, name])]
     return line_of(row, colours, cells)
 
 
@@ -91,8 +91,10 @@ def _heads(metric: str, bounds: bool) -> Iterator[Column]:
     yield _head("p (Holm)", f"{metric}: adjusted p")
     yield _head("conversations better / same / worse", f"{metric}: conversations", "higher")
     yield _head("finding", f"{metric}: finding")
-    yield _head(f"{_WORDS[metric][2]}, within {within}", f"{metric}: non-inferiority", "higher")
-    yield _head(f"could have been seen, {unit}", f"{metric}: smallest detectable difference")
+    yield _head(f"non-inferior, margin {within}", f"{metric}: non-inferiority", "higher")
+    yield _head(
+        f"minimum detectable difference, {unit}", f"{metric}: smallest detectable difference"
+    )
 
 
 def _cells(contrast: Contrast) -> Iterator[Cell]:
@@ -101,20 +103,24 @@ def _cells(contrast: Contrast) -> Iterator[Cell]:
     yield Cell(_probability(chance), exact(chance), plain(chance))
     counts = (contrast.wins, contrast.ties, contrast.losses)
     yield Cell(" / ".join(map(str, counts)), value=contrast.wins - contrast.losses)
-    better, worse, _ = _WORDS[contrast.metric]
-    direction = better if contrast.better else worse if contrast.worse else _UNDETERMINED
+    better, worse = _WORDS[contrast.metric]
+    direction = better if contrast.better else worse if contrast.worse else _NOT_SIGNIFICANT
     yield Cell("the same" if _same(contrast) else direction, value=_rank(contrast))
     answer = {True: "yes", False: "not shown", None: NONE}[contrast.no_worse]
     yield Cell(answer, value=None if contrast.no_worse is None else int(contrast.no_worse))
-    seen = contrast.detectable
-    yield Cell(NONE if seen is None else _detectable(contrast, seen), exact(seen), plain(seen))
+    smallest = contrast.detectable
+    yield Cell(
+        NONE if smallest is None else _detectable(contrast, smallest),
+        exact(smallest),
+        plain(smallest),
+    )
 
 
-def _detectable(contrast: Contrast, seen: float) -> str:
+def _detectable(contrast: Contrast, smallest: float) -> str:
     """The smallest difference, in the unit of its column or else with its own."""
     if contrast.kind == "ratio" or METRICS[contrast.metric].unit == "share":
-        return f"{100 * seen:.1f}"
-    return _amount(seen, METRICS[contrast.metric].unit)
+        return f"{100 * smallest:.1f}"
+    return _amount(smallest, METRICS[contrast.metric].unit)
 
 
 def _amount(size: float, unit: str) -> str:
@@ -133,7 +139,7 @@ def _difference(contrast: Contrast) -> Cell:
 
 
 def _brief(contrast: Contrast) -> Iterator[Cell]:
-    """A difference of a metric that was not declared: bold where it is told from chance."""
+    """A difference of a metric that was not declared: bold where it is significant."""
     cell = _difference(contrast)
     chance = f"p {_probability(contrast.adjusted)} (Benjamini-Hochberg)"
     text = f"{cell.text} {cell.aside}; {chance}" if cell.aside else f"{cell.text}; {chance}"

@@ -48,13 +48,13 @@ from compactlab.sim.metrics import METRICS
 
 _GENERATED = re.compile(r"(.+\))-\d+")
 _DEFAULTS = {
-    "models": "none named: those that were recorded, or the default",
+    "models": "as recorded, or the default",
     "window": "not narrowed",
     "own_models": "none",
     "loop": "open",
     "summarizers": "none",
     "redact": "nothing",
-    "churn": "none: the client changes its prompt only where the recording says so",
+    "churn": "none: the client changes its prompt only where the recording does",
 }
 _OTHERWISE_SHOWN = frozenset(
     {
@@ -85,8 +85,8 @@ def facts(results: Results) -> list[tuple[str, str]]:
         "Compared": counted(len(strategies), "strategy"),
         "On": f"{counted(len(conversations), 'conversation')} ({', '.join(names)})",
         "Made with": f"compactlab {manifest.get('compactlab', 'of an unknown version')}",
-        "Prices": manifest.get("prices", "not said"),
-        "Tokens counted by": manifest.get("tokenizer", "not said"),
+        "Prices": manifest.get("prices", "unknown"),
+        "Tokens counted by": manifest.get("tokenizer", "unknown"),
     }
     return [(term, clean(str(text))) for term, text in lines.items()]
 

@@ -145,7 +145,7 @@ def _roles(advice: Advice) -> dict[str, tuple[str, ...]]:
     if advice.advised:
         by_spec.setdefault(advice.advised.spec, []).append("advised")
     for row in advice.comparison.front:
-        by_spec.setdefault(row.spec, []).append("front")
+        by_spec.setdefault(row.spec, []).append("Pareto front")
     return {spec: tuple(roles) for spec, roles in by_spec.items()}
 
 
@@ -244,9 +244,9 @@ def _views(
 
 
 def chief(advice: Advice) -> Collection[str]:
-    """Specs of the strategies that are drawn at first: the front and what it is held against.
+    """Specs of the strategies that are drawn at first: the front, controls and the reference.
 
-    Where there is no front, the cheapest of what one might have chosen stand for it.
+    Without a front, the cheapest candidates stand for it.
     """
     rows = advice.comparison.rows
     if len(rows) <= _FEW:
