@@ -213,12 +213,12 @@ def test_who_never_compacted_is_told_of_the_chosen_conversation(page: Page) -> N
 
 
 def test_compactions_are_those_of_the_chosen_conversation(page: Page) -> None:
-    shown = page.locator("#part-1-compaction .views").first.locator("details")
+    shown = page.locator("#part-1 .compactions .views").first.locator("details")
     for name, count in (("talk-18", 2), ("talk-19", 2), ("talk-03", 0), ("talk-18", 2)):
         page.locator(".conversation select").select_option(label=f"{name} (claude-code)")
         assert shown.count() == count
         assert all(f"on {name} " in each for each in shown.locator("summary").all_inner_texts())
-        assert page.locator("#part-1-compaction .none").is_visible() == (count == 0)
+        assert page.locator("#part-1 .compactions .none").is_visible() == (count == 0)
 
 
 def test_a_panel_tells_the_call_that_is_pointed_at(page: Page) -> None:

@@ -16,11 +16,13 @@ from hypothesis import strategies as st
 from compactlab.reports.analysis.advice import Advice
 from compactlab.reports.analysis.comparison import columns, comparisons
 from compactlab.reports.charts.drawing import COLOURS, strategy_colours
-from compactlab.reports.page.conversations import block, conversations, flags, series, written
+from compactlab.reports.page.conversations import conversations, flags, pane, series, written
 from compactlab.reports.page.differences import differences
-from compactlab.reports.page.grid import Grid, Line, figures
+from compactlab.reports.page.figures import figures, telling
 from compactlab.reports.page.page import command, page, write
-from compactlab.reports.page.sections import chief, section
+from compactlab.reports.page.sections import chief, roles, section
+from compactlab.reports.page.views import Compactions
+from compactlab.reports.render.document import Cell, Custom, Table, TableRow
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.run import Run
@@ -54,25 +56,36 @@ def blocked(results: Results) -> dict[str, Any]:
     """The same, without the page around it."""
     (comparison,) = comparisons(results)
     listing = conversations(results, comparison)
-    known: dict[str, Any] = json.loads(block(results, listing, strategy_colours(results), []).text)
+    known: dict[str, Any] = json.loads(pane(results, listing, strategy_colours(results), []).text)
     return known
 
 
 def told(results: Results) -> list[list[str]]:
     """The cells of the first row of each table of differences."""
     (comparison,) = comparisons(results)
-    found = differences(comparison, strategy_colours(results))
-    assert found is not None
     return [
-        [f"{cell.text} {cell.aside}".strip() for cell in grid.lines[0].cells]
-        for _, grid in found.declared
+        [f"{cell.text} {cell.aside}".strip() for cell in cells(table.rows[0])]
+        for table in differences(comparison, strategy_colours(results))
+        if isinstance(table, Table)
     ]
 
 
-def tabled(results: Results) -> Grid:
+def tabled(results: Results) -> Table:
     """The table of all strategies."""
     (comparison,) = comparisons(results)
-    return figures(comparison, strategy_colours(results), columns(comparison), {}, {})
+    shown, _ = telling(columns(comparison), comparison)
+    return figures(comparison, strategy_colours(results), shown, roles(Advice(comparison)))
+
+
+def cells(row: TableRow) -> list[Cell]:
+    """The figures of a row."""
+    return [cell for cell in row.cells[1:] if isinstance(cell, Cell)]
+
+
+def named(row: TableRow) -> str:
+    """The label of a row."""
+    assert isinstance(row.cells[0], Cell)
+    return row.cells[0].text
 
 
 def chosen(text: str) -> str:
@@ -246,9 +259,9 @@ def test_a_run_that_failed_has_a_cell_in_every_column(make: Make, fail: Make, st
 
 
 def test_a_control_is_never_the_best(make: Make, store: Store) -> None:
-    grid = tabled(store(make("keep_all()"), make("good()", SUMMED, cut=[2]),
-                        make("bad()", CUT, cut=[2], need=0.5)))  # fmt: skip
-    best = {line.label: sum(cell.best for cell in line.cells) for line in grid.lines}
+    table = tabled(store(make("keep_all()"), make("good()", SUMMED, cut=[2]),
+                         make("bad()", CUT, cut=[2], need=0.5)))  # fmt: skip
+    best = {named(row): sum(cell.best for cell in cells(row)) for row in table.rows}
     assert best["keep_all"] == 0
     assert best["good"] > 0
 
@@ -259,22 +272,22 @@ def test_what_reads_like_the_best_is_as_good(make: Make, store: Store) -> None:
         make("keep_all()"), make("first()", CUT, cut=[2], need=0.9),
         make("second()", SUMMED, cut=[2], need=0.9001), make("third()", CUT, cut=[2], need=0.5),
     )  # fmt: skip
-    best = {line.label: bolds(line, tabled(results)) for line in tabled(results).lines}
+    best = {named(row): bolds(row, tabled(results)) for row in tabled(results).rows}
     assert "amnesia_need" in best["first"] & best["second"]
     assert "amnesia_need" not in best["third"] | best["keep_all"]
     alike = store(make("keep_all()"), *results.runs[1:3])
-    assert not any("amnesia_need" in bolds(line, tabled(alike)) for line in tabled(alike).lines)
+    assert not any("amnesia_need" in bolds(row, tabled(alike)) for row in tabled(alike).rows)
 
 
-def bolds(line: Line, grid: Grid) -> set[str]:
+def bolds(row: TableRow, table: Table) -> set[str]:
     """In which columns a strategy has the best figure."""
-    return {head.key for head, cell in zip(grid.heads, line.cells, strict=True) if cell.best}
+    return {c.key for c, cell in zip(table.columns[1:], cells(row), strict=True) if cell.best}
 
 
 def test_a_figure_below_nothing_has_a_minus(make: Make, store: Store) -> None:
     run = make("mine()", CUT, cut=[2])
     run.metrics["write_spike"] = -49.0
-    texts = [cell.text for line in tabled(store(run)).lines for cell in line.cells]
+    texts = [cell.text for row in tabled(store(run)).rows for cell in cells(row)]
     assert "\N{MINUS SIGN}49" in texts
     assert "-49" not in texts
 
@@ -286,9 +299,9 @@ def test_a_difference_speaks_of_intervals_where_it_has_them(make: Make, store: S
             for n in range(number) for run in (("keep_all()",), ("mine()", CUT))
         ))  # fmt: skip
         (comparison,) = comparisons(results)
-        found = differences(comparison, strategy_colours(results))
-        assert found is not None
-        assert found.declared[0][1].heads[0].title == title
+        blocks = differences(comparison, strategy_colours(results))
+        first = next(block for block in blocks if isinstance(block, Table))
+        assert first.columns[1].title == title
 
 
 def test_a_command_in_a_note_is_code_that_does_not_break(make: Make, store: Store) -> None:
@@ -306,36 +319,33 @@ def test_strategies_have_their_roles_and_compactions_their_places(make: Make, st
         *(make("good()", small, name, cut=[1]) for name in ("one", "two")),
     )
     (comparison,) = comparisons(results)
-    found = section(results, comparison, strategy_colours(results), "part-1")
-    assert {line.label: line.roles for line in found.grid.lines if line.roles} == {
+    blocks = list(section(results, comparison, strategy_colours(results), "part-1"))
+    first = next(block for block in blocks if isinstance(block, Table))
+    assert {named(row): row.roles for row in first.rows if row.roles} == {
         "keep_all": ("reference",),
         "good": ("advised", "Pareto front"),
     }
-    assert found.chosen is not None
-    assert found.views is not None
-    own, others = ({each.conversation for each in views.shown} for views in found.views)
-    assert own == {found.chosen.conversation.title} == {"one (claude-code)"}
-    assert others == {"two (claude-code)"}
+    (shown,) = [b.data for b in blocks if isinstance(b, Custom) if isinstance(b.data, Compactions)]
+    assert {each.conversation for each in shown.own} == {shown.title} == {"one (claude-code)"}
+    assert {each.conversation for each in shown.others} == {"two (claude-code)"}
 
 
 def test_a_write_spike_below_nothing_is_no_merit(make: Make, store: Store) -> None:
     runs = [make("calm()", SUMMED, cut=[2]), make("each()", CUT, cut=[2, 3], need=0.8)]
     runs[1].metrics["write_spike"] = -49.0
-    grid = tabled(store(make("keep_all()"), *runs))
-    place = [head.key for head in grid.heads].index("write_spike")
-    assert not any(line.cells[place].best for line in grid.lines)
-    assert any(cell.best for line in grid.lines for cell in line.cells)
+    table = tabled(store(make("keep_all()"), *runs))
+    place = [column.key for column in table.columns[1:]].index("write_spike")
+    assert not any(cells(row)[place].best for row in table.rows)
+    assert any(cell.best for row in table.rows for cell in cells(row))
 
 
 def test_a_column_that_is_nearly_empty_is_left_out_and_named(make: Make, store: Store) -> None:
     runs = [make(f"s{n}()", cut=[2], need=None) for n in range(5)]
     runs[0].metrics |= {"flushed_compactions": 1.0, "amnesia_need": 0.25}
     results = store(*runs)
-    grid = tabled(results)
-    keys = [head.key for head in grid.heads]
+    keys = [column.key for column in tabled(results).columns]
     assert "flushed_compactions" not in keys
     assert "amnesia_need" in keys
-    assert grid.left_out == ("flushed",)
     assert "most strategies are left out: flushed." in page(results)
 
 

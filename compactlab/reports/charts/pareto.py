@@ -39,9 +39,9 @@ _MOST = 0.95
 _KEY = (
     KeyEntry("usable", "muted", "mark", mark="o"),
     KeyEntry("exceeds the context window on some calls", "muted", "mark", mark="o-"),
-    KeyEntry("invalid prompts on some calls", "muted", "mark", mark="s"),
+    KeyEntry("invalid prompts", "muted", "mark", mark="s"),
     KeyEntry("control", "muted", "mark", mark="D"),
-    KeyEntry("Pareto front of the usable strategies", "muted", "line"),
+    KeyEntry("Pareto front", "muted", "line"),
 )
 _CAPTION = (
     "Each mark is a strategy, over all conversations of this comparison; up and to the left is "

@@ -21,7 +21,7 @@ from compactlab.reports.analysis.comparison import (
     told_apart,
 )
 from compactlab.reports.analysis.strength import signed, signed_points
-from compactlab.reports.page.notes import unfinished
+from compactlab.reports.page.notes import NOTHING, unfinished
 from compactlab.reports.page.verdict import verdict
 from compactlab.reports.render import markdown, terminal
 from compactlab.reports.render.document import (
@@ -42,14 +42,13 @@ LINES = 20
 _WIDTH = 110
 _HEADS = ("strategy", "", "USD", "vs {}", "fact miss rate", "with recovery USD")
 _LEFT = 2
-_NOTHING = "No runs: there is nothing to compare."
 _STEPS = 5
 _MARKS = {
     OVER: "exceeds the context window on some calls",
     NULL: "control",
     FAULTY: "a provider would reject some calls",
     FUTURE: "sees future messages",
-    BREAKS: f"breaks the rule {' and '.join(map(repr, REJECTED))}: a provider may reject its prompts",
+    BREAKS: f"breaks the rule {' and '.join(map(repr, REJECTED))}: providers may reject it",
     PLAYED: "as recorded, without the cost of summaries",
 }
 
@@ -62,7 +61,7 @@ def brief(results: Results) -> str:
     """
     compared = comparisons(results)
     if not compared:
-        return _NOTHING
+        return NOTHING
     advice = Advice(compared[0])
     sentences, may = _sentences(results, compared, advice)
     for steps in range(_STEPS, -1, -1):
@@ -80,7 +79,7 @@ def brief_markdown(results: Results) -> str:
     """The same as GitHub's Markdown, with all its sentences."""
     compared = comparisons(results)
     if not compared:
-        return _NOTHING
+        return NOTHING
     advice = Advice(compared[0])
     must, may = _sentences(results, compared, advice)
     return markdown.write(_document(advice, _STEPS, [*must, *may]))

@@ -27,6 +27,7 @@ from compactlab.sim.experiment.results import Results
 
 # Summarisers that copy lines: nothing of them was written by a model.
 _EXTRACTIVE = ("lexrank", "centroid", "lead", "tail", "salience", "checklist")
+NOTHING = "No runs: there is nothing to compare."
 _COPIED = "lines selected by a rule; a simulation, not a model's writing"
 
 # How many strategies are named one by one with what they break.

@@ -75,7 +75,7 @@ const tableOf = (heads, runs, sorted) => {
     row.append(head);
   }
   const lines = runs.map((run) =>
-    make("tr", { className: run.quiet ? "muted" : "" }, nameOf(run), ...run.cells.map(cellOf)));
+    make("tr", { className: run.quiet ? "quiet" : "" }, nameOf(run), ...run.cells.map(cellOf)));
   const table = make("table", { className: "figures" }, make("thead", {}, row), make("tbody", {}, ...lines));
   sortable(table);
   const again = sorted && [...row.cells].find((head) => head.title === sorted.title);
