@@ -16,8 +16,8 @@ def verdict(comparison: Comparison) -> list[str]:
     return [with_names(sentence) for sentence in main.verdict(comparison)]
 
 
-def bargain(comparison: Comparison) -> list[str]:
-    return [with_names(sentence) for sentence in main.bargain(comparison)]
+def tokens_and_money(comparison: Comparison) -> list[str]:
+    return [with_names(sentence) for sentence in main.tokens_and_money(comparison)]
 
 
 def notes(comparison: Comparison) -> list[str]:

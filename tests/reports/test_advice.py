@@ -10,7 +10,7 @@ from compactlab.reports.analysis.comparison import Comparison, comparisons
 from compactlab.reports.page.brief import LINES, brief, brief_markdown, picks
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.run import Run
-from tests.reports.spoken import bargain, verdict
+from tests.reports.spoken import tokens_and_money, verdict
 
 Make = Callable[..., Run]
 Store = Callable[..., Results]
@@ -55,17 +55,17 @@ def test_the_cheapest_that_is_shown_to_forget_no_more_is_advised(
 ) -> None:
     advice = Advice(only(many(40)))
     assert advice.shown
-    assert [row.label for row in (advice.advised, advice.cheapest, advice.keenest) if row] == [
+    assert [row.label for row in (advice.advised, advice.cheapest, advice.best_recall) if row] == [
         "careful", "forgetful", "keen",
     ]  # fmt: skip
     first, *_, last = verdict(only(many(40)))
     assert first.startswith("Choose careful: ")
     assert first.endswith(
-        "It is the cheapest usable strategy that is shown to forget at most 3 points more of what "
-        "calls need than keep_all."
+        "It is the cheapest usable strategy whose fact miss rate is statistically non-inferior to "
+        "that of keep_all (margin: 3 points)."
     )
-    assert "2.4 points more than keep_all (2.3 to 2.5 more)" in first
-    assert "3 of 3 bills and 3 of 3 shares of forgotten needs are told from chance" in last
+    assert "calls need (keep_all: 0%; difference +2.3 to +2.5 points)" in first
+    assert "3 of 3 costs and 3 of 3 fact miss rates are statistically significant" in last
 
 
 @pytest.mark.parametrize(("forgotten", "shown"), [(0.025, True), (0.027, False)])
@@ -79,23 +79,29 @@ def test_a_margin_that_the_interval_touches_is_not_kept(
 
 def test_what_is_not_shown_is_not_determined(many: Callable[..., Results]) -> None:
     first, *_, last = verdict(only(many(5)))
-    assert first.startswith("Not determined; in these 5 conversations, it would be careful")
-    assert first.endswith("that it holds for others is not shown.")
-    assert "too few for intervals" in last
-    assert "cannot tell a difference from chance: no p is below 0.19 (Holm)" in last
+    assert first.startswith(
+        "No strategy is shown to be non-inferior to keep_all in its fact miss rate. In these 5 "
+        "conversations, the cheapest usable strategy whose fact miss rate is at most 3 points "
+        "above that of keep_all is careful: "
+    )
+    assert "too few for confidence intervals" in last
+    assert (
+        "Too few conversations for significance: at least 7 are needed for 3 strategies. The "
+        "smallest possible p is 0.19 (sign-flip test, after Holm)."
+    ) in last
 
 
 def test_one_conversation_tells_nothing_of_others(many: Callable[..., Results]) -> None:
     first, *_, last = verdict(only(many(1)))
     assert first.startswith("In this one conversation, choose careful")
-    assert last == "These are figures of this one conversation: they tell nothing of others."
+    assert last == "These figures describe this one conversation only; they do not generalise."
 
 
 def test_where_all_forget_too_much_the_trade_is_said(many: Callable[..., Results]) -> None:
     told = verdict(only(many(12, careful=0.1, keen=0.08)))
-    assert "money and memory must be weighed" in told[0]
+    assert "no strategy is recommended" in told[0]
     assert told[1].startswith("The cheapest usable strategy is forgetful")
-    assert told[2].startswith("The one that forgets least is keen")
+    assert told[2].startswith("The usable strategy with the lowest fact miss rate is keen")
 
 
 def test_bills_that_cannot_be_told_apart_are_named(make: Make, store: Store) -> None:
@@ -109,9 +115,10 @@ def test_bills_that_cannot_be_told_apart_are_named(make: Make, store: Store) -> 
         ]
     told = verdict(only(store(*runs)))
     best, other = ("one", "two") if told[0].startswith("Choose one") else ("two", "one")
-    (said,) = [sentence for sentence in told if sentence.startswith("Not determined whether")]
-    assert said.startswith(f"Not determined whether {other} (")
-    assert said.endswith(f"cost more or less than {best}.")
+    (said,) = [sentence for sentence in told if sentence.startswith("The difference in cost")]
+    assert said.startswith(
+        f"The difference in cost to {best} is not statistically significant for {other} ("
+    )
 
 
 def test_the_verdict_has_twenty_lines(many: Callable[..., Results]) -> None:
@@ -153,26 +160,28 @@ def test_how_far_it_carries_never_falls_off_the_end(make: Make, store: Store) ->
     text = brief(results)
     assert any(f"\n{label} " not in text for label in named)
     assert len(text.splitlines()) <= LINES
-    assert "cannot tell a difference from chance" in " ".join(text.split())
+    assert "Too few conversations for significance" in " ".join(text.split())
 
 
 def test_those_who_decide_are_picked_with_their_parts(many: Callable[..., Results]) -> None:
-    found = {row.label: role for row, role in picks(Advice(only(many(40))))}
-    assert found == {
+    roles = {row.label: role for row, role in picks(Advice(only(many(40))))}
+    assert roles == {
         "forgetful": "cheapest",
         "careful": "choose",
-        "keen": "forgets least",
-        "keep_all": "held against",
+        "keen": "lowest miss rate",
+        "keep_all": "reference",
     }
 
 
-@pytest.mark.parametrize(("number", "told"), [(6, "cannot tell"), (8, "can tell"), (12, "")])
+@pytest.mark.parametrize(
+    ("number", "told"), [(6, "Too few"), (8, "Significance is possible for"), (12, "")]
+)
 def test_it_is_said_whether_so_few_can_tell_anything(
     many: Callable[..., Results], number: int, told: str
 ) -> None:
     """Three strategies: 3 * 2 / 2**6 is 0.09, and with 8 conversations it is 0.023."""
     last = verdict(only(many(number)))[-1]
-    assert ("A sign-flip test" in last) == bool(told)
+    assert ("The smallest possible p" in last) == bool(told)
     assert told in last
 
 
@@ -187,8 +196,8 @@ def test_a_hundredth_of_a_point_is_not_worth_money(make: Make, store: Store) -> 
         )
     )
     advice = Advice(comparison)
-    assert advice.keenest is not None
-    assert advice.keenest.label == "good"
+    assert advice.best_recall is not None
+    assert advice.best_recall.label == "good"
     assert [row.label for row in comparison.front] == ["cheap", "good", "dear"]
     assert [row.label for row in advice.steps] == ["cheap", "good"]
 
@@ -219,8 +228,8 @@ def test_nothing_is_advised_that_costs_more_than_the_reference(make: Make, store
     assert advice.sound is not None
     assert (advice.sound.label, advice.advised) == ("sound", None)
     told = verdict(only(results))
-    assert told[0].startswith("In this one conversation, money and memory must be weighed: the")
-    assert "more of what calls need than keep_all is sound: " in told[0]
+    assert told[0].startswith("In this one conversation, cost and fact recall are a trade-off: the")
+    assert "whose fact miss rate is at most 3 points above that of keep_all is sound: " in told[0]
     assert {row.label: role for row, role in picks(advice)}["sound"].startswith("within the")
 
 
@@ -246,29 +255,29 @@ def test_only_what_is_determined_is_counted(make: Make, store: Store) -> None:
             make("dear()", scaled(SHORT, 1.5), name, cut=[1], need=0.9),
         ]
     last = verdict(only(store(*runs)))[-1]
-    assert "1 of 2 bills and 1 of 2 shares of forgotten needs are told from chance" in last
+    assert "1 of 2 costs and 1 of 2 fact miss rates are statistically significant" in last
 
 
 def test_how_far_it_carries_is_said_right_after_the_verdict(many: Callable[..., Results]) -> None:
     lines = brief_markdown(many(40)).splitlines()
     said = [line for line in lines if line.startswith("- ")]
     (place,) = [n for n, line in enumerate(said) if line.startswith("- Choose")]
-    assert said[place + 1].startswith("- In brackets are 95% intervals")
+    assert said[place + 1].startswith("- Brackets show 95% confidence intervals")
 
 
 def test_made_up_sessions_were_not_run_by_anybody(make: Make, store: Store) -> None:
     runs = [make(spec, KEPT, model="m") for spec in ("keep_all()", "as_recorded()")]
     runs.append(make("cut()", SHORT, cut=[1], model="m"))
-    assert "what was run" not in brief(store(*runs))
+    assert "as recorded" not in brief(store(*runs))
 
 
-def test_a_bargain_needs_calls(make: Make, store: Store) -> None:
+def test_a_tokens_and_money_needs_calls(make: Make, store: Store) -> None:
     runs = [make("keep_all()", KEPT), make("sliding_window()", SHORT, cut=[1])]
-    (told,) = bargain(only(store(*runs)))
-    assert told.startswith("sliding_window sent 64% less than keep_all in prompt tokens")
+    (told,) = tokens_and_money(only(store(*runs)))
+    assert told.startswith("sliding_window sent 64% fewer prompt tokens than keep_all")
     for run in runs:
         run.rows = {}
-    assert list(bargain(only(store(*runs)))) == []
+    assert list(tokens_and_money(only(store(*runs)))) == []
 
 
 def test_the_closed_loop_is_held_against_the_open_one(make: Make, store: Store) -> None:
@@ -278,4 +287,4 @@ def test_the_closed_loop_is_held_against_the_open_one(make: Make, store: Store) 
     runs[2].metrics["cost_with_recovery_usd"] = 1.0
     told = next(s for s in verdict(only(store(*runs))) if "closed loop" in s)
     assert "the cheapest is one (" in told
-    assert told.endswith("more than without.")
+    assert told.endswith("more than without recovery.")

@@ -1,4 +1,4 @@
-"""What is advised under one model or summariser may turn round under another, and then is said."""
+"""What is advised under one model or summariser may reverse under another, and then is said."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -34,19 +34,18 @@ def told(store: Store, *groups: list[Run]) -> list[str]:
     return list(agreement(comparisons(store(*(run for group in groups for run in group)))))
 
 
-def test_a_ranking_that_turns_round_with_the_summariser_is_not_determined(
+def test_a_ranking_that_reverses_with_the_summariser_is_not_determined(
     make: Make, store: Store
 ) -> None:
     low = runs(make, turned=False, summarizer="lossy(level='low')")
     high = runs(make, turned=True, summarizer="lossy(level='high')")
     first, second = told(store, low, high)
     assert first == (
-        "Not determined, for it depends on who writes the summaries: other under "
-        "lossy(level='low') and one under lossy(level='high') would be advised."
+        "Which strategy to choose depends on the summariser, so it is not decided: other with "
+        "lossy(level='low') and one with lossy(level='high')."
     )
     assert second == (
-        "Not determined which has the smaller bill, because it turns round between the "
-        "2 summarisers: other or one."
+        "Which one is cheaper depends on the summariser, so it is not decided: other or one."
     )
     assert first.split(":")[0] in brief(store(*low, *high)).replace("\n", " ")
 
@@ -54,14 +53,18 @@ def test_a_ranking_that_turns_round_with_the_summariser_is_not_determined(
 def test_where_all_agree_it_is_said(make: Make, store: Store) -> None:
     low, high = (runs(make, turned=False, summarizer=name) for name in ("low()", "high()"))
     several = [replace(run, conversation=f"talk-{n}") for run in (*low, *high) for n in range(8)]
-    assert told(store, several) == ["Under each of 2 summarisers, the same is advised: other."]
+    assert told(store, several) == [
+        "The recommended strategy is the same with each of 2 summarisers: other."
+    ]
 
 
 def test_where_all_agree_and_nothing_is_shown_it_is_only_what_would_be(
     make: Make, store: Store
 ) -> None:
     low, high = (runs(make, turned=False, summarizer=name) for name in ("low()", "high()"))
-    assert told(store, low, high) == ["Under each of 2 summarisers, it would be the same: other."]
+    assert told(store, low, high) == [
+        "In these conversations, the choice is the same with each of 2 summarisers: other."
+    ]
 
 
 def test_the_order_of_runs_changes_nothing(make: Make, store: Store) -> None:
@@ -72,7 +75,7 @@ def test_the_order_of_runs_changes_nothing(make: Make, store: Store) -> None:
     assert told(store, moved) == told(store, several) != []
 
 
-def test_that_it_turns_round_never_falls_off_the_end(
+def test_that_it_reverses_never_falls_off_the_end(
     make: Make, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Else the first twenty lines said to choose what is not determined."""
@@ -80,8 +83,8 @@ def test_that_it_turns_round_never_falls_off_the_end(
     low = runs(make, turned=False, summarizer="low()")
     high = runs(make, turned=True, summarizer="high()")
     text = " ".join(brief(store(*low, *high)).split())
-    assert "Not determined, for it depends on who writes the summaries" in text
-    assert "which has the smaller bill" not in text
+    assert "Which strategy to choose depends on the summariser, so it is not decided" in text
+    assert "Which one is cheaper" not in text
 
 
 def test_a_model_is_a_choice_and_no_assumption(make: Make, store: Store) -> None:
@@ -89,8 +92,8 @@ def test_a_model_is_a_choice_and_no_assumption(make: Make, store: Store) -> None
         runs(make, turned=turned, model=name) for turned, name in ((False, "a"), (True, "b"))
     )
     first, second = told(store, one, other)
-    assert first == "It depends on the model: other under a and one under b would be advised."
-    assert second == "Which has the smaller bill depends on the model for other or one."
+    assert first == "Which strategy to choose depends on the model: other with a and one with b."
+    assert second == "Which one is cheaper depends on the model: other or one."
 
 
 def test_other_conversations_cannot_agree(make: Make, store: Store) -> None:

@@ -121,7 +121,7 @@ SORTED = "(head) => head.closest('th').getAttribute('aria-sort')"
 
 def test_tables_are_sorted_by_a_click_the_best_first_and_then_the_worst(page: Page) -> None:
     before = rows(page, MAIN)
-    head = page.locator(f"{MAIN} thead button", has_text="needs")
+    head = page.locator(f"{MAIN} thead button", has_text="fact miss rate")
     head.click()
     assert head.evaluate(SORTED) == "ascending"
     names = rows(page, MAIN)
@@ -184,7 +184,7 @@ def test_strategies_can_be_left_out(page: Page) -> None:
 def test_the_order_of_a_table_stays_when_something_else_is_chosen(page: Page) -> None:
     place = page.locator(".conversation")
     table = ".conversation > :last-child table"
-    head = place.locator("thead button:visible", has_text="needs forgotten")
+    head = place.locator("thead button:visible", has_text="fact miss rate")
     head.click()
     head.click()
     before = rows(page, table)
@@ -199,7 +199,7 @@ def test_the_order_of_a_table_stays_when_something_else_is_chosen(page: Page) ->
 def test_a_name_that_nothing_has_is_answered(page: Page) -> None:
     place = page.locator(".conversation")
     place.locator("input[type=search]").fill("nobody")
-    assert place.locator("select option").all_inner_texts() == ["none of that name"]
+    assert place.locator("select option").all_inner_texts() == ["no match"]
     place.locator("input[type=search]").fill("")
     assert place.locator("select option").count() == 20
     assert place.locator("select option:checked").inner_text() == "talk-19 (claude-code)"
@@ -214,12 +214,12 @@ def test_who_never_compacted_is_told_of_the_chosen_conversation(page: Page) -> N
 
 
 def test_compactions_are_those_of_the_chosen_conversation(page: Page) -> None:
-    shown = page.locator("#part-1-compaction .views").first.locator("details")
+    shown = page.locator("#part-1 .compactions .views").first.locator("details")
     for name, count in (("talk-18", 2), ("talk-19", 2), ("talk-03", 0), ("talk-18", 2)):
         page.locator(".conversation select").select_option(label=f"{name} (claude-code)")
         assert shown.count() == count
         assert all(f"on {name} " in each for each in shown.locator("summary").all_inner_texts())
-        assert page.locator("#part-1-compaction .none").is_visible() == (count == 0)
+        assert page.locator("#part-1 .compactions .none").is_visible() == (count == 0)
 
 
 def test_a_panel_tells_the_call_that_is_pointed_at(page: Page) -> None:
@@ -232,9 +232,9 @@ def test_a_panel_tells_the_call_that_is_pointed_at(page: Page) -> None:
     page.mouse.move(0, 0)
     assert told.inner_text() == whole
     panel.focus()
-    assert told.inner_text().startswith("call 2: 290 prompt tokens, 90 not in the cache; 0.00")
+    assert told.inner_text().startswith("call 2: 290 prompt tokens, 90 missed the cache; 0.00")
     page.keyboard.press("ArrowLeft")
-    assert told.inner_text().startswith("call 1: 200 prompt tokens, 200 not in the cache; ")
+    assert told.inner_text().startswith("call 1: 200 prompt tokens, 200 missed the cache; ")
 
 
 @pytest.mark.parametrize("system", ["dark", "light"])

@@ -74,7 +74,7 @@ def test_what_rounds_to_nothing_has_no_minus() -> None:
 
 
 def test_a_size_has_the_unit_of_what_it_is_a_size_of() -> None:
-    assert least(BILL, 0.062) == "6.2% of the bill"
+    assert least(BILL, 0.062) == "6.2% of the cost"
     assert least(replace(BILL, kind="difference"), 0.293) == "0.29 USD a conversation"
-    assert least(SHARE, 0.05) == "5.0 points of needs"
-    assert least(SHARE, 0.0003) == "<0.1 points of needs"
+    assert least(SHARE, 0.05) == "5.0 points of fact miss rate"
+    assert least(SHARE, 0.0003) == "<0.1 points of fact miss rate"

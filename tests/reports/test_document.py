@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from compactlab.reports.charts.drawing import COLOURS
@@ -18,6 +20,7 @@ from compactlab.reports.render.document import (
     Sentence,
     Sentences,
     Table,
+    Terms,
     name,
     rows,
     sentences,
@@ -132,3 +135,27 @@ def test_a_page_has_drawings_and_folds_what_is_folded() -> None:
 def test_a_name_cannot_end_its_mark() -> None:
     said = with_names(name("a\x03b\x02c"), "<{}>".format)
     assert said == "<a\N{REPLACEMENT CHARACTER}b\N{REPLACEMENT CHARACTER}c>"
+
+
+def test_terms_stand_in_lines_and_on_a_page_in_a_list() -> None:
+    report = Document((Heading("Title", 1), Terms(((name("cut(most=3)"), "the shortest"),))))
+    assert terminal.write(report).splitlines()[-1] == "cut(most=3): the shortest"
+    assert markdown.write(report).splitlines()[-1] == "- `cut(most=3)`: the shortest"
+    page = html.write(report, COLOURS)
+    assert "<dt>cut<wbr>(most=3)</dt><dd>the shortest</dd>" in page
+
+
+def test_code_on_a_page_is_what_we_quote_and_never_what_a_name_does() -> None:
+    said = sentences([f"Say `make` to {name('a`b')} and {name('c`d')}."])
+    page = html.write(Document((Heading("Title", 1), said)), COLOURS)
+    assert "Say <code>make</code> to a`b and c`d." in page
+
+
+def test_a_page_names_its_parts_and_theirs() -> None:
+    blocks = (Heading("One", 2, "one", "first"), Heading("Its table", 3, "one-table"), FIGURES)
+    page = html.write(Document((Heading("Title", 1), *blocks, Heading("Two", 2))), COLOURS)
+    assert re.findall(r'<a href="#([\w-]+)">([\w ]+)</a>', page) == [
+        ("one", "first"), ("part-2", "Two"), ("one-table", "Its table"),
+    ]  # fmt: skip
+    assert re.findall(r'id="([\w-]+)"', page) == ["part-0", "one", "one-table", "part-2"]
+    assert 'data-value="0.1"' in page

@@ -43,11 +43,11 @@ def test_the_margin_of_a_strategy_is_a_median(make: Make, store: Store) -> None:
 def test_whatever_a_user_heard_is_said(make: Make, store: Store) -> None:
     (silent,) = comparisons(flushing(make, store, 1.0))
     (loud,) = comparisons(flushing(make, store, 1.0, heard=31.0))
-    assert not any("shown" in note for note in notes(silent))
-    assert f"Users were shown 31 tokens of the flushes of {FLUSH.replace('()', '')}." in notes(loud)
+    assert not any("showed users" in note for note in notes(silent))
+    assert f"{FLUSH.replace('()', '')} showed users 31 tokens of its memory flushes." in notes(loud)
 
 
 def test_what_was_written_is_simulated_and_the_report_says_so(make: Make, store: Store) -> None:
-    assert "what agents put into their memory" in summaries(flushing(make, store, 1.0))
+    assert "what agents write into their memory" in summaries(flushing(make, store, 1.0))
     assert "memory" not in summaries(store(make("keep_all()")))
     assert "flushes" not in dict(origin(flushing(make, store, 1.0)))

@@ -16,11 +16,13 @@ from hypothesis import strategies as st
 from compactlab.reports.analysis.advice import Advice
 from compactlab.reports.analysis.comparison import columns, comparisons
 from compactlab.reports.charts.drawing import COLOURS, strategy_colours
-from compactlab.reports.page.conversations import block, conversations, flags, series, written
+from compactlab.reports.page.conversations import conversations, flags, pane, series, written
 from compactlab.reports.page.differences import differences
-from compactlab.reports.page.grid import Grid, Line, figures
+from compactlab.reports.page.figures import figures, telling
 from compactlab.reports.page.page import command, page, write
-from compactlab.reports.page.sections import chief, section
+from compactlab.reports.page.sections import chief, roles, section
+from compactlab.reports.page.views import Compactions
+from compactlab.reports.render.document import Cell, Custom, Table, TableRow
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.run import Run
@@ -54,25 +56,36 @@ def blocked(results: Results) -> dict[str, Any]:
     """The same, without the page around it."""
     (comparison,) = comparisons(results)
     listing = conversations(results, comparison)
-    known: dict[str, Any] = json.loads(block(results, listing, strategy_colours(results), []).text)
+    known: dict[str, Any] = json.loads(pane(results, listing, strategy_colours(results), []).text)
     return known
 
 
 def told(results: Results) -> list[list[str]]:
     """The cells of the first row of each table of differences."""
     (comparison,) = comparisons(results)
-    found = differences(comparison, strategy_colours(results))
-    assert found is not None
     return [
-        [f"{cell.text} {cell.aside}".strip() for cell in grid.lines[0].cells]
-        for _, grid in found.declared
+        [f"{cell.text} {cell.aside}".strip() for cell in cells(table.rows[0])]
+        for table in differences(comparison, strategy_colours(results))
+        if isinstance(table, Table)
     ]
 
 
-def tabled(results: Results) -> Grid:
+def tabled(results: Results) -> Table:
     """The table of all strategies."""
     (comparison,) = comparisons(results)
-    return figures(comparison, strategy_colours(results), columns(comparison), {}, {})
+    shown, _ = telling(columns(comparison), comparison)
+    return figures(comparison, strategy_colours(results), shown, roles(Advice(comparison)))
+
+
+def cells(row: TableRow) -> list[Cell]:
+    """The figures of a row."""
+    return [cell for cell in row.cells[1:] if isinstance(cell, Cell)]
+
+
+def named(row: TableRow) -> str:
+    """The label of a row."""
+    assert isinstance(row.cells[0], Cell)
+    return row.cells[0].text
 
 
 def chosen(text: str) -> str:
@@ -141,7 +154,12 @@ def test_every_figure_is_explained(shown: str) -> None:
 
 
 def test_every_chart_has_its_units(shown: str) -> None:
-    for words in ("USD (less is better)", "needs met, %", "cache-miss tokens, all", "call number"):
+    for words in (
+        "USD (less is better)",
+        "fact recall, %",
+        "cache-miss tokens, all",
+        "call number",
+    ):
         assert words in shown
 
 
@@ -240,10 +258,10 @@ def test_a_run_that_failed_has_a_cell_in_every_column(make: Make, fail: Make, st
     assert failed[-1][1] is None
 
 
-def test_a_yardstick_is_never_the_best(make: Make, store: Store) -> None:
-    grid = tabled(store(make("keep_all()"), make("good()", SUMMED, cut=[2]),
-                        make("bad()", CUT, cut=[2], need=0.5)))  # fmt: skip
-    best = {line.label: sum(cell.best for cell in line.cells) for line in grid.lines}
+def test_a_control_is_never_the_best(make: Make, store: Store) -> None:
+    table = tabled(store(make("keep_all()"), make("good()", SUMMED, cut=[2]),
+                         make("bad()", CUT, cut=[2], need=0.5)))  # fmt: skip
+    best = {named(row): sum(cell.best for cell in cells(row)) for row in table.rows}
     assert best["keep_all"] == 0
     assert best["good"] > 0
 
@@ -254,22 +272,22 @@ def test_what_reads_like_the_best_is_as_good(make: Make, store: Store) -> None:
         make("keep_all()"), make("first()", CUT, cut=[2], need=0.9),
         make("second()", SUMMED, cut=[2], need=0.9001), make("third()", CUT, cut=[2], need=0.5),
     )  # fmt: skip
-    best = {line.label: bolds(line, tabled(results)) for line in tabled(results).lines}
+    best = {named(row): bolds(row, tabled(results)) for row in tabled(results).rows}
     assert "amnesia_need" in best["first"] & best["second"]
     assert "amnesia_need" not in best["third"] | best["keep_all"]
     alike = store(make("keep_all()"), *results.runs[1:3])
-    assert not any("amnesia_need" in bolds(line, tabled(alike)) for line in tabled(alike).lines)
+    assert not any("amnesia_need" in bolds(row, tabled(alike)) for row in tabled(alike).rows)
 
 
-def bolds(line: Line, grid: Grid) -> set[str]:
+def bolds(row: TableRow, table: Table) -> set[str]:
     """In which columns a strategy has the best figure."""
-    return {head.key for head, cell in zip(grid.heads, line.cells, strict=True) if cell.best}
+    return {c.key for c, cell in zip(table.columns[1:], cells(row), strict=True) if cell.best}
 
 
 def test_a_figure_below_nothing_has_a_minus(make: Make, store: Store) -> None:
     run = make("mine()", CUT, cut=[2])
     run.metrics["write_spike"] = -49.0
-    texts = [cell.text for line in tabled(store(run)).lines for cell in line.cells]
+    texts = [cell.text for row in tabled(store(run)).rows for cell in cells(row)]
     assert "\N{MINUS SIGN}49" in texts
     assert "-49" not in texts
 
@@ -281,15 +299,15 @@ def test_a_difference_speaks_of_intervals_where_it_has_them(make: Make, store: S
             for n in range(number) for run in (("keep_all()",), ("mine()", CUT))
         ))  # fmt: skip
         (comparison,) = comparisons(results)
-        found = differences(comparison, strategy_colours(results))
-        assert found is not None
-        assert found.declared[0][1].heads[0].title == title
+        blocks = differences(comparison, strategy_colours(results))
+        first = next(block for block in blocks if isinstance(block, Table))
+        assert first.columns[1].title == title
 
 
 def test_a_command_in_a_note_is_code_that_does_not_break(make: Make, store: Store) -> None:
     broken = {f"s{n}()": {"pairs": "so"} for n in range(4)}
     text = page(store(*map(make, broken), breaks=broken))
-    assert "<code>compactlab list strategies --json</code> tells who and why" in text
+    assert "<code>compactlab list strategies --json</code> lists all rules." in text
     assert ".notes code { font-size: 0.93em; white-space: nowrap; }" in text
 
 
@@ -301,43 +319,40 @@ def test_strategies_have_their_roles_and_compactions_their_places(make: Make, st
         *(make("good()", small, name, cut=[1]) for name in ("one", "two")),
     )
     (comparison,) = comparisons(results)
-    found = section(results, comparison, strategy_colours(results), "part-1")
-    assert {line.label: line.roles for line in found.grid.lines if line.roles} == {
+    blocks = list(section(results, comparison, strategy_colours(results), "part-1"))
+    first = next(block for block in blocks if isinstance(block, Table))
+    assert {named(row): row.roles for row in first.rows if row.roles} == {
         "keep_all": ("reference",),
-        "good": ("advised", "front"),
+        "good": ("advised", "Pareto front"),
     }
-    assert found.chosen is not None
-    assert found.views is not None
-    own, others = ({each.conversation for each in views.shown} for views in found.views)
-    assert own == {found.chosen.conversation.title} == {"one (claude-code)"}
-    assert others == {"two (claude-code)"}
+    (shown,) = [b.data for b in blocks if isinstance(b, Custom) if isinstance(b.data, Compactions)]
+    assert {each.conversation for each in shown.own} == {shown.title} == {"one (claude-code)"}
+    assert {each.conversation for each in shown.others} == {"two (claude-code)"}
 
 
 def test_a_write_spike_below_nothing_is_no_merit(make: Make, store: Store) -> None:
     runs = [make("calm()", SUMMED, cut=[2]), make("each()", CUT, cut=[2, 3], need=0.8)]
     runs[1].metrics["write_spike"] = -49.0
-    grid = tabled(store(make("keep_all()"), *runs))
-    place = [head.key for head in grid.heads].index("write_spike")
-    assert not any(line.cells[place].best for line in grid.lines)
-    assert any(cell.best for line in grid.lines for cell in line.cells)
+    table = tabled(store(make("keep_all()"), *runs))
+    place = [column.key for column in table.columns[1:]].index("write_spike")
+    assert not any(cells(row)[place].best for row in table.rows)
+    assert any(cell.best for row in table.rows for cell in cells(row))
 
 
 def test_a_column_that_is_nearly_empty_is_left_out_and_named(make: Make, store: Store) -> None:
     runs = [make(f"s{n}()", cut=[2], need=None) for n in range(5)]
     runs[0].metrics |= {"flushed_compactions": 1.0, "amnesia_need": 0.25}
     results = store(*runs)
-    grid = tabled(results)
-    keys = [head.key for head in grid.heads]
+    keys = [column.key for column in tabled(results).columns]
     assert "flushed_compactions" not in keys
     assert "amnesia_need" in keys
-    assert grid.left_out == ("flushed",)
-    assert "have a figure: flushed." in page(results)
+    assert "most strategies are left out: flushed." in page(results)
 
 
 def test_who_breaks_which_rule_is_told_by_strategy(make: Make, store: Store) -> None:
     broken = {f"s{n}()": {"pairs": f"as {n}.<0> does", "order": "so"} for n in range(4)}
     text = page(store(*map(make, broken), breaks=broken))
-    assert "‡ Which rules are broken, and why: 4 strategies" in text
+    assert "Rules of the contract that strategies break on purpose: 4 strategies" in text
     assert "<dt>s3</dt><dd>order: so. pairs: as 3.&lt;0&gt; does</dd>" in text
 
 
@@ -379,7 +394,7 @@ def test_what_has_no_room_is_counted_and_told_how_to_see(
     kept = [each["title"] for each in data(text)["conversations"]]
     assert kept[:2] == ["c0 (claude-code)", "c8 (claude-code)"]
     assert 2 <= len(kept) < 9
-    assert f"{9 - len(kept)} more conversations, the smallest, have no room" in text
+    assert f"no room for {9 - len(kept)} more conversations, the smallest." in text
     assert "compactlab report DIR --format html --conversation NAME" in text
 
 
@@ -402,7 +417,7 @@ def test_a_long_session_is_told_in_eighty_places_at_most(make: Make, store: Stor
     assert decoded(run[6], run[7])[-1] == 599
 
 
-def test_at_first_the_front_and_the_yardsticks_are_drawn(make: Make, store: Store) -> None:
+def test_at_first_the_front_and_the_controls_are_drawn(make: Make, store: Store) -> None:
     short = [(0, 500), (500, 100)]
     runs = [make(f"s{n}()", short, cut=[1], need=1 - n / 20, side=1.0 + n) for n in range(12)]
     best = make("s_best()", short, cut=[1], need=0.9)
@@ -411,7 +426,7 @@ def test_at_first_the_front_and_the_yardsticks_are_drawn(make: Make, store: Stor
 
 
 def test_without_a_front_the_cheapest_are_drawn(make: Make, store: Store) -> None:
-    runs = [make(f"s{n}()", side=1.0 + n) for n in range(12)]  # all are over the window
+    runs = [make(f"s{n}()", side=1.0 + n) for n in range(12)]  # all exceed the window
     (comparison,) = comparisons(store(make("keep_all()"), *runs))
     assert chief(Advice(comparison)) == ["keep_all()", "s0()", "s1()", "s2()", "s3()"]
 
@@ -451,7 +466,7 @@ def test_differences_are_told_with_their_intervals(make: Make, store: Store) -> 
     assert re.fullmatch(r"\N{MINUS SIGN}4\d% \(\N{MINUS SIGN}\d+% to \N{MINUS SIGN}\d+%\)", cost[0])
     assert cost[2:5] == ["12 / 0 / 0", "cheaper", "yes"]
     assert re.fullmatch(r"\+19\.5 \(\+\d+\.\d to \+\d+\.\d\)", forgotten[0])
-    assert forgotten[2:5] == ["0 / 0 / 12", "forgets more", "not shown"]
+    assert forgotten[2:5] == ["0 / 0 / 12", "higher", "not shown"]
 
 
 def test_the_same_is_called_the_same_and_few_have_no_interval(make: Make, store: Store) -> None:
@@ -505,4 +520,4 @@ def test_a_large_store_makes_a_page_of_five_megabytes_at_most() -> None:
     known = data(text)
     assert len(known["conversations"]) >= 90
     assert len(known["strategies"]) == 30
-    assert "have no room on this page" in text or len(known["conversations"]) == 100
+    assert "This page has no room for" in text or len(known["conversations"]) == 100

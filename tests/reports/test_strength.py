@@ -50,7 +50,7 @@ def only(results: Results) -> Comparison:
 
 
 def test_without_what_keeps_everything_nothing_is_advised(world: World) -> None:
-    """The cheapest is no yardstick of memory: it forgets no more than itself, whatever that is."""
+    """The cheapest is no reference for recall: it forgets no more than itself, whatever that is."""
     comparison = only(
         world({"cheap()": [(0.9, 0.5)] * 12, "dear()": [(1.1 + n / 99, 0.51) for n in range(12)]})
     )
@@ -58,22 +58,22 @@ def test_without_what_keeps_everything_nothing_is_advised(world: World) -> None:
     assert (advice.sound, advice.advised, advice.shown) == (None, None, False)
     told = verdict(comparison)
     assert told[0] == (
-        "In these 12 conversations, money and memory must be weighed: neither keep_all nor "
-        "as_recorded is compared, so nothing tells which strategy forgets no more than it must."
+        "In these 12 conversations, no strategy is recommended: neither keep_all nor as_recorded "
+        "is compared, so there is no reference for the fact miss rate."
     )
     assert told[1].startswith("The cheapest usable strategy is cheap: ")
     assert "within the margin" not in {role for _, role in picks(advice)}
 
 
 @pytest.mark.parametrize("number", [5, 12])
-def test_yardsticks_alone_are_held_against_nothing(world: World, number: int) -> None:
+def test_controls_alone_are_compared_with_nothing(world: World, number: int) -> None:
     results = world({"keep_none()": [(0.5, 0.5)] * number, "random_keep()": [(0.8, 0.3)] * number})
     assert verdict(only(results))[-1] == (
-        f"These are figures of these {number} conversations: they tell nothing of others."
+        f"These figures describe these {number} conversations only; they do not generalise."
     )
 
 
-def test_what_was_run_is_a_yardstick_too(world: World) -> None:
+def test_as_recorded_is_a_reference_too(world: World) -> None:
     values = {"as_recorded()": [(1.0, 0.02)] * 12, "cut()": [(0.5, 0.03)] * 12}
     assert verdict(only(world(values)))[0].startswith("Choose cut: ")
 
@@ -82,8 +82,11 @@ def test_where_nothing_need_be_done_nothing_is_advised(world: World) -> None:
     """What costs as much as keeping everything is no reason to act."""
     comparison = only(world({ALL: [(1.0, 0.0)] * 12, "cut()": [(1.0, 0.0)] * 12}))
     first = verdict(comparison)[0]
-    assert "nothing need be done: keep_all stays within the window for 12.00 USD" in first
-    assert "and no strategy that acts costs less. The cheapest of them is cut" in first
+    assert (
+        "compaction is not needed: keep_all stays within the context window and costs 12.00 USD."
+        in first
+    )
+    assert "No strategy that compacts costs less. The cheapest of these is cut" in first
     advice = Advice(comparison)
     assert advice.advised is None
     assert not any("choose" in role for _, role in picks(advice))
@@ -95,15 +98,21 @@ def test_who_costs_the_same_everywhere_is_not_called_undetermined(world: World) 
     told = verdict(
         only(world({ALL: [(1.0, 0.0)] * 12, "one()": one, "same()": one, "near()": other}))
     )
-    assert "As dear as one in every conversation: same." in told
-    (doubt,) = [text for text in told if text.startswith("Not determined whether")]
-    assert doubt.startswith("Not determined whether near (")
+    assert "As expensive as one in every conversation: same." in told
+    (doubt,) = [text for text in told if text.startswith("The difference in cost")]
+    assert doubt.startswith(
+        "The difference in cost to one is not statistically significant for near ("
+    )
     assert "same" not in doubt
 
 
 @pytest.mark.parametrize(
     ("known", "told"),
-    [(12, ""), (7, "Needs are known of 7 of them."), (0, "No needs of them are known.")],
+    [
+        (12, ""),
+        (7, "Of these conversations, 7 have facts that later calls need."),
+        (0, "No conversation has facts that later calls need."),
+    ],
 )
 def test_it_is_said_of_how_many_conversations_needs_are_known(
     world: World, known: int, told: str
@@ -113,8 +122,8 @@ def test_it_is_said_of_how_many_conversations_needs_are_known(
     results = world({ALL: kept, "cut()": values})
     last = verdict(only(results))[-1]
     assert told in last
-    assert ("eeds are known" in last or "needs of them" in last) == bool(told)
-    assert ("shares of forgotten needs" in last) == (known > 0)
+    assert ("facts that later calls need" in last) == bool(told)
+    assert ("fact miss rates are" in last) == (known > 0)
     (match,) = within(results, ["keep_all", "cut"])
     said = with_names(" ".join(statements_of(match)))
     assert ("in the 7 of 12 conversations with needs. " in said) == (known == 7)
@@ -127,14 +136,16 @@ def test_what_few_conversations_show_is_said_to_be_theirs(
     """Measured: of fewer than 30, "no worse" is wrong too often where losses are rare."""
     cut = [(0.5 + 0.01 * (n % 3), 0.001 * (n % 4)) for n in range(number)]
     told = verdict(only(world({ALL: [(1.0, 0.0)] * number, "cut()": cut})))
-    assert "is shown to forget" in told[0]
-    assert ("What fewer than 30 conversations show holds for others only" in told[-1]) == said
+    assert "fact miss rate is statistically non-inferior to that of keep_all" in told[0]
+    assert (
+        "With fewer than 30 conversations, non-inferiority is reliable only" in told[-1]
+    ) == said
 
 
 def test_where_nothing_is_shown_nothing_is_said_of_what_is(world: World) -> None:
     cut = [(0.5 + 0.01 * (n % 3), 0.5) for n in range(12)]
     told = verdict(only(world({ALL: [(1.0, 0.0)] * 12, "cut()": cut})))
-    assert not any("holds for others" in sentence for sentence in told)
+    assert not any("non-inferior" in sentence for sentence in told)
 
 
 def test_a_bill_that_is_no_ratio_has_no_percent(world: World) -> None:
@@ -162,4 +173,6 @@ def test_where_no_p_can_be_small_enough_that_is_said(strategies: int, can: bool)
         for place in range(15)
     ]
     last = verdict(only(Results(runs, {})))[-1]
-    assert ("cannot tell a difference from chance: no p is below 0.05 (Holm)." in last) != can
+    assert (
+        "Too many strategies for significance: 500. The smallest possible p is 0.05 " in last
+    ) != can

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from compactlab.reports.explain import explanation
 from compactlab.reports.explain.compaction import View, in_lines, view_of
 from compactlab.reports.explain.explanation import Account, account
-from compactlab.reports.page.views import Chosen, size_of, views
+from compactlab.reports.page.views import Compactions, size_of, views
 from compactlab.reports.render import terminal
 from compactlab.reports.render.html import set_page
 from compactlab.reports.render.text import clean
@@ -214,7 +214,7 @@ def four(make: Make, store: Callable[..., Results]) -> Results:
     )  # fmt: skip
 
 
-def order(chosen: Chosen) -> list[tuple[str, int]]:
+def order(chosen: Compactions) -> list[tuple[str, int]]:
     return [(each.spec, each.view.call) for each in chosen.shown]
 
 
@@ -236,8 +236,8 @@ def test_what_has_no_room_is_counted(four: Results) -> None:
 
 def test_without_the_table_there_is_nothing(make: Make, store: Callable[..., Results]) -> None:
     results = store(make("cut()"), make("sum()"))
-    assert views(results, results.runs) == Chosen((), (), 0)
-    assert views(results, ()) == Chosen((), (), 0)
+    assert views(results, results.runs) == Compactions("one (claude-code)")
+    assert views(results, ()) == Compactions()
 
 
 # -------------------------------------------------------------------------------------- as markup
@@ -261,8 +261,8 @@ class Tags(HTMLParser):
         self.words.append(data)
 
 
-def markup(chosen: Chosen) -> str:
-    return set_page("view.html.j2", {"chosen": chosen})
+def markup(chosen: Compactions) -> str:
+    return set_page("compactions.html.j2", {"data": chosen})
 
 
 def test_its_size_is_about_what_was_reckoned(four: Results) -> None:

@@ -1,4 +1,4 @@
-"""What a comparison advises, how surely that is known, and whether it holds under other models."""
+"""What a comparison advises, how surely that is known, and whether it holds with other models."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from compactlab.reports.analysis.comparison import WHOLE, Comparison, Row
 from compactlab.reports.analysis.contrast import MARGINS, Contrast, contrasts, reference_of
 from compactlab.reports.render.document import name
 from compactlab.reports.render.text import counted, enumerated, listed
-
-# What a comparison advises: which strategy to take, and how surely that is known.
 
 COST, FORGOTTEN = "cost_usd", "amnesia_need"
 
@@ -38,12 +36,12 @@ class Advice:
 
     @cached_property
     def reference(self) -> Row | None:
-        """What the others are held against."""
+        """What the others are compared with."""
         return reference_of(self.comparison)
 
     @property
-    def unheld(self) -> bool:
-        """Whether nothing was run that tells how much has to be forgotten."""
+    def without_reference(self) -> bool:
+        """Whether nothing was run that forgets no more than it must."""
         return self.reference is None or self.reference.name not in WHOLE
 
     @cached_property
@@ -69,14 +67,14 @@ class Advice:
         return self.choices[0] if self.choices else None
 
     @cached_property
-    def keenest(self) -> Row | None:
+    def best_recall(self) -> Row | None:
         """The choice that forgets least, to a tenth of a point; of several, the cheapest."""
         known = [row for row in self.choices if row.remembered is not None]
         return min(known, key=lambda row: round(row.value(FORGOTTEN), 3), default=None)
 
     @cached_property
     def steps(self) -> list[Row]:
-        """The front, without what is dearer and forgets as much, to a tenth of a point."""
+        """The Pareto front; of equal fact miss rates, to a tenth of a point, the cheapest."""
         by_share: dict[float, Row] = {}
         for row in self.comparison.front:
             by_share.setdefault(round(row.value(FORGOTTEN), 3), row)
@@ -86,7 +84,7 @@ class Advice:
     def _safe(self) -> list[Row]:
         """Choices that are shown to forget no more than the reference, within the margin."""
         matches = [row for row in self.choices if (c := self.forgotten(row)) and c.no_worse]
-        return [] if self.unheld else matches
+        return [] if self.without_reference else matches
 
     @property
     def shown(self) -> bool:
@@ -124,20 +122,20 @@ class Advice:
 
     @property
     def nearest(self) -> Row | None:
-        """Where there is no choice: the sound proposal with the fewest calls over the window."""
+        """Without a choice: the valid candidate with the fewest calls that exceed the window."""
         rows = (row for row in self.comparison.rows if not (row.null or row.played))
         sound = [row for row in rows if not (row.faulty or row.sees_future)]
         return min(sound, key=lambda row: (row.value("over_window"), row.value(COST)), default=None)
 
     def _within(self, row: Row) -> bool:
         contrast = self.forgotten(row)
-        if self.unheld or contrast is None or contrast.estimate is None:
+        if self.without_reference or contrast is None or contrast.estimate is None:
             return row.remembered is None  # Nothing is needed, so nothing can be forgotten.
         return round(contrast.estimate, 9) <= MARGINS[FORGOTTEN]
 
     @cached_property
     def alike(self) -> list[tuple[Row, Contrast]]:
-        """Choices as sound as the advised one whose bills cannot be told from its own."""
+        """Choices as sound as the advised one, at a cost that does not differ significantly."""
         best = self.advised
         if best is None:
             return []
@@ -158,7 +156,7 @@ _LISTED = 4
 _DIGITS = 9
 _NONE = "none"
 _FIELDS = {"summarizer": "summariser", "model": "model"}
-_ORDERS = ((COST, "the smaller bill"), (FORGOTTEN, "forgotten less of what is needed"))
+_ORDERS = ((COST, "is cheaper"), (FORGOTTEN, "has the lower fact miss rate"))
 
 
 @dataclass(frozen=True)
@@ -179,7 +177,7 @@ class Flip:
 
 
 def flips(compared: Sequence[Comparison], metric: str) -> list[Flip]:
-    """Pairs of usable strategies whose order by a metric turns round between comparisons."""
+    """Pairs of usable strategies whose order by a metric reverses between comparisons."""
     reversals = []
     places = [{row.spec: row for row in each.rows if row.choice} for each in compared]
     shared = (
@@ -210,29 +208,26 @@ def advised_alike(compared: Sequence[Comparison]) -> Iterator[str]:
                 shown = all(advice.shown for advice in advices)
                 yield _same(best, counted(len(same), noun), shown=shown)
             elif field == "summarizer":
-                # Who writes the summaries is an assumption: what turns round with it is not known.
+                # Who writes the summaries is an assumption: what reverses with it is not known.
                 yield (
-                    "Not determined, for it depends on who writes the summaries: "
-                    f"{_told(advised)} would be advised."
+                    "Which strategy to choose depends on the summariser, so it is not decided: "
+                    f"{_by_condition(advised)}."
                 )
             else:
                 # The model is a choice, and no assumption: what depends on it is said.
-                yield f"It depends on the model: {_told(advised)} would be advised."
+                yield f"Which strategy to choose depends on the model: {_by_condition(advised)}."
 
 
 def ordered_alike(compared: Sequence[Comparison]) -> Iterator[str]:
-    """Say of which strategies the order turns round."""
-    for field, noun in _FIELDS.items():
+    """Say of which strategies the order reverses."""
+    for field in _FIELDS:
         for same, (metric, what) in product(_varied(compared, field), _ORDERS):
             if not (pairs := _pairs(same, metric)):
                 continue
             if field == "summarizer":
-                yield (
-                    f"Not determined which has {what}, because it turns round between the "
-                    f"{counted(len(same), noun)}: {pairs}."
-                )
+                yield f"Which one {what} depends on the summariser, so it is not decided: {pairs}."
             else:
-                yield f"Which has {what} depends on the model for {pairs}."
+                yield f"Which one {what} depends on the model: {pairs}."
 
 
 def _varied(compared: Sequence[Comparison], field: str) -> Iterator[list[Comparison]]:
@@ -257,14 +252,14 @@ def _advised(advices: Sequence[Advice], field: str) -> dict[str, list[str]]:
 
 def _same(best: str, number: str, *, shown: bool) -> str:
     if best == _NONE:
-        return f"No strategy is advised under any of {number}."
+        return f"No strategy is recommended with any of {number}."
     if not shown:
-        return f"Under each of {number}, it would be the same: {best}."
-    return f"Under each of {number}, the same is advised: {best}."
+        return f"In these conversations, the choice is the same with each of {number}: {best}."
+    return f"The recommended strategy is the same with each of {number}: {best}."
 
 
-def _told(advised: dict[str, list[str]]) -> str:
-    return listed([f"{best} under {listed(kinds)}" for best, kinds in advised.items()])
+def _by_condition(advised: dict[str, list[str]]) -> str:
+    return listed([f"{best} with {listed(kinds)}" for best, kinds in advised.items()])
 
 
 def _pairs(same: Sequence[Comparison], metric: str) -> str:

@@ -39,7 +39,7 @@ def usual(figures: Mapping[str, Figures]) -> float:
 
 # Runs put together: one row a strategy, over the conversations where all of them succeeded.
 
-# Strategies that forget no more than they must: what others are held against.
+# Strategies that forget no more than they must: what others are compared with.
 WHOLE = ("keep_all", "as_recorded")
 
 # What must be known of every run to say which strategies one could use.
@@ -60,6 +60,9 @@ NULLS = frozenset({"keep_all", "keep_none", "random_keep"})
 # Recordings have torn calls of their own, and where one stands, cuts may tear a few more prompts;
 # a strategy that tears calls from their results does so on many of them.
 FAULT_MARGIN = 0.01
+
+# Rules of the contract that a provider may reject a prompt for: a reader has to act on these.
+REJECTED = {"pairs": "a tool call without its result, or a result without its call"}
 
 Case = tuple[str, str, int]
 """Scenario, conversation and seed."""
@@ -107,8 +110,13 @@ class Row:
 
     @property
     def null(self) -> bool:
-        """Whether it is a yardstick and not a proposal."""
+        """Whether it is a control and not a candidate."""
         return self.name in NULLS
+
+    @property
+    def rejected_for(self) -> tuple[str, ...]:
+        """The rules that it breaks on purpose and that a provider may reject a prompt for."""
+        return tuple(rule for rule in REJECTED if rule in self.breaks)
 
     @property
     def hollow(self) -> bool:
@@ -117,17 +125,17 @@ class Row:
 
     @property
     def usable(self) -> bool:
-        """Whether one could use it: never over the window, not faulty, knows no future."""
+        """Whether one could use it: within the window, not faulty, sees no future messages."""
         return not (self.hollow or self.faulty or self.sees_future)
 
     @property
     def played(self) -> bool:
-        """Whether it is what was run: a log does not tell what its summaries cost."""
+        """Whether it is as recorded: a log does not hold what its summaries cost."""
         return self.name == "as_recorded"
 
     @property
     def choice(self) -> bool:
-        """Whether it is usable, neither a yardstick nor what was run, and did anything at all."""
+        """Whether it is usable, no control, not as recorded, and compacted at least once."""
         return self.usable and not self.null and not self.played and self.acted > 0
 
     @property
@@ -366,11 +374,11 @@ def model_names(comparison: Comparison, name: Name = str) -> str:
 
 
 def window(comparison: Comparison) -> str:
-    """The context window that prompts were held against."""
-    return window_told(comparison.models or {comparison.model: 0}, comparison)
+    """The context window that prompts were compared with."""
+    return window_of_models(comparison.models or {comparison.model: 0}, comparison)
 
 
-def window_told(used: Iterable[str], comparison: Comparison) -> str:
+def window_of_models(used: Iterable[str], comparison: Comparison) -> str:
     """The same for some models of a comparison: those of one of its conversations, say."""
     known = comparison.catalogue
     sizes = sorted({size for each in used if (size := window_of(each, 0, known))})
@@ -379,9 +387,9 @@ def window_told(used: Iterable[str], comparison: Comparison) -> str:
         return f"window {own} tokens" if sizes else "window: the model's own"
     asked = f"{comparison.window:,}"
     if sizes and sizes[-1] <= comparison.window:
-        return f"window {own} tokens, the model's own, which {asked} do not narrow"
+        return f"window {own} tokens (the model's own, below the limit of {asked})"
     if sizes and sizes[0] <= comparison.window:
-        return f"window narrowed to {asked} tokens where the model's own ({own}) is larger"
+        return f"window narrowed to {asked} tokens (only where the model's own is larger: {own})"
     return f"window narrowed to {asked} tokens"
 
 
@@ -469,14 +477,14 @@ COLUMNS = (
     Column("of_keep_all", f"{TIMES}keep_all", "ratio", "lower", 2),
     Column("of_as_recorded", f"{TIMES}as_recorded", "ratio", "lower", 7),
     _metric("cost_with_recovery_usd", "with recovery", 3),
-    _metric("amnesia_need", "needs forgotten", 1),
+    _metric("amnesia_need", "fact miss rate", 1),
     _metric("forward_need", "forward need", 6),
     _metric("side_cost_usd", "side calls", 11),
     _metric("avoidable_cost_usd", "avoidable", 15),
     _metric("prefix_reuse", "prefix reuse", 4),
     _metric("write_spike", "write spike", 12),
     _metric("compactions", "compactions", 8),
-    _metric("over_window", "over window", 5),
+    _metric("over_window", "exceeds window", 5),
     _metric("verbatim_recency", "verbatim recency", 13),
     _metric("structural_validity", "validity", 10),
     _metric("flushed_compactions", "flushed", 14),
@@ -485,9 +493,9 @@ COLUMNS = (
 
 # What is forgotten, and what that leads to, in a table of its own where there is room.
 MEMORY = (
-    _metric("amnesia_need", "needs forgotten", 0),
-    _metric("amnesia", "mean of types", 0),
-    _metric("amnesia_need_effective", "not fetchable", 0),
+    _metric("amnesia_need", "fact miss rate", 0),
+    _metric("amnesia", "mean of fact types", 0),
+    _metric("amnesia_need_effective", "not retrievable", 0),
     _metric("amnesia_tool_detail", "tool details", 0),
     _metric("instruction_must", "rules: must", 0),
     _metric("instruction_must_not", "must not", 0),
@@ -497,9 +505,9 @@ MEMORY = (
     _metric("reference_closure", "references", 0),
     _metric("rereads_per_100_calls", "fetched again", 0),
     _metric("questions_per_100_calls", "asked again", 0),
-    _metric("unmet_needs", "unmet", 0),
-    _metric("cost_with_recovery_usd", "cost at best", 0),
-    _metric("cost_with_recovery_worst_usd", "at worst", 0),
+    _metric("unmet_needs", "unmet needs", 0),
+    _metric("cost_with_recovery_usd", "recovery, best case", 0),
+    _metric("cost_with_recovery_worst_usd", "worst case", 0),
 )
 
 
@@ -524,7 +532,7 @@ def marks(row: Row) -> str:
         NULL: row.null,
         FAULTY: row.faulty,
         FUTURE: row.sees_future,
-        BREAKS: row.breaks,
+        BREAKS: row.rejected_for,
         PLAYED: row.played and row.acted,
     }
     return "".join(mark for mark, carries in carried.items() if carries)

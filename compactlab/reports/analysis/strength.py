@@ -1,4 +1,4 @@
-"""A difference between two strategies, as one says it."""
+"""A difference between two strategies in words, and how far figures carry."""
 
 from __future__ import annotations
 
@@ -17,17 +17,18 @@ _SAME_SHARE, _SAME_POINTS = 0.005, 0.0005
 _TENTH = 0.1
 
 
-def times(share: float) -> str:
-    """A ratio as more or less.
+def times(share: float, counted: str = "") -> str:
+    """A ratio as more or less, or of what is counted as more or fewer.
 
     Examples
     --------
-    >>> times(0.69), times(2.2), times(1.001)
-    ('31% less than', '120% more than', 'as much as')
+    >>> times(0.69), times(2.2), times(1.001), times(0.5, "calls")
+    ('31% less than', '120% more than', 'as much as', '50% fewer calls than')
     """
     if abs(share - 1) < _SAME_SHARE:
-        return "as much as"
-    return f"{abs(share - 1):.0%} {'less' if share < 1 else 'more'} than"
+        return f"as many {counted} as" if counted else "as much as"
+    more = "more" if share > 1 else "fewer" if counted else "less"
+    return " ".join(filter(None, (f"{abs(share - 1):.0%}", more, counted, "than")))
 
 
 def bill(contrast: Contrast | None, than: str) -> str:
@@ -87,10 +88,10 @@ def signed_points(contrast: Contrast) -> str:
 def least(contrast: Contrast, size: float) -> str:
     """The size of a difference in the unit of a contrast, as of the smallest detectable one."""
     if contrast.kind == "ratio":
-        return f"{_tenths(100 * size)}% of the bill"
+        return f"{_tenths(100 * size)}% of the cost"
     if METRICS[contrast.metric].unit == "USD":
         return f"{dollars(size)} USD a conversation"
-    return f"{_tenths(100 * size)} points of needs"
+    return f"{_tenths(100 * size)} points of fact miss rate"
 
 
 def _tenths(size: float) -> str:
@@ -125,75 +126,79 @@ ENOUGH = 30
 
 
 def strength(advice: Advice, these: str) -> Iterator[str]:
-    """Say what the figures tell of other conversations."""
+    """Say what the figures show of other conversations."""
     number = advice.comparison.conversations
     others = [row for row in advice.comparison.rows if row is not advice.reference]
     if advice.reference is None or not others or number == 1:
-        yield f"These are figures of {these}: they tell nothing of others."
+        yield f"These figures describe {these} only; they do not generalise."
         return
-    few = f"These are figures of {these}, too few for intervals."
-    text = _told(advice, number) if number >= FEWEST else few
-    text += _needs(advice, number) + _shown(advice, number)
-    yield f"{text}{_floor(len(others), number)}{_detectable(advice)}"
+    few = f"These figures describe {these}, too few for confidence intervals."
+    text = _significance(advice, number) if number >= FEWEST else few
+    text += _facts(advice, number) + _reliability(advice, number)
+    yield f"{text}{_smallest_p(len(others), number)}{_detectable(advice)}"
 
 
-def _shown(advice: Advice, number: int) -> str:
-    """What "shown" is worth, where it is less than is promised."""
+def _reliability(advice: Advice, number: int) -> str:
+    """How reliable non-inferiority is, where it is less than is promised."""
     if number >= ENOUGH or not (advice.advised and advice.shown):
         return ""
     return (
-        f" What fewer than {ENOUGH} conversations show holds for others only where losses are "
-        "much alike."
+        f" With fewer than {ENOUGH} conversations, non-inferiority is reliable only where losses "
+        "are similar in all of them."
     )
 
 
-def _told(advice: Advice, number: int) -> str:
+def _significance(advice: Advice, number: int) -> str:
     spent = [c for row in advice.comparison.rows if (c := advice.cost(row))]
     lost = [c for row in advice.comparison.rows if (c := advice.forgotten(row)) and c.conversations]
     reference = advice.reference
     assert reference is not None
     method = next((c.method for c in spent if c.method), "")
     words = (
-        f"In brackets are 95% intervals (bootstrap over {number:,} conversations, {method}). Held "
-        f"against {name(reference.label)}, {_share(spent)} bills"
+        f"Brackets show 95% confidence intervals (bootstrap over {number:,} conversations, "
+        f"{method}). Compared with {name(reference.label)}, the differences in {_share(spent)} "
+        "costs"
     )
     if lost:
-        words += f" and {_share(lost)} shares of forgotten needs"
-    return f"{words} are told from chance (sign-flip tests, Holm over strategies, 5%)."
+        words += f" and {_share(lost)} fact miss rates"
+    return f"{words} are statistically significant (sign-flip tests, at 5%, after Holm)."
 
 
-def _needs(advice: Advice, number: int) -> str:
-    """In how many conversations anything is needed, where these are not all of them."""
+def _facts(advice: Advice, number: int) -> str:
+    """In how many conversations facts are needed, where these are not all of them."""
     known = [c.conversations for row in advice.comparison.rows if (c := advice.forgotten(row))]
     some = max(known)
     if some == number:
         return ""
-    return f" Needs are known of {some:,} of them." if some else " No needs of them are known."
+    if not some:
+        return " No conversation has facts that later calls need."
+    return f" Of these conversations, {some:,} have facts that later calls need."
 
 
-def _floor(strategies: int, number: int) -> str:
-    """Whether so many strategies on so few conversations can be told apart at all."""
+def _smallest_p(strategies: int, number: int) -> str:
+    """Whether so many strategies on so few conversations can differ significantly at all."""
     smallest = strategies * (2.0 / 2**number if number <= EXACT else 1 / (FLIPS + 1))
-    hopeless = smallest >= ALPHA
-    if not hopeless and number >= FEWEST:
+    if smallest < ALPHA and number >= FEWEST:
         return ""
-    can = "cannot" if hopeless else "can"
-    sentence = (
-        f" A sign-flip test of {counted(strategies, 'strategy')} on {number} conversations "
-        f"{can} tell a difference from chance: no p is below {min(1.0, smallest):.2g} (Holm)"
-    )
+    compared = counted(strategies, "strategy")
+    floor = f"The smallest possible p is {min(1.0, smallest):.2g} (sign-flip test, after Holm)."
+    if smallest < ALPHA:
+        return f" Significance is possible for {compared} on {number} conversations. {floor}"
     needed = conversations_needed(strategies)
-    if needed is not None and needed > number:
-        sentence += f"; it takes at least {needed} conversations, or fewer strategies"
-    return f"{sentence}."
+    if needed is None:
+        return f" Too many strategies for significance: {strategies:,}. {floor}"
+    return (
+        f" Too few conversations for significance: at least {needed} are needed for {compared}. "
+        f"{floor}"
+    )
 
 
-def _share(found: list[Contrast]) -> str:
-    return f"{sum(c.determined for c in found):,} of {len(found):,}"
+def _share(contrasts: list[Contrast]) -> str:
+    return f"{sum(c.determined for c in contrasts):,} of {len(contrasts):,}"
 
 
 def _detectable(advice: Advice) -> str:
-    """The smallest differences that would have been seen, for the strategy that is advised."""
+    """The smallest differences that could be detected, for the strategy that is advised."""
     best = advice.advised or advice.cheapest
     if best is None:
         return ""
@@ -201,4 +206,4 @@ def _detectable(advice: Advice) -> str:
     sizes = [least(c, c.detectable) for c in contrasts if c.detectable is not None]
     if not sizes:
         return ""
-    return f" The smallest difference to be seen at 80% power, before Holm: {', '.join(sizes)}."
+    return f" Minimum detectable difference at 80% power, before Holm: {', '.join(sizes)}."

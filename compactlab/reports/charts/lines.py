@@ -1,4 +1,4 @@
-"""Lines over a session: what it has cost so far, and what is still there by age."""
+"""Lines over a session: the cumulative cost, and fact recall by age."""
 
 from __future__ import annotations
 
@@ -92,8 +92,8 @@ def _draw(axes: Axes, curve: Curve, number: int, marks: bool) -> None:
 # So many points say where a line goes: those that stand out have more.
 _LOUD, _QUIET = 160, 50
 _CAPTION = (
-    "Dollars that the conversation has cost up to and with each call, side calls among them. A "
-    "jump is a call with a large prompt that was not in the cache, or the request for a summary."
+    "The cost of the conversation up to and including each call, in dollars, with side calls. A "
+    "jump is a call with a large prompt that missed the cache, or the request for a summary."
 )
 
 
@@ -113,8 +113,8 @@ def cumulative(
         axes.set_xlim(0, 1.01 * max(line.xs[-1] for line in lines))
         axes.set_ylim(bottom=0)
         measure(axes, "x", CALLS, "call number")
-        measure(axes, "y", USD, "cost so far, USD")
-    return Chart(name, "What it has cost so far", _CAPTION, drawn, "cumulative", subject)
+        measure(axes, "y", USD, "cumulative cost, USD")
+    return Chart(name, "Cumulative cost", _CAPTION, drawn, "cumulative", subject)
 
 
 def _curve(row: Row, run: Run, colour: str) -> Curve:
@@ -136,21 +136,21 @@ _AGES = {
 }
 _ROUNDS = {f"amnesia_round_{number}": f"{number}" for number in range(6)}
 _NO_BAND = (math.nan, math.nan)
-_HELD = "facts that the prompt holds, % of those due"
+_HELD = "fact recall, % of the facts due"
 _MEAN = (
-    "the share of facts due that the prompt still holds, the mean over types of facts and then "
-    "over the conversations that have facts of that age"
+    "the share of the facts due that the prompt still holds, as the mean over types of facts and "
+    "then over the conversations that have facts of that age"
 )
 _AGED = (
-    f"Recall by age: {_MEAN}. A fact's age is how many tokens of the log lie between the call and "
-    "the message that stated it last. Level and high is good; a line that falls to the right "
-    "forgets what is old, one that is low on the left forgets what was just said."
+    f"Fact recall by age: {_MEAN}. The age of a fact is the number of tokens in the log between "
+    "the message that stated it last and the call. A line that falls to the right loses old facts; "
+    "a line that is low on the left loses recent facts."
 )
 _SURVIVED = (
-    f"Recall by compactions: {_MEAN}. Facts are sorted by how many compactions there have been "
-    "since they were stated last; strategies that compact seldom end early. "
+    f"Fact recall by compactions: {_MEAN}. Facts are grouped by the number of compactions since "
+    "they were stated last. The line of a strategy that compacts seldom ends early. "
 )
-_BANDS = "Bands, where there are ten conversations or more, are 95 % intervals over conversations."
+_BANDS = "Bands are 95 % confidence intervals; they need at least ten conversations."
 
 
 def by_age(comparison: Comparison, colours: Colours, name: str) -> Chart | None:
@@ -159,7 +159,7 @@ def by_age(comparison: Comparison, colours: Colours, name: str) -> Chart | None:
     if not lines:
         return None
     drawn = _recall(lines, list(_AGES.values()), "age of the fact, tokens of the log")
-    return Chart(name, "What is remembered, by its age", _AGED, drawn, "age")
+    return Chart(name, "Fact recall by age", _AGED, drawn, "age")
 
 
 def by_round(comparison: Comparison, colours: Colours, name: str) -> Chart | None:
@@ -168,9 +168,9 @@ def by_round(comparison: Comparison, colours: Colours, name: str) -> Chart | Non
     if not any(len(line.ys) > 1 and not math.isnan(line.ys[1]) for line in lines):
         return None
     caption = _SURVIVED + (_BANDS if any(line.band for line in lines) else "")
-    title = "compactions since the fact was stated, rounds"
+    title = "compactions since the fact was stated"
     drawn = _recall(lines, list(_ROUNDS.values()), title)
-    return Chart(name, "What survives compactions", caption.strip(), drawn, "survival")
+    return Chart(name, "Fact recall by number of compactions", caption.strip(), drawn, "survival")
 
 
 def _recall(lines: Sequence[Curve], names: Sequence[str], title: str) -> Figure:

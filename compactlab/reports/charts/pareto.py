@@ -1,4 +1,4 @@
-"""Cost against memory: a mark a strategy, and the line that none of them beats."""
+"""Cost and fact recall: a mark a strategy, and the Pareto front."""
 
 from __future__ import annotations
 
@@ -34,35 +34,35 @@ _LEFT, _RIGHT, _BELOW = 50.0, 18.0, 36.0
 _CLOSE = 4.0
 # If one costs so many times what is usual, dollars are drawn on an axis of powers.
 _FAR = 4.0
-# The axis of needs met begins here at the latest.
+# The axis of fact recall begins here at the latest.
 _MOST = 0.95
 _KEY = (
     KeyEntry("usable", "muted", "mark", mark="o"),
-    KeyEntry("over the window on some calls", "muted", "mark", mark="o-"),
-    KeyEntry("faulty prompts", "muted", "mark", mark="s"),
-    KeyEntry("a yardstick", "muted", "mark", mark="D"),
-    KeyEntry("front of the strategies to choose from", "muted", "line"),
+    KeyEntry("exceeds the context window on some calls", "muted", "mark", mark="o-"),
+    KeyEntry("invalid prompts", "muted", "mark", mark="s"),
+    KeyEntry("control", "muted", "mark", mark="D"),
+    KeyEntry("Pareto front", "muted", "line"),
 )
 _CAPTION = (
-    "One mark a strategy, over all conversations of this comparison; up and to the left is better. "
-    "Needs met is 100 % less the share of needs that are forgotten. The dashed line joins the "
-    "strategies that one might choose and that no other of them beats in both; yardsticks, what "
-    "was run, and what is over the window or faulty or never acted are off it. "
+    "Each mark is a strategy, over all conversations of this comparison; up and to the left is "
+    "better. Fact recall is 100 % minus the fact miss rate: the share of the facts that later "
+    "calls need and that their prompts no longer hold. The dashed line is the Pareto front of the "
+    "usable strategies that compacted at least once; controls and as_recorded are excluded. "
 )
 _BARS = (
-    "Bars are 95 % intervals, paired by conversation with {reference}: across, of the ratio of "
-    "costs times the cost of {reference}; upright, of the difference in needs met. They say "
-    "how a strategy differs from {reference}, and nothing of how two others differ."
+    "Bars are 95 % confidence intervals, paired by conversation with {reference}: horizontal, of "
+    "the ratio of costs times the cost of {reference}; vertical, of the difference in fact recall. "
+    "They compare a strategy with {reference}, not two other strategies with each other."
 )
 _COST = "cost of all conversations, USD (less is better"
-_NO_BARS = "There are no intervals: for these, ten conversations are needed."
+_NO_BARS = "There are no confidence intervals: at least ten conversations are needed for them."
 
 # Ends from left to right and from bottom to top; None where there is no interval.
 _Bar = tuple[Point | None, Point | None]
 
 
 def pareto(comparison: Comparison, colours: Colours, name: str) -> Chart | None:
-    """Draw cost against the share of needs that are met; None if nothing is needed."""
+    """Draw cost and fact recall; None if nothing is needed."""
     rows = [row for row in comparison.rows if row.remembered is not None]
     if not rows:
         return None
@@ -85,7 +85,7 @@ def pareto(comparison: Comparison, colours: Colours, name: str) -> Chart | None:
         named = {row.label: _place(row) for row in reversed(rows)}
         loud = {row.label: each for row in rows if (each := colours[row.spec]) != "grey"}
         write_names(axes, named, loud, _stepped(axes, front), crossed=bool(intervals))
-    return Chart(name, "What it costs against what is remembered", caption, sheet.figure, "pareto")
+    return Chart(name, "Cost and fact recall", caption, sheet.figure, "pareto")
 
 
 def _intervals(comparison: Comparison, rows: Sequence[Row]) -> tuple[dict[str, _Bar], str]:
@@ -132,7 +132,7 @@ def _frame(axes: Axes, rows: Sequence[Row], intervals: Mapping[str, _Bar]) -> No
         measure(axes, "x", USD, f"{_COST})")
         axes.set_xlim(0, highest * 1.06)
     axes.set_ylim(low, high)
-    measure(axes, "y", PERCENT, "needs met, % (100 less needs forgotten; more is better)")
+    measure(axes, "y", PERCENT, "fact recall, % (100 minus fact miss rate; more is better)")
     # Above 100 % there is room for names, and nothing to measure.
     axes.set_yticks([tick for tick in axes.get_yticks() if low <= tick <= 1 + 1e-9])
 

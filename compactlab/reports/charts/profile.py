@@ -102,34 +102,29 @@ _CONTINUITY = {
     "drift_identifiers": ("drift of", "identifiers"),
 }
 _RECALLED = (
-    "Recall by type: the share of facts due, of each type, that the prompt still holds, summed "
-    "over the calls of a run; the mean over the conversations that have such facts. The darker, "
-    "the more is held; an empty cell: no such fact was due."
+    "Fact recall by type: the share of the facts due, of each type, that the prompt still holds, "
+    "summed over the calls of a run, as the mean over the conversations that have such facts. "
+    "Darker cells have higher recall. An empty cell: no fact of this type was due."
 )
 _PROFILE = (
     "The main figures of continuity, as means over the conversations that have a value: shares in "
-    "percent, order as Kendall's tau between \N{MINUS SIGN}1 and 1. The arrow says which direction "
-    "is good, and the darker a cell, the better; drift only describes. The minimum is the worst of "
-    "structural validity, reference closure, forward need and order fidelity in each run, where an "
-    "order below 0 counts as 0. An empty cell: nothing was compacted or summarised, so there is "
-    "nothing to measure."
+    "percent, order as Kendall's tau between \N{MINUS SIGN}1 and 1. The arrow shows the better "
+    "direction, and darker cells are better; drift has no better direction. The minimum is the "
+    "lowest of structural validity, reference closure, forward need and order fidelity in each "
+    "run; an order below 0 counts as 0. An empty cell: nothing was compacted or summarised."
 )
 
 
 def by_type(comparison: Comparison, name: str) -> Chart | None:
     """Show how much is held of the facts of each type; None without facts."""
     drawn = _table(comparison, _TYPES)
-    return Chart(name, "What is remembered, by type", _RECALLED, drawn, "type") if drawn else None
+    return Chart(name, "Fact recall by type", _RECALLED, drawn, "type") if drawn else None
 
 
 def continuity(comparison: Comparison, name: str) -> Chart | None:
     """Show the main figures of continuity; None where there are none."""
     drawn = _table(comparison, _CONTINUITY)
-    return (
-        Chart(name, "How smoothly the work goes on", _PROFILE, drawn, "continuity")
-        if drawn
-        else None
-    )
+    return Chart(name, "Continuity", _PROFILE, drawn, "continuity") if drawn else None
 
 
 def _table(comparison: Comparison, headings: Mapping[str, tuple[str, ...]]) -> Figure | None:

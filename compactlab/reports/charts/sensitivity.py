@@ -1,4 +1,4 @@
-"""What depends on the model and on the summariser: the ranks of strategies, side by shared."""
+"""The ranks of strategies under each model and summariser, side by side."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from compactlab.reports.charts.kit import WIDTH, Align, Colours, KeyEntry, Sheet
 from compactlab.reports.charts.names import distinct_labels
 from compactlab.reports.render.text import clean, counted, shorten
 
-_PANELS = {"cost_usd": "rank by cost, USD", "amnesia_need": "rank by needs forgotten, share"}
+_PANELS = {"cost_usd": "rank by cost, USD", "amnesia_need": "rank by fact miss rate, share"}
 _ROW, _HEAD, _BELOW = 15.0, 36.0, 14.0
 _LETTERS, _SIZE = 30, 8.0
 # Points that a letter of a column's name takes.
@@ -54,7 +54,7 @@ def sensitivity(comparisons: Sequence[Comparison], colours: Colours | None = Non
         for number, (metric, own) in enumerate(shown.items()):
             sheet.text((width * number + 4, height - 4), _PANELS[metric], "muted", size=8.5)
             _panel(sheet, (width * number, width, height), own, shared)
-    title = "What depends on model and summariser"
+    title = "Ranks by model and summariser"
     return Chart("sensitivity", title, _caption(shown), sheet.figure, "sensitivity")
 
 
@@ -118,9 +118,9 @@ def _caption(shown: Mapping[str, Ranks]) -> str:
         for what in [_PANELS[metric].removeprefix("rank by ").partition(",")[0]]
     ]
     return (
-        "Ranks of the strategies over the same conversations, 1 at the top the best; equals keep "
-        "the order that they had. Where two strong lines cross, which strategy is better depends "
-        f"on what was assumed, and is not determined. {'; '.join(changes)}."
+        "Ranks of the strategies over the same conversations; rank 1 at the top is the best. Ties "
+        "keep their order. Where two strong lines cross, which strategy is better depends on the "
+        f"model or the summariser. {'; '.join(changes)}."
     )
 
 
@@ -151,7 +151,7 @@ def _panel(
 
 
 def _heads(sheet: Sheet, corner: Point, step: float, columns: Sequence[str]) -> None:
-    """Neighbours stand at two heights, so each has the room of two; at an end, of one shared."""
+    """Neighbours stand at two heights, so each has the room of two; at an end, of one."""
     align: Align
     for number, column in enumerate(columns):
         align = "left" if not number else "right" if number == len(columns) - 1 else "center"

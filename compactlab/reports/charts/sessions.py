@@ -29,16 +29,16 @@ _KEY = (
     KeyEntry("size of the prompt", "grey", "pale"),
     KeyEntry("cache misses", "grey"),
     KeyEntry("compaction", "ink", "mark", mark="|"),
-    KeyEntry("call over the window", "alarm", "mark", mark="|"),
+    KeyEntry("call that exceeds the window", "alarm", "mark", mark="|"),
     KeyEntry("window", "alarm", "line"),
 )
 _CAPTION = (
-    "Pale area: the size of the prompt, in tokens. Solid bars: the cache-miss tokens of it, "
-    "written to the cache or billed as plain input; a high one is a spike. The ticks right above a "
-    "panel are compactions, the red ones over those are calls over the window; the dashed red line "
-    "is the window, where it lies within the panel. All panels have the same axes; the few that "
-    "would go far beyond are cut off, and say up to where they go. Of sessions with more than "
-    f"{BINS} calls, neighbours share a bar, which shows the largest of them."
+    "Pale area: the size of the prompt, in tokens. Solid bars: its cache-miss tokens, written to "
+    "the cache or billed as plain input; a high bar is a spike. The ticks above a panel are "
+    "compactions; the red ticks above them are calls that exceed the context window. The dashed "
+    "red line is the window, where it lies within the panel. All panels have the same axes; the "
+    "few that go far beyond are cut off and show their maximum. In sessions with more than "
+    f"{BINS} calls, neighbouring calls share a bar, which shows the largest of them."
 )
 
 
@@ -144,7 +144,7 @@ def session(panels: Sequence[Panel], name: str, subject: str) -> Chart | None:
             _head(drawing.sheet, frame, label, panel.run)
         drawing.finish()
     figure = drawing.sheet.figure
-    return Chart(name, "The context over the session", _CAPTION, figure, "session", subject)
+    return Chart(name, "Context size by call", _CAPTION, figure, "session", subject)
 
 
 def _top(peaks: Sequence[int]) -> float:

@@ -1,4 +1,4 @@
-"""What compactions and forgetting cost: how much is uncached at once, and the closed loop."""
+"""What compactions and missed facts cost: spikes of cache misses, and the closed loop."""
 
 from __future__ import annotations
 
@@ -34,21 +34,22 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-# What forgetting costs: the bill of each strategy in the open loop and in the closed one.
+# What missed facts cost: each strategy in the open loop and in the closed one.
 
 _OPEN, _BEST, _WORST = "cost_usd", "cost_with_recovery_usd", "cost_with_recovery_worst_usd"
 _LOOPS_KEY = (
     KeyEntry("open loop", "ink", "mark", mark="o-"),
-    KeyEntry("closed loop, at best", "blue", "mark", mark="o"),
-    KeyEntry("closed loop, at worst", "vermillion", "mark", mark="s"),
+    KeyEntry("closed loop, best case", "blue", "mark", mark="o"),
+    KeyEntry("closed loop, worst case", "vermillion", "mark", mark="s"),
 )
 MINUS = "\N{MINUS SIGN}"
 _LOOPS_CAPTION = (
-    "Dollars of all conversations, of each the mean of its replays: in the open loop nothing comes "
-    "of what was forgotten; in the closed one (simulated) it is fetched, asked for and put right, "
-    "at best with everything wrong noticed, at worst, where that differs, with all of it used. "
-    "Figures at the right: what recovery adds at best and at worst, USD. It moves the compactions "
-    "that follow, so a bill may come out smaller by chance."
+    "The cost of all conversations in dollars, of each the mean of its replays. In the open loop, "
+    "missed facts have no consequences. In the closed loop (simulated), the agent fetches them, "
+    "asks for them and corrects errors: in the best case it notices every wrong fact, in the worst "
+    "case it uses every wrong fact. Figures at the right: the cost that recovery adds in the best "
+    "and in the worst case, USD. Recovery moves later compactions, so it may reduce a cost by "
+    "chance."
 )
 
 
@@ -71,7 +72,7 @@ def loops(comparison: Comparison, name: str) -> Chart | None:
         write_beside(axes, -1, "recovery adds, USD", 92)
         axes.set_xlim(0, max(end[-1] for end in ends) * 1.03)
         measure(axes, "x", USD, "cost of all conversations, USD")
-    return Chart(name, "What forgetting costs", _LOOPS_CAPTION, sheet.figure, "loops")
+    return Chart(name, "Cost with recovery", _LOOPS_CAPTION, sheet.figure, "loops")
 
 
 def _bills(axes: Axes, closed: Sequence[Row]) -> None:
@@ -103,14 +104,14 @@ def _signed(value: float) -> str:
     return f"{MINUS if value < 0 else '+'}{dollars(abs(round(value, 9)))}"
 
 
-# What compactions do to the bill: how much misses the cache at once, and when that has paid.
+# What compactions do to the cost: cache misses at once, and when they break even.
 
 Floats = NDArray[np.float64]
 
 # Fewer compactions than this are drawn one by one.
 _FEW = 8
 _LEAST = 0.1
-_RIGHT, _BETWEEN = 104.0, 14.0
+_RIGHT, _BETWEEN = 122.0, 14.0
 _KEY = (
     KeyEntry("middle half", "sky"),
     KeyEntry("5th to 95th percentile", "grey", "line"),
@@ -119,30 +120,31 @@ _KEY = (
 )
 _CAPTION = (
     "All compactions of all conversations and replays. Left: cache-miss tokens of the call at "
-    "which a compaction happens over the median of the five calls before; 1 is no spike. Where "
-    f"nothing missed the cache before there is no ratio; what is below {_LEAST} is drawn there. "
-    "Right: calls until a compaction has paid, when the smaller prompts have saved what was made "
-    "anew and summarised, of those that pay before the next one or the end; what pays at once is "
-    "drawn at 1. Then how many compactions there are, and which share does not pay."
+    "which a compaction happens, divided by the median of the five calls before; 1 is no spike. "
+    "There is no ratio where nothing missed the cache before; ratios below "
+    f"{_LEAST} are drawn at {_LEAST}. Right: break-even after so many calls, when smaller prompts "
+    "have saved the cost of the compaction. It counts compactions that break even before the next "
+    "one or the end; immediate break-even is drawn at 1. The columns at the right have the number "
+    "of compactions and the share that does not break even."
 )
 
 
 @dataclass(frozen=True)
 class _Compactions:
-    """Of a strategy: spikes, calls until those that pay have paid, and how many there are."""
+    """Of a strategy: spikes, calls until break-even, and how many compactions there are."""
 
     ratios: Floats
-    paid_after: Floats
+    break_even: Floats
     number: int
 
     @property
-    def unpaid(self) -> float:
-        """The share that does not pay before the next one or the end."""
-        return 1 - len(self.paid_after) / self.number
+    def never_even(self) -> float:
+        """The share that does not break even before the next one or the end."""
+        return 1 - len(self.break_even) / self.number
 
 
 def spikes(comparison: Comparison, name: str) -> Chart | None:
-    """Draw what compactions cost at once, and how soon they pay; None if nobody compacts."""
+    """Draw what compactions cost at once, and when they break even; None without compactions."""
     shown = [(row.label, read) for row in comparison.rows if (read := _read(row))]
     if not shown:
         return None
@@ -156,14 +158,14 @@ def spikes(comparison: Comparison, name: str) -> Chart | None:
         right.grid(visible=False, axis="y")
         ratios = [np.maximum(each.ratios, _LEAST) for _, each in shown]
         _panel(left, ratios, TIMES, "spike: cache-miss tokens, times those before")
-        paid = [np.maximum(each.paid_after, 1) for _, each in shown]
+        paid = [np.maximum(each.break_even, 1) for _, each in shown]
         _panel(right, paid, CALLS, "break-even, calls")
         left.axvline(1, color=light("muted"), linewidth=0.8)
         for place, (_, each) in enumerate(shown):
-            _write_counts(right, place, f"{each.number:,}", f"{percent(each.unpaid)}%")
-        _write_counts(right, -1, "number", "unpaid")
+            _write_counts(right, place, f"{each.number:,}", f"{percent(each.never_even)}%")
+        _write_counts(right, -1, "number", "no break-even")
     return Chart(
-        name, "The spike after compactions, and when they pay", _CAPTION, sheet.figure, "spikes"
+        name, "Cache-miss spike and break-even of compactions", _CAPTION, sheet.figure, "spikes"
     )
 
 
@@ -205,6 +207,6 @@ def _panel(axes: Axes, given: Sequence[Floats], unit: Unit, title: str) -> None:
     mark(axes, few, "o", "sky", 4.5, markeredgewidth=0)
 
 
-def _write_counts(axes: Axes, place: float, number: str, unpaid: str) -> None:
+def _write_counts(axes: Axes, place: float, number: str, never_even: str) -> None:
     write_beside(axes, place, number, 46)
-    write_beside(axes, place, unpaid, 98)
+    write_beside(axes, place, never_even, 116)

@@ -1,4 +1,4 @@
-"""What money is paid for, why tokens were uncached, in which states facts are: stacked bars."""
+"""Cost by class of tokens, cache misses by cause, states of facts: stacked bars."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _CLASSES: Looks = {
     "side_cost_usd": ("side calls", "purple", "dotted"),
 }
 _CLASSES_CAPTION = (
-    "What each strategy's bill is made of: dollars summed over conversations, of each the mean of "
-    "its replays. Cache write includes what storing costs where that is billed. Side calls are "
-    "requests that a strategy made of its own accord, for summaries, say, with all their classes. "
-    "The pieces of a bar add up to its cost."
+    "The cost of each strategy by class of tokens: dollars summed over conversations, of each the "
+    "mean of its replays. Cache write includes storage where a provider bills it. Side calls are "
+    "requests of the strategy itself, such as for summaries, with all their classes. The parts of "
+    "a bar add up to the cost."
 )
 
 
@@ -44,7 +44,7 @@ def classes(comparison: Comparison, name: str) -> Chart | None:
         return None
     with canvas():
         drawn = _bars_of(rows, _CLASSES, USD, "cost of all conversations, USD")
-    return Chart(name, "What the money is paid for", _CLASSES_CAPTION, drawn, "classes")
+    return Chart(name, "Cost by class of tokens", _CLASSES_CAPTION, drawn, "classes")
 
 
 def _bars_of(
@@ -62,10 +62,9 @@ def _bars_of(
 # Why tokens missed the cache: a bar a strategy, a piece a cause.
 
 _CAUSES_CAPTION = (
-    "Cache-miss tokens are prompt tokens that were not read from the cache, whether billed as a "
-    "cache write or as plain input: the sum over conversations, of each the mean of its replays. "
-    "Every token has exactly one cause. Requests that a strategy caused, for summaries and extra "
-    "turns, are among them."
+    "Cache-miss tokens are prompt tokens that were not read from the cache, billed as a cache "
+    "write or as plain input: the sum over conversations, of each the mean of its replays. Every "
+    "token has exactly one cause. Requests for summaries and extra turns are included."
 )
 
 
@@ -79,7 +78,7 @@ def breakdown(comparison: Comparison, name: str) -> Chart | None:
     with canvas():
         title = "cache-miss tokens, all conversations together"
         drawn = bars([row.label for row in comparison.rows], pieces, TOKENS, title)
-    return Chart(name, "Why tokens missed the cache", _CAUSES_CAPTION, drawn, "causes")
+    return Chart(name, "Cache-miss tokens by cause", _CAUSES_CAPTION, drawn, "causes")
 
 
 def ordered(causes: Sequence[Mapping[str, int]]) -> list[str]:
@@ -107,10 +106,10 @@ _STATES: Looks = {
     )
 }
 _STATES_CAPTION = (
-    "The states of all facts that were due, at every call of the script: the share of such pairs "
-    "of a call and a fact, as the mean over conversations. Verbatim and intact facts can be used "
-    "as they are; those that are retrievable can be fetched; conflict, stale and mutated ones "
-    "mislead; of unknown ones no text is on record; lost ones are gone."
+    "The states of all facts due at every call of the script: the share of the pairs of a call and "
+    "a fact, as the mean over conversations. Verbatim and intact facts can be used as they are. "
+    "Retrievable facts can be fetched. Conflicting, stale and mutated facts mislead. Unknown facts "
+    "have no recorded text. Lost facts are gone."
 )
 
 
@@ -122,4 +121,4 @@ def occupancy(comparison: Comparison, name: str) -> Chart | None:
     with canvas():
         title = "facts due, % of all pairs of a call and a fact"
         drawn = _bars_of(rows, _STATES, PERCENT, title, end=1.0)
-    return Chart(name, "In which state facts are", _STATES_CAPTION, drawn, "states")
+    return Chart(name, "States of facts", _STATES_CAPTION, drawn, "states")

@@ -12,6 +12,7 @@ from compactlab.reports.analysis.comparison import (
     NULL,
     OVER,
     PLAYED,
+    REJECTED,
     Comparison,
     Row,
     comparisons,
@@ -20,7 +21,7 @@ from compactlab.reports.analysis.comparison import (
     told_apart,
 )
 from compactlab.reports.analysis.strength import signed, signed_points
-from compactlab.reports.page.notes import unfinished
+from compactlab.reports.page.notes import NOTHING, unfinished
 from compactlab.reports.page.verdict import verdict
 from compactlab.reports.render import markdown, terminal
 from compactlab.reports.render.document import (
@@ -39,29 +40,28 @@ from compactlab.sim.experiment.results import Results
 LINES = 20
 # What is no terminal has no width; this is one that mail and logs have.
 _WIDTH = 110
-_HEADS = ("strategy", "", "USD", "against {}", "needs forgotten", "with recovery USD")
+_HEADS = ("strategy", "", "USD", "vs {}", "fact miss rate", "with recovery USD")
 _LEFT = 2
-_NOTHING = "No runs: there is nothing to compare."
 _STEPS = 5
 _MARKS = {
-    OVER: "over the window on some calls",
-    NULL: "yardstick",
-    FAULTY: "would be refused",
-    FUTURE: "knows what comes",
-    BREAKS: "breaks a rule, as its system does",
-    PLAYED: "what was run, its summaries for free",
+    OVER: "exceeds the context window on some calls",
+    NULL: "control",
+    FAULTY: "a provider would reject some calls",
+    FUTURE: "sees future messages",
+    BREAKS: f"breaks the rule {' and '.join(map(repr, REJECTED))}: providers may reject it",
+    PLAYED: "as recorded, without the cost of summaries",
 }
 
 
 def brief(results: Results) -> str:
-    """Say on a terminal what is decided, in twenty lines.
+    """Write the verdict for a terminal, in twenty lines.
 
-    What is advised, and how far that carries, is said in any case: where the terminal is too narrow
-    for that, it takes more. Of several comparisons the first is told, and whether the others agree.
+    What is advised, and how far that carries, stands there in any case: a narrow terminal takes
+    more lines. Of several comparisons the first is shown, and whether the others agree.
     """
     compared = comparisons(results)
     if not compared:
-        return _NOTHING
+        return NOTHING
     advice = Advice(compared[0])
     sentences, may = _sentences(results, compared, advice)
     for steps in range(_STEPS, -1, -1):
@@ -79,7 +79,7 @@ def brief_markdown(results: Results) -> str:
     """The same as GitHub's Markdown, with all its sentences."""
     compared = comparisons(results)
     if not compared:
-        return _NOTHING
+        return NOTHING
     advice = Advice(compared[0])
     must, may = _sentences(results, compared, advice)
     return markdown.write(_document(advice, _STEPS, [*must, *may]))
@@ -89,15 +89,15 @@ def _fits(text: str) -> bool:
     return len(text.splitlines()) <= LINES
 
 
-def _document(advice: Advice, steps: int, said: Sequence[str]) -> Document:
+def _document(advice: Advice, steps: int, lines: Sequence[str]) -> Document:
     comparison, reference = advice.comparison, advice.reference
     title = sentences([capitalised(scope(comparison, name))], "strong", bullets=False)
     against = name(reference.label) if reference else "all"
     heads = [Column(head.format(against), words=n < _LEFT) for n, head in enumerate(_HEADS)]
     chosen = picks(advice, steps)
-    lines = [TableRow(tuple(_cells(advice, row, role)), _tone(row, role)) for row, role in chosen]
-    table = Table(tuple(heads), tuple(lines))
-    blocks: list[Block] = [title, table, sentences(said)] if lines else [title, sentences(said)]
+    cells = [TableRow(tuple(_cells(advice, row, role)), _tone(row, role)) for row, role in chosen]
+    table = Table(tuple(heads), tuple(cells))
+    blocks: list[Block] = [title, table, sentences(lines)] if cells else [title, sentences(lines)]
     return Document(tuple(blocks), width=_WIDTH, dense=True)
 
 
@@ -111,20 +111,20 @@ def picks(advice: Advice, steps: int = _STEPS) -> list[tuple[Row, str]]:
     roles: dict[str, list[str]] = {}
     advised = "within the margin"
     if advice.advised is not None:
-        advised = "choose" if advice.shown else "best guess"
+        advised = "choose" if advice.shown else "best in sample"
     played = comparison.row("as_recorded") if comparison.recorded else None
     for row, role in (
         (advice.sound, advised),
         (advice.cheapest, "cheapest"),
-        (advice.keenest, "forgets least"),
+        (advice.best_recall, "lowest miss rate"),
         (None if advice.choices else advice.nearest, "nearest"),
-        (advice.reference, "held against"),
-        (played, "what was run"),
-        (comparison.row("keep_none"), "yardstick"),
-        (comparison.row("random_keep"), "yardstick"),
-        *((row, "front") for row in advice.steps[:steps]),
+        (advice.reference, "reference"),
+        (played, "as recorded"),
+        (comparison.row("keep_none"), "control"),
+        (comparison.row("random_keep"), "control"),
+        *((row, "Pareto front") for row in advice.steps[:steps]),
     ):
-        if row is not None and (role not in ("yardstick", "front") or row.spec not in roles):
+        if row is not None and (role not in ("control", "Pareto front") or row.spec not in roles):
             roles.setdefault(row.spec, []).append(role)
     return [(row, ", ".join(roles[row.spec])) for row in comparison.rows if row.spec in roles]
 
@@ -132,7 +132,7 @@ def picks(advice: Advice, steps: int = _STEPS) -> list[tuple[Row, str]]:
 def _sentences(
     results: Results, compared: Sequence[Comparison], advice: Advice
 ) -> tuple[list[str], list[str]]:
-    """What must be said below the table, and what may be, what matters most first."""
+    """What always stands below the table, and what may, the most important first."""
     failed = len(results.failed)
     lines = verdict(compared[0], advice)
     must = [
@@ -145,22 +145,22 @@ def _sentences(
     ]
     may = [
         *ordered_alike(compared),
-        *(_elsewhere(each, compared) for each in compared[1:]),
+        *(_other(each, compared) for each in compared[1:]),
         *lines[1:-1],
     ]
     return [sentence for sentence in must if sentence], may
 
 
-def _elsewhere(comparison: Comparison, compared: Sequence[Comparison]) -> str:
-    """What another comparison says, in a line."""
+def _other(comparison: Comparison, compared: Sequence[Comparison]) -> str:
+    """Another comparison in a line."""
     advice = Advice(comparison)
     parts = [
         f"{role} {name(row.label)}, {show(row.figures['cost_usd'], 'USD')} USD "
-        f"({show(row.figures['amnesia_need'], 'share')} forgotten)"
+        f"(misses {show(row.figures['amnesia_need'], 'share')} of facts)"
         for row, role in picks(advice)
-        if row.choice and not role.startswith("front")
+        if row.choice and not role.startswith("Pareto front")
     ]
-    return f"{told_apart(comparison, compared, name)}: {'; '.join(parts) or 'nothing to choose'}."
+    return f"{told_apart(comparison, compared, name)}: {'; '.join(parts) or 'no usable strategy'}."
 
 
 def _legend(advice: Advice) -> str:
@@ -171,14 +171,14 @@ def _legend(advice: Advice) -> str:
 def _cells(advice: Advice, row: Row, role: str) -> list[str]:
     cost, lost = advice.cost(row), advice.forgotten(row)
     figures = row.figures
-    forgotten = show(figures["amnesia_need"], "share")
+    missed = show(figures["amnesia_need"], "share")
     if lost is not None and (span := signed_points(lost)):
-        forgotten += f" ({span})"
+        missed += f" ({span})"
     return [
         name(f"{row.label} {marks(row)}".strip()),
         role,
         show(figures["cost_usd"], "USD"),
         (signed(cost) if cost else "") or NONE,
-        forgotten,
+        missed,
         show(figures["cost_with_recovery_usd"], "USD"),
     ]

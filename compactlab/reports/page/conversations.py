@@ -20,43 +20,31 @@ from compactlab.reports.analysis.comparison import (
     compare,
     kind_of,
     label,
-    window_told,
+    window_of_models,
     windows_of,
 )
-from compactlab.reports.page.grid import Line, best_of, cell_of, head_of, line_of
-from compactlab.reports.render.document import Cell
+from compactlab.reports.page.figures import STRATEGY, best_of, cells_of, head_of, row_of
+from compactlab.reports.render.document import Block, Cell, Key, Table, TableRow
 from compactlab.reports.render.text import NONE, clean, counted, listed, show
 from compactlab.sim.core.errors import UsageError, unknown
 from compactlab.sim.experiment.results import Results
 from compactlab.sim.experiment.run import Run
 
-# The conversations of a comparison, of which a reader chooses one.
-
-# Of one conversation, what was run is a row like the others.
+# Of one conversation, as_recorded is a row like the others.
 _COLUMNS = tuple(column for column in COLUMNS if column.key != "of_as_recorded")
-HEADS = tuple(map(head_of, _COLUMNS))
+_HEADS = tuple(map(head_of, _COLUMNS))
 
-# So many names are told where the one that was asked for is not there.
+# So many names are suggested where the one that was asked for is not there.
 _NAMED = 20
 
 
 @dataclass(frozen=True)
 class Conversation:
-    """One conversation, in one replay, under all strategies.
-
-    Parameters
-    ----------
-    comparison
-        What it belongs to.
-    case
-        What it is called, where it is from, and its seed.
-    runs
-        A run a strategy, those that failed among them.
-    """
+    """One conversation, in one replay, under all strategies."""
 
     comparison: Comparison
     case: Case
-    runs: tuple[Run, ...]
+    runs: tuple[Run, ...]  # a run a strategy, those that failed among them
 
     @cached_property
     def peak(self) -> float:
@@ -69,14 +57,14 @@ class Conversation:
         return case_title(self.case)
 
     @property
-    def told(self) -> str:
+    def about(self) -> str:
         """How long it is, and what it was replayed under."""
         longest = self._longest
         used = list(models([longest])) or [self.comparison.model]
         names = listed([clean(name) for name in used])
         peak = show(self.peak, "tokens")
         size = f"{counted(len(longest.calls), 'call')}, prompts of at most {peak} tokens"
-        return f"{size}; {names}; {window_told(used, self.comparison)}"
+        return f"{size}; {names}; {window_of_models(used, self.comparison)}"
 
     @property
     def windows(self) -> list[tuple[int, int]]:
@@ -104,25 +92,29 @@ def conversations(
     return sorted(listing, key=lambda each: (each.case[1] != wanted, -each.peak, each.case))
 
 
-def lines_of(
+def figures_of(
     results: Results, each: Conversation, colours: Mapping[str, str]
-) -> list[tuple[Run, Line]]:
+) -> list[tuple[Run, TableRow]]:
     """The runs of a conversation with their figures: the cheapest first, failed ones last."""
     rows = {row.spec: row for row in compare(results, each.comparison.kind, each.runs).rows}
-    choices = [row for row in rows.values() if row.choice]
-    best = {column.key: best_of(column, choices) for column in _COLUMNS}
+    best = best_of(_COLUMNS, list(rows.values()))
     pairs = []
     for run in sorted(each.runs, key=_by_cost):
         row = rows.get(run.strategy) if run.status == "ok" else None
         if row is None:
-            cells = [Cell(NONE)] * len(_COLUMNS)
-            name, spec = label(results, run.strategy), clean(run.strategy)
-            line = Line(name, spec, "failed", colours[run.strategy], True, tuple(cells))
+            name = Cell(label(results, run.strategy), aside="failed")
+            key = Key(colours[run.strategy], meaning=clean(run.strategy))
+            line = TableRow((name, *[Cell(NONE)] * len(_COLUMNS)), "quiet", key)
         else:
-            own = best if row.choice else {}
-            line = line_of(row, colours, [cell_of(c, row, own.get(c.key)) for c in _COLUMNS])
+            line = row_of(row, colours, cells_of(_COLUMNS, row, best))
         pairs.append((run, line))
     return pairs
+
+
+def table_of(results: Results, each: Conversation, colours: Mapping[str, str]) -> Table:
+    """The figures of a conversation."""
+    rows = tuple(row for _, row in figures_of(results, each, colours))
+    return Table((STRATEGY, *_HEADS), rows, ordered="cost_usd")
 
 
 def _by_cost(run: Run) -> tuple[bool, float, str]:
@@ -154,29 +146,28 @@ _ESCAPED = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
 
 
 @dataclass(frozen=True)
-class Block:
-    """Data of a comparison.
+class Pane:
+    """What a reader sees of one conversation, and the data of all that can be selected."""
 
-    Parameters
-    ----------
-    text
-        JSON that can stand in a script element.
-    shown, left_out
-        How many conversations are in it, and how many had no room.
-    """
-
-    text: str
-    shown: int
-    left_out: int
+    name: str  # what the ids of its parts begin with
+    title: str
+    about: str
+    blocks: tuple[Block, ...]  # what is there without a script
+    text: str  # JSON that can stand in a script element
+    shown: int  # conversations in it
+    left_out: int  # conversations without room
 
 
-def block(
+def pane(
     results: Results,
     listing: Sequence[Conversation],
     colours: Mapping[str, str],
     chief: Collection[str],
     budget: int = BUDGET,
-) -> Block:
+    *,
+    name: str = "",
+    blocks: Sequence[Block] = (),
+) -> Pane:
     """Write down the conversations of a comparison, in their order, as far as there is room."""
     specs = _specs(listing)
     texts: list[str] = []
@@ -190,9 +181,12 @@ def block(
         {"label": label(results, spec), "colour": colours[spec], "chief": spec in chief}
         for spec in specs
     ]
-    heads = [[head.title, head.key, head.better] for head in HEADS]
+    heads = [[head.title, head.key, head.better] for head in _HEADS]
     head = f'{{"strategies":{written(strategies)},"heads":{written(heads)},"conversations":['
-    return Block(f"{head}{','.join(texts)}]}}", len(texts), len(listing) - len(texts))
+    text = f"{head}{','.join(texts)}]}}"
+    left_out = len(listing) - len(texts)
+    first = listing[0]
+    return Pane(name, first.title, first.about, tuple(blocks), text, len(texts), left_out)
 
 
 def _specs(listing: Sequence[Conversation]) -> dict[str, int]:
@@ -206,10 +200,10 @@ def _conversation(
     results: Results, each: Conversation, colours: Mapping[str, str], specs: Mapping[str, int]
 ) -> dict[str, Any]:
     runs = [
-        [specs[run.strategy], line.marks, int(line.quiet), *_run(run), *_cells(line)]
-        for run, line in lines_of(results, each, colours)
+        [specs[run.strategy], *_look(row), *_run(run), *map(_written_cell, row.cells[1:])]
+        for run, row in figures_of(results, each, colours)
     ]
-    return {"title": each.title, "told": each.told, "windows": each.windows, "runs": runs}
+    return {"title": each.title, "told": each.about, "windows": each.windows, "runs": runs}
 
 
 def _run(run: Run) -> list[Any]:
@@ -224,12 +218,18 @@ def _run(run: Run) -> list[Any]:
     ]
 
 
-def _cells(line: Line) -> list[list[Any]]:
-    """Text and value of each cell, and 1 behind those of the best."""
-    return [
-        [cell.text, None if cell.value is None else _short(cell.value), *([1] if cell.best else [])]
-        for cell in line.cells
-    ]
+def _look(row: TableRow) -> tuple[str, int]:
+    """The marks of a strategy, and whether it is shown quietly."""
+    name = row.cells[0]
+    return name.aside if isinstance(name, Cell) else "", int(row.tone == "quiet")
+
+
+def _written_cell(cell: Cell | str) -> list[Any]:
+    """Text and value of a cell, and 1 behind them if it is the best."""
+    if isinstance(cell, str):
+        return [cell, None]
+    value = None if cell.value is None else _short(cell.value)
+    return [cell.text, value, *([1] if cell.best else [])]
 
 
 def _short(value: float) -> float:

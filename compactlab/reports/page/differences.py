@@ -1,11 +1,10 @@
-"""Strategies against the reference: how they differ, and what of it may be chance."""
+"""How strategies differ from the reference, and what of it is statistically significant."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from compactlab.reports.analysis.comparison import COLUMNS, MEMORY, Comparison, Row
+from compactlab.reports.analysis.comparison import COLUMNS, MEMORY, Comparison
 from compactlab.reports.analysis.contrast import (
     MARGINS,
     PRIMARY,
@@ -13,51 +12,91 @@ from compactlab.reports.analysis.contrast import (
     contrasts,
     reference_of,
 )
-from compactlab.reports.page.grid import Grid, Line, line_of
-from compactlab.reports.render.document import Cell, Column
+from compactlab.reports.page.figures import STRATEGY, row_of
+from compactlab.reports.render.document import (
+    Block,
+    Cell,
+    Column,
+    Folded,
+    Heading,
+    Table,
+    name,
+    sentences,
+)
 from compactlab.reports.render.text import NONE, exact, plain, show
 from compactlab.sim.metrics import METRICS
 
+Write = Callable[[Contrast], Iterator[Cell]]
+"""Writes a difference into one cell or several."""
+
 _MINUS = "\N{MINUS SIGN}"
-_UNDETERMINED = "not determined"
-# Of each: what is found where a strategy is better and where it is worse, and to be no worse.
+_NOT_SIGNIFICANT = "not significant"
+# The finding where a strategy is significantly better, and where it is worse.
 _WORDS = {
-    "cost_usd": ("cheaper", "dearer", "no dearer"),
-    "amnesia_need": ("forgets less", "forgets more", "forgets no more"),
+    "cost_usd": ("cheaper", "more expensive"),
+    "amnesia_need": ("lower", "higher"),
 }
-_TITLES = {"cost_usd": "Cost", "amnesia_need": "Needs forgotten"}
+_TITLES = {"cost_usd": "Cost", "amnesia_need": "Fact miss rate"}
 
 
-@dataclass(frozen=True)
-class Differences:
-    """What chance leaves of the differences to the reference, of declared metrics and of others."""
+_READING = (
+    "Pairs are conversations: each strategy is compared with the reference on the same "
+    "conversations. The difference in cost is a ratio of sums, in percent; the difference in fact "
+    "miss rate is in points. The 95% confidence interval comes from a bootstrap by conversation; "
+    "it needs at least 10 conversations.",
+    "p is that of a sign-flip test, after Holm for the number of strategies. A finding is "
+    "statistically significant if p is below 0.05 and the interval excludes no difference. "
+    "Better, same and worse count conversations.",
+    "“Non-inferior” means that the strategy is not worse by more than the margin: the interval "
+    "ends within the margin or, with 6 to 9 conversations, a one-sided test at 2.5% is "
+    "significant, for each strategy by itself. “Not shown” does not mean that it is worse.",
+    "The minimum detectable difference is the smallest difference that 80 of 100 such experiments "
+    "would detect, before Holm; the verdict states it for the strategy that it advises, or else "
+    "for the cheapest usable strategy.",
+)
+_EXPLORED = (
+    "These figures were not declared beforehand, so they are exploratory. Bold: statistically "
+    "significant at 5%, after Benjamini and Hochberg over all figures and strategies of this "
+    "table. Costs are in percent, shares in points, all other figures in their own unit for one "
+    "conversation: the mean, and of write spikes the median."
+)
 
-    reference: str
-    declared: tuple[tuple[str, Grid], ...]
-    explored: Grid
 
-
-def differences(comparison: Comparison, colours: Mapping[str, str]) -> Differences | None:
-    """Set the differences to the reference; None where there are no two strategies."""
+def differences(
+    comparison: Comparison, colours: Mapping[str, str], anchor: str = ""
+) -> Iterator[Block]:
+    """Set the differences to the reference; nothing where there are no two strategies."""
     reference = reference_of(comparison)
     if reference is None or len(comparison.rows) < 2:
-        return None
-    explored = [
-        name
-        for name in dict.fromkeys(column.key for column in (*COLUMNS, *MEMORY))
-        if name in METRICS and name not in PRIMARY and _known(comparison, name)
-    ]
-    declared = [name for name in _TITLES if _known(comparison, name)]
+        return
+    keys = dict.fromkeys(column.key for column in (*COLUMNS, *MEMORY))
+    known = [name for name in (*_TITLES, *keys) if name in METRICS and _known(comparison, name)]
+    explored = [name for name in known if name not in PRIMARY]
+    declared = [name for name in _TITLES if name in known]
     estimates = contrasts(comparison, reference, [*declared, *explored])
     rows = [row for row in comparison.rows if row is not reference]
-    others = [_head(_title(name), name, METRICS[name].better) for name in explored]
-    beside = [_line(row, colours, estimates, explored, _brief) for row in rows]
-    grids = []
-    for name in declared:
-        lines = [_line(row, colours, estimates, [name], _cells) for row in rows]
-        bounds = any(estimates[row.spec, name].low is not None for row in rows)
-        grids.append((_TITLES[name], Grid(tuple(_heads(name, bounds)), tuple(lines))))
-    return Differences(reference.label, tuple(grids), Grid(tuple(others), tuple(beside)))
+
+    def table(heads: Iterable[Column], metrics: list[str], write: Write) -> Table:
+        return Table(
+            (STRATEGY, *heads),
+            tuple(
+                row_of(row, colours, [c for m in metrics for c in write(estimates[row.spec, m])])
+                for row in rows
+            ),
+        )
+
+    title = f"Differences to {name(reference.label)}, and their statistical significance"
+    yield Heading(title, anchor=anchor, label="Differences")
+    for metric in declared:
+        yield Heading(f"{_TITLES[metric]}, compared with {name(reference.label)}", 4)
+        bounds = any(estimates[row.spec, metric].low is not None for row in rows)
+        yield table(_heads(metric, bounds), [metric], _cells)
+    yield sentences(_READING, "quiet", bullets=False)
+    if explored:
+        heads = (_head(_title(metric), metric, METRICS[metric].better) for metric in explored)
+        about = sentences([_EXPLORED], "quiet", bullets=False)
+        blocks = (about, table(heads, explored, _brief))
+        yield Folded("Differences in all other figures: exploratory", blocks)
 
 
 def _known(comparison: Comparison, metric: str) -> bool:
@@ -66,17 +105,6 @@ def _known(comparison: Comparison, metric: str) -> bool:
 
 def _title(metric: str) -> str:
     return next(each.title for each in (*MEMORY, *COLUMNS) if each.key == metric)
-
-
-def _line(
-    row: Row,
-    colours: Mapping[str, str],
-    found: Mapping[tuple[str, str], Contrast],
-    metrics: list[str],
-    write: Callable[[Contrast], Iterator[Cell]],
-) -> Line:
-    cells = [cell for name in metrics for cell in write(found[row.spec, name])]
-    return line_of(row, colours, cells)
 
 
 def _head(title: str, key: str, better: str = "lower") -> Column:
@@ -91,8 +119,10 @@ def _heads(metric: str, bounds: bool) -> Iterator[Column]:
     yield _head("p (Holm)", f"{metric}: adjusted p")
     yield _head("conversations better / same / worse", f"{metric}: conversations", "higher")
     yield _head("finding", f"{metric}: finding")
-    yield _head(f"{_WORDS[metric][2]}, within {within}", f"{metric}: non-inferiority", "higher")
-    yield _head(f"could have been seen, {unit}", f"{metric}: smallest detectable difference")
+    yield _head(f"non-inferior, margin {within}", f"{metric}: non-inferiority", "higher")
+    yield _head(
+        f"minimum detectable difference, {unit}", f"{metric}: smallest detectable difference"
+    )
 
 
 def _cells(contrast: Contrast) -> Iterator[Cell]:
@@ -101,20 +131,24 @@ def _cells(contrast: Contrast) -> Iterator[Cell]:
     yield Cell(_probability(chance), exact(chance), plain(chance))
     counts = (contrast.wins, contrast.ties, contrast.losses)
     yield Cell(" / ".join(map(str, counts)), value=contrast.wins - contrast.losses)
-    better, worse, _ = _WORDS[contrast.metric]
-    direction = better if contrast.better else worse if contrast.worse else _UNDETERMINED
+    better, worse = _WORDS[contrast.metric]
+    direction = better if contrast.better else worse if contrast.worse else _NOT_SIGNIFICANT
     yield Cell("the same" if _same(contrast) else direction, value=_rank(contrast))
     answer = {True: "yes", False: "not shown", None: NONE}[contrast.no_worse]
     yield Cell(answer, value=None if contrast.no_worse is None else int(contrast.no_worse))
-    seen = contrast.detectable
-    yield Cell(NONE if seen is None else _detectable(contrast, seen), exact(seen), plain(seen))
+    smallest = contrast.detectable
+    yield Cell(
+        NONE if smallest is None else _detectable(contrast, smallest),
+        exact(smallest),
+        plain(smallest),
+    )
 
 
-def _detectable(contrast: Contrast, seen: float) -> str:
+def _detectable(contrast: Contrast, smallest: float) -> str:
     """The smallest difference, in the unit of its column or else with its own."""
     if contrast.kind == "ratio" or METRICS[contrast.metric].unit == "share":
-        return f"{100 * seen:.1f}"
-    return _amount(seen, METRICS[contrast.metric].unit)
+        return f"{100 * smallest:.1f}"
+    return _amount(smallest, METRICS[contrast.metric].unit)
 
 
 def _amount(size: float, unit: str) -> str:
@@ -133,7 +167,7 @@ def _difference(contrast: Contrast) -> Cell:
 
 
 def _brief(contrast: Contrast) -> Iterator[Cell]:
-    """A difference of a metric that was not declared: bold where it is told from chance."""
+    """A difference of a metric that was not declared: bold where it is significant."""
     cell = _difference(contrast)
     chance = f"p {_probability(contrast.adjusted)} (Benjamini-Hochberg)"
     text = f"{cell.text} {cell.aside}; {chance}" if cell.aside else f"{cell.text}; {chance}"

@@ -1,8 +1,7 @@
-"""What must be said beside a comparison, in sentences that every format uses."""
+"""Notes below a comparison, in sentences that every format uses."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -16,6 +15,7 @@ from compactlab.reports.analysis.comparison import (
     NULL,
     OVER,
     PLAYED,
+    REJECTED,
     Comparison,
     Row,
     label,
@@ -25,13 +25,12 @@ from compactlab.reports.render.document import name
 from compactlab.reports.render.text import clean, counted, enumerated, listed, show
 from compactlab.sim.experiment.results import Results
 
-# What must be said beside a comparison, in sentences that every format uses.
-
 # Summarisers that copy lines: nothing of them was written by a model.
 _EXTRACTIVE = ("lexrank", "centroid", "lead", "tail", "salience", "checklist")
-_COPIED = "lines picked by rule, a simulation, not a model's writing"
+NOTHING = "No runs: there is nothing to compare."
+_COPIED = "lines selected by a rule; a simulation, not a model's writing"
 
-# How many strategies are told one by one with what they break.
+# How many strategies are named one by one with what they break.
 _LISTED = 3
 
 
@@ -68,7 +67,7 @@ def summaries(results: Results) -> str:
         f"by {name(spec)}{': ' if method else ''}{method}" for spec, method in simulated.items()
     ]
     if any(simulated.values()) and results.manifest.get("flushes"):
-        parts.append("what agents put into their memory is picked and simulated so, too")
+        parts.append("what agents write into their memory is simulated in the same way")
     return f"summaries {'; '.join(parts)}"
 
 
@@ -85,8 +84,8 @@ def unfinished(results: Results) -> str:
         return ""
     lacking = counted(results.missing, "cell")
     return (
-        f"Not finished: {lacking} (a conversation's source under a strategy and a model) still "
-        "to be run; the same command goes on where it stopped."
+        f"Not finished: {lacking} (a source of conversations with a strategy and a model) not run "
+        "yet; the same command continues."
     )
 
 
@@ -121,23 +120,23 @@ def legend(compared: Sequence[Comparison]) -> list[str]:
     if not rows:
         return []
     meanings = {
-        OVER: "over the window on some calls, which a provider would refuse: such a bill and such "
-        "a memory cannot be had.",
-        NULL: "a yardstick, not a proposal.",
-        FAULTY: "more of its calls than of keep_all's (without it, of the soundest) would be "
-        f"refused, by more than {100 * FAULT_MARGIN:.0f} in 100: a result without its call, a call "
-        "without its result, or an empty prompt.",
-        FUTURE: "knows what comes; nothing real does.",
-        BREAKS: f"breaks a rule, as the system does that it follows: {_breaks(rows)}.",
-        PLAYED: "what was run, as far as the log tells, with its summaries for free: the requests "
-        "for them are not in the log. So it is no choice beside the others.",
+        OVER: "exceeds the context window on some calls. A provider would reject these calls, so "
+        "its cost and its fact miss rate cannot be attained.",
+        NULL: "a control (null strategy), not a candidate.",
+        FAULTY: "a provider would reject more of its calls than of keep_all's (without keep_all, "
+        f"than of the lowest share), by more than {100 * FAULT_MARGIN:.0f} in 100 calls: a tool "
+        "result without its call, a call without its result, or an empty prompt.",
+        FUTURE: "sees future messages; no real strategy does.",
+        BREAKS: _breaks(rows),
+        PLAYED: "as recorded, as far as the log shows. The log has no requests for its summaries, "
+        "so its cost excludes them, and it is no candidate.",
     }
     replayed = any(len(each.cases) > each.conversations for each in compared)
     averaged = ", of each the mean of its replays" if replayed else ""
     carried = "".join(map(marks, rows))
     return [
         f"{ARROWS_MEAN}. Dollars, tokens and counts are sums over conversations{averaged}; "
-        "prefix reuse and over window are shares of all tokens and calls; write spike is a "
+        "prefix reuse and exceeds window are shares of all tokens and calls; write spike is a "
         "median; the other shares are means over conversations.",
         *(f"{mark} {meaning}" for mark, meaning in meanings.items() if mark in carried),
     ]
@@ -159,14 +158,14 @@ def _missing(comparison: Comparison) -> Iterator[str]:
 
 
 def _inferred(comparison: Comparison) -> Iterator[str]:
-    """Where nobody has labelled a conversation, say how one knows what it needs."""
+    """Where a conversation has no labels, say where its facts come from."""
     runs = comparison.rows[0].runs if comparison.rows else ()
     number = len(replays(run for run in runs if run.labels == "inferred"))
     if number:
         yield (
-            f"What is needed is inferred from the recorded actions in {number:,} of "
-            f"{counted(comparison.conversations, 'conversation')}, which have no labels: names and "
-            "arguments that an action uses and that had appeared before."
+            f"Without labels in {number:,} of {counted(comparison.conversations, 'conversation')}: "
+            "facts are inferred there. A fact is a name or an argument that appeared before and "
+            "that a recorded action uses."
         )
 
 
@@ -177,12 +176,12 @@ def _failed_summaries(comparison: Comparison) -> Iterator[str]:
         if not bad:
             continue
         number = sum(run.metrics["summaries_failed"] or 0 for run in bad)
-        sentence = f"{counted(int(number), 'summary')} under {name(row.label)} failed to be one"
+        sentence = f"{counted(int(number), 'summary')} of {name(row.label)} failed"
         others = figures_of([run for run in row.runs if not run.metrics.get("summaries_failed")])
         if others["calls"]:
-            forgotten = show(others["amnesia_need"], "share")
+            missed = show(others["amnesia_need"], "share")
             sentence += (
-                f"; without the runs in question, it has forgotten {forgotten} of what calls need"
+                f"; without these runs, it misses {missed} of the facts that later calls need"
             )
         yield f"{sentence}."
 
@@ -191,21 +190,21 @@ def _heard(comparison: Comparison) -> Iterator[str]:
     """A flush of memory must be invisible; say where it was not."""
     for row in comparison.rows:
         if tokens := row.figures["flush_heard"]:
-            yield f"Users were shown {tokens:,.0f} tokens of the flushes of {name(row.label)}."
+            yield f"{name(row.label)} showed users {tokens:,.0f} tokens of its memory flushes."
 
 
 def _breaks(rows: Iterable[Row]) -> str:
-    """Who breaks what, and why; where these are many, how many, and where to read why."""
-    broken = {row.label: row.breaks for row in rows if row.breaks}
-    if len(broken) > _LISTED:
-        times = Counter(rule for rules in broken.values() for rule in rules)
-        counts = [f"{rule} ({number})" for rule, number in sorted(times.items())]
-        return f"{listed(counts)}; `compactlab list strategies --json` tells who and why"
-    parts = (
-        f"{name(label)}, {name(', '.join(f'{rule}: {why}' for rule, why in rules))}"
-        for label, rules in ((label, sorted(rules.items())) for label, rules in broken.items())
+    """Which rules that a provider may reject a prompt for are broken, and why."""
+    rules = dict.fromkeys(rule for row in rows for rule in row.rejected_for)
+    named = " and ".join(f"{rule!r} ({REJECTED[rule]})" for rule in rules)
+    why = dict.fromkeys(
+        f"{name(row.label)}, {name(row.breaks[rule])}" for row in rows for rule in row.rejected_for
     )
-    return "; ".join(parts)
+    reasons = enumerated(list(why), _LISTED)
+    return (
+        f"breaks the rule {named} on purpose, as the system that it follows. Repair its prompts "
+        f"before you send them: {reasons}. `compactlab list strategies --json` lists all rules."
+    )
 
 
 def _idle(comparison: Comparison) -> Iterator[str]:
@@ -218,17 +217,14 @@ def _idle(comparison: Comparison) -> Iterator[str]:
         if 0 < row.acted < row.conversations
     ]
     if never:
-        roomy = not any(row.hollow for row in never)
-        why = "the window never filled far enough, and" if roomy else "so"
+        why = "" if any(row.hollow for row in never) else "The window never filled far enough. "
         yield (
-            f"Never acted: {listed([name(row.label) for row in never])}. No prompt was changed and "
-            f"nothing asked for: {why} the figures are those of keeping everything."
+            f"Never acted: {listed([name(row.label) for row in never])}. {why}No prompt was "
+            "changed and no request was made, so the figures are those of keep_all."
         )
     if some:
-        yield f"Acted only in some conversations: {listed(some)}."
+        yield f"Acted in some conversations only: {listed(some)}."
 
-
-# What failed, an entry an error: a fault that has many runs is told once.
 
 # So many conversations and strategies are named of each; the JSON and the CSV have all.
 _NAMED = 20

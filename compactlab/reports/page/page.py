@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 import re
 import shlex
 from collections import Counter
-from collections.abc import Sequence
-from functools import cache
-from importlib import resources
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +14,7 @@ from compactlab.reports.analysis.advice import agreement
 from compactlab.reports.analysis.aggregate import together
 from compactlab.reports.analysis.comparison import (
     ARROWS,
+    TIMES,
     Comparison,
     comparisons,
     label,
@@ -29,6 +26,7 @@ from compactlab.reports.charts.drawing import COLOURS, strategy_colours
 from compactlab.reports.charts.sensitivity import sensitivity
 from compactlab.reports.page.conversations import BUDGET, must_be_there
 from compactlab.reports.page.notes import (
+    NOTHING,
     failures,
     faults,
     legend,
@@ -37,7 +35,21 @@ from compactlab.reports.page.notes import (
     unfinished,
 )
 from compactlab.reports.page.sections import drawing, section
-from compactlab.reports.render.html import set_page
+from compactlab.reports.render import html
+from compactlab.reports.render.document import (
+    Block,
+    Code,
+    Column,
+    Document,
+    Folded,
+    Heading,
+    Table,
+    Terms,
+    Tone,
+    name,
+    rows,
+    sentences,
+)
 from compactlab.reports.render.text import clean, counted, listed
 from compactlab.sim.core.files import replace_file
 from compactlab.sim.experiment.results import Results
@@ -48,13 +60,13 @@ from compactlab.sim.metrics import METRICS
 
 _GENERATED = re.compile(r"(.+\))-\d+")
 _DEFAULTS = {
-    "models": "none named: those that were recorded, or the default",
+    "models": "as recorded, or the default",
     "window": "not narrowed",
     "own_models": "none",
     "loop": "open",
     "summarizers": "none",
     "redact": "nothing",
-    "churn": "none: the client changes its prompt only where the recording says so",
+    "churn": "none: the client changes its prompt only where the recording does",
 }
 _OTHERWISE_SHOWN = frozenset(
     {
@@ -73,22 +85,28 @@ _OTHERWISE_SHOWN = frozenset(
 )
 
 
-def facts(results: Results) -> list[tuple[str, str]]:
+def facts(results: Results, compared: Sequence[Comparison]) -> list[tuple[str, str]]:
     """What was compared on what and with what, a line each."""
     manifest = results.manifest
     # A dict, not a set: where two formats have as many conversations, the first run's comes first.
     conversations = dict.fromkeys((r.scenario, r.conversation) for r in results.runs if r.strategy)
     formats = Counter(clean(scenario) for scenario, _ in conversations)
-    names = [f"{name} {number:,}" for name, number in formats.most_common()]
+    listing = ", ".join(f"{form} {number:,}" for form, number in formats.most_common())
     strategies = {run.strategy for run in results.runs if run.strategy}
+    windows = dict.fromkeys(window(each).removeprefix("window").strip(" :") for each in compared)
     lines = {
         "Compared": counted(len(strategies), "strategy"),
-        "On": f"{counted(len(conversations), 'conversation')} ({', '.join(names)})",
-        "Made with": f"compactlab {manifest.get('compactlab', 'of an unknown version')}",
-        "Prices": manifest.get("prices", "not said"),
-        "Tokens counted by": manifest.get("tokenizer", "not said"),
+        "On": f"{counted(len(conversations), 'conversation')} ({listing})",
+        "Made with": clean(f"compactlab {manifest.get('compactlab', 'of an unknown version')}"),
+        "Prices": clean(str(manifest.get("prices", "unknown"))),
+        "Tokens counted by": clean(str(manifest.get("tokenizer", "unknown"))),
+        "Models": "; ".join(dict.fromkeys(map(model_names, compared))) or "none",
+        "Window": "; ".join(windows) or "none",
+        "Summaries": summaries(results).removeprefix("summaries "),
+        "Not finished": unfinished(results).removeprefix("Not finished: "),
+        "Passed over": passed_over(results).removeprefix("Passed over: "),
     }
-    return [(term, clean(str(text))) for term, text in lines.items()]
+    return [(term, text) for term, text in lines.items() if text]
 
 
 def origin(results: Results) -> list[tuple[str, str]]:
@@ -169,48 +187,30 @@ def _quoted(word: Any) -> str:
     return f'"{text}"' if plain else shlex.quote(text)
 
 
-# The page for a design review: one file, with nothing in it from elsewhere.
-
-# The page's script and the policy under which a browser opens it: that script and no other.
+# The page itself.
 
 # In the order in which they stand on the page: a later one uses what an earlier one defines.
-_PARTS = ("report.js", "drawing.js", "conversation.js")
-
-
-@cache
-def script() -> str:
-    """The script, as it stands on the page between its tags."""
-    folder = resources.files("compactlab.reports") / "templates"
-    return "\n" + "\n".join((folder / part).read_text(encoding="utf-8") for part in _PARTS)
-
-
-@cache
-def policy() -> str:
-    """What the page may do: show what is in it, and run the one script that hashes to this.
-
-    Nothing is fetched from anywhere, no form sent, and no text is made markup of. Drawings have
-    their styles inline, so styles are let.
-    """
-    digest = base64.b64encode(hashlib.sha256(script().encode()).digest()).decode()
-    rules = (
-        "default-src 'none'",
-        f"script-src 'sha256-{digest}'",
-        "style-src 'unsafe-inline'",
-        "base-uri 'none'",
-        "form-action 'none'",
-        "require-trusted-types-for 'script'",
-        "trusted-types 'none'",
-    )
-    return "; ".join(rules)
-
-
-# The page for a design review: one file, with nothing in it from elsewhere.
+_SCRIPTS = ("report.js", "drawing.js", "conversation.js")
+_INTRODUCTION = (
+    "An agent's context fills up, and a strategy decides which part of it is sent on. This page "
+    "compares replays of recorded or synthetic conversations under several strategies. Cost is "
+    "computed from the prompt of each call, with the prompt cache. Fact miss rate is the share of "
+    "the facts that later calls need and that their prompts no longer hold."
+)
+_NO_PAIR = (
+    "No two comparisons are over the same conversations and differ only in the model or the "
+    "summariser. So it is unknown whether the recommendation depends on them."
+)
+_RATIOS = (
+    f"“{TIMES}keep_all” and “{TIMES}as_recorded” are costs over the cost of that strategy on the "
+    "same conversations."
+)
 
 
 def page(results: Results, conversation: str | None = None) -> str:
     """Set the page."""
     must_be_there(results, conversation)
-    return set_page("report.html.j2", _content(results, conversation))
+    return html.write(document(results, conversation), COLOURS, _SCRIPTS)
 
 
 def write(results: Results, path: Path) -> None:
@@ -218,46 +218,88 @@ def write(results: Results, path: Path) -> None:
     replace_file(path, page(results).encode())
 
 
-def _facts(results: Results, compared: Sequence[Comparison]) -> list[tuple[str, str]]:
-    """What stands at the head of the page."""
-    models = dict.fromkeys(model_names(each) for each in compared)
-    windows = dict.fromkeys(window(each).removeprefix("window").strip(" :") for each in compared)
-    over, lacking = passed_over(results), unfinished(results)
-    return [
-        *facts(results),
-        ("Models", "; ".join(models) or "none"),
-        ("Window", "; ".join(windows) or "none"),
-        ("Summaries", summaries(results).removeprefix("summaries ")),
-        *([("Not finished", lacking.removeprefix("Not finished: "))] if lacking else []),
-        *([("Passed over", over.removeprefix("Passed over: "))] if over else []),
-    ]
+def document(results: Results, conversation: str | None = None) -> Document:
+    """All comparisons, with all that is known of where they come from."""
+    return Document(tuple(_blocks(results, conversation)))
 
 
-def _content(results: Results, wanted: str | None) -> dict[str, Any]:
+def _blocks(results: Results, wanted: str | None) -> Iterator[Block]:
     compared = comparisons(results)
     colours = strategy_colours(results, compared)
-    chart = sensitivity(compared, colours)
-    budget = BUDGET // max(1, len(compared))
-    return {
-        "policy": policy(),
-        "script": script(),
-        "colours": COLOURS,
-        "arrows": ARROWS,
-        "facts": _facts(results, compared),
-        "sections": [
-            section(results, comparison, colours, f"part-{number}", wanted=wanted, budget=budget)
-            for number, comparison in enumerate(compared, 1)
-        ],
-        "names": [told_apart(each, compared) for each in compared],
-        "agreement": list(agreement(compared)),
-        "sensitivity": [drawing(chart)] if chart else [],
-        "legend": legend(compared),
-        "failed": len(results.failed),
-        "faults": faults(failures(results)),
-        "metrics": [(name, metric, together(name)) for name, metric in METRICS.items()],
-        "manifest": origin(results),
-        "specs": specs(results),
-        "digests": digests(results),
-        "command": command(results),
-        "recordings": recordings(results),
-    }
+    yield Heading("Context compaction compared", 1)
+    yield sentences([_INTRODUCTION], "important", bullets=False)
+    yield Terms(tuple(facts(results, compared)))
+    if results.failed:
+        failed = counted(len(results.failed), "run")
+        note = "Strategies are compared only on conversations where all of them succeeded."
+        yield sentences([f"{failed} failed. {note}"], "bad", bullets=False)
+    if not compared:
+        yield sentences([NOTHING], "important", bullets=False)
+    alone = len(compared) == 1
+    if len(compared) > 1:
+        yield from _across(compared, colours)
+    for number, comparison in enumerate(compared, 1):
+        yield from section(
+            results,
+            comparison,
+            colours,
+            f"part-{number}",
+            legend=legend(compared),
+            label="Comparison" if alone else told_apart(comparison, compared),
+            alone=alone,
+            wanted=wanted,
+            budget=BUDGET // len(compared),
+        )
+    yield from _failed(results)
+    yield from _meanings()
+    yield from _provenance(results)
+
+
+def _across(compared: Sequence[Comparison], colours: Mapping[str, str]) -> Iterator[Block]:
+    title = "Across models, windows and summarisers"
+    yield Heading(title, 2, "agreement", "Across comparisons")
+    agreed = list(agreement(compared))
+    tone: Tone = "strong" if agreed else "important"
+    yield sentences(agreed or [_NO_PAIR], tone, bullets=False)
+    if chart := sensitivity(compared, colours):
+        yield drawing(chart)
+
+
+def _words(*titles: str, figures: Sequence[str] = ()) -> tuple[Column, ...]:
+    return tuple(Column(title, words=title not in figures) for title in titles)
+
+
+def _failed(results: Results) -> Iterator[Block]:
+    if found := faults(failures(results)):
+        yield Heading("Failed runs", 2, "failed")
+        heads = _words("error", "runs", "conversations", "strategies", "model", figures=["runs"])
+        yield Table(heads, rows(
+            [name(f.error), f"{f.runs}", name(f.conversations), name(f.strategies), name(f.model)]
+            for f in found
+        ))  # fmt: skip
+
+
+def _meanings() -> Iterator[Block]:
+    yield Heading("What the figures mean", 2, "meaning")
+    heads = _words("figure", "unit", "better", "meaning", "of a run", "of a strategy")
+    yield Table(heads, rows(
+        [f"`{key}`", m.unit, f"{m.better} {ARROWS[m.better]}", m.meaning, m.of_run, together(key)]
+        for key, m in METRICS.items()
+    ))  # fmt: skip
+    yield sentences([_RATIOS], "quiet", bullets=False)
+
+
+def _provenance(results: Results) -> Iterator[Block]:
+    yield Heading("Provenance", 2, "provenance")
+    yield Terms(tuple(origin(results)))
+    if not (known := specs(results)):
+        return
+    table = Table(_words("label", "spec"), rows([name(a), name(b)] for a, b in known))
+    yield Folded("Strategies with all settings", (table,))
+    cells = rows([name(cell) for cell in row] for row in digests(results))
+    table = Table(_words("conversation", "format", "digest"), cells)
+    yield Folded("Conversations and their digests", (table,))
+    yield Heading("Command to run this again", 4)
+    yield Code(tuple(command(results).splitlines()))
+    if needed := recordings(results):
+        yield sentences([f"The folder of recordings needs: {needed}."], "quiet", bullets=False)

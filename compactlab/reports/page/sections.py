@@ -1,38 +1,40 @@
-"""The parts of the page, ready to be set: tables as texts, charts as drawings."""
+"""The part of the page about one comparison, as blocks of a document."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from compactlab.reports.analysis.advice import Advice
-from compactlab.reports.analysis.aggregate import causes_of, together
+from compactlab.reports.analysis.aggregate import causes_of
 from compactlab.reports.analysis.comparison import MEMORY, Comparison, Row, columns, scope
 from compactlab.reports.charts.chart import Chart
 from compactlab.reports.charts.drawing import cause_colours
 from compactlab.reports.charts.gallery import gallery
 from compactlab.reports.charts.stacked import ordered
-from compactlab.reports.page.conversations import (
-    BUDGET,
-    HEADS,
-    Block,
-    Conversation,
-    block,
-    conversations,
-    lines_of,
-)
-from compactlab.reports.page.differences import Differences, differences
-from compactlab.reports.page.grid import Grid, figures
+from compactlab.reports.page.conversations import BUDGET, conversations, pane, table_of
+from compactlab.reports.page.differences import differences
+from compactlab.reports.page.figures import figures, telling
 from compactlab.reports.page.notes import notes
 from compactlab.reports.page.verdict import verdict
 from compactlab.reports.page.views import BUDGET as ROOM
-from compactlab.reports.page.views import Chosen as Views
-from compactlab.reports.page.views import views
+from compactlab.reports.page.views import Compactions, views
+from compactlab.reports.render.document import (
+    Block,
+    Column,
+    Custom,
+    Folded,
+    Heading,
+    Key,
+    Table,
+    TableRow,
+    Terms,
+    name,
+    sentences,
+)
 from compactlab.reports.render.document import Chart as Drawing
 from compactlab.reports.render.text import capitalised, clean, show
 from compactlab.sim.cache.causes import CAUSES
 from compactlab.sim.experiment.results import Results
-from compactlab.sim.metrics import METRICS
 
 # Strategies that are drawn at first, if there are no more than so many, are all of them.
 _FEW = 9
@@ -41,140 +43,111 @@ _INSTEAD = 4
 
 Colours = Mapping[str, str]
 
-
-@dataclass(frozen=True)
-class CauseLine:
-    """A cause in the legend: how it is drawn, what it means, how much there was."""
-
-    name: str
-    meaning: str
-    colour: str
-    pattern: str
-    tokens: str
-
-
-@dataclass(frozen=True)
-class Chosen:
-    """The conversation that is shown at first, and the data of all that can be chosen."""
-
-    conversation: Conversation
-    drawings: tuple[Drawing, ...]
-    grid: Grid
-    block: Block
-
-
-@dataclass(frozen=True)
-class Section:
-    """A comparison on the page.
-
-    Parameters
-    ----------
-    name
-        What the ids of its parts begin with.
-    title, verdict, notes
-        What was compared, what came of it, and what must be said beside it.
-    grid, differences, memory
-        The table of all strategies, how they differ from the reference (None where there is
-        nothing to differ from), and the table of what is forgotten.
-    drawings
-        Charts by the part that they belong to, see :func:`place`.
-    causes
-        The legend of the chart of causes.
-    chosen
-        One conversation; None if none was replayed.
-    broken
-        Which rules strategies break, and why, by label.
-    views
-        Compactions message by message: those of that conversation, and those of others; None if
-        no run went well.
-    """
-
-    name: str
-    title: str
-    verdict: tuple[str, ...]
-    notes: tuple[str, ...]
-    grid: Grid
-    differences: Differences | None
-    memory: Grid
-    drawings: Mapping[str, Sequence[Drawing]]
-    causes: tuple[CauseLine, ...]
-    chosen: Chosen | None
-    broken: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
-    views: tuple[Views, Views] | None
+_READING = (
+    "Bold: the best figure of a usable strategy. “Write spike” has no best figure, because a "
+    "strategy that compacts at every call has no calls without compaction to compare with.",
+    "“reference”: the strategy that the others are compared with. “advised”: the cheapest usable "
+    "strategy whose fact miss rate is at most 3 points above that of the reference. “Pareto "
+    "front”: no other usable strategy is better in cost and in fact recall; of those with an equal "
+    "fact miss rate, to a tenth of a point, the verdict names only the cheapest.",
+    "Recommended are only usable strategies that compacted at least once; controls and "
+    "`as_recorded` are excluded.",
+)
+_RECOVERY = (
+    "Recovery (fetching, asking and correcting) is simulated in the closed loop. It moves later "
+    "compactions, so by chance it may also reduce a cost."
+)
+_PANES = (
+    "In each panel, the pale area is the size of the prompt in tokens, and the solid bars are its "
+    "cache-miss tokens: those that were not read from the cache. The short ticks above a panel are "
+    "compactions; the red ticks above them are calls that exceed the context window. The dashed "
+    "red line is the window, where it lies within the panel. All panels have the same axes; the "
+    "horizontal axis counts calls. In long sessions, neighbouring calls share a place, which shows "
+    "the largest of them. With JavaScript, the pointer or the arrow keys show the figures of each "
+    "call."
+)
+_COMPACTIONS = (
+    "The compaction of each run that lost the most needed facts. Left: the prompt without the "
+    "compaction. Right: the prompt that was sent. Facts stand beside the message that stated them; "
+    "✕ marks facts that a later call needed and did not have."
+)
+_ALONE = (
+    "Unknown: only one model and one summariser were run. With several (`--model` and "
+    "`--summarizer`, both repeatable) this page says which findings reverse between them."
+)
 
 
 def section(
     results: Results,
     comparison: Comparison,
     colours: Colours,
-    name: str,
+    anchor: str,
     *,
+    legend: Sequence[str] = (),
+    label: str = "",
+    alone: bool = True,
     wanted: str | None = None,
     budget: int = BUDGET,
-) -> Section:
-    """Everything about one comparison."""
+) -> Iterator[Block]:
+    """Everything about one comparison; alone if the page has no other."""
     listing = conversations(results, comparison, wanted)
     advice = Advice(comparison)
-    drawn_first, roles = chief(advice), _roles(advice)
-    data = block(results, listing, colours, drawn_first, budget) if listing else None
-    cases = [each.case for each in listing[:1]]
-    drawings: dict[str, list[Drawing]] = {}
-    for chart in gallery(results, comparison, colours, name, cases):
-        drawings.setdefault(place(chart.kind), []).append(drawing(chart))
-    return Section(
-        name,
-        capitalised(scope(comparison)),
-        tuple(verdict(comparison, advice=advice)),
-        tuple(notes(comparison)),
-        figures(comparison, colours, columns(comparison), _MEANINGS, roles),
-        differences(comparison, colours),
-        figures(comparison, colours, columns(comparison, MEMORY), _MEANINGS, roles),
-        drawings,
-        _causes(comparison),
-        _chosen(results, listing, colours, drawings, data) if data else None,
-        _broken(comparison),
-        _views(results, comparison, listing, drawn_first, budget),
-    )
+    first_drawn = chief(advice)
+    charts: dict[str, list[Drawing]] = {}
+    for chart in gallery(results, comparison, colours, anchor, [c.case for c in listing[:1]]):
+        charts.setdefault(place(chart.kind), []).append(drawing(chart))
+    yield Heading(capitalised(scope(comparison)), 2, anchor, label)
+    yield sentences(verdict(comparison, advice), "strong", bullets=False)
+    yield from charts.get("front", ())
+    if comparison.rows:
+        yield from _strategies(comparison, colours, advice, anchor, legend)
+        yield from differences(comparison, colours, f"{anchor}-differences")
+        yield Heading("Cost", anchor=f"{anchor}-cost")
+    yield from charts.get("cost", ())
+    yield from _causes(comparison)
+    yield from charts.get("spikes", ())
+    yield from _memory(comparison, colours, advice, anchor)
+    yield from charts.get("memory", ())
+    if alone and comparison.rows:
+        yield Heading("What depends on the model and the summariser")
+        yield sentences([_ALONE], "important", bullets=False)
+    if listing:
+        yield Heading(
+            "One conversation, call by call", anchor=f"{anchor}-conversation",
+            label="One conversation",
+        )  # fmt: skip
+        yield sentences([_PANES], "quiet", bullets=False)
+        still = (
+            *charts.get("conversation", ()),
+            Heading("Figures of this conversation", 4),
+            table_of(results, listing[0], colours),
+        )
+        data = pane(results, listing, colours, first_drawn, budget, name=anchor, blocks=still)
+        yield Custom("conversation.html.j2", data)
+        shown = _views(results, comparison, listing[0].case, first_drawn, budget)
+        if shown.shown:
+            yield Heading(
+                "One compaction, before and after", anchor=f"{anchor}-compaction",
+                label="One compaction",
+            )  # fmt: skip
+            yield sentences([_COMPACTIONS], "quiet", bullets=False)
+            yield Custom("compactions.html.j2", shown)
 
 
-def _roles(advice: Advice) -> dict[str, tuple[str, ...]]:
-    """What strategies are to the comparison, by spec."""
-    by_spec: dict[str, list[str]] = {}
-    if advice.reference:
-        by_spec.setdefault(advice.reference.spec, []).append("reference")
-    if advice.advised:
-        by_spec.setdefault(advice.advised.spec, []).append("advised")
-    for row in advice.comparison.front:
-        by_spec.setdefault(row.spec, []).append("front")
-    return {spec: tuple(roles) for spec, roles in by_spec.items()}
-
-
-# The part of the page that a chart belongs to, by its kind.
+# The part of a comparison that a chart belongs to, by its kind; a new kind belongs to memory.
 _PLACES = {
     "pareto": "front",
     "classes": "cost",
-    "causes": "causes",
+    "causes": "cost",
     "spikes": "spikes",
-    "type": "memory",
-    "age": "memory",
-    "survival": "memory",
-    "states": "memory",
-    "continuity": "continuity",
-    "loops": "loops",
     "session": "conversation",
     "cumulative": "conversation",
 }
 
-_MEANINGS = {
-    "of_keep_all": "cost over that of keep_all on the same conversations",
-    "of_as_recorded": "cost over that of as_recorded on the same conversations",
-    **{name: f"{metric.meaning} ({together(name)})" for name, metric in METRICS.items()},
-}
-
 
 def place(kind: str) -> str:
-    """The part of the page that a chart of a kind belongs to; ``others`` for a new kind."""
-    return _PLACES.get(kind, "others")
+    """The part of a comparison that a chart of a kind belongs to."""
+    return _PLACES.get(kind, "memory")
 
 
 def drawing(chart: Chart) -> Drawing:
@@ -182,71 +155,84 @@ def drawing(chart: Chart) -> Drawing:
     return Drawing(chart.title, chart.markup(), chart.caption, chart.kind)
 
 
-def _broken(comparison: Comparison) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
-    by_label = {row.label: row.breaks for row in comparison.rows if row.breaks}
-    return tuple(
-        (label, tuple((clean(rule), clean(why)) for rule, why in sorted(rules.items())))
-        for label, rules in sorted(by_label.items())
-    )
-
-
-def _causes(comparison: Comparison) -> tuple[CauseLine, ...]:
-    counts = [causes_of(row.runs) for row in comparison.rows]
-    return tuple(
-        CauseLine(
-            cause,
-            CAUSES[cause],
-            *cause_colours()[cause],
-            show(sum(each[cause] for each in counts), "tokens"),
-        )
-        for cause in ordered(counts)
-    )
-
-
-def _chosen(
-    results: Results,
-    listing: Sequence[Conversation],
+def _strategies(
+    comparison: Comparison,
     colours: Colours,
-    drawings: Mapping[str, Sequence[Drawing]],
-    data: Block,
-) -> Chosen:
-    first = listing[0]
-    lines = [line for _, line in lines_of(results, first, colours)]
-    return Chosen(
-        first,
-        tuple(drawings.get("conversation", ())),
-        Grid(HEADS, tuple(lines), ordered="cost_usd"),
-        data,
-    )
+    advice: Advice,
+    anchor: str,
+    legend: Sequence[str],
+) -> Iterator[Block]:
+    """The table of all strategies, how to read it, and which rules they break."""
+    shown, left_out = telling(columns(comparison), comparison)
+    yield Heading("All strategies", anchor=f"{anchor}-strategies")
+    yield figures(comparison, colours, shown, roles(advice))
+    empty = f"Columns without figures for most strategies are left out: {', '.join(left_out)}. "
+    missing = [f"{empty}CSV and JSON have them."] if left_out else []
+    yield sentences([*notes(comparison), *legend, *missing, *_READING])
+    broken = {row.label: row.breaks for row in comparison.rows if row.breaks}
+    if broken:
+        pairs = tuple(
+            (name(label), ". ".join(f"{clean(r)}: {clean(why)}" for r, why in sorted(own.items())))
+            for label, own in sorted(broken.items())
+        )
+        title = f"Rules of the contract that strategies break on purpose: {len(pairs)} strategies"
+        yield Folded(title, (Terms(pairs),))
+
+
+def roles(advice: Advice) -> dict[str, tuple[str, ...]]:
+    """What strategies are to the comparison, by spec."""
+    by_spec: dict[str, tuple[str, ...]] = {}
+    named = [(advice.reference, "reference"), (advice.advised, "advised")]
+    for row, role in [*named, *((row, "Pareto front") for row in advice.comparison.front)]:
+        if row:
+            by_spec[row.spec] = (*by_spec.get(row.spec, ()), role)
+    return by_spec
+
+
+def _memory(
+    comparison: Comparison, colours: Colours, advice: Advice, anchor: str
+) -> Iterator[Block]:
+    shown, _ = telling(columns(comparison, MEMORY), comparison)
+    if shown:
+        title = "Fact recall and recovery"
+        yield Heading(title, anchor=f"{anchor}-memory", label="Fact recall")
+        yield figures(comparison, colours, shown, roles(advice))
+        yield sentences([_RECOVERY], "quiet", bullets=False)
+
+
+def _causes(comparison: Comparison) -> Iterator[Block]:
+    """The legend of the chart of causes, with how much there was of each."""
+    counts = [causes_of(row.runs) for row in comparison.rows]
+    rows = []
+    for cause in ordered(counts):
+        tokens = show(sum(each[cause] for each in counts), "tokens")
+        colour, pattern = cause_colours()[cause]
+        rows.append(TableRow((cause, tokens, CAUSES[cause]), key=Key(colour, pattern)))
+    if rows:
+        heads = (Column("cause"), Column("tokens, all strategies"), Column("meaning", words=True))
+        yield Table(heads, tuple(rows))
 
 
 def _views(
     results: Results,
     comparison: Comparison,
-    listing: Sequence[Conversation],
+    first: tuple[str, str, int],
     first_drawn: Collection[str],
     budget: int,
-) -> tuple[Views, Views] | None:
-    """The compactions that are shown message by message.
+) -> Compactions:
+    """The compactions that are shown message by message: those of choices come first.
 
-    They get as large a share of their own budget as the data get of theirs. What one might choose
-    comes first.
+    They get as large a share of their own budget as the data get of theirs.
     """
     rows = sorted(comparison.rows, key=lambda row: (not row.choice, row.spec not in first_drawn))
     runs = [run for row in rows for run in row.runs]
-    if not runs:
-        return None
-    first = listing[0]
-    selection = views(results, runs, first.case, ROOM * budget // BUDGET)
-    own = tuple(each for each in selection.shown if each.conversation == first.title)
-    others = tuple(each for each in selection.shown if each.conversation != first.title)
-    return Views(own, selection.idle, 0), Views(others, (), selection.left_out)
+    return views(results, runs, first, ROOM * budget // BUDGET)
 
 
 def chief(advice: Advice) -> Collection[str]:
-    """Specs of the strategies that are drawn at first: the front and what it is held against.
+    """Specs of the strategies that are drawn at first: the front, controls and the reference.
 
-    Where there is no front, the cheapest of what one might have chosen stand for it.
+    Without a front, the cheapest candidates stand for it.
     """
     rows = advice.comparison.rows
     if len(rows) <= _FEW:

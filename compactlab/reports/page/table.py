@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from compactlab.reports.analysis.comparison import Comparison, columns, comparisons, marks, scope
 from compactlab.reports.page.notes import (
+    NOTHING,
     Failure,
     failures,
     legend,
@@ -56,7 +57,7 @@ def troubles(results: Results) -> str:
 
 def _compared(results: Results) -> Iterator[Block]:
     if not results.runs:
-        yield sentences(["No runs: there is nothing to compare."], bullets=False)
+        yield sentences([NOTHING], bullets=False)
     compared = comparisons(results)
     for comparison in compared:
         yield from _comparison(comparison)

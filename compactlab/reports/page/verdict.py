@@ -10,15 +10,26 @@ from compactlab.reports.analysis.advice import FORGOTTEN, Advice
 from compactlab.reports.analysis.aggregate import prompt_tokens, replays
 from compactlab.reports.analysis.comparison import WHOLE, Comparison, Row
 from compactlab.reports.analysis.contrast import MARGINS
-from compactlab.reports.analysis.strength import bill, forgets, spread, strength, times
+from compactlab.reports.analysis.strength import bill, signed_points, spread, strength, times
 from compactlab.reports.render.document import name
 from compactlab.reports.render.text import counted, dollars, enumerated, listed, show
 from compactlab.sim.experiment.run import Run
 
-# The bargain that is none: a window sends fewer tokens, and may cost more for it.
+# So many strategies are named one by one.
+_LISTED = 4
 
 
-def bargain(comparison: Comparison) -> Iterator[str]:
+def verdict(comparison: Comparison, advice: Advice | None = None) -> list[str]:
+    """Say what a comparison shows; of other conversations only as far as the statistics carry it.
+
+    What it advises is computed if it has not been already.
+    """
+    if not comparison.rows:
+        return ["There is nothing to compare: no strategy succeeded on any conversation."]
+    return list(_Verdict(comparison, advice or Advice(comparison)).sentences())
+
+
+def tokens_and_money(comparison: Comparison) -> Iterator[str]:
     """Say what a sliding window saves in tokens, and what in money, where both are known."""
     keep_all, slid = comparison.row("keep_all"), comparison.row("sliding_window")
     if keep_all is None or slid is None or not keep_all.value("cost_usd"):
@@ -30,15 +41,14 @@ def bargain(comparison: Comparison) -> Iterator[str]:
     money = slid.value("cost_usd") / keep_all.value("cost_usd")
     pairs = zip(replays(slid.runs), replays(keep_all.runs), strict=True)
     costs = [(_cost(a), _cost(b)) for a, b in pairs]
-    # In how many it is the other way round.
     less, more = sum(a < b for a, b in costs), sum(a > b for a, b in costs)
-    word, number = ("more", more) if money < 1 else ("less", less)
-    where = f" (but {word} in {number} of {len(costs)})" if number else ""
+    opposite, number = ("more", more) if money < 1 else ("less", less)
+    where = f" (but {opposite} in {number} of {len(costs)} conversations)" if number else ""
     yield (
-        f"{name(slid.label)} sent {times(tokens)} keep_all in prompt tokens and cost "
-        f"{times(money)} it{where}: the cache held {show(slid.figures['prefix_reuse'], 'share')} "
-        f"of its prompt tokens, and {show(keep_all.figures['prefix_reuse'], 'share')} of "
-        "keep_all's."
+        f"{name(slid.label)} sent {times(tokens, 'prompt tokens')} keep_all and cost "
+        f"{times(money)} it{where}. It read {show(slid.figures['prefix_reuse'], 'share')} of its "
+        "prompt tokens from the cache, and keep_all "
+        f"{show(keep_all.figures['prefix_reuse'], 'share')}."
     )
 
 
@@ -50,22 +60,6 @@ def _cost(runs: Sequence[Run]) -> float:
     return fmean(run.metrics["cost_usd"] or 0.0 for run in runs)
 
 
-# The comparison in plain words, as far as its statistics carry them.
-
-# So many are told one by one.
-_LISTED = 4
-
-
-def verdict(comparison: Comparison, advice: Advice | None = None) -> list[str]:
-    """Say what a comparison shows; of other conversations only as far as the statistics carry it.
-
-    What it advises is computed if it has not been already.
-    """
-    if not comparison.rows:
-        return ["There is nothing to compare: no conversation went well under any strategy."]
-    return list(_Verdict(comparison, advice or Advice(comparison)).sentences())
-
-
 @dataclass(frozen=True)
 class _Verdict:
     comparison: Comparison
@@ -74,76 +68,80 @@ class _Verdict:
     def sentences(self) -> Iterator[str]:
         if cheapest := self.advice.cheapest:
             yield from self.choice(cheapest)
-            yield from self.cheaper_on_paper(cheapest)
-            yield from self.line()
+            yield from self.not_usable(cheapest)
+            yield from self.front()
             yield from self.closed_loop(self.advice.choices)
-        elif not self.proposals:
-            yield self.nothing_to_choose()
-        elif idle := [row for row in self.proposals if row.usable]:
+        elif not self.candidates:
+            yield self.controls_only()
+        elif idle := [row for row in self.candidates if row.usable]:
             yield (
-                f"In {self.these}, keeping everything would do: {self.names(idle)} kept every "
-                "prompt sound and within the window without ever acting."
+                f"In {self.these}, compaction is not needed: {self.names(idle)} never compacted, "
+                "and every prompt was valid and within the context window."
             )
         else:
-            yield self.nearest()
-        yield from bargain(self.comparison)
-        yield from self.beaten_by_chance()
+            yield self.none_usable()
+        yield from tokens_and_money(self.comparison)
+        yield from self.worse_than_random()
         yield from strength(self.advice, self.these)
 
     def choice(self, cheapest: Row) -> Iterator[str]:
-        """What to take, what is cheaper, and what forgets less."""
+        """What to choose, what is cheaper, and what recalls more."""
         still = self.advice.idle
         if still is not None:
             yield (
-                f"In {self.these}, nothing need be done: {name(still.label)} stays within "
-                f"the window for {dollars(still.value('cost_usd'))} USD, and no strategy that "
-                f"acts costs less. The cheapest of them is {self.offer(cheapest)}."
+                f"In {self.these}, compaction is not needed: {name(still.label)} stays within the "
+                f"context window and costs {dollars(still.value('cost_usd'))} USD. No strategy "
+                f"that compacts costs less. The cheapest of these is {self.offer(cheapest)}."
             )
             return
-        advised, keenest = self.advice.advised, self.advice.keenest
+        advised, best = self.advice.advised, self.advice.best_recall
         yield self.advised(advised)
         yield from self.alike()
         if cheapest is not self.advice.sound:
             yield f"The cheapest usable strategy is {self.offer(cheapest)}."
-        if keenest is not None and keenest not in (self.advice.sound, cheapest):
-            yield f"The one that forgets least is {self.offer(keenest)}."
+        if best is not None and best not in (self.advice.sound, cheapest):
+            yield f"The usable strategy with the lowest fact miss rate is {self.offer(best)}."
 
     def advised(self, advised: Row | None) -> str:
-        """The strategy to take, and how surely."""
+        """The strategy to choose, and how surely."""
         if advised is None:
-            return f"In {self.these}, money and memory must be weighed: {self.trade}."
-        best = f"the cheapest usable strategy that {self.limit}"
+            return f"In {self.these}, {self.trade}."
+        offer = self.offer(advised)
         if self.advice.shown:
             return (
-                f"Choose {self.offer(advised)}. It is the cheapest usable strategy that is shown "
-                f"to forget at most {self.margin} more of what calls need than {self.than}."
+                f"Choose {offer}. It is the cheapest usable strategy whose fact miss rate is "
+                f"statistically non-inferior to that of {self.than} (margin: {self.margin})."
             )
         if self.comparison.conversations == 1:
-            return f"In {self.these}, choose {self.offer(advised)}. It is {best}."
+            return f"In {self.these}, choose {offer}. It is {self.within}."
         return (
-            f"Not determined; in {self.these}, it would be {self.offer(advised)}. It is {best}; "
-            "that it holds for others is not shown."
+            f"No strategy is shown to be non-inferior to {self.than} in its fact miss rate. In "
+            f"{self.these}, {self.within} is {offer}."
         )
 
     @property
     def trade(self) -> str:
-        """What it costs to forget little, where that is no bargain."""
-        if self.advice.sound is None and self.advice.unheld:
+        """Why none is advised: it costs more to recall as much, or nothing tells how much is."""
+        if self.advice.sound is None and self.advice.without_reference:
             return (
-                "neither keep_all nor as_recorded is compared, so nothing tells which strategy "
-                "forgets no more than it must"
+                "no strategy is recommended: neither keep_all nor as_recorded is compared, so "
+                "there is no reference for the fact miss rate"
             )
         if self.advice.sound is None:
             return (
-                f"every usable strategy has forgotten over {self.margin} more of what calls need "
-                f"than {self.than}"
+                "no strategy is recommended: the fact miss rate of every usable strategy is more "
+                f"than {self.margin} above that of {self.than}"
             )
-        return f"the cheapest usable strategy that {self.limit} is {self.offer(self.advice.sound)}"
+        offer = self.offer(self.advice.sound)
+        return f"cost and fact recall are a trade-off: {self.within} is {offer}"
 
     @property
-    def limit(self) -> str:
-        """What a strategy that is advised keeps to."""
-        return f"has forgotten at most {self.margin} more of what calls need than {self.than}"
+    def within(self) -> str:
+        """What a strategy that is advised is."""
+        return (
+            f"the cheapest usable strategy whose fact miss rate is at most {self.margin} above "
+            f"that of {self.than}"
+        )
 
     def alike(self) -> Iterator[str]:
         """Who may be as cheap as the one that is advised, for all that is known."""
@@ -152,29 +150,28 @@ class _Verdict:
             return
         same = [name(row.label) for row, c in pairs if c.ties == c.conversations]
         if same:
-            yield f"As dear as {name(best.label)} in every conversation: {listed(same)}."
+            yield f"As expensive as {name(best.label)} in every conversation: {listed(same)}."
         names = [f"{name(row.label)} ({spread(c)})" for row, c in pairs if c.ties < c.conversations]
         if names:
             yield (
-                f"Not determined whether {enumerated(names, _LISTED)} cost more or less than "
-                f"{name(best.label)}."
+                f"The difference in cost to {name(best.label)} is not statistically significant "
+                f"for {enumerated(names, _LISTED)}."
             )
 
     @property
     def than(self) -> str:
-        """What all are held against."""
+        """What all are compared with."""
         return name(self.advice.reference.label) if self.advice.reference else "the others"
 
     @property
     def margin(self) -> str:
-        """How much more forgetting still counts as none."""
+        """By how much the fact miss rate may be above the reference's."""
         return f"{100 * MARGINS[FORGOTTEN]:.0f} points"
 
     @property
-    def proposals(self) -> list[Row]:
-        """What one might choose: no yardstick, and not what is in use already."""
-        rows = self.comparison.rows
-        return [row for row in rows if not row.null and not row.played]
+    def candidates(self) -> list[Row]:
+        """What one might choose: no controls, and not what is in use already."""
+        return [row for row in self.comparison.rows if not row.null and not row.played]
 
     @property
     def these(self) -> str:
@@ -186,37 +183,42 @@ class _Verdict:
         words = f"{name(row.label)}: {dollars(row.value('cost_usd'))} USD"
         if text := bill(self.advice.cost(row), self.than):
             words += f", {text}"
-        share = row.figures["of_as_recorded"]
-        reference = self.advice.reference
+        share, reference = row.figures["of_as_recorded"], self.advice.reference
         other = reference is None or reference.label != "as_recorded"
         if share is not None and self.comparison.recorded and other:
             words += f", {times(share)} as_recorded"
-        forgotten = row.figures["amnesia_need"]
-        if forgotten is None:
+        missed = row.figures["amnesia_need"]
+        if missed is None:
             return words
-        words += f"; of what its calls need, it has forgotten {show(forgotten, 'share')}"
-        more = forgets(self.advice.forgotten(row), self.than)
-        return f"{words}, {more}" if more else words
+        words += f"; it misses {show(missed, 'share')} of the facts that later calls need"
+        return words + self.recall(row)
+
+    def recall(self, row: Row) -> str:
+        """The fact miss rate of the reference, and between which bounds the difference lies."""
+        contrast, reference = self.advice.forgotten(row), self.advice.reference
+        if contrast is None or contrast.estimate is None or reference is None:
+            return ""
+        text = f"{self.than}: {show(reference.figures['amnesia_need'], 'share')}"
+        span = signed_points(contrast)
+        return f" ({text}; difference {span} points)" if span else f" ({text})"
 
     def names(self, rows: list[Row]) -> str:
-        """Several strategies, as one says them."""
         return listed([name(row.label) for row in rows])
 
-    def nothing_to_choose(self) -> str:
-        """Where only yardsticks were run."""
-        sentence = "There is no strategy to choose: only yardsticks and what was run are compared."
+    def controls_only(self) -> str:
+        sentence = "There is no strategy to choose: only controls and as_recorded are compared."
         keep_all = self.comparison.row("keep_all")
         if keep_all is None:
             return sentence
         if keep_all.usable:
-            return f"{sentence} In {self.these}, keep_all kept every prompt within the window."
-        return f"{sentence} In {self.these}, keep_all had {_over(keep_all)} over the window."
+            return f"{sentence} In {self.these}, keep_all stayed within the context window."
+        return f"{sentence} In {self.these}, keep_all {_exceeds(keep_all)}."
 
-    def nearest(self) -> str:
-        """Where none that one might choose kept to the rules, who came nearest to it."""
+    def none_usable(self) -> str:
+        """Where no candidate kept to the rules, who came nearest to it."""
         none = (
-            f"In {self.these}, none of the strategies that one might choose kept every prompt "
-            "sound and within the window"
+            f"In {self.these}, no candidate strategy kept every prompt valid and within the "
+            "context window"
         )
         did = [row for row in self.comparison.rows if row.usable and row.name in WHOLE]
         if did:
@@ -224,34 +226,34 @@ class _Verdict:
         best = self.advice.nearest
         if best is None:
             return f"{none}."
-        return f"{none}. The nearest to it is {self.offer(best)} ({_over(best)} over the window)."
+        return f"{none}. The nearest is {self.offer(best)}. It {_exceeds(best)}."
 
-    def cheaper_on_paper(self, best: Row) -> Iterator[str]:
+    def not_usable(self, best: Row) -> Iterator[str]:
         cheaper = [
             f"{name(row.label)} ({dollars(row.value('cost_usd'))} USD, {_fault(row)})"
-            for row in self.proposals
+            for row in self.candidates
             if not row.usable and row.value("cost_usd") < best.value("cost_usd")
         ]
         if cheaper:
-            yield f"Cheaper on paper, but not to be had like this: {listed(cheaper)}."
+            yield f"Cheaper, but not usable: {listed(cheaper)}."
 
-    def line(self) -> Iterator[str]:
+    def front(self) -> Iterator[str]:
         steps = [
-            f"{name(row.label)} ({dollars(row.value('cost_usd'))} USD, "
-            f"{show(row.figures['amnesia_need'], 'share')})"
+            f"{name(row.label)} ({dollars(row.value('cost_usd'))} USD, misses "
+            f"{show(row.figures['amnesia_need'], 'share')} of facts)"
             for row in self.advice.steps
         ]
         if len(steps) > 1:
-            yield f"More money buys less forgetting of what is needed along {listed(steps)} only."
+            yield f"Pareto front, cheapest first: {', '.join(steps)}."
 
     def closed_loop(self, choices: list[Row]) -> Iterator[str]:
-        """Whether what is cheap stays so when forgetting has consequences."""
+        """Whether what is cheap stays so when missed facts have consequences."""
         known = [row for row in choices if row.figures["cost_with_recovery_usd"] is not None]
         if not known:
             return
         best = min(known, key=lambda row: (row.value("cost_with_recovery_usd"), row.label))
         offer = f"{name(best.label)} ({dollars(best.value('cost_with_recovery_usd'))} USD)"
-        start = "Where what is forgotten must be got back (closed loop, simulated), the cheapest is"
+        start = "With recovery of missed facts (closed loop, simulated), the cheapest is"
         first = self.advice.advised or choices[0]
         if best is first:
             yield f"{start} the same: {offer}."
@@ -260,36 +262,38 @@ class _Verdict:
             share = now / was if was else 1.0
             yield (
                 f"{start} {offer}; {name(first.label)} then costs {dollars(now)} USD, "
-                f"{times(share)} without."
+                f"{times(share)} without recovery."
             )
 
-    def beaten_by_chance(self) -> Iterator[str]:
+    def worse_than_random(self) -> Iterator[str]:
         chance = self.comparison.row("random_keep")
         if chance is None:
             return
-        beaten = [
+        worse = [
             name(row.label)
-            for row in self.proposals
+            for row in self.candidates
             if row.value("cost_usd") > chance.value("cost_usd")
             and row.value("amnesia_need") > chance.value("amnesia_need")
         ]
-        if beaten:
+        if worse:
             yield (
-                "Dearer than keeping a random part, and more forgetful of what is needed: "
-                f"{listed(beaten)}."
+                "More expensive than random_keep, and with a higher fact miss rate: "
+                f"{listed(worse)}."
             )
 
 
 def _fault(row: Row) -> str:
     if row.sees_future:
-        return "knows the future"
+        return "sees future messages"
     if row.hollow:
-        return f"{show(row.figures['over_window'], 'share')} of its calls over the window"
-    share = (row.figures["rejected_calls"] or 0.0) / (row.figures["calls"] or 1.0)
-    return f"{show(share, 'share')} of its calls would be refused"
+        share = show(row.figures["over_window"], "share")
+        return f"{share} of its calls exceed the context window"
+    share = show((row.figures["rejected_calls"] or 0.0) / (row.figures["calls"] or 1.0), "share")
+    return f"a provider would reject {share} of its calls"
 
 
-def _over(row: Row) -> str:
-    """How many of its calls, in all replays."""
+def _exceeds(row: Row) -> str:
+    """On how many of its calls, in all replays, a strategy exceeds the window."""
     over = sum(run.metrics["overflows"] or 0 for run in row.runs)
-    return f"{over:,.0f} of {counted(sum(len(run.calls) for run in row.runs), 'call')}"
+    calls = counted(sum(len(run.calls) for run in row.runs), "call")
+    return f"exceeded the context window on {over:,.0f} of {calls}"

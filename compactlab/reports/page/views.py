@@ -20,73 +20,63 @@ _AROUND, _ABOUT = 220, 800
 
 
 @dataclass(frozen=True)
-class Shown:
-    """A view with the run that it is of.
-
-    Parameters
-    ----------
-    conversation
-        What the conversation is called.
-    strategy, spec
-        The strategy's short name and its full one.
-    compactions
-        How often the run was compacted; 0 where that was not written.
-    inferred
-        Whether its facts are not declared, but inferred from actions.
-    view
-        The compaction that is shown.
-    """
+class Compaction:
+    """The view of a compaction, with the run that it is of."""
 
     conversation: str
-    strategy: str
+    strategy: str  # its label
     spec: str
-    compactions: int
-    inferred: bool
+    compactions: int  # how many the run has; 0 where that was not written
+    inferred: bool  # whether its facts are not declared, but inferred from actions
     view: View
 
 
 @dataclass(frozen=True)
-class Chosen:
-    """The views of a page.
+class Compactions:
+    """The compactions of a page: of the first conversation, and of others by facts missed."""
 
-    Parameters
-    ----------
-    shown
-        Those of the first conversation, and then those of others, the most forgetful first.
-    idle
-        Short names of the strategies that never compacted the first conversation.
-    left_out
-        How many runs have a view that has no room on the page.
-    """
+    title: str = ""  # of the first conversation
+    own: tuple[Compaction, ...] = ()
+    others: tuple[Compaction, ...] = ()
+    idle: tuple[str, ...] = ()  # labels of strategies that never compacted the first conversation
+    left_out: int = 0  # runs whose compaction has no room
 
-    shown: tuple[Shown, ...]
-    idle: tuple[str, ...]
-    left_out: int
+    @property
+    def shown(self) -> tuple[Compaction, ...]:
+        """All that the page shows."""
+        return self.own + self.others
 
 
 def views(
     results: Results, runs: Iterable[Run], first: Case | None = None, budget: int = BUDGET
-) -> Chosen:
+) -> Compactions:
     """Choose the compactions that a page shows."""
     done = [run for run in runs if run.status == "ok"]
-    first = case_of(done[0]) if done and first is None else first
+    if not done:
+        return Compactions()
+    first = first or case_of(done[0])
     held = [run for run in done if len(run.rows.get("views", NO_ROWS))]
     own = [run for run in held if case_of(run) == first]
-    others = sorted((run for run in held if case_of(run) != first), key=_forgetfulness)
-    shown: list[Shown] = []
+    others = sorted((run for run in held if case_of(run) != first), key=_missed_most)
+    shown: list[Compaction] = []
     for run in [*own, *others]:
-        each = _shown(results, run)
+        each = _compaction(results, run)
         budget -= size_of(each.view)
         if shown and budget < 0:
             break
         shown.append(each)
     acted = {run.strategy for run in own}
     idle = (run for run in done if case_of(run) == first and run.strategy not in acted)
-    names = tuple(label(results, run.strategy) for run in idle) if held else ()
-    return Chosen(tuple(shown), names, len(held) - len(shown))
+    return Compactions(
+        case_title(first),
+        tuple(shown[: len(own)]),
+        tuple(shown[len(own) :]),
+        tuple(label(results, run.strategy) for run in idle) if held else (),
+        len(held) - len(shown),
+    )
 
 
-def _forgetfulness(run: Run) -> tuple[int, int, int, Case, str]:
+def _missed_most(run: Run) -> tuple[int, int, int, Case, str]:
     rows = run.rows["views"]
     missed, lost, was, left = (
         int(rows.array(name).sum())
@@ -95,10 +85,10 @@ def _forgetfulness(run: Run) -> tuple[int, int, int, Case, str]:
     return -missed, -lost, left - was, case_of(run), run.strategy
 
 
-def _shown(results: Results, run: Run) -> Shown:
+def _compaction(results: Results, run: Run) -> Compaction:
     view = view_of(run.rows["views"], said_in(run))
     assert view is not None
-    return Shown(
+    return Compaction(
         case_title(case_of(run)),
         label(results, run.strategy),
         clean(run.strategy),

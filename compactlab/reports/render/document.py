@@ -40,10 +40,12 @@ def with_names(sentence: str, write: Callable[[str], str] = str) -> str:
 
 @dataclass(frozen=True)
 class Heading:
-    """The title of what follows."""
+    """The title of what follows; one with an anchor is named in a page's contents, by its label."""
 
     text: str
     level: int = 3
+    anchor: str = ""
+    label: str = ""
 
 
 @dataclass(frozen=True)
@@ -139,11 +141,15 @@ class Key:
 
 @dataclass(frozen=True)
 class TableRow:
-    """A row of a table: its cells, of which a plain string is a text and no more."""
+    """A row of a table: its cells, of which a plain string is a text and no more.
+
+    Its roles, such as "reference", stand behind its first cell.
+    """
 
     cells: tuple[Cell | str, ...]
     tone: Tone = ""
     key: Key | None = None
+    roles: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -153,6 +159,12 @@ class Table:
     columns: tuple[Column, ...]
     rows: tuple[TableRow, ...]
     stacked: bool = False
+    ordered: str = ""  # the key of the column by which the rows are in order
+
+    @property
+    def sortable(self) -> bool:
+        """Whether a reader may put its rows in another order."""
+        return any(isinstance(c, Cell) and c.value is not None for r in self.rows for c in r.cells)
 
 
 @dataclass(frozen=True)
@@ -174,6 +186,21 @@ class Code:
 
 
 @dataclass(frozen=True)
+class Terms:
+    """Terms, each with what it means or holds."""
+
+    pairs: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Custom:
+    """What only a page shows, by a template of its own that is given the data."""
+
+    template: str
+    data: object
+
+
+@dataclass(frozen=True)
 class Folded:
     """What is only seen when somebody unfolds it, where that can be done."""
 
@@ -181,7 +208,7 @@ class Folded:
     blocks: tuple[Block, ...]
 
 
-Block = Heading | Sentences | Items | Table | Chart | Code | Folded
+Block = Heading | Sentences | Items | Table | Chart | Code | Terms | Custom | Folded
 
 
 @dataclass(frozen=True)
@@ -210,7 +237,7 @@ def in_text(blocks: Iterable[Block]) -> Iterator[Block]:
     """What a text shows: no drawings, and no sentences where there are none."""
     for block in blocks:
         empty = isinstance(block, Sentences) and not block.lines
-        if not empty and not isinstance(block, Chart):
+        if not empty and not isinstance(block, Chart | Custom):
             yield block
 
 

@@ -2,29 +2,94 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import base64
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from compactlab.reports.render.document import Column, Document, Heading, Table, with_names
+from compactlab.reports.render.document import (
+    Block,
+    Column,
+    Custom,
+    Document,
+    Heading,
+    Table,
+    with_names,
+)
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from markupsafe import Markup
 
 # Headings of this level begin a part of the page, which its contents name.
 _PART = 2
+# What no cleaned text holds.
+_BACKTICK = "\x04"
 
 
-def write(document: Document, colours: Mapping[str, tuple[str, str]]) -> str:
-    """Write a report without any script; the same report gives the same bytes."""
+def write(
+    document: Document, colours: Mapping[str, tuple[str, str]], scripts: Sequence[str] = ()
+) -> str:
+    """Write a report, with scripts of ``templates/``; the same report gives the same bytes."""
     title, *blocks = document.blocks
-    parts: list[list[Any]] = [[]]
+    source = _joined(tuple(scripts))
+    content = {
+        "title": title,
+        "parts": _parts(blocks),
+        "colours": colours,
+        "script": source,
+        "policy": _policy(source),
+    }
+    return set_page("document.html.j2", content)
+
+
+class _Part(NamedTuple):
+    """A part of the page: its anchor, its blocks, and anchors with labels of what it names."""
+
+    anchor: str
+    blocks: list[Block]
+    links: list[tuple[str, str]]
+
+
+def _parts(blocks: Iterable[Block]) -> list[_Part]:
+    """What comes before the first heading, with the contents of the page, and a part a heading."""
+    first = _Part("part-0", [], [])
+    parts = [first]
     for block in blocks:
         if isinstance(block, Heading) and block.level == _PART:
-            parts.append([])
-        parts[-1].append(block)
-    return set_page("document.html.j2", {"title": title, "parts": parts, "colours": colours})
+            anchor = block.anchor or f"part-{len(parts)}"
+            parts.append(_Part(anchor, [], []))
+            first.links.append((anchor, block.label or block.text))
+        elif isinstance(block, Heading) and block.anchor:
+            parts[-1].links.append((block.anchor, block.label or block.text))
+        parts[-1].blocks.append(block)
+    return parts
+
+
+@cache
+def _joined(scripts: tuple[str, ...]) -> str:
+    """The scripts, in whose order a later one uses what an earlier one defines."""
+    from importlib import resources
+
+    folder = resources.files("compactlab.reports") / "templates"
+    return "".join("\n" + (folder / name).read_text(encoding="utf-8") for name in scripts)
+
+
+def _policy(script: str) -> str:
+    """What the page may do: show what is in it, and run the one script that hashes to this.
+
+    Nothing is fetched from anywhere, no form sent, and no text is made markup of. Drawings have
+    their styles inline, so styles are let.
+    """
+    rules = ["default-src 'none'", "style-src 'unsafe-inline'", "base-uri 'none'",
+             "form-action 'none'"]  # fmt: skip
+    if script:
+        digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        trusted = ("require-trusted-types-for 'script'", "trusted-types 'none'")
+        rules += [f"script-src 'sha256-{digest}'", *trusted]
+    return "; ".join(rules)
 
 
 def set_page(template: str, content: Mapping[str, Any]) -> str:
@@ -49,16 +114,41 @@ def _environment() -> Environment:
     )
     # Drawings are markup of our own, in which all foreign text is escaped already.
     environment.filters["drawing"] = Markup
-    environment.filters["names"] = with_names
     environment.filters["groups"] = _groups
+    environment.filters["coded"] = _coded
+    environment.filters["breakable"] = _breakable
+    environment.filters["custom"] = _custom
     environment.tests["a"] = lambda value, kind: type(value).__name__ == kind
     return environment
+
+
+def _custom(block: Custom) -> str:
+    return set_page(block.template, {"data": block.data})
 
 
 def _with_names(value: object) -> object:
     """A text with its names as they are: the page escapes all of it."""
     marked = isinstance(value, str) and not hasattr(value, "__html__")
     return with_names(str(value)) if marked else value
+
+
+def _coded(sentence: str) -> Markup:
+    """A sentence in which what stands between backticks is code, unless they are of a name."""
+    from markupsafe import Markup, escape
+
+    hidden = with_names(sentence, lambda name: name.replace("`", _BACKTICK))
+    pieces = [escape(piece.replace(_BACKTICK, "`")) for piece in hidden.split("`")]
+    return Markup("").join(
+        Markup("<code>{}</code>").format(piece) if number % 2 else piece
+        for number, piece in enumerate(pieces)
+    )
+
+
+def _breakable(label: str) -> Markup:
+    """A name that may be broken before what it is called with."""
+    from markupsafe import Markup, escape
+
+    return Markup("<wbr>(").join(map(escape, with_names(label).split("(")))
 
 
 def _groups(table: Table) -> list[tuple[str, int]]:

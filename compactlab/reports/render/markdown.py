@@ -18,6 +18,7 @@ from compactlab.reports.render.document import (
     Items,
     Sentences,
     Table,
+    Terms,
     in_text,
     with_names,
 )
@@ -46,6 +47,8 @@ def _lines(block: Block) -> Iterator[str]:
             yield from _items(block)
         case Table():
             yield from _table(block)
+        case Terms():
+            yield from (f"- {with_names(f'{term}: {text}', code)}" for term, text in block.pairs)
         case Code():
             yield from ("```", *block.lines, "```")
         case Folded():

@@ -17,6 +17,7 @@ from compactlab.reports.render.document import (
     Items,
     Sentences,
     Table,
+    Terms,
     Tone,
     in_text,
     with_names,
@@ -93,6 +94,8 @@ def _parts(block: Block, room: int) -> Iterator[RenderableType]:
             yield from _items(block)
         case Code():
             yield from map(_text, block.lines)
+        case Terms():
+            yield from (_text(f"{term}: {text}") for term, text in block.pairs)
         case Table():
             yield from _table(block, room)
 

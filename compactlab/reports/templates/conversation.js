@@ -20,8 +20,8 @@ const panelFor = (run, shown, point) => {
     place(known ? n : -1);
     const [first, last] = [n * run.step + 1, Math.min((n + 1) * run.step, run.calls)];
     const calls = first === last ? `call ${first}` : `calls ${first}–${last}`;
-    const size = `${tokens(run.sizes[n] ?? 0)} prompt tokens, ${tokens(run.misses[n] ?? 0)} not in the cache`;
-    const words = `${calls}: ${size}; ${dollars(run.costs[n] ?? 0)} USD so far`;
+    const size = `${tokens(run.sizes[n] ?? 0)} prompt tokens, ${tokens(run.misses[n] ?? 0)} missed the cache`;
+    const words = `${calls}: ${size}; ${dollars(run.costs[n] ?? 0)} USD up to here`;
     told.textContent = known ? words : whole;
   };
   const binAt = (event) => {
@@ -75,7 +75,7 @@ const tableOf = (heads, runs, sorted) => {
     row.append(head);
   }
   const lines = runs.map((run) =>
-    make("tr", { className: run.quiet ? "muted" : "" }, nameOf(run), ...run.cells.map(cellOf)));
+    make("tr", { className: run.quiet ? "quiet" : "" }, nameOf(run), ...run.cells.map(cellOf)));
   const table = make("table", { className: "figures" }, make("thead", {}, row), make("tbody", {}, ...lines));
   sortable(table);
   const again = sorted && [...row.cells].find((head) => head.title === sorted.title);
@@ -93,7 +93,7 @@ const choices = (data, state, changed) => {
     title.toLowerCase().includes(state.filter));
   const fill = () => select.replaceChildren(...listed().map(([title, n]) =>
     make("option", { value: n, selected: n === state.conversation }, title)),
-    ...(listed().length ? [] : [make("option", { disabled: true, selected: true }, "none of that name")]));
+    ...(listed().length ? [] : [make("option", { disabled: true, selected: true }, "no match")]));
   const go = (n) => { state.conversation = n; select.value = n; changed(); };
   select.addEventListener("change", () => go(Number(select.value)));
   const step = (way) => () => {
@@ -128,10 +128,10 @@ const choices = (data, state, changed) => {
   return make("div", { className: "controls" },
     make("p", {}, "Conversation: ", ...(many ? [search, " "] : []), select, " ",
       button("Previous", step(-1)), " ", button("Next", step(1))),
-    make("p", {}, "Strategies: ", button("Front and yardsticks", only((each) => each.chief)), " ",
+    make("p", {}, "Strategies: ", button("Pareto front and controls", only((each) => each.chief)), " ",
       button("All", only(() => true)), " ", button("None", only(() => false))),
     make("details", {},
-      make("summary", {}, "Choose strategies one by one"),
+      make("summary", {}, "Select strategies"),
       make("div", { className: "boxes" }, ...labels)));
 };
 
@@ -170,11 +170,11 @@ const conversation = (place) => {
     shownPart.replaceChildren(
       make("p", { className: "chosen" }, make("strong", {}, chosen.title), ` ${chosen.told}`),
       ...(drawn.length ? [
-        figure("The context at every call",
+        figure("Context size by call",
           make("div", { className: "panels" }, ...panels.map((panel) => panel.made))),
-        figure("Dollars so far, at every call", billOf(drawn, shown)),
-      ] : [make("p", {}, "No strategy that ran here is chosen.")]),
-      make("h4", {}, "Its figures, under all strategies"),
+        figure("Cumulative cost by call, USD", billOf(drawn, shown)),
+      ] : [make("p", {}, "No strategy is selected.")]),
+      make("h4", {}, "Figures of this conversation"),
       tableOf(data.heads, runs, shownPart.querySelector("[aria-sort]")),
     );
     follow(place, chosen.title);

@@ -1,5 +1,5 @@
-// The drawings of one conversation: a panel a strategy, and what they had cost by each call.
-// The layout of the data is told in reports/page/block.py.
+// The drawings of one conversation: a panel a strategy, and their cumulative cost by call.
+// The layout of the data is described in reports/page/conversations.py.
 
 const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 const MOST = 4095;
@@ -135,14 +135,14 @@ const spread = (wanted, lowest, apart) => {
   return found;
 };
 
-// What the calls had cost so far, a line a strategy, each named where it ends.
+// The cumulative cost by call, a line a strategy, each named where it ends.
 const billOf = (runs, shown) => {
   const height = Math.max(280, 15 * runs.length + 64);
   const box = { left: 52, right: 650, top: 20, bottom: height - 36, rows: 6, columns: 10 };
   const most = Math.max(...runs.map((run) => run.cost), 0) * 1.03 || 1;
   const { axes, across, up } = frame(box, shown.calls, most, short(dollars), "USD");
   const drawn = draw("svg", { viewBox: `0 0 940 ${height}`, role: "img" }, axes);
-  drawn.setAttribute("aria-label", "dollars so far at each call, a line a strategy");
+  drawn.setAttribute("aria-label", "cumulative cost by call, a line a strategy");
   const dearest = [...runs].sort((a, b) => b.cost - a.cost);
   const places = spread(dearest.map((run) => up(run.cost)), box.bottom, 14);
   const worn = {};

@@ -64,5 +64,5 @@ const themeSwitch = () => {
   document.querySelector("main").prepend(button);
 };
 
-for (const table of document.querySelectorAll("table.figures")) sortable(table);
+for (const table of document.querySelectorAll("table.sortable")) sortable(table);
 themeSwitch();

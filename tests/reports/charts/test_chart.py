@@ -132,7 +132,7 @@ def test_a_file_tells_its_title_its_subject_and_what_was_compared(
     heights = [float(part.attrib["height"]) for part in root if part.tag.endswith("svg")]
     parts = ["".join(part.itertext()) for part in root if part.tag.endswith("svg")]
     assert parts[0] == f"{chart.title}<talk> & 7"
-    assert parts[2].startswith("One mark a strategy, over all conversations of this comparison")
+    assert parts[2].startswith("Each mark is a strategy, over all conversations of this comparison")
     assert parts[2].endswith("better.Two strategies over a conversation.")
     assert float(root.attrib["viewBox"].split()[3]) == pytest.approx(sum(heights), abs=0.2)
     assert chart.title not in "".join(ElementTree.fromstring(chart.markup()).itertext())

@@ -70,7 +70,7 @@ def test_survival_has_a_band_where_there_are_conversations_enough(compared: Comp
     assert interval.high is not None
     heights = {round(float(y), 9) for y in band.get_paths()[0].vertices[:, 1]}
     assert {round(1 - interval.low, 9), round(1 - interval.high, 9)} <= heights
-    assert "95 % intervals" in chart.caption
+    assert "95 % confidence intervals" in chart.caption
 
 
 def test_cost_adds_up_to_the_cost_of_the_run(compared: Compare) -> None:
@@ -83,7 +83,7 @@ def test_cost_adds_up_to_the_cost_of_the_run(compared: Compare) -> None:
     assert all(later >= sooner for sooner, later in itertools.pairwise(paid))
     assert chart is not None
     assert chart.subject == "one (claude-code)"
-    assert chart.figure.axes[0].get_ylabel() == "cost so far, USD"
+    assert chart.figure.axes[0].get_ylabel() == "cumulative cost, USD"
 
 
 def test_of_long_sessions_the_last_call_is_there(

@@ -54,7 +54,7 @@ def test_a_mark_of_the_front_lies_on_those_beside_it() -> None:
 def test_axes_have_units_and_say_which_way_is_better(compared: Compare) -> None:
     axes = drawn(compared(keep_all={})).figure.axes[0]
     assert axes.get_xlabel() == "cost of all conversations, USD (less is better)"
-    assert axes.get_ylabel() == "needs met, % (100 less needs forgotten; more is better)"
+    assert axes.get_ylabel() == "fact recall, % (100 minus fact miss rate; more is better)"
 
 
 def test_bars_are_the_paired_intervals(compared: Compare) -> None:
@@ -97,7 +97,7 @@ def test_upright_bars_go_from_the_most_that_may_be_forgotten(
     assert pytest.approx([1 - need.high, 1 - need.low]) in bars
 
 
-def test_what_is_over_the_window_is_hollow(compared: Compare) -> None:
+def test_what_exceeds_the_window_is_hollow(compared: Compare) -> None:
     chart = drawn(compared(keep_all={"overflows": 0}, mine={"cost_usd": 9.0, "overflows": 1}))
     faces = {
         line.get_xydata()[0][0]: line.get_markerfacecolor()
@@ -109,7 +109,7 @@ def test_what_is_over_the_window_is_hollow(compared: Compare) -> None:
 
 def test_under_ten_conversations_there_are_no_bars(compared: Compare) -> None:
     chart = drawn(compared(9, keep_all={}, mine={"amnesia_need": 0.25}))
-    assert "no intervals" in chart.caption
+    assert "no confidence intervals" in chart.caption
     assert not [line for line in lines(chart) if len(line) == 2]
 
 

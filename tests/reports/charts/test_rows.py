@@ -41,7 +41,7 @@ def test_spikes_are_ratios_and_only_what_pays_breaks_even(compared: Compare, tex
     labels = texts(chart.figure)
     assert "mine" in labels
     assert "other" not in labels
-    assert {"3", "67%", "unpaid"} <= set(labels)
+    assert {"3", "67%", "no break-even"} <= set(labels)
     assert left.get_xlabel() == "spike: cache-miss tokens, times those before"
     assert right.get_xlabel() == "break-even, calls"
 
@@ -95,12 +95,12 @@ def test_what_reads_the_same_at_best_and_at_worst_is_told_once(
     worst = {"cost_usd": 1.0, "cost_with_recovery_usd": 1.5, "cost_with_recovery_worst_usd": 1.501}
     chart = loops(compared(mine=worst), "a-loops")
     assert chart is not None
-    assert {"+0.50", "closed loop, at worst"} <= set(texts(chart.figure))
+    assert {"+0.50", "closed loop, worst case"} <= set(texts(chart.figure))
     same = {"cost_usd": 1.0, "cost_with_recovery_usd": 1.5, "cost_with_recovery_worst_usd": 1.5}
     chart = loops(compared(mine=same), "a-loops")
     assert chart is not None
-    assert {"+0.50", "closed loop, at best"} <= set(texts(chart.figure))
-    assert "closed loop, at worst" not in texts(chart.figure)
+    assert {"+0.50", "closed loop, best case"} <= set(texts(chart.figure))
+    assert "closed loop, worst case" not in texts(chart.figure)
 
 
 def test_figures_beside_the_rows_have_a_head_above_them(compared: Compare) -> None:
@@ -111,7 +111,7 @@ def test_figures_beside_the_rows_have_a_head_above_them(compared: Compare) -> No
         break_even_calls=[4.0] * 9,
     )  # fmt: skip
     for chart, heads in (
-        (spikes(comparison, "a"), {"number", "unpaid"}),
+        (spikes(comparison, "a"), {"number", "no break-even"}),
         (loops(comparison, "a"), {"recovery adds, USD"}),
     ):
         assert chart is not None
