@@ -68,6 +68,9 @@ class Caller:
         chance = partial(stream, options.seed, conversation.id)
         self.meter = Meter({} if options.caches is None else options.caches, chance)
         self.client = Client(options.churn, chance)
+        # Read at every call, so found here once: options are no part of what is compiled.
+        self.churns = options.churn is not None
+        self.as_recorded = options.model == RECORDED
         self.images = False
         first = next((m.call for m in conversation.calls), Call())
         self.ttl = next((m.call.ttl for m in conversation.calls if m.call and m.call.ttl), "")
@@ -104,7 +107,7 @@ class Caller:
 
     def model_of(self, call: Call) -> Model:
         """The model that a call goes to."""
-        name = call.model if self.options.model == RECORDED else self.options.model
+        name = call.model if self.as_recorded else self.options.model
         if not name:
             raise ModelError("the recording does not say which model it used; name one: --model")
         if name not in self.models:
@@ -195,8 +198,7 @@ class Caller:
     def _caused(self, reason: str, call: Call, answer: Message) -> str:
         """Why the prompt is not the last one, when what the client does unasked is counted in."""
         state = self.session.state
-        churns = self.options.churn is not None
-        opens = churns and any(m.starts_turn for m in state.log[state.heard :])
+        opens = self.churns and any(m.starts_turn for m in state.log[state.heard :])
         cause, self.meter.settings = self.client.settings(call, answer.id, opens)
         if cause != "append" and reason in ("append", "history_edit", "compaction", "rewind"):
             return cause
@@ -269,6 +271,6 @@ class Caller:
     def _output(self, answer: Message, call: Call) -> int:
         """Tokens of an answer: logs of streamed answers undercount, and texts lack thinking."""
         counted = self.host.count(answer)
-        if self.options.model == RECORDED and answer.call is call and call.usage is not None:
+        if self.as_recorded and answer.call is call and call.usage is not None:
             return max(counted, call.usage.output)
         return counted

@@ -12,8 +12,10 @@ from compactlab.sim.core.errors import ContractError
 from compactlab.sim.core.message import Message, Part
 from compactlab.sim.core.messages import Messages
 from compactlab.sim.core.view import Phase, View
-from compactlab.sim.replay.host import Compacted, Host, Recorded, State
+from compactlab.sim.replay.host import Host
+from compactlab.sim.replay.state import State
 from compactlab.sim.replay.strategy import Lifetime, Strategy
+from compactlab.sim.replay.trace import Compacted, Recorded
 
 _SHORTENED = ("truncated", "stub")
 

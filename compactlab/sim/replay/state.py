@@ -1,0 +1,34 @@
+"""What a session has come to: compiled, as every call of a replay reads and writes all of it."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from compactlab.sim.core.message import Usage
+from compactlab.sim.core.messages import Messages
+from compactlab.sim.core.view import View
+from compactlab.sim.replay.trace import Compacted, Recorded
+
+
+@dataclass
+class State:
+    """What a session has come to, and a rewind takes back."""
+
+    view: View = field(default_factory=View)
+    log: Messages = field(default_factory=Messages)
+    notes: list[dict[str, Any]] = field(default_factory=list)  # of each strategy its JSON state
+    turn: View | None = None  # holds for the turn; None where none does
+    sent: View | None = None  # the prompt that was sent last
+    heard: int = 0  # how much of the log had been said by then
+    new_turn: bool = False  # whether a person has spoken since
+    reported: Usage | None = None  # usage of that call
+    rewound: bool = False  # whether the script has gone back since
+    compactions: list[Compacted] = field(default_factory=list)
+    recorded: tuple[Recorded, ...] = ()
+
+    def snapshot(self) -> State:
+        """A copy that nothing changes any more."""
+        notes, compactions = copy.deepcopy(self.notes), list(self.compactions)
+        return replace(self, notes=notes, compactions=compactions)
