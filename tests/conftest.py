@@ -4,7 +4,7 @@ import gc
 import os
 import tomllib
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +43,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collect_file() -> Iterator[None]:
+def pytest_collect_file() -> Generator[None, list[Any], list[Any]]:
     """Look for examples in docstrings of the package alone; tests have none."""
     collectors = yield
     return [each for each in collectors if not isinstance(each, DoctestModule)]

@@ -65,7 +65,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
     package = {
         file.relative_to(ROOT).as_posix()
         for file in (ROOT / "compactlab").rglob("*")
-        if file.is_file() and file.suffix != ".pyc"
+        if file.is_file() and "__pycache__" not in file.parts
     }
     packed = set(zipfile.ZipFile(wheel).namelist())
     assert {name for name in packed if ".dist-info/" not in name} == package
