@@ -119,8 +119,15 @@ class Words:
         return "; ".join(filter(None, [self.figures(finding), *self.details(finding)]))
 
     def moves(self, finding: Finding) -> str:
-        """The conversations that changed most."""
-        return "; ".join(map(self.moved, finding.moved))
+        """The conversations that changed most, or are worst where none has changed."""
+        if not finding.moved:
+            return ""
+        return f"{self.kind_of_moves(finding)}: {'; '.join(map(self.moved, finding.moved))}"
+
+    def kind_of_moves(self, finding: Finding) -> str:
+        """Why its conversations are named."""
+        changed = (m.before is not None and not same(m.before, m.after) for m in finding.moved)
+        return "changed most" if finding.demand.rule.relative or any(changed) else "worst"
 
     def scenarios(self, finding: Finding) -> str:
         """Over which scenarios it was asked; "" for all."""
@@ -233,10 +240,9 @@ def _more(number: int, noun: str, more: str) -> Iterator[tuple[Sentence]]:
 def _finding(words: Words, finding: Finding) -> tuple[Sentence, ...]:
     mark, tone = _MARKS[finding.outcome]
     title = f"{mark}  {name(finding.name)}, {words.subject(finding.subject)}"
-    moves = words.moves(finding)
     lines = (
         Sentence(words.text(finding)),
-        Sentence(f"changed most: {moves}" if moves else "", "quiet"),
+        Sentence(words.moves(finding), "quiet"),
     )
     return Sentence(title, tone), *(line for line in lines if line.text)
 
@@ -249,7 +255,7 @@ _SIGNS = {
     Outcome.INCONCLUSIVE: "\N{BLACK QUESTION MARK ORNAMENT}",
     Outcome.UNJUDGED: "\N{BLACK QUESTION MARK ORNAMENT}",
 }
-_HEADS = ("", "rule", "strategy", "before \N{RIGHTWARDS ARROW} after", "why", "changed most")
+_HEADS = ("", "rule", "strategy", "before \N{RIGHTWARDS ARROW} after", "why", "conversations")
 
 
 def report(verdict: Verdict) -> Document:
@@ -381,7 +387,7 @@ def _case(words: Words, finding: Finding) -> TestCase:
         return case
     kind = Failure if finding.outcome is Outcome.REGRESSED else Error
     result = kind(text, finding.outcome.value)
-    result.text = f"{text}\nchanged most:{moves}" if moves else text
+    result.text = f"{text}\n{words.kind_of_moves(finding)}:{moves}" if moves else text
     case.result = [result]
     return case
 
@@ -412,7 +418,7 @@ def commands(verdict: Verdict) -> list[str]:
 
 def _annotation(words: Words, finding: Finding) -> tuple[str, str]:
     text = "; ".join(filter(None, [words.subject(finding.subject), words.text(finding)]))
-    moves = f"\nchanged most: {words.moves(finding)}" if finding.moved else ""
+    moves = f"\n{words.moves(finding)}" if finding.moved else ""
     return f"gate: {finding.name} {finding.outcome.value}", f"{text}{moves}"
 
 
