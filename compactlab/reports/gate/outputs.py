@@ -354,24 +354,28 @@ def junit(verdict: Verdict) -> bytes:
     What regressed is a failure; what cannot be judged, or is inconclusive, is an error. So is
     each obstacle, with a case of its own. Characters that XML cannot hold are replaced.
     """
-    from junitparser import Error, JUnitXml, TestCase, TestSuite
+    from junitparser import JUnitXml, TestSuite
 
     words = Words(verdict)
     suite = TestSuite(_SUITE)
-    for number, obstacle in enumerate(verdict.obstacles, 1):
-        case = TestCase(f"obstacle {number}", _SUITE, 0)
-        case.result = [Error(clean(obstacle), Outcome.UNJUDGED.value)]
-        suite.add_testcase(case)
-    for finding in verdict.findings:
-        suite.add_testcase(_case(words, finding))
-    if not len(suite):
-        case = TestCase("rules", _SUITE, 0)
-        case.result = [Error("there was nothing to judge", Outcome.UNJUDGED.value)]
+    cases = [
+        *(_stopped(f"obstacle {n}", reason) for n, reason in enumerate(verdict.obstacles, 1)),
+        *(_case(words, finding) for finding in verdict.findings),
+    ]
+    for case in cases or [_stopped("rules", "there was nothing to judge")]:
         suite.add_testcase(case)
     xml = JUnitXml(_SUITE)
     xml.add_testsuite(suite)
     written: bytes = xml.tostring()  # type: ignore[no-untyped-call]
     return b"<?xml version='1.0' encoding='utf-8'?>\n" + written + b"\n"
+
+
+def _stopped(title: str, reason: str) -> TestCase:
+    from junitparser import Error, TestCase
+
+    case = TestCase(title, _SUITE, 0)
+    case.result = [Error(clean(reason), Outcome.UNJUDGED.value)]
+    return case
 
 
 def _case(words: Words, finding: Finding) -> TestCase:
