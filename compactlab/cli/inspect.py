@@ -129,7 +129,7 @@ def _output(figures: Anatomy) -> str:
     if not figures.output_doubtful:
         return recorded
     return (
-        f"{recorded}, which is too little, as is the cost: the answers' own texts count "
+        f"{recorded}, which is too low, and so is the cost: the texts of the answers count "
         f"{figures.output_counted:,} (such logs are written while answers stream)"
     )
 
@@ -157,4 +157,4 @@ def _compactions(figures: Anatomy) -> str:
 def _gaps(gaps: tuple[float, ...]) -> str:
     if not gaps:
         return "no times recorded"
-    return "median {:,.1f} s, ninth decile {:,.1f} s, longest {:,.0f} s".format(*gaps)
+    return "median {:,.1f} s, 90th percentile {:,.1f} s, longest {:,.0f} s".format(*gaps)

@@ -38,7 +38,7 @@ def _row(model: Model) -> Listed:
 
     policy = model.policy
     lives = {policy.lifetime(ttl) for ttl in ("", "5m", "1h")} if policy else set()
-    prices = _prices(model)
+    sheet = _sheet(model)
     return {
         "name": model.name,
         "meaning": f"{model.window:,} tokens; "
@@ -57,23 +57,26 @@ def _row(model: Model) -> Listed:
         "price": model.price,
         "price_list": price_list() if model.price else "",
         "priced_at": UNDATED.date().isoformat() if model.price else model.asof,
-        "dollars_per_million_tokens": prices,
-        "storage_dollars_per_million_tokens_and_hour": _storage(model),
+        "dollars_per_million_tokens": _prices(sheet) if sheet else [],
+        "storage_dollars_per_million_tokens_and_hour": _storage(sheet) if sheet else 0.0,
         "multipliers": dict(model.multipliers),
         "source": model.source,
         "asof": model.asof,
     }
 
 
-def _prices(model: Model) -> list[Listed]:
-    """Dollars by class, at each size of request from which they are others."""
+def _sheet(model: Model) -> Sheet | None:
     from compactlab.sim.core.errors import ModelError
     from compactlab.sim.models.pricing import prices_of
 
     try:
-        sheet = prices_of(model)
+        return prices_of(model)
     except ModelError:
-        return []
+        return None
+
+
+def _prices(sheet: Sheet) -> list[Listed]:
+    """Dollars by class, at each size of request from which they change."""
     sizes: Sequence[int] = getattr(sheet, "sizes", lambda _: [0])(0)
     return [{"above": size, **_at(sheet, size)} for size in sizes]
 
@@ -86,16 +89,10 @@ def _at(sheet: Sheet, size: int) -> Listed:
     return {name: float(f"{cost * 1e6 / _SMALL:.6g}") for name, cost in costs.items()}
 
 
-def _storage(model: Model) -> float:
-    from compactlab.sim.core.errors import ModelError
+def _storage(sheet: Sheet) -> float:
     from compactlab.sim.core.message import Usage
-    from compactlab.sim.models.pricing import prices_of
 
-    try:
-        charge = prices_of(model).rates(0, _SMALL)
-    except ModelError:
-        return 0.0
-    return float(f"{charge.cost(Usage(storage=3_600_000)) * 1_000:.6g}")
+    return float(f"{sheet.rates(0, _SMALL).cost(Usage(storage=3_600_000)) * 1_000:.6g}")
 
 
 _WORDS = frozenset({"model", "provider", "tokens", "cache", "lives"})

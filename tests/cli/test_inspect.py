@@ -111,9 +111,9 @@ def test_what_has_a_price_is_priced_and_the_rest_counted(compactlab, tmp_path):
 
 def test_an_output_that_was_logged_too_early_is_told(compactlab, tmp_path):
     done = compactlab("inspect", recorded(tmp_path, ("claude-opus-4-5", 3, 500)))
-    assert "recorded output    3, which is too little, as is the cost" in done.out
+    assert "recorded output    3, which is too low, and so is the cost" in done.out
     done = compactlab("inspect", recorded(tmp_path, ("claude-opus-4-5", 700, 500)))
-    assert "too little" not in done.out
+    assert "too low" not in done.out
 
 
 def test_a_tool_cannot_write_lines_of_its_own(compactlab, chat, tmp_path):

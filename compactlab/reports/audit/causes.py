@@ -133,8 +133,6 @@ def _rates(finding: Finding) -> Price:
     return prices_of(finding.forecast.model).rates(exchange.time, exchange.usage.prompt)
 
 
-# Why did this cost so much? In a sentence or two.
-
 # Causes that are named one by one, and the share below which none is.
 _NAMED = 4
 _LEAST = 0.01
@@ -144,29 +142,22 @@ def headline(entries: Sequence[AuditedFile]) -> list[str]:
     """Say what the input of some sessions cost, and for what."""
     totals = by_cause(shares(entries))
     priced = [entry for entry in entries if entry.audited.recorded.cost is not None]
-    return list(_in_dollars(priced, totals) if priced else _in_tokens(entries, totals))
-
-
-def _in_dollars(entries: Sequence[AuditedFile], totals: Sequence[Share]) -> Iterator[str]:
-    read = read_cost(entries)
-    whole = read + sum(share.dollars or 0.0 for share in totals)
-    parts = [(read, "cache reads"), *((s.dollars or 0.0, in_words(s.cause)) for s in totals)]
-    yield f"${dollars(whole)} of input{_scope(entries)}: {_parts(parts, whole)}."
+    if not priced:
+        read = sum(entry.audited.recorded.read.recorded for entry in entries)
+        whole, parts = _parts(read, {in_words(share.cause): share.tokens for share in totals})
+        tokens = f"{show(whole, 'tokens')} tokens of input"
+        return [f"{tokens}{_scope(entries)}: {parts}. No price is known."]
+    costs = {in_words(share.cause): share.dollars or 0.0 for share in totals}
+    whole, parts = _parts(read_cost(priced), costs)
+    sentences = [f"${dollars(whole)} of input{_scope(priced)}: {parts}."]
     avoidable_cost = sum(share.avoidable_cost or 0.0 for share in totals)
     if avoidable_cost > 0:
         part = avoidable_cost / whole if whole else 0.0
-        yield (
+        sentences.append(
             f"Avoidable cache cost: ${dollars(avoidable_cost)}, {show(part, 'share')} of the "
             "whole. Rebuilds cost this much more than cache reads of the same tokens."
         )
-
-
-def _in_tokens(entries: Sequence[AuditedFile], totals: Sequence[Share]) -> Iterator[str]:
-    read = sum(entry.audited.recorded.read.recorded for entry in entries)
-    whole = read + sum(share.tokens for share in totals)
-    parts = [(read, "cache reads"), *((s.tokens, in_words(s.cause)) for s in totals)]
-    tokens = show(whole, "tokens")
-    yield f"{tokens} tokens of input{_scope(entries)}: {_parts(parts, whole)}. No price is known."
+    return sentences
 
 
 def _scope(entries: Sequence[AuditedFile]) -> str:
@@ -175,15 +166,16 @@ def _scope(entries: Sequence[AuditedFile]) -> str:
     return f" in {sessions}{counted(calls, 'call')}"
 
 
-def _parts(parts: Iterable[tuple[float, str]], whole: float) -> str:
-    """The largest parts with their shares, and what is left."""
-    ordered = sorted(parts, key=lambda part: (-part[0], part[1]))
-    large = [part for part in ordered if whole and part[0] >= _LEAST * whole][: _NAMED + 1]
-    phrases = [f"{what} {100 * size / whole:.0f} %" for size, what in large]
-    rest = whole - sum(size for size, _ in large)
-    if whole and rest >= _LEAST * whole:
-        phrases.append(f"the rest {100 * rest / whole:.0f} %")
-    return listed(phrases) or "nothing"
+def _parts(read: float, causes: Mapping[str, float]) -> tuple[float, str]:
+    """The whole input, and its largest parts with their shares and what is left."""
+    whole = read + sum(causes.values())
+    if not whole:
+        return whole, "nothing"
+    ordered = sorted({"cache reads": read, **causes}.items(), key=lambda part: (-part[1], part[0]))
+    large = [part for part in ordered if part[1] >= _LEAST * whole][: _NAMED + 1]
+    rest = whole - sum(size for _, size in large)
+    named = [*large, *([("the rest", rest)] if rest >= _LEAST * whole else [])]
+    return whole, listed([f"{what} {100 * size / whole:.0f} %" for what, size in named])
 
 
 def remarks(ledger: Ledger) -> list[str]:

@@ -55,7 +55,7 @@ _WHY_MEANING = (
 )
 _CHURN_MEANING = (
     "Calls: those that could have read everything that the previous call had left, as far as the "
-    "log tells. A loss is 4,000 tokens or more. Front lost: not even tools and system prompt were "
+    "log tells. A loss is 4,000 tokens or more. All lost: not even tools and system prompt were "
     "read. Messages lost: tools and system prompt were read, messages were not; if some messages "
     "were read, the share that was not read counts."
 )
@@ -356,7 +356,7 @@ def _churn(ledger: Ledger) -> Iterator[Block]:
         Column("client", words=True),
         Column("at", words=True),
         Column("calls"),
-        Column("front lost", rank=2),
+        Column("all lost", rank=2),
         Column("messages lost", rank=1),
         Column("share lost"),
         Column("95% interval"),

@@ -20,7 +20,7 @@ from compactlab.reports.analysis.comparison import (
 )
 from compactlab.reports.analysis.contrast import PRIMARY, Contrast, contrasts
 from compactlab.reports.analysis.tests import benjamini_hochberg, holm
-from compactlab.reports.gate.rules import bare
+from compactlab.reports.gate.rules import bare, same_kind
 from compactlab.reports.render.text import clean, counted, enumerated, listed, shorten
 from compactlab.sim.core.errors import UsageError, unknown
 from compactlab.sim.experiment.results import Results
@@ -50,19 +50,12 @@ class Pairing:
         same = [(spec, spec) for spec in before if spec in after]
         gone = [spec for spec in before if spec not in after]
         new = [spec for spec in after if spec not in before]
-        changed = list(_changed(gone, new))
+        # Of several of a name, the partner is unknown.
+        kinds = same_kind(gone, new, bare)
+        changed = [(was, is_) for (was, *a), (is_, *b) in kinds if not a and not b]
         paired = {spec for pair in changed for spec in pair}
         left = (tuple(spec for spec in specs if spec not in paired) for specs in (gone, new))
         return cls((*same, *changed), *left)
-
-
-def _changed(gone: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Those with one of a name on each side; of several, the partner is unknown."""
-    for spec in gone:
-        ours = [each for each in gone if bare(each) == bare(spec)]
-        theirs = [each for each in new if bare(each) == bare(spec)]
-        if len(ours) == len(theirs) == 1:
-            yield spec, theirs[0]
 
 
 @dataclass(frozen=True)

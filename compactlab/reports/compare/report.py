@@ -167,9 +167,9 @@ def _facts(match: Match) -> str:
     if result is None or not result.subject + result.reference:
         return ""
     return (
-        f"Of {counted(result.facts, 'needed fact')}, only it misses {result.subject:,} and only "
-        f"{name(match.reference.label)} misses {result.reference:,} (McNemar p "
-        f"{_probability(result.p)}, as if facts were independent; their correlation is "
+        f"Of {counted(result.facts, 'needed fact')}, {name(match.subject.label)} alone misses "
+        f"{result.subject:,} and {name(match.reference.label)} alone {result.reference:,} (McNemar "
+        f"p {_probability(result.p)}, as if facts were independent; their correlation is "
         f"{result.correlation:.2f})."
     )
 

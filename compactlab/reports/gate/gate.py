@@ -9,7 +9,7 @@ from compactlab.reports.analysis.comparison import Case
 from compactlab.reports.gate.baseline import ENGINE, Baseline, differences
 from compactlab.reports.gate.judging import Judge, Side
 from compactlab.reports.gate.record import Record, Subject, brief, some
-from compactlab.reports.gate.rules import Demand, Outcome, bare, unchanged
+from compactlab.reports.gate.rules import Demand, Outcome, bare, same_kind, unchanged
 from compactlab.reports.gate.verdict import Finding, Verdict
 from compactlab.reports.render.text import clean, counted, shorten
 from compactlab.sim.experiment.results import Results
@@ -18,7 +18,6 @@ from compactlab.sim.experiment.results import Results
 
 # Specs as long as this are shown whole; longer ones only where nothing else distinguishes them.
 _BRIEF, _SPEC = 80, 240
-Kind = tuple[str, str, str]
 Held = Mapping[Subject, Mapping[Case, Record]]
 
 
@@ -32,14 +31,13 @@ class Successors:
     @classmethod
     def of(cls, before: Baseline, after: Baseline) -> Successors:
         """Find them."""
-        gone = _kinds(subject for subject in before.records if subject not in after.records)
-        new = _kinds(subject for subject in after.records if subject not in before.records)
+        new = (subject for subject in after.records if subject not in before.records)
+        gone = (subject for subject in before.records if subject not in after.records)
         pairs, doubts = {}, []
-        for kind, ours in new.items():
-            theirs = gone.get(kind, [])
+        for ours, theirs in same_kind(new, gone, _kind):
             if len(ours) == len(theirs) == 1:
                 pairs[ours[0]] = theirs[0]
-            elif theirs:
+            else:
                 was, is_ = (some([subject.label for subject in each]) for each in (theirs, ours))
                 doubts.append(f"renamed, and ambiguous: was {was}, is {is_}")
         return cls(pairs, tuple(dict.fromkeys(doubts)))
@@ -57,13 +55,9 @@ class Successors:
         return tuple(dict.fromkeys(sentences))
 
 
-def _kinds(subjects: Iterable[Subject]) -> dict[Kind, list[Subject]]:
-    """Strategies by what does not change with their fields."""
-    by_kind: dict[Kind, list[Subject]] = {}
-    for subject in subjects:
-        key = bare(subject.strategy), subject.model, subject.summarizer
-        by_kind.setdefault(key, []).append(subject)
-    return by_kind
+def _kind(subject: Subject) -> tuple[str, str, str]:
+    """What of a strategy does not change with its fields."""
+    return bare(subject.strategy), subject.model, subject.summarizer
 
 
 def _against(is_: Subject, was: Subject) -> str:

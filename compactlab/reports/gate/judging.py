@@ -222,11 +222,12 @@ class Judge:
     def finding(self, demand: Demand, subject: Subject, type: str) -> Finding:
         """What comes of a rule for a subject and a type of fact."""
         theirs, mine = (side.records(subject, demand) for side in (self.before, self.after))
-        paired = self._unpaired(demand, subject, type, theirs, mine) is None
+        unpaired = self._unpaired(demand, subject, type, theirs, mine)
+        paired = unpaired is None
         was = self.before.figure(subject, demand, type) if paired else None
         is_ = self.after.figure(subject, demand, type)
         span = None
-        if refused := self._refused(demand, subject, type, theirs, mine):
+        if refused := self._refused(demand, type, mine, unpaired):
             judgement = Judgement(Outcome.UNJUDGED, refused.reason)
         elif demand.rule.exact:
             judgement = _exactly(demand, type, theirs, mine)
@@ -244,16 +245,14 @@ class Judge:
         return Finding(demand, subject, *values, refused.follows if refused else "")
 
     def _refused(
-        self, demand: Demand, subject: Subject, type: str, theirs: Records, mine: Records
+        self, demand: Demand, type: str, mine: Records, unpaired: _Refusal | None
     ) -> _Refusal | None:
         """Why a rule cannot be judged; None if it can."""
         metric = demand.rule.metric
         if self.after.lacks(metric, type):
             return _Refusal(f"the store has no {_what(metric, type)}")
-        if demand.rule.relative:
-            unpaired = self._unpaired(demand, subject, type, theirs, mine)
-            if unpaired:
-                return unpaired
+        if demand.rule.relative and unpaired:
+            return unpaired
         # Where nothing went well before and nothing does now, nothing has moved or is held.
         return None if mine else _Refusal("all its runs failed", "strategy")
 

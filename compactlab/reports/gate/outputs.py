@@ -119,8 +119,15 @@ class Words:
         return "; ".join(filter(None, [self.figures(finding), *self.details(finding)]))
 
     def moves(self, finding: Finding) -> str:
-        """The conversations that changed most."""
-        return "; ".join(map(self.moved, finding.moved))
+        """The conversations that changed most, or are worst where none has changed."""
+        if not finding.moved:
+            return ""
+        return f"{self.kind_of_moves(finding)}: {'; '.join(map(self.moved, finding.moved))}"
+
+    def kind_of_moves(self, finding: Finding) -> str:
+        """Why its conversations are named."""
+        changed = (m.before is not None and not same(m.before, m.after) for m in finding.moved)
+        return "changed most" if finding.demand.rule.relative or any(changed) else "worst"
 
     def scenarios(self, finding: Finding) -> str:
         """Over which scenarios it was asked; "" for all."""
@@ -233,10 +240,9 @@ def _more(number: int, noun: str, more: str) -> Iterator[tuple[Sentence]]:
 def _finding(words: Words, finding: Finding) -> tuple[Sentence, ...]:
     mark, tone = _MARKS[finding.outcome]
     title = f"{mark}  {name(finding.name)}, {words.subject(finding.subject)}"
-    moves = words.moves(finding)
     lines = (
         Sentence(words.text(finding)),
-        Sentence(f"changed most: {moves}" if moves else "", "quiet"),
+        Sentence(words.moves(finding), "quiet"),
     )
     return Sentence(title, tone), *(line for line in lines if line.text)
 
@@ -249,7 +255,7 @@ _SIGNS = {
     Outcome.INCONCLUSIVE: "\N{BLACK QUESTION MARK ORNAMENT}",
     Outcome.UNJUDGED: "\N{BLACK QUESTION MARK ORNAMENT}",
 }
-_HEADS = ("", "rule", "strategy", "before \N{RIGHTWARDS ARROW} after", "why", "changed most")
+_HEADS = ("", "rule", "strategy", "before \N{RIGHTWARDS ARROW} after", "why", "conversations")
 
 
 def report(verdict: Verdict) -> Document:
@@ -348,24 +354,28 @@ def junit(verdict: Verdict) -> bytes:
     What regressed is a failure; what cannot be judged, or is inconclusive, is an error. So is
     each obstacle, with a case of its own. Characters that XML cannot hold are replaced.
     """
-    from junitparser import Error, JUnitXml, TestCase, TestSuite
+    from junitparser import JUnitXml, TestSuite
 
     words = Words(verdict)
     suite = TestSuite(_SUITE)
-    for number, obstacle in enumerate(verdict.obstacles, 1):
-        case = TestCase(f"obstacle {number}", _SUITE, 0)
-        case.result = [Error(clean(obstacle), Outcome.UNJUDGED.value)]
-        suite.add_testcase(case)
-    for finding in verdict.findings:
-        suite.add_testcase(_case(words, finding))
-    if not len(suite):
-        case = TestCase("rules", _SUITE, 0)
-        case.result = [Error("there was nothing to judge", Outcome.UNJUDGED.value)]
+    cases = [
+        *(_stopped(f"obstacle {n}", reason) for n, reason in enumerate(verdict.obstacles, 1)),
+        *(_case(words, finding) for finding in verdict.findings),
+    ]
+    for case in cases or [_stopped("rules", "there was nothing to judge")]:
         suite.add_testcase(case)
     xml = JUnitXml(_SUITE)
     xml.add_testsuite(suite)
     written: bytes = xml.tostring()  # type: ignore[no-untyped-call]
     return b"<?xml version='1.0' encoding='utf-8'?>\n" + written + b"\n"
+
+
+def _stopped(title: str, reason: str) -> TestCase:
+    from junitparser import Error, TestCase
+
+    case = TestCase(title, _SUITE, 0)
+    case.result = [Error(clean(reason), Outcome.UNJUDGED.value)]
+    return case
 
 
 def _case(words: Words, finding: Finding) -> TestCase:
@@ -381,7 +391,7 @@ def _case(words: Words, finding: Finding) -> TestCase:
         return case
     kind = Failure if finding.outcome is Outcome.REGRESSED else Error
     result = kind(text, finding.outcome.value)
-    result.text = f"{text}\nchanged most:{moves}" if moves else text
+    result.text = f"{text}\n{words.kind_of_moves(finding)}:{moves}" if moves else text
     case.result = [result]
     return case
 
@@ -412,7 +422,7 @@ def commands(verdict: Verdict) -> list[str]:
 
 def _annotation(words: Words, finding: Finding) -> tuple[str, str]:
     text = "; ".join(filter(None, [words.subject(finding.subject), words.text(finding)]))
-    moves = f"\nchanged most: {words.moves(finding)}" if finding.moved else ""
+    moves = f"\n{words.moves(finding)}" if finding.moved else ""
     return f"gate: {finding.name} {finding.outcome.value}", f"{text}{moves}"
 
 

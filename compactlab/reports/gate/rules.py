@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fnmatch import fnmatchcase
+from typing import TypeVar
 
 from compactlab.reports.analysis.comparison import Case
 from compactlab.reports.gate.record import NEED, Record, Subject, brief
@@ -23,6 +24,7 @@ from compactlab.sim.metrics import METRICS
 #     == 0  <= 6  >= 0.9  < 1  > 0    must stand so, whatever it was
 #     exact           must be what it was, conversation by conversation
 
+T = TypeVar("T")
 _EXACT = "exact"
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _CHANGE = re.compile(r"([+-])\s*((?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(%?)")
@@ -349,6 +351,17 @@ def bare(spec: str) -> str:
     'token_budget + pair_repair'
     """
     return " + ".join(part.partition("(")[0] for part in spec.split(" + "))
+
+
+def same_kind(
+    ours: Iterable[T], theirs: Iterable[T], kind: Callable[[T], object]
+) -> Iterator[tuple[list[T], list[T]]]:
+    """Strategies of two sides by their kind, as far as both sides have it."""
+    groups: dict[object, tuple[list[T], list[T]]] = {}
+    for side, strategies in enumerate((ours, theirs)):
+        for each in strategies:
+            groups.setdefault(kind(each), ([], []))[side].append(each)
+    return (group for group in groups.values() if all(group))
 
 
 def unchanged(metrics: Collection[str], types: Iterable[str]) -> list[Demand]:
