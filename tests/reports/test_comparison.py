@@ -1,11 +1,11 @@
-"""Runs are put together so that nobody is compared with what he did not run."""
+"""Runs are put combined_by so that nobody is compared with what he did not run."""
 
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from compactlab.reports.analysis.aggregate import together
+from compactlab.reports.analysis.aggregate import combined_by
 from compactlab.reports.analysis.comparison import Comparison, comparisons, scope
 from compactlab.reports.page.notes import failures
 from compactlab.sim.experiment.results import Results
@@ -130,7 +130,7 @@ def test_seeds_are_replays_of_one_conversation(make: Make, store: Store) -> None
 def test_the_front_has_neither_controls_nor_what_exceeds_the_window(small: Results) -> None:
     comparison = only(small)
     assert [row.name for row in comparison.front] == ["auto_compact"]
-    hollow = {row.name for row in comparison.rows if row.hollow}
+    hollow = {row.name for row in comparison.rows if row.exceeds_window}
     assert hollow == {"keep_all", "recency_buffer"}
 
 
@@ -189,7 +189,7 @@ def test_each_summariser_is_compared_alone_and_named(make: Make, store: Store) -
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_every_metric_says_how_it_is_put_together(metric: str) -> None:
-    assert together(metric)
+    assert combined_by(metric)
 
 
 def test_the_verdict_speaks_of_these_conversations(small: Results) -> None:

@@ -239,6 +239,8 @@ def chief(advice: Advice) -> Collection[str]:
         return [row.spec for row in rows]
     front: Sequence[Row] = advice.comparison.front
     if not front:
-        front = [row for row in rows if not row.null and not row.played][:_INSTEAD]
-    beside = (advice.reference, advice.advised)
-    return [row.spec for row in rows if row in front or row.null or row.played or row in beside]
+        front = [row for row in rows if not row.control and not row.as_recorded][:_INSTEAD]
+    others = (advice.reference, advice.advised)
+    return [
+        row.spec for row in rows if row in front or row.control or row.as_recorded or row in others
+    ]

@@ -143,10 +143,10 @@ const billOf = (runs, shown) => {
   const { axes, across, up } = frame(box, shown.calls, most, short(dollars), "USD");
   const drawn = draw("svg", { viewBox: `0 0 940 ${height}`, role: "img" }, axes);
   drawn.setAttribute("aria-label", "cumulative cost by call, a line a strategy");
-  const dearest = [...runs].sort((a, b) => b.cost - a.cost);
-  const places = spread(dearest.map((run) => up(run.cost)), box.bottom, 14);
+  const costliest = [...runs].sort((a, b) => b.cost - a.cost);
+  const places = spread(costliest.map((run) => up(run.cost)), box.bottom, 14);
   const worn = {};
-  dearest.forEach((run, place) => {
+  costliest.forEach((run, place) => {
     const along = run.costs.map((cost, n) => [across(Math.min((n + 1) * run.step, run.calls)), up(cost)]);
     const end = along.at(-1) ?? [box.left, box.bottom];
     const number = (worn[run.colour] = (worn[run.colour] ?? -1) + 1);
