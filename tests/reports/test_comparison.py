@@ -201,14 +201,14 @@ def test_the_verdict_speaks_of_these_conversations(small: Results) -> None:
 
 
 def test_the_verdict_says_that_fewer_tokens_may_cost_more(small: Results) -> None:
-    told = next(s for s in verdict(only(small)) if s.startswith("sliding_window"))
-    assert "39% fewer prompt tokens than keep_all and cost 17% more than it" in told
+    sentences = next(s for s in verdict(only(small)) if s.startswith("sliding_window"))
+    assert "39% fewer prompt tokens than keep_all and cost 17% more than it" in sentences
 
 
 def test_the_verdict_names_who_came_nearest(make: Make, store: Store) -> None:
-    told = verdict(only(store(make("keep_all()"), make("turn_slice()", cut=[2]))))
-    assert "The nearest is turn_slice" in told[0]
-    assert "It exceeded the context window on 1 of 4 calls." in told[0]
+    sentences = verdict(only(store(make("keep_all()"), make("turn_slice()", cut=[2]))))
+    assert "The nearest is turn_slice" in sentences[0]
+    assert "It exceeded the context window on 1 of 4 calls." in sentences[0]
 
 
 def test_the_verdict_compares_with_chance(make: Make, store: Store) -> None:

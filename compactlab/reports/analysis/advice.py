@@ -156,17 +156,8 @@ _FIELDS = {"summarizer": "summariser", "model": "model"}
 _ORDERS = ((COST, "is cheaper"), (FORGOTTEN, "has the lower fact miss rate"))
 
 
-@dataclass(frozen=True)
-class Flip:
-    """Two strategies, by label, whose order by a metric is not the same in all comparisons."""
-
-    first: str
-    second: str
-    metric: str
-
-
-def flips(compared: Sequence[Comparison], metric: str) -> list[Flip]:
-    """Pairs of usable strategies whose order by a metric reverses between comparisons."""
+def flips(compared: Sequence[Comparison], metric: str) -> list[tuple[str, str]]:
+    """Labels of pairs of usable strategies whose order by a metric reverses."""
     reversals = []
     places = [{row.spec: row for row in each.rows if row.choice} for each in compared]
     shared = (
@@ -176,7 +167,7 @@ def flips(compared: Sequence[Comparison], metric: str) -> list[Flip]:
         signs = {_sign(place[one], place[other], metric) for place in places} - {0}
         if len(signs) > 1:
             first = places[0]
-            reversals.append(Flip(first[one].label, first[other].label, metric))
+            reversals.append((first[one].label, first[other].label))
     return reversals
 
 
@@ -252,7 +243,7 @@ def _by_condition(advised: dict[str, list[str]]) -> str:
 
 
 def _pairs(same: Sequence[Comparison], metric: str) -> str:
-    shown = [f"{name(pair.first)} or {name(pair.second)}" for pair in flips(same, metric)]
+    shown = [f"{name(one)} or {name(other)}" for one, other in flips(same, metric)]
     return enumerated(shown, _LISTED) if shown else ""
 
 
