@@ -98,10 +98,10 @@ def test_one_conversation_tells_nothing_of_others(many: Callable[..., Results]) 
 
 
 def test_where_all_forget_too_much_the_trade_is_said(many: Callable[..., Results]) -> None:
-    told = verdict(only(many(12, careful=0.1, keen=0.08)))
-    assert "no strategy is recommended" in told[0]
-    assert told[1].startswith("The cheapest usable strategy is forgetful")
-    assert told[2].startswith("The usable strategy with the lowest fact miss rate is keen")
+    sentences = verdict(only(many(12, careful=0.1, keen=0.08)))
+    assert "no strategy is recommended" in sentences[0]
+    assert sentences[1].startswith("The cheapest usable strategy is forgetful")
+    assert sentences[2].startswith("The usable strategy with the lowest fact miss rate is keen")
 
 
 def test_bills_that_cannot_be_told_apart_are_named(make: Make, store: Store) -> None:
@@ -113,10 +113,12 @@ def test_bills_that_cannot_be_told_apart_are_named(make: Make, store: Store) -> 
             make("one()", SHORT, name, cut=[1], need=0.99),
             make("two()", scaled(SHORT, other), name, cut=[1], need=0.99),
         ]
-    told = verdict(only(store(*runs)))
-    best, other = ("one", "two") if told[0].startswith("Choose one") else ("two", "one")
-    (said,) = [sentence for sentence in told if sentence.startswith("The difference in cost")]
-    assert said.startswith(
+    sentences = verdict(only(store(*runs)))
+    best, other = ("one", "two") if sentences[0].startswith("Choose one") else ("two", "one")
+    (matching,) = [
+        sentence for sentence in sentences if sentence.startswith("The difference in cost")
+    ]
+    assert matching.startswith(
         f"The difference in cost to {best} is not statistically significant for {other} ("
     )
 
@@ -174,15 +176,15 @@ def test_those_who_decide_are_picked_with_their_parts(many: Callable[..., Result
 
 
 @pytest.mark.parametrize(
-    ("number", "told"), [(6, "Too few"), (8, "Significance is possible for"), (12, "")]
+    ("number", "sentences"), [(6, "Too few"), (8, "Significance is possible for"), (12, "")]
 )
 def test_it_is_said_whether_so_few_can_tell_anything(
-    many: Callable[..., Results], number: int, told: str
+    many: Callable[..., Results], number: int, sentences: str
 ) -> None:
     """Three strategies: 3 * 2 / 2**6 is 0.09, and with 8 conversations it is 0.023."""
     last = verdict(only(many(number)))[-1]
-    assert ("The smallest possible p" in last) == bool(told)
-    assert told in last
+    assert ("The smallest possible p" in last) == bool(sentences)
+    assert sentences in last
 
 
 def test_a_hundredth_of_a_point_is_not_worth_money(make: Make, store: Store) -> None:
@@ -227,9 +229,13 @@ def test_nothing_is_advised_that_costs_more_than_the_reference(make: Make, store
     advice = Advice(only(results))
     assert advice.sound is not None
     assert (advice.sound.label, advice.advised) == ("sound", None)
-    told = verdict(only(results))
-    assert told[0].startswith("In this one conversation, cost and fact recall are a trade-off: the")
-    assert "whose fact miss rate is at most 3 points above that of keep_all is sound: " in told[0]
+    sentences = verdict(only(results))
+    assert sentences[0].startswith(
+        "In this one conversation, cost and fact recall are a trade-off: the"
+    )
+    assert (
+        "whose fact miss rate is at most 3 points above that of keep_all is sound: " in sentences[0]
+    )
     assert {row.label: role for row, role in picks(advice)}["sound"].startswith("within the")
 
 
@@ -260,9 +266,9 @@ def test_only_what_is_determined_is_counted(make: Make, store: Store) -> None:
 
 def test_how_far_it_carries_is_said_right_after_the_verdict(many: Callable[..., Results]) -> None:
     lines = brief_markdown(many(40)).splitlines()
-    said = [line for line in lines if line.startswith("- ")]
-    (place,) = [n for n, line in enumerate(said) if line.startswith("- Choose")]
-    assert said[place + 1].startswith("- Brackets show 95% confidence intervals")
+    matching = [line for line in lines if line.startswith("- ")]
+    (place,) = [n for n, line in enumerate(matching) if line.startswith("- Choose")]
+    assert matching[place + 1].startswith("- Brackets show 95% confidence intervals")
 
 
 def test_made_up_sessions_were_not_run_by_anybody(make: Make, store: Store) -> None:
@@ -273,8 +279,8 @@ def test_made_up_sessions_were_not_run_by_anybody(make: Make, store: Store) -> N
 
 def test_a_tokens_and_money_needs_calls(make: Make, store: Store) -> None:
     runs = [make("keep_all()", KEPT), make("sliding_window()", SHORT, cut=[1])]
-    (told,) = tokens_and_money(only(store(*runs)))
-    assert told.startswith("sliding_window sent 64% fewer prompt tokens than keep_all")
+    (sentences,) = tokens_and_money(only(store(*runs)))
+    assert sentences.startswith("sliding_window sent 64% fewer prompt tokens than keep_all")
     for run in runs:
         run.rows = {}
     assert list(tokens_and_money(only(store(*runs)))) == []
@@ -285,6 +291,6 @@ def test_the_closed_loop_is_held_against_the_open_one(make: Make, store: Store) 
     for run in runs:
         run.metrics["cost_with_recovery_usd"] = 2 * (run.metrics["cost_usd"] or 0)
     runs[2].metrics["cost_with_recovery_usd"] = 1.0
-    told = next(s for s in verdict(only(store(*runs))) if "closed loop" in s)
-    assert "the cheapest is one (" in told
-    assert told.endswith("more than without recovery.")
+    sentences = next(s for s in verdict(only(store(*runs))) if "closed loop" in s)
+    assert "the cheapest is one (" in sentences
+    assert sentences.endswith("more than without recovery.")

@@ -30,7 +30,7 @@ def runs(make: Make, *, turned: bool, summarizer: str = "", model: str = "record
     return [replace(run, summarizer=summarizer or run.summarizer) for run in made]
 
 
-def told(store: Store, *groups: list[Run]) -> list[str]:
+def sentences(store: Store, *groups: list[Run]) -> list[str]:
     return list(agreement(comparisons(store(*(run for group in groups for run in group)))))
 
 
@@ -39,7 +39,7 @@ def test_a_ranking_that_reverses_with_the_summariser_is_not_determined(
 ) -> None:
     low = runs(make, turned=False, summarizer="lossy(level='low')")
     high = runs(make, turned=True, summarizer="lossy(level='high')")
-    first, second = told(store, low, high)
+    first, second = sentences(store, low, high)
     assert first == (
         "Which strategy to choose depends on the summariser, so it is not decided: other with "
         "lossy(level='low') and one with lossy(level='high')."
@@ -53,7 +53,7 @@ def test_a_ranking_that_reverses_with_the_summariser_is_not_determined(
 def test_where_all_agree_it_is_said(make: Make, store: Store) -> None:
     low, high = (runs(make, turned=False, summarizer=name) for name in ("low()", "high()"))
     several = [replace(run, conversation=f"talk-{n}") for run in (*low, *high) for n in range(8)]
-    assert told(store, several) == [
+    assert sentences(store, several) == [
         "The recommended strategy is the same with each of 2 summarisers: other."
     ]
 
@@ -62,7 +62,7 @@ def test_where_all_agree_and_nothing_is_shown_it_is_only_what_would_be(
     make: Make, store: Store
 ) -> None:
     low, high = (runs(make, turned=False, summarizer=name) for name in ("low()", "high()"))
-    assert told(store, low, high) == [
+    assert sentences(store, low, high) == [
         "In these conversations, the choice is the same with each of 2 summarisers: other."
     ]
 
@@ -72,7 +72,7 @@ def test_the_order_of_runs_changes_nothing(make: Make, store: Store) -> None:
     high = runs(make, turned=True, summarizer="high()")
     several = [replace(run, conversation=f"talk-{n}") for run in (*low, *high) for n in range(3)]
     moved = [*several[: len(several) // 2], *reversed(several[len(several) // 2 :])]
-    assert told(store, moved) == told(store, several) != []
+    assert sentences(store, moved) == sentences(store, several) != []
 
 
 def test_that_it_reverses_never_falls_off_the_end(
@@ -91,7 +91,7 @@ def test_a_model_is_a_choice_and_no_assumption(make: Make, store: Store) -> None
     one, other = (
         runs(make, turned=turned, model=name) for turned, name in ((False, "a"), (True, "b"))
     )
-    first, second = told(store, one, other)
+    first, second = sentences(store, one, other)
     assert first == "Which strategy to choose depends on the model: other with a and one with b."
     assert second == "Which one is cheaper depends on the model: other or one."
 
@@ -101,7 +101,7 @@ def test_other_conversations_cannot_agree(make: Make, store: Store) -> None:
     other = [
         replace(run, conversation="other") for run in runs(make, turned=True, summarizer="high()")
     ]
-    assert told(store, one, other) == []
+    assert sentences(store, one, other) == []
 
 
 def test_equal_figures_do_not_flip(make: Make, store: Store) -> None:

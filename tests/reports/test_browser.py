@@ -208,9 +208,9 @@ def test_a_name_that_nothing_has_is_answered(page: Page) -> None:
 def test_who_never_compacted_is_told_of_the_chosen_conversation(page: Page) -> None:
     idle = page.locator("[data-idle]")
     assert idle.inner_text().startswith("Never compacted talk-19 (claude-code): ")
-    for name, told in (("talk-18", False), ("talk-19", True)):
+    for name, visible in (("talk-18", False), ("talk-19", True)):
         page.locator(".conversation select").select_option(label=f"{name} (claude-code)")
-        assert idle.is_visible() == told
+        assert idle.is_visible() == visible
 
 
 def test_compactions_are_those_of_the_chosen_conversation(page: Page) -> None:
@@ -224,17 +224,17 @@ def test_compactions_are_those_of_the_chosen_conversation(page: Page) -> None:
 
 def test_a_panel_tells_the_call_that_is_pointed_at(page: Page) -> None:
     panel = page.locator(".panel").first
-    told = panel.locator(".told")
-    whole = told.inner_text()
+    caption = panel.locator(".caption")
+    whole = caption.inner_text()
     panel.locator("svg").hover()
-    assert "prompt tokens" in told.inner_text()
-    assert "prompt tokens" in page.locator(".panel .told").nth(1).inner_text()
+    assert "prompt tokens" in caption.inner_text()
+    assert "prompt tokens" in page.locator(".panel .caption").nth(1).inner_text()
     page.mouse.move(0, 0)
-    assert told.inner_text() == whole
+    assert caption.inner_text() == whole
     panel.focus()
-    assert told.inner_text().startswith("call 2: 290 prompt tokens, 90 missed the cache; 0.00")
+    assert caption.inner_text().startswith("call 2: 290 prompt tokens, 90 missed the cache; 0.00")
     page.keyboard.press("ArrowLeft")
-    assert told.inner_text().startswith("call 1: 200 prompt tokens, 200 missed the cache; ")
+    assert caption.inner_text().startswith("call 1: 200 prompt tokens, 200 missed the cache; ")
 
 
 @pytest.mark.parametrize("system", ["dark", "light"])

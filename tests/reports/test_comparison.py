@@ -1,11 +1,11 @@
-"""Runs are put together so that nobody is compared with what he did not run."""
+"""Runs are put combined_by so that nobody is compared with what he did not run."""
 
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from compactlab.reports.analysis.aggregate import together
+from compactlab.reports.analysis.aggregate import combined_by
 from compactlab.reports.analysis.comparison import Comparison, comparisons, scope
 from compactlab.reports.page.notes import failures
 from compactlab.sim.experiment.results import Results
@@ -130,7 +130,7 @@ def test_seeds_are_replays_of_one_conversation(make: Make, store: Store) -> None
 def test_the_front_has_neither_controls_nor_what_exceeds_the_window(small: Results) -> None:
     comparison = only(small)
     assert [row.name for row in comparison.front] == ["auto_compact"]
-    hollow = {row.name for row in comparison.rows if row.hollow}
+    hollow = {row.name for row in comparison.rows if row.exceeds_window}
     assert hollow == {"keep_all", "recency_buffer"}
 
 
@@ -188,7 +188,7 @@ def test_each_summariser_is_compared_alone_and_named(make: Make, store: Store) -
 
 
 def test_every_metric_says_how_it_is_put_together() -> None:
-    assert [metric for metric in METRICS if not together(metric)] == []
+    assert [metric for metric in METRICS if not combined_by(metric)] == []
 
 
 def test_the_verdict_speaks_of_these_conversations(small: Results) -> None:
@@ -200,14 +200,14 @@ def test_the_verdict_speaks_of_these_conversations(small: Results) -> None:
 
 
 def test_the_verdict_says_that_fewer_tokens_may_cost_more(small: Results) -> None:
-    told = next(s for s in verdict(only(small)) if s.startswith("sliding_window"))
-    assert "39% fewer prompt tokens than keep_all and cost 17% more than it" in told
+    sentences = next(s for s in verdict(only(small)) if s.startswith("sliding_window"))
+    assert "39% fewer prompt tokens than keep_all and cost 17% more than it" in sentences
 
 
 def test_the_verdict_names_who_came_nearest(make: Make, store: Store) -> None:
-    told = verdict(only(store(make("keep_all()"), make("turn_slice()", cut=[2]))))
-    assert "The nearest is turn_slice" in told[0]
-    assert "It exceeded the context window on 1 of 4 calls." in told[0]
+    sentences = verdict(only(store(make("keep_all()"), make("turn_slice()", cut=[2]))))
+    assert "The nearest is turn_slice" in sentences[0]
+    assert "It exceeded the context window on 1 of 4 calls." in sentences[0]
 
 
 def test_the_verdict_compares_with_chance(make: Make, store: Store) -> None:

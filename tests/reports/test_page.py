@@ -46,9 +46,9 @@ def decoded(scale: float, text: str) -> list[float]:
 
 def data(text: str) -> dict[str, Any]:
     """The data of the page's first comparison."""
-    found = re.search(r'<script type="application/json" id="part-1-data">(.*?)</script>', text)
-    assert found is not None
-    known: dict[str, Any] = json.loads(found[1])
+    match = re.search(r'<script type="application/json" id="part-1-data">(.*?)</script>', text)
+    assert match is not None
+    known: dict[str, Any] = json.loads(match[1])
     return known
 
 
@@ -60,7 +60,7 @@ def blocked(results: Results) -> dict[str, Any]:
     return known
 
 
-def told(results: Results) -> list[list[str]]:
+def first_cells(results: Results) -> list[list[str]]:
     """The cells of the first row of each table of differences."""
     (comparison,) = comparisons(results)
     return [
@@ -90,9 +90,9 @@ def named(row: TableRow) -> str:
 
 def chosen(text: str) -> str:
     """The conversation that is shown without a script."""
-    found = re.search(r'<p class="chosen"><strong>(.*?)</strong>', text)
-    assert found is not None
-    return found[1]
+    match = re.search(r'<p class="chosen"><strong>(.*?)</strong>', text)
+    assert match is not None
+    return match[1]
 
 
 def drawings(text: str) -> int:
@@ -180,8 +180,8 @@ def test_it_says_how_to_do_it_again(shown: str) -> None:
 def test_the_command_gives_a_shell_the_very_specs(make: Make, store: Store) -> None:
     specs = ["keep_all()", "auto_compact(rides='fresh')", """odd(a='"', b="$x")""", "x('`y`')"]
     runs = [make(spec) for spec in specs]
-    told = command(store(*runs, models=["a b"], sources=["made(n=1)-0", "r"], seeds=[0, 1]))
-    words = shlex.split(told)
+    first_cells = command(store(*runs, models=["a b"], sources=["made(n=1)-0", "r"], seeds=[0, 1]))
+    words = shlex.split(first_cells)
     assert [words[n + 1] for n, word in enumerate(words) if word == "--strategies"] == specs
     conversations = [words[n + 1] for n, word in enumerate(words) if word == "--conversations"]
     assert conversations == ["made(n=1)", "FOLDER_OF_RECORDINGS"]
@@ -189,7 +189,7 @@ def test_the_command_gives_a_shell_the_very_specs(make: Make, store: Store) -> N
     traced = command(store(make("keep_all()"), tables=["calls", "prompts"]))
     named = [word for word in shlex.split(traced) if word.strip()]
     assert named[-4:] == ["--tables", "calls", "--tables", "prompts"]
-    assert "\"auto_compact(rides='fresh')\"" in told
+    assert "\"auto_compact(rides='fresh')\"" in first_cells
 
 
 def test_every_strategy_has_one_colour(shown: str) -> None:
@@ -235,9 +235,9 @@ def test_a_conversation_is_told_with_its_own_models_and_windows(make: Make, stor
         run.window = 0
         calls = {name: run.calls.array(name).tolist() for name in run.calls.columns}
         run.rows["calls"] = CALLS.filled({**calls, "model": [model] * len(run.calls)})
-    told = {each["title"]: each["told"] for each in blocked(store(*runs))["conversations"]}
-    assert "claude-sonnet-4-5; window 200,000 tokens" in told["one (claude-code)"]
-    assert "gpt-5; window 400,000 tokens" in told["two (claude-code)"]
+    first_cells = {each["title"]: each["about"] for each in blocked(store(*runs))["conversations"]}
+    assert "claude-sonnet-4-5; window 200,000 tokens" in first_cells["one (claude-code)"]
+    assert "gpt-5; window 400,000 tokens" in first_cells["two (claude-code)"]
 
 
 def test_a_window_holds_from_the_call_on_that_goes_to_its_model(make: Make, store: Store) -> None:
@@ -452,9 +452,9 @@ def test_what_is_true_is_read_as_it_was_written(hits: list[bool]) -> None:
 
 @pytest.mark.parametrize("text", ["</script><script>x", "<!--", "]]>", "a&b", "\u2028\u2029"])
 def test_no_text_ends_the_block_that_it_is_in(text: str) -> None:
-    told = written([text])
-    assert json.loads(told) == [text]
-    assert not set(told) & set("<>&\u2028\u2029")
+    first_cells = written([text])
+    assert json.loads(first_cells) == [text]
+    assert not set(first_cells) & set("<>&\u2028\u2029")
 
 
 def test_differences_are_told_with_their_intervals(make: Make, store: Store) -> None:
@@ -462,17 +462,17 @@ def test_differences_are_told_with_their_intervals(make: Make, store: Store) -> 
     runs = [make("keep_all()", [(0, 1_000 + 10 * n)] * 4, each) for n, each in enumerate(names)]
     runs += [make("half()", [(0, 500 + 5 * n)] * 4, each, cut=[1], need=0.75 + n / 100)
              for n, each in enumerate(names)]  # fmt: skip
-    cost, forgotten = told(store(*runs))
+    cost, missed = first_cells(store(*runs))
     assert re.fullmatch(r"\N{MINUS SIGN}4\d% \(\N{MINUS SIGN}\d+% to \N{MINUS SIGN}\d+%\)", cost[0])
     assert cost[2:5] == ["12 / 0 / 0", "cheaper", "yes"]
-    assert re.fullmatch(r"\+19\.5 \(\+\d+\.\d to \+\d+\.\d\)", forgotten[0])
-    assert forgotten[2:5] == ["0 / 0 / 12", "higher", "not shown"]
+    assert re.fullmatch(r"\+19\.5 \(\+\d+\.\d to \+\d+\.\d\)", missed[0])
+    assert missed[2:5] == ["0 / 0 / 12", "higher", "not shown"]
 
 
 def test_the_same_is_called_the_same_and_few_have_no_interval(make: Make, store: Store) -> None:
-    cost, forgotten = told(store(make("keep_all()"), make("idle()")))
+    cost, missed = first_cells(store(make("keep_all()"), make("idle()")))
     assert (cost[0], cost[3]) == ("0%", "the same")
-    assert (forgotten[0], forgotten[3]) == ("0.0", "the same")
+    assert (missed[0], missed[3]) == ("0.0", "the same")
 
 
 def test_where_the_reference_is_free_dollars_are_compared(make: Make, store: Store) -> None:
@@ -480,7 +480,7 @@ def test_where_the_reference_is_free_dollars_are_compared(make: Make, store: Sto
     free.metrics["cost_usd"] = 0.0
     paid = make("other()")
     paid.metrics["cost_usd"] = 1.5
-    cost, _ = told(store(free, paid))
+    cost, _ = first_cells(store(free, paid))
     assert cost[0] == "+1.50 USD"
 
 

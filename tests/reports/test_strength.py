@@ -56,12 +56,12 @@ def test_without_what_keeps_everything_nothing_is_advised(world: World) -> None:
     )
     advice = Advice(comparison)
     assert (advice.sound, advice.advised, advice.shown) == (None, None, False)
-    told = verdict(comparison)
-    assert told[0] == (
+    sentences = verdict(comparison)
+    assert sentences[0] == (
         "In these 12 conversations, no strategy is recommended: neither keep_all nor as_recorded "
         "is compared, so there is no reference for the fact miss rate."
     )
-    assert told[1].startswith("The cheapest usable strategy is cheap: ")
+    assert sentences[1].startswith("The cheapest usable strategy is cheap: ")
     assert "within the margin" not in {role for _, role in picks(advice)}
 
 
@@ -95,11 +95,11 @@ def test_where_nothing_need_be_done_nothing_is_advised(world: World) -> None:
 def test_who_costs_the_same_everywhere_is_not_called_undetermined(world: World) -> None:
     one = [(0.8 + 0.01 * (n % 3), 0.01) for n in range(12)]
     other = [(cost + (0.04 if n % 2 else -0.02), lost) for n, (cost, lost) in enumerate(one)]
-    told = verdict(
+    sentences = verdict(
         only(world({ALL: [(1.0, 0.0)] * 12, "one()": one, "same()": one, "near()": other}))
     )
-    assert "As expensive as one in every conversation: same." in told
-    (doubt,) = [text for text in told if text.startswith("The difference in cost")]
+    assert "As expensive as one in every conversation: same." in sentences
+    (doubt,) = [text for text in sentences if text.startswith("The difference in cost")]
     assert doubt.startswith(
         "The difference in cost to one is not statistically significant for near ("
     )
@@ -107,7 +107,7 @@ def test_who_costs_the_same_everywhere_is_not_called_undetermined(world: World) 
 
 
 @pytest.mark.parametrize(
-    ("known", "told"),
+    ("known", "sentences"),
     [
         (12, ""),
         (7, "Of these conversations, 7 have facts that later calls need."),
@@ -115,37 +115,37 @@ def test_who_costs_the_same_everywhere_is_not_called_undetermined(world: World) 
     ],
 )
 def test_it_is_said_of_how_many_conversations_needs_are_known(
-    world: World, known: int, told: str
+    world: World, known: int, sentences: str
 ) -> None:
     values = [(0.9 + 0.01 * (n % 3), 0.01 if n < known else None) for n in range(12)]
     kept = [(1.0, 0.0 if n < known else None) for n in range(12)]
     results = world({ALL: kept, "cut()": values})
     last = verdict(only(results))[-1]
-    assert told in last
-    assert ("facts that later calls need" in last) == bool(told)
+    assert sentences in last
+    assert ("facts that later calls need" in last) == bool(sentences)
     assert ("fact miss rates are" in last) == (known > 0)
     (match,) = within(results, ["keep_all", "cut"])
-    said = with_names(" ".join(statements_of(match)))
-    assert ("in the 7 of 12 conversations with needs. " in said) == (known == 7)
+    matching = with_names(" ".join(statements_of(match)))
+    assert ("in the 7 of 12 conversations with needs. " in matching) == (known == 7)
 
 
-@pytest.mark.parametrize(("number", "said"), [(9, True), (12, True), (29, True), (30, False)])
+@pytest.mark.parametrize(("number", "matching"), [(9, True), (12, True), (29, True), (30, False)])
 def test_what_few_conversations_show_is_said_to_be_theirs(
-    world: World, number: int, said: bool
+    world: World, number: int, matching: bool
 ) -> None:
     """Measured: of fewer than 30, "no worse" is wrong too often where losses are rare."""
     cut = [(0.5 + 0.01 * (n % 3), 0.001 * (n % 4)) for n in range(number)]
-    told = verdict(only(world({ALL: [(1.0, 0.0)] * number, "cut()": cut})))
-    assert "fact miss rate is statistically non-inferior to that of keep_all" in told[0]
+    sentences = verdict(only(world({ALL: [(1.0, 0.0)] * number, "cut()": cut})))
+    assert "fact miss rate is statistically non-inferior to that of keep_all" in sentences[0]
     assert (
-        "With fewer than 30 conversations, non-inferiority is reliable only" in told[-1]
-    ) == said
+        "With fewer than 30 conversations, non-inferiority is reliable only" in sentences[-1]
+    ) == matching
 
 
 def test_where_nothing_is_shown_nothing_is_said_of_what_is(world: World) -> None:
     cut = [(0.5 + 0.01 * (n % 3), 0.5) for n in range(12)]
-    told = verdict(only(world({ALL: [(1.0, 0.0)] * 12, "cut()": cut})))
-    assert not any("non-inferior" in sentence for sentence in told)
+    sentences = verdict(only(world({ALL: [(1.0, 0.0)] * 12, "cut()": cut})))
+    assert not any("non-inferior" in sentence for sentence in sentences)
 
 
 def test_a_bill_that_is_no_ratio_has_no_percent(world: World) -> None:

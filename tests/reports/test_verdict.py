@@ -63,11 +63,11 @@ def test_what_was_run_is_neither_recommended_nor_denied(make: Make, store: Store
 
 
 def test_keep_all_alone_is_no_failure(make: Make, store: Store) -> None:
-    told = verdict(only(store(make("keep_all()", ROOMY))))[0]
-    assert told.startswith("There is no strategy to choose")
-    assert told.endswith("keep_all stayed within the context window.")
-    told = verdict(only(store(make("keep_all()", FULL))))[0]
-    assert told.endswith("keep_all exceeded the context window on 1 of 3 calls.")
+    sentences = verdict(only(store(make("keep_all()", ROOMY))))[0]
+    assert sentences.startswith("There is no strategy to choose")
+    assert sentences.endswith("keep_all stayed within the context window.")
+    sentences = verdict(only(store(make("keep_all()", FULL))))[0]
+    assert sentences.endswith("keep_all exceeded the context window on 1 of 3 calls.")
 
 
 def test_who_never_acted_is_no_finding(make: Make, store: Store) -> None:
@@ -86,13 +86,13 @@ def test_a_difference_is_told_in_its_direction(make: Make, store: Store) -> None
         *(make(kept, [(0, 100)], name) for name in "ab"),
         *(make(slid, [(0, size)], name, cut=[0]) for name, size in (("a", 80), ("b", 400))),
     )
-    told = next(s for s in verdict(only(results)) if s.startswith("sliding_window"))
-    assert "more than it (but less in 1 of 2 conversations)" in told
+    sentences = next(s for s in verdict(only(results)) if s.startswith("sliding_window"))
+    assert "more than it (but less in 1 of 2 conversations)" in sentences
 
 
 def test_the_terminal_says_all_that_the_other_formats_say(small: Results) -> None:
-    text, told = render(small, "table"), only(small)
-    for sentence in (*verdict(told), *notes(told), *legend([told])):
+    text, sentences = render(small, "table"), only(small)
+    for sentence in (*verdict(sentences), *notes(sentences), *legend([sentences])):
         assert sentence in text
 
 
@@ -144,8 +144,8 @@ def test_what_failed_summaries_leave_is_said_in_the_words_of_the_table(
     runs = [make("keep_all()", conversation=name) for name in ("one", "two")]
     runs += [make("mine()", FEWER, name, cut=[1], need=0.75) for name in ("one", "two")]
     runs[-1].metrics |= {"summaries_failed": 3, "amnesia_need": 0.5}
-    told = notes(only(store(*runs)))
+    sentences = notes(only(store(*runs)))
     assert (
         "3 summaries of mine failed; without these runs, it misses 25.0% of the facts that later "
-        "calls need." in told
+        "calls need." in sentences
     )

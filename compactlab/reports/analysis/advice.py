@@ -25,11 +25,6 @@ class Advice:
 
     Where nothing need be done, or where neither ``keep_all`` nor ``as_recorded`` is there to tell
     what forgets no more than it must, nothing is advised.
-
-    Parameters
-    ----------
-    comparison
-        What is compared.
     """
 
     comparison: Comparison
@@ -40,7 +35,7 @@ class Advice:
         return reference_of(self.comparison)
 
     @property
-    def without_reference(self) -> bool:
+    def no_reference(self) -> bool:
         """Whether nothing was run that forgets no more than it must."""
         return self.reference is None or self.reference.name not in WHOLE
 
@@ -52,8 +47,8 @@ class Advice:
         """How its bill compares with that of the reference."""
         return self._against.get((row.spec, COST))
 
-    def forgotten(self, row: Row) -> Contrast | None:
-        """How much more it forgets of what calls need than the reference does."""
+    def missed(self, row: Row) -> Contrast | None:
+        """How its fact miss rate compares with that of the reference."""
         return self._against.get((row.spec, FORGOTTEN))
 
     @cached_property
@@ -63,13 +58,13 @@ class Advice:
 
     @property
     def cheapest(self) -> Row | None:
-        """The cheapest choice, whatever it forgets."""
+        """The cheapest choice, whatever it misses."""
         return self.choices[0] if self.choices else None
 
     @cached_property
     def best_recall(self) -> Row | None:
-        """The choice that forgets least, to a tenth of a point; of several, the cheapest."""
-        known = [row for row in self.choices if row.remembered is not None]
+        """The cheapest choice with the lowest fact miss rate, to a tenth of a point."""
+        known = [row for row in self.choices if row.recall is not None]
         return min(known, key=lambda row: round(row.value(FORGOTTEN), 3), default=None)
 
     @cached_property
@@ -83,8 +78,8 @@ class Advice:
     @cached_property
     def _safe(self) -> list[Row]:
         """Choices that are shown to forget no more than the reference, within the margin."""
-        matches = [row for row in self.choices if (c := self.forgotten(row)) and c.no_worse]
-        return [] if self.without_reference else matches
+        matches = [row for row in self.choices if (c := self.missed(row)) and c.no_worse]
+        return [] if self.no_reference else matches
 
     @property
     def shown(self) -> bool:
@@ -115,7 +110,9 @@ class Advice:
         best, keep_all = self.cheapest, self.comparison.row("keep_all")
         rows = [*([keep_all] if keep_all else []), *self.comparison.rows]
         still = (
-            row for row in rows if row is keep_all or not (row.null or row.played or row.acted)
+            row
+            for row in rows
+            if row is keep_all or not (row.control or row.as_recorded or row.acted)
         )
         sound = (row for row in still if row.usable)
         return next((r for r in sound if best and r.value(COST) <= best.value(COST)), None)
@@ -123,14 +120,14 @@ class Advice:
     @property
     def nearest(self) -> Row | None:
         """Without a choice: the valid candidate with the fewest calls that exceed the window."""
-        rows = (row for row in self.comparison.rows if not (row.null or row.played))
+        rows = (row for row in self.comparison.rows if not (row.control or row.as_recorded))
         sound = [row for row in rows if not (row.faulty or row.sees_future)]
         return min(sound, key=lambda row: (row.value("over_window"), row.value(COST)), default=None)
 
     def _within(self, row: Row) -> bool:
-        contrast = self.forgotten(row)
-        if self.without_reference or contrast is None or contrast.estimate is None:
-            return row.remembered is None  # Nothing is needed, so nothing can be forgotten.
+        contrast = self.missed(row)
+        if self.no_reference or contrast is None or contrast.estimate is None:
+            return row.recall is None  # Nothing is needed, so nothing can be forgotten.
         return round(contrast.estimate, 9) <= MARGINS[FORGOTTEN]
 
     @cached_property
@@ -139,9 +136,9 @@ class Advice:
         best = self.advised
         if best is None:
             return []
-        beside = contrasts(self.comparison, best, (COST,))
+        against_best = contrasts(self.comparison, best, (COST,))
         others = [row for row in self.choices if row is not best and self._as_sound(row)]
-        pairs = [(row, beside[row.spec, COST]) for row in others]
+        pairs = [(row, against_best[row.spec, COST]) for row in others]
         return [(row, contrast) for row, contrast in pairs if not contrast.determined]
 
     def _as_sound(self, row: Row) -> bool:
@@ -159,25 +156,8 @@ _FIELDS = {"summarizer": "summariser", "model": "model"}
 _ORDERS = ((COST, "is cheaper"), (FORGOTTEN, "has the lower fact miss rate"))
 
 
-@dataclass(frozen=True)
-class Flip:
-    """Two strategies whose order is not the same in all comparisons.
-
-    Parameters
-    ----------
-    first, second
-        Their labels.
-    metric
-        By which they were put in order.
-    """
-
-    first: str
-    second: str
-    metric: str
-
-
-def flips(compared: Sequence[Comparison], metric: str) -> list[Flip]:
-    """Pairs of usable strategies whose order by a metric reverses between comparisons."""
+def flips(compared: Sequence[Comparison], metric: str) -> list[tuple[str, str]]:
+    """Labels of pairs of usable strategies whose order by a metric reverses."""
     reversals = []
     places = [{row.spec: row for row in each.rows if row.choice} for each in compared]
     shared = (
@@ -187,7 +167,7 @@ def flips(compared: Sequence[Comparison], metric: str) -> list[Flip]:
         signs = {_sign(place[one], place[other], metric) for place in places} - {0}
         if len(signs) > 1:
             first = places[0]
-            reversals.append(Flip(first[one].label, first[other].label, metric))
+            reversals.append((first[one].label, first[other].label))
     return reversals
 
 
@@ -263,7 +243,7 @@ def _by_condition(advised: dict[str, list[str]]) -> str:
 
 
 def _pairs(same: Sequence[Comparison], metric: str) -> str:
-    shown = [f"{name(pair.first)} or {name(pair.second)}" for pair in flips(same, metric)]
+    shown = [f"{name(one)} or {name(other)}" for one, other in flips(same, metric)]
     return enumerated(shown, _LISTED) if shown else ""
 
 

@@ -17,8 +17,8 @@ from compactlab.sim.metrics import METRICS
 
 # The calls of a run, column by column.
 
-_FRESH = ("uncached", "cache_write_5m", "cache_write_1h")
-_ALL = (*_FRESH, "cache_read")
+_MISSED = ("uncached", "cache_write_5m", "cache_write_1h")
+_ALL = (*_MISSED, "cache_read")
 
 
 def column(run: Run, name: str) -> list[Any]:
@@ -33,7 +33,7 @@ def total(run: Run, *names: str) -> int:
 
 def cache_misses(run: Run) -> list[int]:
     """Prompt tokens of each call that were not read from the cache."""
-    tokens: list[int] = _sum(run, _FRESH).tolist()
+    tokens: list[int] = _sum(run, _MISSED).tolist()
     return tokens
 
 
@@ -97,11 +97,11 @@ def binned(values: list[Any], bins: int) -> list[Any]:
     return [max(values[at : at + step]) for at in range(0, len(values), step)]
 
 
-def acted(run: Run, kept: Run | None) -> bool:
+def acted(run: Run, unchanged: Run | None) -> bool:
     """Whether a run sent anything else than keeping everything does, or asked for something."""
     if any(map(run.metrics.get, ("rewrites", "side_cost_usd", "tokens_added"))):
         return True
-    return kept is not None and not same_sizes(run, kept)
+    return unchanged is not None and not same_sizes(run, unchanged)
 
 
 # How figures of runs become those of a strategy: amounts add up, shares do not.
@@ -192,7 +192,7 @@ def causes_of(runs: Sequence[Run]) -> Counter[str]:
     return counts
 
 
-def together(metric: str) -> str:
+def combined_by(metric: str) -> str:
     """How the figure of a strategy is put together from its runs, in words."""
     return POOLED[metric] if metric in POOLED else _HOW[rule_of(metric)]
 

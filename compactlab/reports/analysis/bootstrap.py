@@ -24,8 +24,6 @@ from compactlab.reports.analysis.sample import (
     mean_of,
 )
 
-# The paired cluster bootstrap: intervals from resamples of whole conversations.
-
 LEVEL = 0.95
 
 # Fewer conversations than this have no interval, and from so many on it is corrected.
@@ -108,7 +106,7 @@ def acceleration(left_out: Floats, known: Flags) -> Floats:
 
 
 def _corrected(tails: Floats, draws: Floats, value: float, speed: float) -> Floats | None:
-    """The shares at which BCa reads the sorted draws; None where bias cannot be reckoned."""
+    """The shares at which BCa reads the sorted draws; None where bias cannot be computed."""
     from scipy.special import ndtr, ndtri
 
     # What differs by rounding alone is the figure itself, and half of that lies below it.
@@ -274,7 +272,7 @@ class Estimation:
 
 
 def settled(value: float, size: float) -> float | None:
-    """Round to nine digits of what a value was reckoned from; None for what is not finite.
+    """Round to nine digits of what a value was computed from; None for what is not finite.
 
     Examples
     --------
@@ -325,19 +323,11 @@ def assessed(kind: Kind, statistic: Statistic, pairs: Pairs, sizes: Floats) -> l
 
 @dataclass(frozen=True)
 class Interval:
-    """Where a figure of other conversations of this kind may lie.
-
-    Parameters
-    ----------
-    low, high
-        The ends, at 95 %; None without one.
-    method
-        ``BCa``, ``percentile`` or ``order``; "" without one.
-    """
+    """Where a figure of other conversations of this kind may lie, at 95 %; None without one."""
 
     low: float | None = None
     high: float | None = None
-    method: str = ""
+    method: str = ""  # BCa, percentile or order
 
 
 def interval_of(values: Sequence[float | None], how: Rule) -> Interval:

@@ -15,10 +15,6 @@ from compactlab.sim.experiment.run import Run
 from compactlab.sim.metrics import METRICS
 from compactlab.sim.models.model import Catalogue, built_in
 
-# Runs put together: one row a strategy, over the conversations where all of them succeeded.
-
-# How many calls a provider would refuse: for a call without its result, say.
-
 Figures = Mapping[str, float | None]
 
 # Without keep_all nobody knows how many calls of a recording are torn: surely not more than this.
@@ -36,8 +32,6 @@ def usual(figures: Mapping[str, Figures]) -> float:
     shares = {name: refused(own) for name, own in figures.items()}
     return shares.get("keep_all", min(_MOST_TORN, *shares.values()))
 
-
-# Runs put together: one row a strategy, over the conversations where all of them succeeded.
 
 # Strategies that forget no more than they must: what others are compared with.
 WHOLE = ("keep_all", "as_recorded")
@@ -73,35 +67,18 @@ Kind = tuple[str, int, str]
 
 @dataclass(frozen=True)
 class Row:
-    """A strategy, over all conversations that it is compared on.
-
-    Parameters
-    ----------
-    spec, label
-        Its full name, and the short one for tables.
-    runs
-        Its runs, one a case.
-    figures
-        Value by metric, and ``of_keep_all`` and ``of_as_recorded``: its cost over theirs.
-    sees_future
-        Whether it knows what comes.
-    breaks
-        Rules of the contract that it breaks on purpose, with the reasons.
-    faulty
-        Whether a provider would refuse more of its calls than of ``keep_all``'s.
-    acted
-        In how many conversations what it sent is not what keeping everything sends, or it asked
-        for something.
-    """
+    """A strategy, over all conversations that it is compared on."""
 
     spec: str
-    label: str
-    runs: tuple[Run, ...]
-    figures: Mapping[str, float | None]
+    label: str  # the short name for tables
+    runs: tuple[Run, ...]  # one a case
+    figures: Figures  # by metric, and its cost over that of keep_all and of as_recorded
     sees_future: bool
-    breaks: Mapping[str, str]
-    faulty: bool
-    acted: int
+    breaks: Mapping[str, str]  # rules of the contract that it breaks on purpose, with the reasons
+    faulty: bool  # whether a provider would reject more of its calls than of keep_all's
+    acted: (
+        int  # conversations in which it sent something else than keep_all, or asked for something
+    )
 
     @property
     def name(self) -> str:
@@ -109,7 +86,7 @@ class Row:
         return _name(self.spec)
 
     @property
-    def null(self) -> bool:
+    def control(self) -> bool:
         """Whether it is a control and not a candidate."""
         return self.name in NULLS
 
@@ -119,30 +96,30 @@ class Row:
         return tuple(rule for rule in REJECTED if rule in self.breaks)
 
     @property
-    def hollow(self) -> bool:
+    def exceeds_window(self) -> bool:
         """Whether any of its prompts was larger than the window."""
         return bool(self.figures["overflows"])
 
     @property
     def usable(self) -> bool:
         """Whether one could use it: within the window, not faulty, sees no future messages."""
-        return not (self.hollow or self.faulty or self.sees_future)
+        return not (self.exceeds_window or self.faulty or self.sees_future)
 
     @property
-    def played(self) -> bool:
+    def as_recorded(self) -> bool:
         """Whether it is as recorded: a log does not hold what its summaries cost."""
         return self.name == "as_recorded"
 
     @property
     def choice(self) -> bool:
         """Whether it is usable, no control, not as recorded, and compacted at least once."""
-        return self.usable and not self.null and not self.played and self.acted > 0
+        return self.usable and not self.control and not self.as_recorded and self.acted > 0
 
     @property
-    def remembered(self) -> float | None:
+    def recall(self) -> float | None:
         """Share of needs that are met: what need-weighted amnesia leaves."""
-        forgotten = self.figures["amnesia_need"]
-        return None if forgotten is None else 1 - forgotten
+        missed = self.figures["amnesia_need"]
+        return None if missed is None else 1 - missed
 
     @property
     def conversations(self) -> int:
@@ -156,35 +133,16 @@ class Row:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What may be compared: strategies under one model, window and summariser, on the same cases.
-
-    Parameters
-    ----------
-    model, window, summarizer
-        As in the runs.
-    rows
-        A row a strategy, the cheapest first.
-    cases
-        The conversations, with format and seed, that the rows are over.
-    left_out
-        Those where a compared strategy did not succeed.
-    dropped
-        Labels of strategies that succeeded too seldom to be compared: in less than half of the
-        conversations where any did.
-    written_by
-        The summariser's short name, where the results hold several: a title names it then.
-    catalogue
-        The models that the runs name.
-    """
+    """Strategies under one model, window and summariser, over the same cases."""
 
     model: str
     window: int
-    rows: tuple[Row, ...]
+    rows: tuple[Row, ...]  # a row a strategy, the cheapest first
     cases: tuple[Case, ...]
-    left_out: tuple[Case, ...]
-    dropped: tuple[str, ...]
+    left_out: tuple[Case, ...]  # where a compared strategy did not succeed
+    dropped: tuple[str, ...]  # labels of strategies that succeeded in less than half of the cases
     summarizer: str = ""
-    written_by: str = ""
+    written_by: str = ""  # the summariser's short name, where the results hold several
     catalogue: Catalogue = field(default_factory=built_in, repr=False)
 
     @property
@@ -220,8 +178,8 @@ class Comparison:
         """Choices that no other one beats in cost and in what is remembered at once."""
         front: list[Row] = []
         for row in self.rows:
-            best = max((other.remembered or 0.0 for other in front), default=-1.0)
-            if row.choice and (row.remembered or 0.0) > best:
+            best = max((other.recall or 0.0 for other in front), default=-1.0)
+            if row.choice and (row.recall or 0.0) > best:
                 front.append(row)
         return tuple(front)
 
@@ -305,7 +263,7 @@ def _row(
     spec: str,
     runs: tuple[Run, ...],
     figures: Mapping[str, Mapping[str, float | None]],
-    kept: Mapping[Case, Run],
+    keep_all: Mapping[Case, Run],
 ) -> Row:
     own = figures[spec]
     return Row(
@@ -316,7 +274,9 @@ def _row(
         spec in results.manifest.get("sees_future", ()),
         results.manifest.get("breaks", {}).get(spec, {}),
         refused(own) > usual({_name(spec): each for spec, each in figures.items()}) + FAULT_MARGIN,
-        sum(any(acted(run, kept.get(case_of(run))) for run in group) for group in replays(runs)),
+        sum(
+            any(acted(run, keep_all.get(case_of(run))) for run in group) for group in replays(runs)
+        ),
     )
 
 
@@ -436,26 +396,14 @@ OVER, NULL, FAULTY, FUTURE, BREAKS, PLAYED = "○", "◇", "□", "☆", "‡", 
 
 
 @dataclass(frozen=True)
-class Column:
-    """A column of figures.
-
-    Parameters
-    ----------
-    key
-        Which figure: a metric, ``of_keep_all`` or ``of_as_recorded``.
-    title
-        What stands above it.
-    unit, better
-        As in the table of metrics.
-    rank
-        Where room is scarce, columns with a high one go first.
-    """
+class FigureColumn:
+    """A column of figures: of a metric, ``of_keep_all`` or ``of_as_recorded``."""
 
     key: str
     title: str
     unit: str
     better: str
-    rank: int
+    rank: int  # where room is scarce, columns with a high one go first
 
     @property
     def heading(self) -> str:
@@ -468,14 +416,14 @@ class Column:
         return show(figures.get(self.key), self.unit)
 
 
-def _metric(key: str, title: str, rank: int) -> Column:
-    return Column(key, title, METRICS[key].unit, METRICS[key].better, rank)
+def _metric(key: str, title: str, rank: int) -> FigureColumn:
+    return FigureColumn(key, title, METRICS[key].unit, METRICS[key].better, rank)
 
 
 COLUMNS = (
     _metric("cost_usd", "cost", 0),
-    Column("of_keep_all", f"{TIMES}keep_all", "ratio", "lower", 2),
-    Column("of_as_recorded", f"{TIMES}as_recorded", "ratio", "lower", 7),
+    FigureColumn("of_keep_all", f"{TIMES}keep_all", "ratio", "lower", 2),
+    FigureColumn("of_as_recorded", f"{TIMES}as_recorded", "ratio", "lower", 7),
     _metric("cost_with_recovery_usd", "with recovery", 3),
     _metric("amnesia_need", "fact miss rate", 1),
     _metric("forward_need", "forward need", 6),
@@ -491,7 +439,7 @@ COLUMNS = (
 )
 
 
-# What is forgotten, and what that leads to, in a table of its own where there is room.
+# Fact recall and recovery, in a table of its own where there is room.
 MEMORY = (
     _metric("amnesia_need", "fact miss rate", 0),
     _metric("amnesia", "mean of fact types", 0),
@@ -511,7 +459,7 @@ MEMORY = (
 )
 
 
-def columns(comparison: Comparison, choice: Sequence[Column] = COLUMNS) -> list[Column]:
+def columns(comparison: Comparison, choice: Sequence[FigureColumn] = COLUMNS) -> list[FigureColumn]:
     """The columns that say something: relations need what they relate to, shares their whole."""
     useful = {
         "of_keep_all": comparison.row("keep_all") is not None,
@@ -528,11 +476,11 @@ def columns(comparison: Comparison, choice: Sequence[Column] = COLUMNS) -> list[
 def marks(row: Row) -> str:
     """The marks that a strategy carries."""
     carried = {
-        OVER: row.hollow,
-        NULL: row.null,
+        OVER: row.exceeds_window,
+        NULL: row.control,
         FAULTY: row.faulty,
         FUTURE: row.sees_future,
         BREAKS: row.rejected_for,
-        PLAYED: row.played and row.acted,
+        PLAYED: row.as_recorded and row.acted,
     }
     return "".join(mark for mark, carries in carried.items() if carries)

@@ -72,9 +72,9 @@ def estimations(metric: str, sample: Sample) -> tuple[list[Estimation], Pairs, F
     return estimates, pairs, flips
 
 
-def _put(found: list[Estimation], rows: Indices, own: list[Estimation]) -> None:
+def _put(estimates: list[Estimation], rows: Indices, own: list[Estimation]) -> None:
     for row, estimation in zip(rows, own, strict=True):
-        found[row] = estimation
+        estimates[row] = estimation
 
 
 def _has_ratio(pairs: Pairs) -> Flags:
@@ -143,7 +143,7 @@ def _pooled(part: Floats, whole: Floats) -> tuple[list[Estimation], Pairs, Float
 
 
 def _pulls(ours: Quotient, theirs: Quotient) -> Floats:
-    """What swapping the names of a pair turns round: each less the share of the two together."""
+    """What swapping the names of a pair reverses: each less the share of the two together."""
     both = Quotient(ours.above + theirs.above, ours.below + theirs.below)
     share = np.nan_to_num(both.value)[:, None]
     pull = (ours.above - share * ours.below) - (theirs.above - share * theirs.below)
@@ -179,8 +179,6 @@ def _maxima(pairs: Pairs) -> list[Estimation]:
     return estimates
 
 
-# Contrasts: how strategies differ from a reference, and what of it may be chance.
-
 # What a comparison is about, declared before it is looked at: one figure of memory, one of money.
 PRIMARY = ("amnesia_need", "cost_usd")
 
@@ -192,66 +190,34 @@ ALPHA = 0.05
 
 @dataclass(frozen=True)
 class Contrast:
-    """A strategy against a reference in one metric.
+    """A strategy against a reference in one metric; with no value, fields are None.
 
-    Parameters
-    ----------
-    metric, subject, reference
-        What is compared: a metric, and two specs.
-    conversations
-        How many have a value under both.
-    kind
-        ``ratio``: the sum of the subject's values over that of the reference's; 1 is the same.
-        ``difference``: the subject's less the reference's, 0 is the same; of a mean and of an
-        amount the mean over conversations, of a median the median of the differences, of a pooled
-        share and of a maximum the difference of the two figures.
-    estimate
-        The ratio or difference; None where there is none, or where it is infinite.
-    low, high
-        The 95 % interval; None with fewer than 10 conversations, and of maxima.
-    method
-        How the interval was found: ``BCa``, ``percentile``, ``order`` (of medians); "" without one.
-    p
-        Of the two-sided sign-flip test; None without conversations.
-    adjusted, correction
-        The same for many comparisons, and how: ``Holm`` over strategies for a primary metric,
-        ``BH`` over strategies and metrics for the others.
-    wins, ties, losses
-        Conversations in which the subject is better, the same, worse; lower counts as better where
-        the metric has no good direction.
-    effect
-        Matched-pairs rank-biserial correlation, 1 if the subject is better in all conversations
-        that differ, -1 if it is worse in all.
-    detectable
-        The smallest difference that 80 of 100 such samples would show, at 5 % without correction;
-        of a ratio a share of the reference. None where it cannot be told.
-    margin, no_worse
-        By how much the subject may be worse, and whether it surely is not worse by that; None where
-        nobody set a margin, or where so few conversations cannot tell.
-    geometric, geometric_low, geometric_high
-        The geometric mean of each conversation's ratio, with its interval: every conversation
-        weighs alike. Of money alone; None of differences, and where a conversation has nothing.
+    A ``ratio`` is the sum of the subject's values over that of the reference's. A ``difference`` is
+    the subject's less the reference's: of a mean and of an amount the mean over conversations, of a
+    median the median of the differences, of a pooled share and of a maximum the difference of the
+    two figures. Lower counts as better where the metric has no good direction.
     """
 
     metric: str
-    subject: str
+    subject: str  # a spec, as the reference
     reference: str
-    conversations: int
+    conversations: int  # that have a value under both
     kind: Kind
-    estimate: float | None
-    low: float | None
+    estimate: float | None  # None also where it is infinite
+    low: float | None  # the 95 % interval; none with fewer than 10 conversations, and of maxima
     high: float | None
-    method: str
-    p: float | None
-    adjusted: float | None
-    correction: Literal["Holm", "BH", ""]
-    wins: int
+    method: str  # of the interval: BCa, percentile, order (of medians); "" without one
+    p: float | None  # of the two-sided sign-flip test
+    adjusted: float | None  # for many comparisons
+    correction: Literal["Holm", "BH", ""]  # Holm over strategies for a primary metric
+    wins: int  # conversations in which the subject is better
     ties: int
     losses: int
-    effect: float
-    detectable: float | None
-    margin: float | None
-    no_worse: bool | None
+    effect: float  # matched-pairs rank-biserial correlation, 1 if the subject is always better
+    detectable: float | None  # smallest difference at 80 % power, 5 %, uncorrected
+    margin: float | None  # by how much the subject may be worse
+    no_worse: bool | None  # non-inferior by the margin; None where too few cannot show it
+    # The geometric mean of each conversation's ratio, where every conversation weighs alike.
     geometric: float | None = None
     geometric_low: float | None = None
     geometric_high: float | None = None
@@ -293,7 +259,7 @@ def reference_of(comparison: Comparison) -> Row | None:
     for name in WHOLE:
         if (row := comparison.row(name)) is not None:
             return row
-    return next((row for row in comparison.rows if not row.null), None)
+    return next((row for row in comparison.rows if not row.control), None)
 
 
 def contrasts(
@@ -355,10 +321,10 @@ def _margin(metric: str, kind: Kind, margin: float | None) -> float | None:
     return None if proportional(metric) and kind == "difference" else margin
 
 
-def _adjusted(found: Sequence[Contrast], correction: Literal["Holm", "BH"]) -> list[Contrast]:
+def _adjusted(contrasts: Sequence[Contrast], correction: Literal["Holm", "BH"]) -> list[Contrast]:
     adjust = holm if correction == "Holm" else benjamini_hochberg
-    chances = adjust([own.p for own in found])
+    chances = adjust([own.p for own in contrasts])
     return [
         replace(own, adjusted=p, correction=correction)
-        for own, p in zip(found, chances, strict=True)
+        for own, p in zip(contrasts, chances, strict=True)
     ]

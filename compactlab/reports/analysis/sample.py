@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +16,6 @@ from compactlab.sim.core.errors import UsageError
 from compactlab.sim.core.stream import stream
 from compactlab.sim.experiment.run import Run
 
-# Figures of strategies by conversation: the pairs that all statistics are reckoned on.
-
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
@@ -29,18 +26,10 @@ SAME = 1e-9
 
 @dataclass(frozen=True)
 class Pairs:
-    """One metric, by conversation: of several strategies and of what they are compared with.
+    """One metric, by conversation: of several strategies and of what they are compared with."""
 
-    Parameters
-    ----------
-    ours
-        Strategies by conversations; NaN where there is no value.
-    theirs
-        The reference's, by conversations.
-    """
-
-    ours: Floats
-    theirs: Floats
+    ours: Floats  # strategies by conversations; NaN where there is no value
+    theirs: Floats  # the reference's, by conversations
 
     @property
     def both(self) -> Flags:
@@ -65,24 +54,9 @@ class Pairs:
 
 
 class Sample:
-    """The values of strategies by conversation, replays averaged first.
+    """The values of strategies over the same cases by conversation, replays averaged first.
 
-    Parameters
-    ----------
-    rows
-        Strategies over the same cases.
-    metrics
-        Those that are asked for.
-
-    Attributes
-    ----------
-    conversations
-        Scenario and id, ascending: in this order all draws are made, whatever that of the runs.
-
-    Raises
-    ------
-    UsageError
-        If the rows are not over the same conversations and seeds.
+    Conversations are ascending: in this order all draws are made, whatever that of the runs.
     """
 
     def __init__(self, rows: Sequence[Row], metrics: Sequence[str]) -> None:
@@ -186,37 +160,11 @@ RESAMPLES = 10_000
 _RESAMPLES_AT_ONCE = 1_000
 
 
-class Statistic(Protocol):
-    """A figure of each of several strategies, from sums over conversations."""
-
-    @property
-    def value(self) -> Floats:
-        """The figure, by strategy."""
-
-    def rows(self, chosen: NDArray[np.intp]) -> Statistic:
-        """The same of only some of the strategies."""
-
-    def resampled(self) -> Floats:
-        """The figure in each resample of the conversations; strategies by resamples."""
-
-    def left_out(self) -> Floats:
-        """The figure without each of the conversations; strategies by conversations."""
-
-    def effective(self) -> Floats:
-        """How many conversations of one weight these are worth, by strategy."""
-
-    def influence(self, conversations: NDArray[np.intp]) -> Floats:
-        """By how much each of so many conversations pulls the figure, to the first order."""
-
-
 @dataclass(frozen=True)
 class Quotient:
-    """One sum divided by another.
+    """One sum over conversations divided by another; 0 where there is no value.
 
-    Parameters
-    ----------
-    above, below
-        Strategies by conversations; 0 where there is no value. A mean has ones below.
+    Both are strategies by conversations. A mean has ones below.
 
     Examples
     --------
@@ -296,6 +244,9 @@ class Gap:
     def influence(self, conversations: NDArray[np.intp]) -> Floats:
         """The pull of each conversation."""
         return self.ours.influence(conversations) - self.theirs.influence(conversations)
+
+
+Statistic = Quotient | Gap
 
 
 def resampled_sums(values: Floats) -> Floats:

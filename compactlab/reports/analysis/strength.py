@@ -150,7 +150,7 @@ def _reliability(advice: Advice, number: int) -> str:
 
 def _significance(advice: Advice, number: int) -> str:
     spent = [c for row in advice.comparison.rows if (c := advice.cost(row))]
-    lost = [c for row in advice.comparison.rows if (c := advice.forgotten(row)) and c.conversations]
+    lost = [c for row in advice.comparison.rows if (c := advice.missed(row)) and c.conversations]
     reference = advice.reference
     assert reference is not None
     method = next((c.method for c in spent if c.method), "")
@@ -166,7 +166,7 @@ def _significance(advice: Advice, number: int) -> str:
 
 def _facts(advice: Advice, number: int) -> str:
     """In how many conversations facts are needed, where these are not all of them."""
-    known = [c.conversations for row in advice.comparison.rows if (c := advice.forgotten(row))]
+    known = [c.conversations for row in advice.comparison.rows if (c := advice.missed(row))]
     some = max(known)
     if some == number:
         return ""
@@ -202,7 +202,7 @@ def _detectable(advice: Advice) -> str:
     best = advice.advised or advice.cheapest
     if best is None:
         return ""
-    contrasts = [c for c in (advice.cost(best), advice.forgotten(best)) if c]
+    contrasts = [c for c in (advice.cost(best), advice.missed(best)) if c]
     sizes = [least(c, c.detectable) for c in contrasts if c.detectable is not None]
     if not sizes:
         return ""

@@ -111,7 +111,7 @@ def _as_far(differences: Floats, flips: NDArray[np.int8], both: bool) -> Floats:
 
 
 def conversations_needed(strategies: int, level: float = 0.05) -> int | None:
-    """From how many conversations on a strategy can be told from the reference at all.
+    """From how many conversations on a strategy can differ significantly from the reference.
 
     With n conversations that all differ one way, the two-sided p is 2 / 2**n, and Holm's correction
     multiplies it by the number of strategies.
@@ -290,30 +290,17 @@ _TABLE = "facts"
 class Discordance:
     """Facts that were needed, by whether each of two strategies had forgotten them.
 
-    Parameters
-    ----------
-    facts, conversations
-        How many there are, and in how many conversations.
-    subject, reference
-        How many the subject alone had forgotten at any call that needed them, and the reference
-        alone.
-    p
-        Of McNemar's exact test, which takes facts for independent of each other: too small where
-        facts of a conversation stand or fall together.
-    correlation
-        How much they do: the intraclass correlation of the differences, from 0 to 1.
-    detectable
-        The smallest difference of shares that so many facts could have shown, that correlation
-        taken into account; None where there are too few.
+    McNemar's exact p takes facts for independent of each other: it is too small where facts of a
+    conversation stand or fall together.
     """
 
     facts: int
     conversations: int
-    subject: int
+    subject: int  # facts that the subject alone had forgotten at any call that needed them
     reference: int
     p: float
-    correlation: float
-    detectable: float | None
+    correlation: float  # intraclass correlation of the differences, from 0 to 1
+    detectable: float | None  # smallest difference of shares, with that correlation
 
 
 def discordance(subject: Row, reference: Row) -> Discordance | None:

@@ -171,34 +171,15 @@ _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 @dataclass(frozen=True)
 class Chart:
-    """A drawing, ready to be shown.
+    """A drawing, ready to be shown."""
 
-    Parameters
-    ----------
-    name
-        Unique among the charts that are shown together, and the stem of its files: small letters,
-        digits and hyphens, else a ValueError.
-    title
-        What it is, as a heading.
-    caption
-        What it shows and how that is computed: plain text, which may hold foreign names.
-    figure
-        The drawing, made under :func:`~compactlab.reports.charts.drawing.canvas`.
-    kind
-        Which chart it is, the same in every comparison: ``pareto``, ``session``, ...
-    subject
-        What it is of, where there are several of a kind: a conversation. Plain text, as captions.
-    scope
-        What was compared, in a line, for those who see the chart alone.
-    """
-
-    name: str
+    name: str  # unique among the charts shown together, and the stem of its files: [a-z0-9-]
     title: str
-    caption: str
+    caption: str  # what it shows and how that is computed: plain text, which may hold foreign names
     figure: Figure = field(repr=False, compare=False)
-    kind: str = ""
-    subject: str = ""
-    scope: str = ""
+    kind: str = ""  # the same in every comparison: pareto, session, ...
+    subject: str = ""  # what it is of, where there are several of a kind: a conversation
+    scope: str = ""  # what was compared, in a line, for those who see the chart alone
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):

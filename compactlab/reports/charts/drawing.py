@@ -112,10 +112,10 @@ def strategy_colours(
     run = [run.strategy for run in results.runs if run.strategy]
     specs = dict.fromkeys([*run, *results.manifest.get("strategies", ())])
     colours = {spec: _OWN[name] for spec in specs if (name := _name(spec)) in _OWN}
-    proposals = [spec for spec in specs if spec not in colours and _name(spec) not in NULLS]
-    if len(proposals) > len(HUES):
-        proposals = _spread(_on_front(comparisons(results) if compared is None else compared))
-    colours |= zip(proposals, HUES, strict=False)
+    candidates = [spec for spec in specs if spec not in colours and _name(spec) not in NULLS]
+    if len(candidates) > len(HUES):
+        candidates = _spread(_on_front(comparisons(results) if compared is None else compared))
+    colours |= zip(candidates, HUES, strict=False)
     return {spec: colours.get(spec, "grey") for spec in specs}
 
 

@@ -56,18 +56,9 @@ class KeyEntry(NamedTuple):
 
 
 class Sheet:
-    """A figure measured in points from its lower left corner.
+    """A figure measured in points from its lower left corner: its body, and above it its key.
 
-    Parameters
-    ----------
-    body
-        Its height without the key.
-    key
-        What its colours, patterns, lines and marks stand for.
-    above, below, beside
-        Points to leave free above, below and beside the key.
-    width
-        Its width.
+    So many points are left free above, below and beside the key.
     """
 
     def __init__(
@@ -331,6 +322,6 @@ def _box(axes: Axes, bar: Rectangle) -> Box:
 
 
 def recall(row: Row, metric: str) -> float:
-    """The share of facts that is held, by the metric of what is forgotten; or not a number."""
-    forgotten = row.figures[metric]
-    return math.nan if forgotten is None else 1 - forgotten
+    """The share of facts that is held, by the metric of what is missed; or not a number."""
+    missed = row.figures[metric]
+    return math.nan if missed is None else 1 - missed

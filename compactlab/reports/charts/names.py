@@ -222,7 +222,7 @@ _MOST = 4
 _LETTERS = 44
 
 
-class _Block:
+class _Labels:
     """The names of a dot, in lines, and the colour of the first loud one; "" if none is loud."""
 
     def __init__(self, dot: Point, labels: Sequence[str], loud: Mapping[str, str]) -> None:
@@ -254,7 +254,7 @@ def write_names(
     dots = [(float(x), float(y)) for x, y in axes.transData.transform([named[n] for n in first])]
     labels = distinct_labels(first, _LETTERS)
     colours = {label: loud[name] for label, name in zip(labels, first, strict=True) if name in loud}
-    blocks = [_Block(dot, each, colours) for dot, each in _by_dot(dots, labels).items()]
+    blocks = [_Labels(dot, each, colours) for dot, each in _by_dot(dots, labels).items()]
     (left, low), (right, high) = axes.transAxes.transform([(0, 0), (1, 1)])
     frame, of_names = (left + 2, low + 2, right, high), [block.dot for block in blocks]
     places = place(of_names, [block.size for block in blocks], frame, drawn, crossed=crossed)
@@ -273,7 +273,7 @@ def _by_dot(dots: Sequence[Point], labels: Sequence[str]) -> dict[Point, list[st
     return groups
 
 
-def _lead(axes: Axes, block: _Block, box: Box, *, strayed: bool) -> None:
+def _lead(axes: Axes, block: _Labels, box: Box, *, strayed: bool) -> None:
     """A line from a dot to its name, where one might take the name for another dot's."""
     left, low, right, high = box
     end = nearest((left, low + 1, right, high - 1), block.dot)
@@ -289,7 +289,7 @@ def _lead(axes: Axes, block: _Block, box: Box, *, strayed: bool) -> None:
     axes.plot(xs, ys, transform=whole, color=light(block.colour or "grey"), **look)
 
 
-def _write(axes: Axes, block: _Block, box: Box) -> None:
+def _write(axes: Axes, block: _Labels, box: Box) -> None:
     whole = in_points(axes.figure.get_figure(root=True))
     # Anchored where it is next to its dot, because the page's font may be narrower than ours.
     share, anchor = _anchor(block.dot[0], box[0], block.size[0])

@@ -63,7 +63,7 @@ _Bar = tuple[Point | None, Point | None]
 
 def pareto(comparison: Comparison, colours: Colours, name: str) -> Chart | None:
     """Draw cost and fact recall; None if nothing is needed."""
-    rows = [row for row in comparison.rows if row.remembered is not None]
+    rows = [row for row in comparison.rows if row.recall is not None]
     if not rows:
         return None
     intervals, reference = _intervals(comparison, rows)
@@ -91,7 +91,7 @@ def pareto(comparison: Comparison, colours: Colours, name: str) -> Chart | None:
 def _intervals(comparison: Comparison, rows: Sequence[Row]) -> tuple[dict[str, _Bar], str]:
     """By spec the ends of the bars, and the label of what they are paired with."""
     reference = reference_of(comparison)
-    if reference is None or reference.remembered is None:
+    if reference is None or reference.recall is None:
         return {}, ""
     paired = contrasts(comparison, reference)
     bars = {}
@@ -113,7 +113,7 @@ def _bar(cost: Contrast, need: Contrast, reference: Row) -> _Bar | None:
 
 
 def _place(row: Row) -> Point:
-    return row.value("cost_usd"), row.remembered or 0.0
+    return row.value("cost_usd"), row.recall or 0.0
 
 
 def _frame(axes: Axes, rows: Sequence[Row], intervals: Mapping[str, _Bar]) -> None:
@@ -156,8 +156,8 @@ def _bars(axes: Axes, row: Row, bar: _Bar | None, colour: str) -> None:
 
 def _dot(axes: Axes, row: Row, colour: str, level: float) -> None:
     """A mark; those of the front lie on those that stand beside them."""
-    marker = "D" if row.null else "s" if row.faulty else "o"
-    face = light("paper" if row.hollow else colour)
+    marker = "D" if row.control else "s" if row.faulty else "o"
+    face = light("paper" if row.exceeds_window else colour)
     look = {"markerfacecolor": face, "markeredgewidth": 1.5, "clip_on": False, "zorder": level}
     mark(axes, [_place(row)], marker, colour, 7 if marker == "o" else 5.5, **look)
 

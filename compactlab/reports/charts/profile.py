@@ -10,7 +10,7 @@ from compactlab.reports.analysis.comparison import ARROWS, Comparison, Row
 from compactlab.reports.charts.chart import Chart
 from compactlab.reports.charts.drawing import canvas
 from compactlab.reports.charts.kit import NAME_SIZE, ROW, WIDTH, Sheet, recall, row_names
-from compactlab.reports.render.text import percent
+from compactlab.reports.render.text import MINUS, percent
 from compactlab.sim.metrics import METRICS
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _WIDEST = 92.0
 SHADES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
 
 
-class Column(NamedTuple):
+class ShadedColumn(NamedTuple):
     """Lines of a heading with the unit, texts, and how good each is, from 0 to 1, or nan."""
 
     heading: Sequence[str]
@@ -35,7 +35,7 @@ class Column(NamedTuple):
     shades: Sequence[float]
 
 
-def grid(names: Sequence[str], columns: Sequence[Column]) -> Figure:
+def shaded_table(names: Sequence[str], columns: Sequence[ShadedColumn]) -> Figure:
     """Draw a table with a row a name, from top to bottom."""
     labels, left = row_names(names)
     head = 10 + _HEAD * max(len(column.heading) for column in columns)
@@ -50,7 +50,7 @@ def grid(names: Sequence[str], columns: Sequence[Column]) -> Figure:
     return sheet.figure
 
 
-def _draw(sheet: Sheet, column: Column, edges: tuple[float, float, float]) -> None:
+def _draw(sheet: Sheet, column: ShadedColumn, edges: tuple[float, float, float]) -> None:
     """A column that begins at the left, is as wide, and has its first row below the top."""
     left, width, top = edges
     middle = left + width / 2
@@ -136,7 +136,7 @@ def _table(comparison: Comparison, headings: Mapping[str, tuple[str, ...]]) -> F
     if not columns:
         return None
     with canvas():
-        return grid([row.label for row in comparison.rows], columns)
+        return shaded_table([row.label for row in comparison.rows], columns)
 
 
 def _value(row: Row, metric: str) -> float:
@@ -146,12 +146,12 @@ def _value(row: Row, metric: str) -> float:
     return math.nan if value is None else value
 
 
-def _column(metric: str, heading: tuple[str, ...], values: Sequence[float]) -> Column:
+def _column(metric: str, heading: tuple[str, ...], values: Sequence[float]) -> ShadedColumn:
     better = "higher" if metric in _TYPES else METRICS[metric].better
     share = METRICS[metric].unit == "share"
     texts = ["" if math.isnan(v) else percent(v) if share else _tau(v) for v in values]
     unit = f"{'%' if share else 'tau'} {ARROWS[better]}".strip()
-    return Column((*heading, unit), texts, [_good(v, better) for v in values])
+    return ShadedColumn((*heading, unit), texts, [_good(v, better) for v in values])
 
 
 def _good(value: float, better: str) -> float:
@@ -161,4 +161,4 @@ def _good(value: float, better: str) -> float:
 
 
 def _tau(value: float) -> str:
-    return f"{value:.2f}".replace("-", "\N{MINUS SIGN}")
+    return f"{value:.2f}".replace("-", MINUS)

@@ -27,7 +27,7 @@ from compactlab.reports.charts.kit import (
     rows,
     write_beside,
 )
-from compactlab.reports.render.text import dollars, percent
+from compactlab.reports.render.text import MINUS, dollars, percent
 from compactlab.sim.experiment.parquet import NO_ROWS
 
 if TYPE_CHECKING:
@@ -42,7 +42,6 @@ _LOOPS_KEY = (
     KeyEntry("closed loop, best case", "blue", "mark", mark="o"),
     KeyEntry("closed loop, worst case", "vermillion", "mark", mark="s"),
 )
-MINUS = "\N{MINUS SIGN}"
 _LOOPS_CAPTION = (
     "The cost of all conversations in dollars, of each the mean of its replays. In the open loop, "
     "missed facts have no consequences. In the closed loop (simulated), the agent fetches them, "

@@ -102,7 +102,7 @@ def _document(advice: Advice, steps: int, lines: Sequence[str]) -> Document:
 
 
 def _tone(row: Row, role: str) -> Tone:
-    return "strong" if role.startswith(("choose", "best")) else "quiet" if row.null else ""
+    return "strong" if role.startswith(("choose", "best")) else "quiet" if row.control else ""
 
 
 def picks(advice: Advice, steps: int = _STEPS) -> list[tuple[Row, str]]:
@@ -169,7 +169,7 @@ def _legend(advice: Advice) -> str:
 
 
 def _cells(advice: Advice, row: Row, role: str) -> list[str]:
-    cost, lost = advice.cost(row), advice.forgotten(row)
+    cost, lost = advice.cost(row), advice.missed(row)
     figures = row.figures
     missed = show(figures["amnesia_need"], "share")
     if lost is not None and (span := signed_points(lost)):

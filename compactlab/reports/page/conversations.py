@@ -203,7 +203,7 @@ def _conversation(
         [specs[run.strategy], *_look(row), *_run(run), *map(_written_cell, row.cells[1:])]
         for run, row in figures_of(results, each, colours)
     ]
-    return {"title": each.title, "told": each.about, "windows": each.windows, "runs": runs}
+    return {"title": each.title, "about": each.about, "windows": each.windows, "runs": runs}
 
 
 def _run(run: Run) -> list[Any]:

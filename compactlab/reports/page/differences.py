@@ -23,13 +23,12 @@ from compactlab.reports.render.document import (
     name,
     sentences,
 )
-from compactlab.reports.render.text import NONE, exact, plain, show
+from compactlab.reports.render.text import MINUS, NONE, exact, plain, show
 from compactlab.sim.metrics import METRICS
 
 Write = Callable[[Contrast], Iterator[Cell]]
 """Writes a difference into one cell or several."""
 
-_MINUS = "\N{MINUS SIGN}"
 _NOT_SIGNIFICANT = "not significant"
 # The finding where a strategy is significantly better, and where it is worse.
 _WORDS = {
@@ -188,7 +187,7 @@ def _signed(value: float, write: Callable[[float], str]) -> str:
     text = write(abs(value))
     if not any(digit in text for digit in "123456789"):
         return text
-    return f"{_MINUS if value < 0 else '+'}{text}"
+    return f"{MINUS if value < 0 else '+'}{text}"
 
 
 def _probability(value: float | None) -> str:

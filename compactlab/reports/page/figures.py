@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from compactlab.reports.analysis.aggregate import together
-from compactlab.reports.analysis.comparison import Column, Comparison, Row, marks
-from compactlab.reports.render.document import Cell, Key, Table, TableRow
-from compactlab.reports.render.document import Column as Head
-from compactlab.reports.render.text import clean, exact, plain
+from compactlab.reports.analysis.aggregate import combined_by
+from compactlab.reports.analysis.comparison import Comparison, FigureColumn, Row, marks
+from compactlab.reports.render.document import Cell, Column, Key, Table, TableRow
+from compactlab.reports.render.text import MINUS, clean, exact, plain
 from compactlab.sim.metrics import METRICS
 
-STRATEGY = Head("strategy")
-_NO_BREAK, _MINUS = "\N{NO-BREAK SPACE}", "\N{MINUS SIGN}"
+STRATEGY = Column("strategy")
+_NO_BREAK = "\N{NO-BREAK SPACE}"
 # Who cuts at every call writes less than before it at each, so the least of these is no merit.
 _UNRANKED = frozenset({"write_spike"})
 # A column stays if this share of the strategies has a figure in it; cost and memory always do.
@@ -21,14 +20,14 @@ _ALWAYS = frozenset({"cost_usd", "amnesia_need"})
 _MEANINGS = {
     "of_keep_all": "cost over that of keep_all on the same conversations",
     "of_as_recorded": "cost over that of as_recorded on the same conversations",
-    **{name: f"{metric.meaning} ({together(name)})" for name, metric in METRICS.items()},
+    **{name: f"{metric.meaning} ({combined_by(name)})" for name, metric in METRICS.items()},
 }
 
 
 def figures(
     comparison: Comparison,
     colours: Mapping[str, str],
-    columns: Sequence[Column],
+    columns: Sequence[FigureColumn],
     roles: Mapping[str, Sequence[str]],
 ) -> Table:
     """Set the figures of the strategies of a comparison, in its order: the cheapest first."""
@@ -41,23 +40,25 @@ def figures(
     return Table((STRATEGY, *heads), tuple(rows), ordered="cost_usd")
 
 
-def telling(columns: Sequence[Column], comparison: Comparison) -> tuple[list[Column], list[str]]:
+def telling(
+    columns: Sequence[FigureColumn], comparison: Comparison
+) -> tuple[list[FigureColumn], list[str]]:
     """The columns that say something of most strategies, and the titles of the others."""
     shown = [column for column in columns if _telling(column, comparison.rows)]
     return shown, [column.title for column in columns if column not in shown]
 
 
-def _telling(column: Column, rows: Sequence[Row]) -> bool:
+def _telling(column: FigureColumn, rows: Sequence[Row]) -> bool:
     known = [row for row in rows if row.figures[column.key] is not None]
     return column.key in _ALWAYS or len(known) >= _MOST * len(rows)
 
 
-def head_of(column: Column, meaning: str = "") -> Head:
+def head_of(column: FigureColumn, meaning: str = "") -> Column:
     """The head of a column of figures; its arrow stays with the last word."""
     title = column.heading
     for arrow in "↓↑":
         title = title.replace(f" {arrow}", f"{_NO_BREAK}{arrow}")
-    return Head(title, key=column.key, better=column.better, meaning=meaning)
+    return Column(title, key=column.key, better=column.better, meaning=meaning)
 
 
 def row_of(
@@ -66,13 +67,13 @@ def row_of(
     """The row of a strategy, with its marks and its roles; one that is no choice is quiet."""
     return TableRow(
         (Cell(row.label, aside=marks(row)), *cells),
-        "quiet" if row.null or not row.usable else "",
+        "quiet" if row.control or not row.usable else "",
         Key(colours[row.spec], meaning=clean(row.spec)),
         tuple(roles),
     )
 
 
-def best_of(columns: Sequence[Column], rows: Sequence[Row]) -> dict[str, float]:
+def best_of(columns: Sequence[FigureColumn], rows: Sequence[Row]) -> dict[str, float]:
     """The best figure of each column that any choice has, unless all read the same."""
     choices = [row for row in rows if row.choice]
     best = {}
@@ -84,11 +85,11 @@ def best_of(columns: Sequence[Column], rows: Sequence[Row]) -> dict[str, float]:
     return best
 
 
-def cells_of(columns: Sequence[Column], row: Row, best: Mapping[str, float]) -> list[Cell]:
+def cells_of(columns: Sequence[FigureColumn], row: Row, best: Mapping[str, float]) -> list[Cell]:
     """The figures of a strategy; of a choice, those are best that read like the best."""
     cells = []
     for column in columns:
         value, text = row.figures[column.key], column.cell(row.figures)
         alike = row.choice and column.key in best and text == column.cell(best)
-        cells.append(Cell(text.replace("-", _MINUS), exact(value), plain(value), alike))
+        cells.append(Cell(text.replace("-", MINUS), exact(value), plain(value), alike))
     return cells

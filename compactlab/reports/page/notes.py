@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from compactlab.reports.analysis.aggregate import figures_of, replays
@@ -217,7 +217,11 @@ def _idle(comparison: Comparison) -> Iterator[str]:
         if 0 < row.acted < row.conversations
     ]
     if never:
-        why = "" if any(row.hollow for row in never) else "The window never filled far enough. "
+        why = (
+            ""
+            if any(row.exceeds_window for row in never)
+            else "The window never filled far enough. "
+        )
         yield (
             f"Never acted: {listed([name(row.label) for row in never])}. {why}No prompt was "
             "changed and no request was made, so the figures are those of keep_all."
@@ -226,50 +230,33 @@ def _idle(comparison: Comparison) -> Iterator[str]:
         yield f"Acted in some conversations only: {listed(some)}."
 
 
-# So many conversations and strategies are named of each; the JSON and the CSV have all.
-_NAMED = 20
-
-
 @dataclass(frozen=True)
 class Fault:
-    """An error, how many runs it ended under a model, and which.
-
-    Parameters
-    ----------
-    error, model
-        What went wrong, and under which model.
-    runs
-        How many runs.
-    conversations, strategies
-        Which, in words.
-    """
+    """An error under a model, with the runs that it ended."""
 
     error: str
     model: str
-    runs: int
-    conversations: str
-    strategies: str
+    runs: tuple[Failure, ...]
+
+    def conversations(self, most: int) -> str:
+        """In which conversations, so many by name."""
+        return enumerated(list(dict.fromkeys(each.conversation for each in self.runs)), most)
+
+    def strategies(self, most: int) -> str:
+        """Under which strategies, so many by name."""
+        return enumerated(list(dict.fromkeys(each.strategy for each in self.runs)), most)
 
 
-def faults(failures: Sequence[Failure]) -> list[Fault]:
-    """Put the runs that failed together, those of an error in one entry.
+def faults(failures: Sequence[Failure], alike: Callable[[str], str] = str) -> list[Fault]:
+    """Put the runs that failed together by model and error, or by what of an error is alike.
 
     Examples
     --------
-    >>> [found] = faults([Failure("a", "x", "m", "no"), Failure("b", "x", "m", "no")])
-    >>> found.runs, found.conversations, found.strategies
-    (2, 'a and b', 'x')
+    >>> [fault] = faults([Failure("a", "x", "m", "no"), Failure("b", "x", "m", "no")])
+    >>> fault.error, len(fault.runs), fault.conversations(3), fault.strategies(3)
+    ('no', 2, 'a and b', 'x')
     """
     groups: dict[tuple[str, str], list[Failure]] = {}
     for each in failures:
-        groups.setdefault((each.error, each.model), []).append(each)
-    return [
-        Fault(
-            error,
-            model,
-            len(group),
-            enumerated(list(dict.fromkeys(each.conversation for each in group)), _NAMED),
-            enumerated(list(dict.fromkeys(each.strategy for each in group)), _NAMED),
-        )
-        for (error, model), group in groups.items()
-    ]
+        groups.setdefault((each.model, alike(each.error)), []).append(each)
+    return [Fault(group[0].error, model, tuple(group)) for (model, _), group in groups.items()]

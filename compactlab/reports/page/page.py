@@ -6,12 +6,12 @@ import json
 import re
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from compactlab.reports.analysis.advice import agreement
-from compactlab.reports.analysis.aggregate import together
+from compactlab.reports.analysis.aggregate import combined_by
 from compactlab.reports.analysis.comparison import (
     ARROWS,
     TIMES,
@@ -68,21 +68,10 @@ _DEFAULTS = {
     "redact": "nothing",
     "churn": "none: the client changes its prompt only where the recording does",
 }
-_OTHERWISE_SHOWN = frozenset(
-    {
-        "strategies",
-        "strategies_code",
-        "sources",
-        "source_keys",
-        "source_seeds",
-        "engines",
-        "conditions",
-        "breaks",
-        "sees_future",
-        "flushes",
-        "metrics",
-    }
-)
+_SHOWN_ELSEWHERE = {
+    "strategies", "strategies_code", "sources", "source_keys", "source_seeds", "engines",
+    "conditions", "breaks", "sees_future", "flushes", "metrics",
+}  # fmt: skip
 
 
 def facts(results: Results, compared: Sequence[Comparison]) -> list[tuple[str, str]]:
@@ -114,7 +103,7 @@ def origin(results: Results) -> list[tuple[str, str]]:
     return [
         (clean(key), clean(_written(value) if value or key not in _DEFAULTS else _DEFAULTS[key]))
         for key, value in sorted(results.manifest.items())
-        if key not in _OTHERWISE_SHOWN
+        if key not in _SHOWN_ELSEWHERE
     ]
 
 
@@ -122,46 +111,30 @@ def _written(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, sort_keys=True)
 
 
-def specs(results: Results) -> list[tuple[str, str]]:
-    """Label and full spec of every strategy."""
-    run = dict.fromkeys(run.strategy for run in results.runs if run.strategy)
-    return [(label(results, spec), clean(spec)) for spec in run]
-
-
-def digests(results: Results) -> list[tuple[str, str, str]]:
-    """Conversation, format and digest, by which one can tell whether it is the same."""
-    seen = {(run.conversation, run.scenario): run.digest for run in results.runs if run.strategy}
-    return [(clean(name), clean(form), clean(d)) for (name, form), d in seen.items()]
+def _specs(results: Results) -> list[str]:
+    return list(dict.fromkeys(run.strategy for run in results.runs if run.strategy))
 
 
 def command(results: Results) -> str:
     """What to type to run it again; recordings must be put where the command says."""
     manifest = results.manifest
-    words: list[str] = []
-    for source in _conversations(manifest):
-        words.append(f"--conversations {source}")
-    specs = dict.fromkeys(run.strategy for run in results.runs if run.strategy)
-    words += [f"--strategies {_quoted(spec)}" for spec in specs]
-    words += [f"--model {_quoted(name)}" for name in manifest.get("models", ())]
-    if manifest.get("own_models"):
-        words.append("--models FILE_OF_OWN_MODELS")
-    if manifest.get("churn"):
-        words.append("--churn FILE_OF_CHURN")
-    if manifest.get("window"):
-        words.append(f"--window {_quoted(manifest['window'])}")
-    words += [f"--summarizer {_quoted(spec)}" for spec in manifest.get("summarizers", ())]
-    words.append(f"--loop {_quoted(manifest.get('loop') or 'open')}")
-    computed = manifest.get("metrics", ())
-    if len(computed) < len(METRICS):
-        words += [f"--metrics {_quoted(name)}" for name in computed]
-    if len(manifest.get("seeds", ())) > 1:
-        words.append(f"--seeds {len(manifest['seeds'])}")
-    written = manifest.get("tables", USUAL)
-    if set(written) != set(USUAL):
-        words += [f"--tables {_quoted(name)}" for name in written]
-    if manifest.get("redact"):
-        words.append("--redact")
-    return " \\\n  ".join(["compactlab run", *words])
+    computed, written = manifest.get("metrics", ()), manifest.get("tables", USUAL)
+    seeds, window = len(manifest.get("seeds", ())), manifest.get("window")
+    options: list[tuple[str, Iterable[Any]]] = [
+        ("strategies", _specs(results)),
+        ("model", manifest.get("models", ())),
+        ("models", ["FILE_OF_OWN_MODELS"] if manifest.get("own_models") else ()),
+        ("churn", ["FILE_OF_CHURN"] if manifest.get("churn") else ()),
+        ("window", [window] if window else ()),
+        ("summarizer", manifest.get("summarizers", ())),
+        ("loop", [manifest.get("loop") or "open"]),
+        ("metrics", computed if len(computed) < len(METRICS) else ()),
+        ("seeds", [seeds] if seeds > 1 else ()),
+        ("tables", written if set(written) != set(USUAL) else ()),
+    ]
+    words = [f"--conversations {source}" for source in _conversations(manifest)]
+    words += [f"--{option} {_quoted(value)}" for option, values in options for value in values]
+    return " \\\n  ".join(["compactlab run", *words, *["--redact"] * bool(manifest.get("redact"))])
 
 
 def recordings(results: Results) -> str:
@@ -191,6 +164,8 @@ def _quoted(word: Any) -> str:
 
 # In the order in which they stand on the page: a later one uses what an earlier one defines.
 _SCRIPTS = ("report.js", "drawing.js", "conversation.js")
+# So many conversations and strategies are named of an error; the JSON and the CSV have all.
+_NAMED = 20
 _INTRODUCTION = (
     "An agent's context fills up, and a strategy decides which part of it is sent on. This page "
     "compares replays of recorded or synthetic conversations under several strategies. Cost is "
@@ -270,12 +245,13 @@ def _words(*titles: str, figures: Sequence[str] = ()) -> tuple[Column, ...]:
 
 
 def _failed(results: Results) -> Iterator[Block]:
-    if found := faults(failures(results)):
+    if results.failed:
         yield Heading("Failed runs", 2, "failed")
         heads = _words("error", "runs", "conversations", "strategies", "model", figures=["runs"])
         yield Table(heads, rows(
-            [name(f.error), f"{f.runs}", name(f.conversations), name(f.strategies), name(f.model)]
-            for f in found
+            [name(f.error), f"{len(f.runs)}", name(f.conversations(_NAMED)),
+             name(f.strategies(_NAMED)), name(f.model)]
+            for f in faults(failures(results))
         ))  # fmt: skip
 
 
@@ -283,7 +259,8 @@ def _meanings() -> Iterator[Block]:
     yield Heading("What the figures mean", 2, "meaning")
     heads = _words("figure", "unit", "better", "meaning", "of a run", "of a strategy")
     yield Table(heads, rows(
-        [f"`{key}`", m.unit, f"{m.better} {ARROWS[m.better]}", m.meaning, m.of_run, together(key)]
+        [f"`{key}`", m.unit, f"{m.better} {ARROWS[m.better]}", m.meaning, m.of_run,
+         combined_by(key)]
         for key, m in METRICS.items()
     ))  # fmt: skip
     yield sentences([_RATIOS], "quiet", bullets=False)
@@ -292,11 +269,14 @@ def _meanings() -> Iterator[Block]:
 def _provenance(results: Results) -> Iterator[Block]:
     yield Heading("Provenance", 2, "provenance")
     yield Terms(tuple(origin(results)))
-    if not (known := specs(results)):
+    if not (known := _specs(results)):
         return
-    table = Table(_words("label", "spec"), rows([name(a), name(b)] for a, b in known))
+    table = Table(
+        _words("label", "spec"), rows([name(label(results, spec)), name(spec)] for spec in known)
+    )
     yield Folded("Strategies with all settings", (table,))
-    cells = rows([name(cell) for cell in row] for row in digests(results))
+    seen = {(run.conversation, run.scenario): run.digest for run in results.runs if run.strategy}
+    cells = rows([name(each), name(form), name(digest)] for (each, form), digest in seen.items())
     table = Table(_words("conversation", "format", "digest"), cells)
     yield Folded("Conversations and their digests", (table,))
     yield Heading("Command to run this again", 4)

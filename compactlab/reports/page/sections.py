@@ -11,7 +11,7 @@ from compactlab.reports.charts.chart import Chart
 from compactlab.reports.charts.drawing import cause_colours
 from compactlab.reports.charts.gallery import gallery
 from compactlab.reports.charts.stacked import ordered
-from compactlab.reports.page.conversations import BUDGET, conversations, pane, table_of
+from compactlab.reports.page.conversations import BUDGET, Pane, conversations, pane, table_of
 from compactlab.reports.page.differences import differences
 from compactlab.reports.page.figures import figures, telling
 from compactlab.reports.page.notes import notes
@@ -112,26 +112,30 @@ def section(
         yield Heading("What depends on the model and the summariser")
         yield sentences([_ALONE], "important", bullets=False)
     if listing:
-        yield Heading(
-            "One conversation, call by call", anchor=f"{anchor}-conversation",
-            label="One conversation",
-        )  # fmt: skip
-        yield sentences([_PANES], "quiet", bullets=False)
         still = (
             *charts.get("conversation", ()),
             Heading("Figures of this conversation", 4),
             table_of(results, listing[0], colours),
         )
         data = pane(results, listing, colours, first_drawn, budget, name=anchor, blocks=still)
-        yield Custom("conversation.html.j2", data)
+        yield from _conversation(data)
         shown = _views(results, comparison, listing[0].case, first_drawn, budget)
-        if shown.shown:
-            yield Heading(
-                "One compaction, before and after", anchor=f"{anchor}-compaction",
-                label="One compaction",
-            )  # fmt: skip
-            yield sentences([_COMPACTIONS], "quiet", bullets=False)
-            yield Custom("compactions.html.j2", shown)
+        yield from _compactions(shown, anchor)
+
+
+def _conversation(data: Pane) -> Iterator[Block]:
+    title = "One conversation, call by call"
+    yield Heading(title, anchor=f"{data.name}-conversation", label="One conversation")
+    yield sentences([_PANES], "quiet", bullets=False)
+    yield Custom("conversation.html.j2", data)
+
+
+def _compactions(shown: Compactions, anchor: str) -> Iterator[Block]:
+    if shown.shown:
+        title = "One compaction, before and after"
+        yield Heading(title, anchor=f"{anchor}-compaction", label="One compaction")
+        yield sentences([_COMPACTIONS], "quiet", bullets=False)
+        yield Custom("compactions.html.j2", shown)
 
 
 # The part of a comparison that a chart belongs to, by its kind; a new kind belongs to memory.
@@ -239,6 +243,8 @@ def chief(advice: Advice) -> Collection[str]:
         return [row.spec for row in rows]
     front: Sequence[Row] = advice.comparison.front
     if not front:
-        front = [row for row in rows if not row.null and not row.played][:_INSTEAD]
-    beside = (advice.reference, advice.advised)
-    return [row.spec for row in rows if row in front or row.null or row.played or row in beside]
+        front = [row for row in rows if not row.control and not row.as_recorded][:_INSTEAD]
+    others = (advice.reference, advice.advised)
+    return [
+        row.spec for row in rows if row in front or row.control or row.as_recorded or row in others
+    ]

@@ -9,7 +9,9 @@ from compactlab.reports.analysis.comparison import Comparison, columns, comparis
 from compactlab.reports.page.notes import (
     NOTHING,
     Failure,
+    Fault,
     failures,
+    faults,
     legend,
     notes,
     passed_over,
@@ -32,7 +34,7 @@ from compactlab.reports.render.document import (
     rows,
     sentences,
 )
-from compactlab.reports.render.text import capitalised, counted, enumerated
+from compactlab.reports.render.text import capitalised, counted
 from compactlab.sim.experiment.results import Results
 
 # A number that is no piece of a name.
@@ -81,7 +83,7 @@ def _comparison(comparison: Comparison) -> Iterator[Block]:
                     f"{name(row.label)} {marks(row)}".strip(),
                     *(each.cell(row.figures) for each in shown),
                 ),
-                "" if row.usable and not row.null else "quiet",
+                "" if row.usable and not row.control else "quiet",
             )
             for row in comparison.rows
         ]
@@ -105,23 +107,20 @@ def _errors(failed: Sequence[Failure]) -> Iterator[Block]:
     """Every error, however many runs it has ended."""
     if failed:
         title = Sentence(f"{counted(len(failed), 'run')} failed:", "bad")
-        yield Sentences((title, *(Sentence(f"  {line}") for line in _grouped(failed))))
-
-
-def _grouped(failed: Sequence[Failure]) -> Iterator[str]:
-    groups: dict[tuple[str, str], list[Failure]] = {}
-    for each in failed:
-        # Errors that differ in a count are the same error.
-        groups.setdefault((each.model, _NUMBER.sub("#", each.error)), []).append(each)
-    for (model, _), same in groups.items():
-        under = f" under {model}" if model else ""
-        first = same[0]
-        if len(same) == 1:
-            yield f"{first.conversation}, {first.strategy}{under}: {first.error}"
-            continue
-        strategies = list(dict.fromkeys(each.strategy for each in same))
-        conversations = list(dict.fromkeys(each.conversation for each in same))
-        yield (
-            f"{counted(len(same), 'run')} ({enumerated(conversations, 3)}; "
-            f"{enumerated(strategies, 3)}){under}: {first.error}"
+        yield Sentences(
+            (title, *(Sentence(f"  {_line(fault)}") for fault in faults(failed, _uncounted)))
         )
+
+
+def _uncounted(error: str) -> str:
+    """An error without its counts: errors that differ in these alone are the same."""
+    return _NUMBER.sub("#", error)
+
+
+def _line(fault: Fault) -> str:
+    under = f" under {fault.model}" if fault.model else ""
+    first = fault.runs[0]
+    if len(fault.runs) == 1:
+        return f"{first.conversation}, {first.strategy}{under}: {fault.error}"
+    which = f"{fault.conversations(3)}; {fault.strategies(3)}"
+    return f"{counted(len(fault.runs), 'run')} ({which}){under}: {fault.error}"

@@ -122,7 +122,7 @@ class _Verdict:
     @property
     def trade(self) -> str:
         """Why none is advised: it costs more to recall as much, or nothing tells how much is."""
-        if self.advice.sound is None and self.advice.without_reference:
+        if self.advice.sound is None and self.advice.no_reference:
             return (
                 "no strategy is recommended: neither keep_all nor as_recorded is compared, so "
                 "there is no reference for the fact miss rate"
@@ -171,7 +171,7 @@ class _Verdict:
     @property
     def candidates(self) -> list[Row]:
         """What one might choose: no controls, and not what is in use already."""
-        return [row for row in self.comparison.rows if not row.null and not row.played]
+        return [row for row in self.comparison.rows if not row.control and not row.as_recorded]
 
     @property
     def these(self) -> str:
@@ -195,7 +195,7 @@ class _Verdict:
 
     def recall(self, row: Row) -> str:
         """The fact miss rate of the reference, and between which bounds the difference lies."""
-        contrast, reference = self.advice.forgotten(row), self.advice.reference
+        contrast, reference = self.advice.missed(row), self.advice.reference
         if contrast is None or contrast.estimate is None or reference is None:
             return ""
         text = f"{self.than}: {show(reference.figures['amnesia_need'], 'share')}"
@@ -285,7 +285,7 @@ class _Verdict:
 def _fault(row: Row) -> str:
     if row.sees_future:
         return "sees future messages"
-    if row.hollow:
+    if row.exceeds_window:
         share = show(row.figures["over_window"], "share")
         return f"{share} of its calls exceed the context window"
     share = show((row.figures["rejected_calls"] or 0.0) / (row.figures["calls"] or 1.0), "share")

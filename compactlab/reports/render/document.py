@@ -35,7 +35,7 @@ def with_names(sentence: str, write: Callable[[str], str] = str) -> str:
     >>> with_names(f"{name('a|b')} is cheaper", "<{}>".format)
     '<a|b> is cheaper'
     """
-    return _NAME.sub(lambda found: write(found[1]), sentence)
+    return _NAME.sub(lambda match: write(match[1]), sentence)
 
 
 @dataclass(frozen=True)
@@ -74,32 +74,15 @@ class Items:
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table.
-
-    Parameters
-    ----------
-    title
-        Its heading.
-    words
-        Whether it holds words and no figures: such stand to the left.
-    rank
-        Where room is scarce, columns with a high one go first; those of 0 never.
-    group
-        What it belongs to, with the columns beside it.
-    key, better
-        Under which name its meaning is found, and whether ``lower`` or ``higher`` comes first when
-        a reader sorts.
-    meaning
-        What it shows, in a line; "" if the title says it.
-    """
+    """A column of a table: of figures, or of words, which stand to the left."""
 
     title: str
     words: bool = False
-    rank: int = 0
-    group: str = ""
-    key: str = ""
-    better: str = "lower"
-    meaning: str = ""
+    rank: int = 0  # where room is scarce, columns with a high one go first; those of 0 never
+    group: str = ""  # what it belongs to, with its neighbours
+    key: str = ""  # under which name its meaning is found
+    better: str = "lower"  # or "higher": what comes first when a reader sorts
+    meaning: str = ""  # what it shows, in a line; "" if the title says it
 
     @property
     def heading(self) -> str:
@@ -109,25 +92,13 @@ class Column:
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of a table.
-
-    Parameters
-    ----------
-    text, exact
-        As it is shown, and in full.
-    value
-        What rows are sorted by; None where there is none, which comes last.
-    best
-        Whether no usable strategy has a better one, as far as one reads it.
-    aside
-        What stands behind it in small print.
-    """
+    """A cell of a table."""
 
     text: str = NONE
-    exact: str = ""
-    value: int | float | None = None
-    best: bool = False
-    aside: str = ""
+    exact: str = ""  # in full
+    value: int | float | None = None  # what rows are sorted by; None comes last
+    best: bool = False  # whether no usable strategy has a better one, as far as one reads it
+    aside: str = ""  # in small print
 
 
 @dataclass(frozen=True)
@@ -213,24 +184,12 @@ Block = Heading | Sentences | Items | Table | Chart | Code | Terms | Custom | Fo
 
 @dataclass(frozen=True)
 class Document:
-    """A report.
-
-    Parameters
-    ----------
-    blocks
-        What it says, in the order in which it is read.
-    data
-        What its JSON holds; made when it is asked for.
-    width
-        The most columns that it takes on a terminal, where it takes fewer than there are.
-    dense
-        Whether a terminal has no room for blank lines.
-    """
+    """A report: its blocks in the order in which they are read."""
 
     blocks: tuple[Block, ...]
-    data: Callable[[], object] = dict
-    width: int | None = None
-    dense: bool = False
+    data: Callable[[], object] = dict  # what its JSON holds, made when it is asked for
+    width: int | None = None  # the most columns that it takes on a terminal
+    dense: bool = False  # whether a terminal has no room for blank lines
 
 
 def in_text(blocks: Iterable[Block]) -> Iterator[Block]:

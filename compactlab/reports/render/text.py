@@ -136,7 +136,7 @@ def code(text: str) -> str:
 
 # How numbers are written for people: by their unit, as short as one can still compare them.
 
-NONE = "\N{EN DASH}"
+NONE, MINUS = "\N{EN DASH}", "\N{MINUS SIGN}"
 
 # What is counted one by one; anything else that is no share has tenths.
 _COUNTS = ("calls", "compactions", "summaries")

@@ -1,17 +1,17 @@
-// One conversation, of the reader's choice: its drawings, its figures, and what a call was like.
+// One conversation, of the reader's choice: its drawings, its figures, and the figures of a call.
 
 const FEW = 12;
 
-// A panel with its heading, and a line below that tells the call that is pointed at.
+// A panel with its heading, and a line below with the figures of the call that is pointed at.
 const panelFor = (run, shown, point) => {
   const { drawn, place } = panelOf(run, shown);
   const cuts = `${run.compactions} compaction${run.compactions === 1 ? "" : "s"}`;
   const whole = `${dollars(run.cost)} USD, ${cuts}`;
-  const told = make("p", { className: "told" }, whole);
+  const caption = make("p", { className: "caption" }, whole);
   const swatch = make("span", { className: "swatch" });
   swatch.style.backgroundColor = tint(run.colour);
   const head = make("p", { className: "name" }, swatch, run.label);
-  const made = make("div", { className: "panel", tabIndex: 0 }, head, drawn, told);
+  const made = make("div", { className: "panel", tabIndex: 0 }, head, drawn, caption);
   made.setAttribute("role", "group");
   made.setAttribute("aria-label", `${run.label}: arrow keys go from call to call`);
   const bins = run.sizes.length;
@@ -22,7 +22,7 @@ const panelFor = (run, shown, point) => {
     const calls = first === last ? `call ${first}` : `calls ${first}–${last}`;
     const size = `${tokens(run.sizes[n] ?? 0)} prompt tokens, ${tokens(run.misses[n] ?? 0)} missed the cache`;
     const words = `${calls}: ${size}; ${dollars(run.costs[n] ?? 0)} USD up to here`;
-    told.textContent = known ? words : whole;
+    caption.textContent = known ? words : whole;
   };
   const binAt = (event) => {
     const { left, width } = drawn.getBoundingClientRect();
@@ -32,11 +32,11 @@ const panelFor = (run, shown, point) => {
   drawn.addEventListener("pointermove", (event) => point(binAt(event) * run.step));
   drawn.addEventListener("pointerleave", () => point(-1));
   made.addEventListener("focus", () => {
-    told.setAttribute("aria-live", "polite");
+    caption.setAttribute("aria-live", "polite");
     point((bins - 1) * run.step);
   });
   made.addEventListener("blur", () => {
-    told.removeAttribute("aria-live");
+    caption.removeAttribute("aria-live");
     point(-1);
   });
   made.addEventListener("keydown", (event) => {
@@ -135,7 +135,7 @@ const choices = (data, state, changed) => {
       make("div", { className: "boxes" }, ...labels)));
 };
 
-// The compactions that are told are those of the chosen conversation first.
+// The compactions that are shown are those of the chosen conversation first.
 const follow = (place, title) => {
   const [own, others] = place.closest("section").querySelectorAll(".views");
   if (!own) return;
@@ -168,7 +168,7 @@ const conversation = (place) => {
     }));
     const figure = (title, ...parts) => make("figure", {}, make("h4", {}, title), ...parts);
     shownPart.replaceChildren(
-      make("p", { className: "chosen" }, make("strong", {}, chosen.title), ` ${chosen.told}`),
+      make("p", { className: "chosen" }, make("strong", {}, chosen.title), ` ${chosen.about}`),
       ...(drawn.length ? [
         figure("Context size by call",
           make("div", { className: "panels" }, ...panels.map((panel) => panel.made))),

@@ -6,12 +6,12 @@ const MOST = 4095;
 const DASHES = ["", "7 3", "2 3", "9 3 2 3", "4 4", "12 4"];
 
 const numbers = (written, scale) => {
-  const found = [];
+  const values = [];
   for (let at = 0; at < written.length; at += 2) {
     const level = DIGITS.indexOf(written[at]) * 64 + DIGITS.indexOf(written[at + 1]);
-    found.push((level * scale) / MOST);
+    values.push((level * scale) / MOST);
   }
-  return found;
+  return values;
 };
 
 const bit = (written, n) => (DIGITS.indexOf(written[Math.floor(n / 6)] ?? "A") >> n % 6) & 1;
@@ -21,9 +21,9 @@ const runOf = (data, run) => {
   const [size, sizes, miss, misses, cost, costs, cut, over, ...cells] = rest;
   const bins = sizes.length / 2;
   const hits = (written) => Array.from({ length: bins }, (_, n) => bit(written, n));
-  const found = { strategy, marks, quiet, compactions, calls, step, cost, cells };
+  const facts = { strategy, marks, quiet, compactions, calls, step, cost, cells };
   const series = { sizes: numbers(sizes, size), misses: numbers(misses, miss), costs: numbers(costs, cost) };
-  return { ...data.strategies[strategy], ...found, ...series, cut: hits(cut), over: hits(over) };
+  return { ...data.strategies[strategy], ...facts, ...series, cut: hits(cut), over: hits(over) };
 };
 
 const tokens = (value) => {
@@ -73,13 +73,13 @@ const at = (value) => value.toFixed(1);
 const path = (pairs) => pairs.map(([x, y], n) => `${n ? "L" : "M"}${at(x)} ${at(y)}`).join("");
 
 // What both kinds of drawing stand in: axes with ticks, and where a call and a value lie on them.
-const frame = (box, calls, most, told, unit) => {
+const frame = (box, calls, most, format, unit) => {
   const across = (call) => box.left + ((call - 0.5) / calls) * (box.right - box.left);
   const up = (value) => box.bottom - (value / most) * (box.bottom - box.top);
   const axes = draw("g", { class: "axes" });
   for (const value of ticks(most, box.rows, 0)) {
     axes.append(draw("path", { d: `M${box.left} ${at(up(value))}H${box.right}` }));
-    axes.append(write(box.left - 5, at(up(value) + 3.5), value ? told(value) : "0", "end"));
+    axes.append(write(box.left - 5, at(up(value) + 3.5), value ? format(value) : "0", "end"));
   }
   axes.append(write(box.left - 5, box.top - 8, unit, "end"));
   axes.append(write((box.left + box.right) / 2, box.bottom + 27, "call number", "middle"));
@@ -127,12 +127,12 @@ const panelOf = (run, shown) => {
 
 // Where the names of lines stand: as near to their ends as may be, and none on another.
 const spread = (wanted, lowest, apart) => {
-  const found = [];
-  for (const y of wanted) found.push(Math.max(y, (found.at(-1) ?? -Infinity) + apart));
-  for (let n = found.length - 1, most = lowest; n >= 0; n -= 1, most = found[n + 1] - apart) {
-    found[n] = Math.min(found[n], most);
+  const places = [];
+  for (const y of wanted) places.push(Math.max(y, (places.at(-1) ?? -Infinity) + apart));
+  for (let n = places.length - 1, most = lowest; n >= 0; n -= 1, most = places[n + 1] - apart) {
+    places[n] = Math.min(places[n], most);
   }
-  return found;
+  return places;
 };
 
 // The cumulative cost by call, a line a strategy, each named where it ends.
@@ -143,10 +143,10 @@ const billOf = (runs, shown) => {
   const { axes, across, up } = frame(box, shown.calls, most, short(dollars), "USD");
   const drawn = draw("svg", { viewBox: `0 0 940 ${height}`, role: "img" }, axes);
   drawn.setAttribute("aria-label", "cumulative cost by call, a line a strategy");
-  const dearest = [...runs].sort((a, b) => b.cost - a.cost);
-  const places = spread(dearest.map((run) => up(run.cost)), box.bottom, 14);
+  const costliest = [...runs].sort((a, b) => b.cost - a.cost);
+  const places = spread(costliest.map((run) => up(run.cost)), box.bottom, 14);
   const worn = {};
-  dearest.forEach((run, place) => {
+  costliest.forEach((run, place) => {
     const along = run.costs.map((cost, n) => [across(Math.min((n + 1) * run.step, run.calls)), up(cost)]);
     const end = along.at(-1) ?? [box.left, box.bottom];
     const number = (worn[run.colour] = (worn[run.colour] ?? -1) + 1);
