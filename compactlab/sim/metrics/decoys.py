@@ -142,5 +142,5 @@ METRICS = (
            "one less recall above chance over the possible recall above chance", _NOTES,
            amnesia_corrected),
     Metric("share", "lower", "runs that are invalid because their values are too easy to guess",
-           "1 if invalid, else 0", _NOTES, guessable),
+           "count: 1 if invalid, else 0", _NOTES, guessable),
 )  # fmt: skip
