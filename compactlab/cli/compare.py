@@ -74,14 +74,11 @@ def _matches(
     if not all(folders):
         odd = others[folders.index(False)]
         raise UsageError(f"{odd} is no store; name only stores, and strategies with --strategy")
-    loaded = [(other, shown_results(Results.load(Path(other)))) for other in others]
-    titles = _titles([store, *others])
-    differing: list[str] = []
-    for title, (_, results) in zip(titles[1:], loaded, strict=True):
-        differing += refuse_unlike((titles[0], first), (title, results), despite)
-    against = [(title, results) for title, (_, results) in zip(titles[1:], loaded, strict=True)]
-    matches, lonely = between((titles[0], first), against, names, windows="window" not in despite)
-    return matches, [*dict.fromkeys(differing), *lonely]
+    loaded = [shown_results(Results.load(Path(other))) for other in others]
+    one, *rest = zip(_titles([store, *others]), [first, *loaded], strict=True)
+    differing = [text for other in rest for text in refuse_unlike(one, other, despite)]
+    matches, unpaired = between(one, rest, names, windows="window" not in despite)
+    return matches, [*dict.fromkeys(differing), *unpaired]
 
 
 def _titles(folders: Sequence[str]) -> list[str]:

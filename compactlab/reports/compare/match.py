@@ -93,15 +93,15 @@ def between(
 ) -> tuple[list[Match], list[str]]:
     """Compare strategies of some stores with the same ones in the first store."""
     matches: list[Match] = []
-    lonely: list[str] = []
+    unpaired: list[str] = []
     for other in others:
-        matches += _between(first, other, names, lonely, windows=windows)
+        matches += _between(first, other, names, unpaired, windows=windows)
     if not matches:
         raise UsageError(
             "the stores have no strategy in common that succeeded on the same conversation, "
             f"model, window and summariser: {'; '.join(map(_held, (first, *others)))}"
         )
-    return _adjusted(matches), list(dict.fromkeys(lonely))
+    return _adjusted(matches), list(dict.fromkeys(unpaired))
 
 
 def _held(store: tuple[str, Results]) -> str:
@@ -130,7 +130,7 @@ def _between(
     first: tuple[str, Results],
     other: tuple[str, Results],
     names: Sequence[str],
-    lonely: list[str],
+    unpaired: list[str],
     *,
     windows: bool,
 ) -> Iterator[Match]:
@@ -140,8 +140,8 @@ def _between(
     for kind in (kind for kind in held if kind in new):
         sides = ([s for s in side[kind] if wanted is None or s in wanted] for side in (held, new))
         pairing = Pairing.of(*sides)
-        lonely += (f"Only in {ours}: {label(a, spec)}." for spec in pairing.before)
-        lonely += (f"Only in {theirs}: {label(b, spec)}." for spec in pairing.after)
+        unpaired += (f"Only in {ours}: {label(a, spec)}." for spec in pairing.before)
+        unpaired += (f"Only in {theirs}: {label(b, spec)}." for spec in pairing.after)
         for before, after in pairing.pairs:
             was, is_ = f"{before} in {ours}", f"{after} in {theirs}"
             old = [replace(run, strategy=was) for run in held[kind][before]]

@@ -75,7 +75,7 @@ def test_of_several_of_a_name_nobody_knows_which_is_which(
         verdict = judged(called(*before), called(*after), *rules)
         assert verdict.code == 2
         assert verdict.obstacles[0] == f"renamed, and ambiguous: {told}"
-        assert not [remark for remark in verdict.remarks if "held against" in remark]
+        assert not [remark for remark in verdict.remarks if "is compared with" in remark]
 
 
 def test_what_is_still_there_is_no_candidate(called, judged) -> None:
@@ -89,7 +89,7 @@ def test_what_is_still_there_is_no_candidate(called, judged) -> None:
 def test_under_another_model_or_summariser_it_is_something_else(other, called, judged) -> None:
     verdict = judged(called(WAS), called(IS, **other), CHANGE)
     assert verdict.code == 2
-    assert not [remark for remark in verdict.remarks if "held against" in remark]
+    assert not [remark for remark in verdict.remarks if "is compared with" in remark]
 
 
 def test_another_name_is_another_strategy(called, judged) -> None:
